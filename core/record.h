@@ -1,0 +1,420 @@
+/*
+ * The bytes of a journal: the only contract between the library in the application (preload/) and the tools
+ * beside it (export/). A journal is one file, mapped MAP_SHARED by both sides while the application lives:
+ *
+ *   struct journal_header | chunk directory | dictionary | chunks...
+ *
+ * - Chunks carry the stream of one thread each, in order; a thread takes a new chunk when its own is full.
+ *   A record is published by a release store of the directory entry's `committed_bytes`.
+ * - The dictionary carries what is written once (hooks, names, threads, launch shapes); it is never recycled.
+ *   A dictionary record is published by a release store of its first eight bytes.
+ * - All times are ticks of the clock named in the header (see struct journal_clock) unless a name says `_ns`.
+ *
+ * What is mapped is never trusted by the reader: a torn or foreign file gives an error or a shorter stream.
+ */
+#ifndef CORE_RECORD_H
+#define CORE_RECORD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define JOURNAL_MAGIC "PROFRUN\n"
+#define JOURNAL_VERSION 1u
+
+/* 64 KiB: 1,365 calls, so the cold path that takes the next chunk costs each call well under a nanosecond. */
+#define JOURNAL_CHUNK_BYTES 65536u
+
+/* ---- Categories: what a hooked function is, for the schedule, the pairing and the reports. ---- */
+
+/*           id         name          records GPU work */
+#define RECORD_CATEGORIES(X)            \
+	X(LAUNCH, "launch", 1)          \
+	X(GRAPH, "graph", 1)            \
+	X(MEMCPY, "memcpy", 1)          \
+	X(MEMSET, "memset", 1)          \
+	X(PREFETCH, "prefetch", 1)      \
+	X(HOSTFUNC, "hostfunc", 0)      \
+	X(ALLOC, "alloc", 0)            \
+	X(FREE, "free", 0)              \
+	X(SYNC, "sync", 0)              \
+	X(QUERY, "query", 0)            \
+	X(EVENT, "event", 0)            \
+	X(STREAM, "stream", 0)          \
+	X(CAPTURE, "capture", 0)        \
+	X(CONTROL, "control", 0)        \
+	X(PROFILER, "profiler", 0)
+
+enum record_category {
+#define X(id, name, gpu) CAT_##id,
+	RECORD_CATEGORIES(X)
+#undef X
+	CAT_COUNT
+};
+
+/* What an ALLOC or FREE call is about. */
+enum record_space {
+	SPACE_NONE,
+	SPACE_DEVICE,	/* cudaMalloc and its forms, arrays included */
+	SPACE_POOL,	/* stream-ordered: cudaMallocAsync */
+	SPACE_MANAGED,
+	SPACE_HOST,	/* pinned */
+	SPACE_REGISTERED, /* pinned after the fact */
+	SPACE_PHYSICAL, /* VMM: cuMemCreate/cuMemRelease, device memory without an address */
+	SPACE_ADDRESS,	/* VMM: reservations and mappings, no memory of their own */
+	SPACE_IMPORTED, /* another process's memory */
+};
+
+enum record_door { DOOR_RUNTIME, DOOR_DRIVER };
+
+/* ---- Chunk records. Every record starts with kind and size, so that a reader can step over what it does not know. ---- */
+
+enum record_kind {
+	REC_NONE,
+	REC_CALL,	/* struct rec_call: one hooked call */
+	REC_STEP,	/* struct rec_step: a boundary between steps, or a change in how they are counted */
+	REC_DROPPED,	/* struct rec_dropped: the stream has a hole here */
+	REC_GPU_STATE,	/* struct rec_gpu_state: GPU timing went on or off */
+	REC_EXTERNAL,	/* struct rec_external: CUPTI correlation id <-> call */
+	REC_API,	/* struct rec_api: CUPTI's own record of an API call */
+	REC_KERNEL,	/* struct rec_gpu */
+	REC_MEMCPY,	/* struct rec_gpu */
+	REC_MEMSET,	/* struct rec_gpu */
+	REC_GPU_SYNC,	/* struct rec_gpu: what a synchronisation waited for, by CUPTI */
+	REC_OVERHEAD,	/* struct rec_overhead: CUPTI's own cost */
+	REC_POOL,	/* struct rec_pool: memory pool sizes */
+	REC_KINDS
+};
+
+struct rec_head {
+	uint8_t kind;
+	uint8_t words; /* size of the whole record in units of 8 bytes */
+	uint16_t u16;
+	uint32_t u32;
+};
+
+/*
+ * One hooked call. `arg`, `bytes`/`detail` and `stream` by category:
+ *   LAUNCH    arg = launch token (DICT_LAUNCH has its meaning)
+ *   GRAPH     arg = graph exec handle
+ *   MEMCPY    arg = bytes, detail = enum record_copy
+ *   MEMSET    arg = bytes
+ *   PREFETCH  arg = bytes
+ *   ALLOC     arg = address or handle, bytes = size        (no seq)
+ *   FREE      arg = address or handle, bytes = 0 unless known
+ *   EVENT, SYNC, QUERY   arg = event handle where there is one
+ *   STREAM    stream = the handle
+ * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32); (thread slot, seq) is what CUPTI's external correlation
+ * id and so struct rec_external carries.
+ */
+struct rec_call {
+	uint8_t kind, words;
+	uint16_t hook; /* DICT_HOOK */
+	uint32_t stack; /* 0: none was taken */
+	uint64_t begin_ticks;
+	uint64_t duration : 40; /* record_duration() */
+	uint64_t status : 16;	/* the call's own result code, 0 = success */
+	uint64_t device : 8;	/* 255: unknown */
+	union {
+		struct {
+			uint32_t seq, detail;
+		};
+		uint64_t bytes;
+	};
+	uint64_t stream;
+	uint64_t arg;
+};
+
+enum record_copy { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P };
+
+#define DEVICE_UNKNOWN 255u
+
+/* 39 bits of ticks (about 3 minutes), above that in units of 4,096 ticks: a hung call keeps its length. */
+static inline uint64_t record_pack_duration(uint64_t ticks)
+{
+	if (__builtin_expect(ticks < (1ull << 39), 1))
+		return ticks;
+	ticks >>= 12;
+	return (ticks < (1ull << 39) ? ticks : (1ull << 39) - 1) | 1ull << 39;
+}
+
+static inline uint64_t record_duration(const struct rec_call *c)
+{
+	return c->duration >> 39 ? (c->duration & ((1ull << 39) - 1)) << 12 : c->duration;
+}
+
+/* What happens in a step; the order is torch.profiler's. */
+enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
+
+enum step_event {
+	STEP_BEGIN,  /* step `number` begins at `ticks` */
+	STEP_OUTSIDE, /* no step from `ticks` on (PROF_STEP=api after cudaProfilerStop) */
+	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
+};
+
+struct rec_step {
+	uint8_t kind, words;
+	uint8_t event;	/* enum step_event */
+	uint8_t action; /* enum sched_action of the step that begins */
+	uint32_t generation; /* of the anchor, auto only */
+	uint64_t ticks;
+	uint64_t number;
+	uint64_t calls; /* launches and copies counted in the step that ends, 0 if unknown */
+};
+
+struct rec_dropped {
+	uint8_t kind, words;
+	uint16_t reserved;
+	uint32_t lost_kind; /* enum record_kind, 0: mixed */
+	uint64_t count;
+	uint64_t first_ticks, last_ticks;
+};
+
+enum gpu_state {
+	GPU_OFF,
+	GPU_ON,
+	GPU_FLUSHED,	 /* everything launched before `ticks` has been delivered */
+	GPU_UNAVAILABLE, /* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" says why in words */
+	GPU_LOST,	 /* CUPTI itself dropped `detail` records */
+	GPU_YIELDED,	 /* the application's own profiler has CUPTI */
+};
+
+struct rec_gpu_state {
+	uint8_t kind, words;
+	uint16_t state; /* enum gpu_state */
+	uint32_t reserved;
+	uint64_t ticks;
+	uint64_t detail;
+};
+
+struct rec_external {
+	uint8_t kind, words;
+	uint16_t reserved;
+	uint32_t correlation;
+	uint32_t seq;
+	uint32_t thread; /* slot */
+};
+
+struct rec_api {
+	uint8_t kind, words;
+	uint16_t is_driver;
+	uint32_t correlation;
+	uint64_t begin_ticks, end_ticks;
+	uint32_t tid; /* the kernel's thread id */
+	uint32_t cbid;
+};
+
+/*
+ * One piece of GPU work as CUPTI timed it. By kind:
+ *   KERNEL   name = DICT_KERNEL id, dims = grid
+ *   MEMCPY   name = copy kind (CUpti_ActivityMemcpyKind) | source memory kind << 8 | destination << 16, bytes; peer = other device
+ *   MEMSET   name = value,  memory kind << 8 in `extra`, bytes
+ *   GPU_SYNC name = CUpti_ActivitySynchronizationType, node = cuda event id
+ */
+struct rec_gpu {
+	uint8_t kind, words;
+	uint8_t device;
+	uint8_t flags;
+	uint32_t name;
+	uint64_t begin_ticks, end_ticks;
+	uint32_t correlation;
+	uint32_t stream; /* CUPTI's stream id */
+	union {
+		uint32_t grid[3];
+		struct {
+			uint32_t bytes_low, bytes_high, extra;
+		};
+	};
+	uint32_t context;
+	uint64_t node; /* graph node id, 0: not from a graph */
+	uint32_t graph;
+	uint32_t peer;
+};
+
+enum gpu_flag {
+	GPU_INCOMPLETE = 1, /* delivered by a forced flush before it ended: end_ticks is not known */
+	GPU_ASYNC = 2,	    /* memcpy */
+};
+
+struct rec_overhead {
+	uint8_t kind, words;
+	uint16_t what; /* CUpti_ActivityOverheadKind, truncated to 16 bits */
+	uint32_t tid;
+	uint64_t begin_ticks, end_ticks;
+};
+
+struct rec_pool {
+	uint8_t kind, words;
+	uint16_t operation; /* CUpti_ActivityMemoryPoolOperationType */
+	uint32_t device;
+	uint64_t ticks, address, size_bytes, utilized_bytes;
+};
+
+/* ---- Dictionary records. ---- */
+
+enum dict_kind {
+	DICT_NONE,
+	DICT_INFO,   /* a fact about the process: key NUL value NUL */
+	DICT_HOOK,   /* struct dict_hook */
+	DICT_THREAD, /* struct dict_thread */
+	DICT_STRING, /* id, text NUL */
+	DICT_LAUNCH, /* struct dict_launch */
+	DICT_KERNEL, /* struct dict_kernel */
+	DICT_DEVICE, /* struct dict_device */
+	DICT_KINDS
+};
+
+#define DICT_MARK 0xD1C7u
+
+/* All sizes are multiples of 8; `bytes` counts the head. The head is stored last, as one 64-bit release store. */
+struct dict_head {
+	uint16_t mark; /* DICT_MARK */
+	uint16_t kind;
+	uint32_t bytes;
+};
+
+struct dict_hook {
+	struct dict_head head;
+	uint16_t id;
+	uint8_t category, door, space;
+	uint8_t reserved[3];
+	char name[]; /* the symbol, NUL-terminated */
+};
+
+struct dict_thread {
+	struct dict_head head;
+	uint32_t slot, tid;
+	char name[16];
+};
+
+struct dict_string {
+	struct dict_head head;
+	uint32_t id;
+	char text[];
+};
+
+/* The shape of a launch as the host asked for it, written at its first sight. */
+struct dict_launch {
+	struct dict_head head;
+	uint64_t token;
+	uint64_t function; /* handle as the caller passed it */
+	uint32_t name; /* DICT_STRING of the (mangled) name, 0: unknown */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;
+};
+
+/* A kernel as CUPTI reports it, without what differs from launch to launch. */
+struct dict_kernel {
+	struct dict_head head;
+	uint32_t id;
+	uint32_t name; /* DICT_STRING, mangled */
+	uint32_t block[3];
+	uint32_t registers, static_shared_bytes, dynamic_shared_bytes;
+	uint32_t local_bytes_per_thread, reserved;
+};
+
+struct dict_device {
+	struct dict_head head;
+	uint32_t id, multiprocessors;
+	uint32_t compute_major, compute_minor;
+	uint64_t memory_bytes;
+	char name[64];
+};
+
+/* ---- The header and the directory: shared memory with both sides writing. ---- */
+
+enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
+
+/* Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME read at the same moment (within about 100 ns). */
+struct journal_clock_point {
+	uint64_t ticks, monotonic_ns, realtime_ns;
+};
+
+/* ns = point[0].monotonic_ns + (ticks - point[0].ticks) * slope, the slope from point[0] to the newest point. The
+ * reader may take further points itself while the machine is up: the time-stamp counter is one for all processes. */
+struct journal_clock {
+	uint32_t kind;
+	uint32_t reserved;
+	struct journal_clock_point first;
+	struct journal_clock_point last; /* written at the orderly end; ticks 0 until then */
+};
+
+enum step_mode { STEP_MODE_AUTO, STEP_MODE_KERNEL, STEP_MODE_GRAPH, STEP_MODE_SYNC, STEP_MODE_TIME, STEP_MODE_API };
+
+enum step_state {
+	STEP_STATE_OWN,	     /* the library knows its boundaries without help (every mode but auto) */
+	STEP_STATE_LEARNING, /* journals launches and copies, waits for anchor_generation to move */
+	STEP_STATE_ADOPTED,  /* counts the anchor, still journals; waits for base_generation == anchor_generation */
+	STEP_STATE_LOCKED,   /* numbers are absolute, the schedule rules */
+};
+
+/*
+ * Learning steps (auto). The collector writes an anchor: the hash of three successive launches of one thread
+ * (core/token.h), after whose last one a step ends. The library adopts it and writes STEP_COUNTED 1, 2, 3... as it
+ * comes. The collector counts the anchors that stood in the stream before STEP_COUNTED 1 and writes that as `base`:
+ * from then on step number = base + own count. Each generation is stored last (release) and read first (acquire).
+ */
+struct journal_steps {
+	/* written by the collector */
+	_Atomic uint32_t anchor_generation;
+	_Atomic uint32_t base_generation;
+	_Atomic uint64_t anchor;
+	_Atomic uint64_t base;
+	_Atomic uint32_t calls_per_step; /* of the median step; the library unlocks when the anchor stays away far longer */
+	_Atomic uint32_t confidence_permille;
+	/* written by the library */
+	uint32_t mode; /* enum step_mode */
+	_Atomic uint32_t state; /* enum step_state */
+	_Atomic uint64_t current; /* number of the step under way */
+	_Atomic uint64_t schedule_shift; /* steps by which the schedule was moved because its first window had passed */
+};
+
+struct journal_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes;	/* sizeof(struct journal_header) of the writer */
+	uint32_t chunk_bytes, n_chunks;
+	uint64_t directory_offset, dictionary_offset, dictionary_bytes, chunks_offset, file_bytes;
+	uint32_t call_bytes, gpu_bytes; /* sizes of the two big records, as a check on both sides */
+	uint32_t pid, ppid;
+	uint64_t process_start; /* field 22 of /proc/PID/stat: tells a process from a later one of the same pid */
+	struct journal_clock clock;
+	_Atomic uint64_t ended_ticks; /* orderly end of the process; 0: alive or killed */
+	_Atomic uint64_t dictionary_used_bytes;
+	_Atomic uint32_t chunks_backed;	    /* chunks below this index have disk space behind them */
+	_Atomic uint32_t collector;	    /* pid of the collector that reads and recycles, 0: none */
+	_Atomic uint64_t chunk_claims;	    /* numbers the claims: order of a thread's chunks */
+	_Atomic uint64_t dropped_records;   /* chunk records that found no room, in all */
+	_Atomic uint64_t dropped_dictionary; /* dictionary records that found no room */
+	struct journal_steps steps;
+};
+
+enum chunk_state {
+	CHUNK_FREE,    /* the library may claim it (by compare and swap) */
+	CHUNK_WRITING, /* one thread appends */
+	CHUNK_SEALED,  /* full, or its thread ended; only the collector may free it, once it has read it */
+};
+
+/* One per chunk, a cache line each: its owner stores here with every record. */
+struct journal_chunk {
+	_Atomic uint32_t state;
+	_Atomic uint32_t committed_bytes;
+	uint32_t thread; /* slot: DICT_THREAD */
+	uint32_t reserved;
+	_Atomic uint64_t claim; /* 1, 2, ...: chunk_claims when it was taken; written before state says WRITING can be read */
+	uint64_t padding[5];
+};
+
+_Static_assert(sizeof(struct rec_head) == 8, "record head");
+_Static_assert(sizeof(struct rec_call) == 48, "a call may cost 48 bytes");
+_Static_assert(sizeof(struct rec_gpu) == 64, "a GPU record may cost 64 bytes");
+_Static_assert(sizeof(struct rec_step) == 32, "step");
+_Static_assert(sizeof(struct rec_dropped) == 32, "dropped");
+_Static_assert(sizeof(struct rec_gpu_state) == 24, "gpu state");
+_Static_assert(sizeof(struct rec_external) == 16, "external");
+_Static_assert(sizeof(struct rec_api) == 32, "api");
+_Static_assert(sizeof(struct rec_overhead) == 24, "overhead");
+_Static_assert(sizeof(struct rec_pool) == 40, "pool");
+_Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
+_Static_assert(sizeof(struct journal_chunk) == 64, "a cache line per chunk");
+
+#endif
