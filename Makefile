@@ -1,0 +1,147 @@
+# profrun's only Makefile: `make help` lists the goals. Objects go to build/obj, products to build/.
+#   V=1 shows whole commands, WERROR=1 makes warnings errors, SAN=address,undefined builds into build/san-address-undefined.
+# A fragment (test/*/NAME.mk) adds what it builds as prerequisites of sim, prog, bench-programs or steps-tool; it may use
+# $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(NVCC) (empty where there is none) and $(Q).
+
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+comma := ,
+BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+PREFIX ?= /usr/local
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+
+CUDA_HOME := $(shell scripts/cuda-home 2>/dev/null)
+CUDA_INCLUDE := $(CUDA_HOME)/include
+NVCC := $(wildcard $(CUDA_HOME)/bin/nvcc)
+
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-fvisibility=hidden $(if $(WERROR),-Werror)
+override CFLAGS += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
+CPPFLAGS_ALL = -D_GNU_SOURCE -I. -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -MMD -MP $(CPPFLAGS)
+
+# The runtime half of core/ may run inside the application; the rest of core/ belongs to the tool alone.
+RUNTIME := log clock config schedule journal
+LIB_SRC := $(wildcard preload/*.c) $(wildcard $(RUNTIME:%=core/%.c))
+CORE_SRC := $(wildcard core/*.c)
+EXPORT_SRC := $(wildcard export/*.c)
+UNIT_SRC := $(wildcard test/unit/test_*.c)
+
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/lib/%.o)
+CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/tool/%.o)
+EXPORT_OBJ := $(EXPORT_SRC:%.c=$(BUILD)/obj/tool/%.o)
+UNIT := $(UNIT_SRC:test/unit/%.c=$(BUILD)/test/unit/%)
+LIB := $(if $(wildcard preload/*.c),$(BUILD)/libprofrun.so)
+TOOL := $(if $(EXPORT_SRC),$(BUILD)/profrun)
+
+# initial-exec: a hook may run before its thread could allocate TLS. The library needs nothing but libc (scripts/check-so).
+LIB_CFLAGS := -fPIC -ftls-model=initial-exec
+LIB_LDFLAGS := -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
+	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
+TOOL_LIBS := -ljansson -lz -lstdc++ -lpthread -lm
+
+.PHONY: all lib tool sim prog unit bench-programs steps-tool tests help
+all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU
+lib: $(LIB)
+tool: $(TOOL)
+unit: $(UNIT)
+tests: all prog unit
+sim prog bench-programs steps-tool:
+
+-include preload/preload.mk test/unit/unit.mk
+-include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk
+
+# Other flags than last time rebuild everything: the file changes only when its words do.
+FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(CUDA_INCLUDE)
+FLAGS_FILE := $(BUILD)/obj/flags
+ifneq ($(strip $(FLAGS_NOW)),$(strip $(file <$(FLAGS_FILE))))
+$(shell mkdir -p $(BUILD)/obj)
+$(file >$(FLAGS_FILE),$(FLAGS_NOW))
+endif
+
+$(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
+	$(call say,CC,$< (library))
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@
+
+$(BUILD)/profrun: $(EXPORT_OBJ) $(CORE_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
+
+# Archives let a unit program take just the modules that it names. Those called test_preload_* see the library's objects.
+$(BUILD)/obj/libcore.a: $(CORE_OBJ)
+$(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ))
+$(BUILD)/obj/libpreload.a: $(filter $(BUILD)/obj/lib/preload/%,$(LIB_OBJ))
+$(BUILD)/obj/%.a:
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+
+UNIT_ARCHIVES := $(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
+$(BUILD)/test/unit/test_preload_%: UNIT_EXTRA = $(BUILD)/obj/libpreload.a
+$(BUILD)/test/unit/test_preload_%: $(BUILD)/obj/libpreload.a
+$(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< -Wl,--start-group $(UNIT_EXTRA) $(UNIT_ARCHIVES) -Wl,--end-group \
+		-lcmocka $(TOOL_LIBS) -ldl -o $@
+.SECONDARY: $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(EXPORT_OBJ) $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o))
+
+# Goals that people type. Those that may have to install something first build in a second make, which then finds it.
+.PHONY: setup demo test test-torch bench steps check check-san install clean
+setup: ## install what building and testing need
+	$(Q)scripts/setup
+
+demo: ## profile an example training loop, on the simulated GPU where there is no other
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory all prog
+	$(Q)scripts/demo
+
+test: ## build and run every test
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)python3 test/run.py
+
+test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)python3 test/run.py --tier torch
+
+bench: ## print the benchmarks
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory all prog bench-programs
+	$(Q)scripts/bench
+
+check: ## format, layers, static analysis, exported names, documents that are generated
+	$(Q)scripts/setup check
+	$(Q)$(MAKE) --no-print-directory all prog
+	$(Q)scripts/check
+
+check-san: ## unit tests under sanitizers and valgrind
+	$(Q)scripts/setup check
+	$(Q)scripts/check-san
+
+install: lib tool ## install to $(DESTDIR)$(PREFIX)
+	scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)'
+
+clean: ## remove what was built; downloads in build/cuda and the virtual environments stay
+	$(Q)scripts/clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r goal text; do printf '  %-12s %s\n' "$$goal" "$$text"; done
