@@ -27,7 +27,7 @@ override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 	-fvisibility=hidden $(if $(WERROR),-Werror)
 override CFLAGS += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
-CPPFLAGS_ALL = -D_GNU_SOURCE -I. -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -MMD -MP $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE= -I. -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -MMD -MP $(CPPFLAGS)
 
 # The runtime half of core/ may run inside the application; the rest of core/ belongs to the tool alone.
 RUNTIME := log clock config schedule journal
@@ -94,7 +94,7 @@ $(BUILD)/obj/%.a:
 
 UNIT_ARCHIVES := $(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
 $(BUILD)/test/unit/test_preload_%: UNIT_EXTRA = $(BUILD)/obj/libpreload.a
-$(BUILD)/test/unit/test_preload_%: $(BUILD)/obj/libpreload.a
+$(filter $(BUILD)/test/unit/test_preload_%,$(UNIT)): $(BUILD)/obj/libpreload.a
 $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< -Wl,--start-group $(UNIT_EXTRA) $(UNIT_ARCHIVES) -Wl,--end-group \
