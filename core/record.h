@@ -400,7 +400,9 @@ struct journal_chunk {
 	_Atomic uint32_t committed_bytes;
 	uint32_t thread; /* slot: DICT_THREAD */
 	uint32_t reserved;
-	_Atomic uint64_t claim; /* 1, 2, ...: chunk_claims when it was taken; written before state says WRITING can be read */
+	/* 1, 2, ...: chunk_claims when it was taken, stored (release) once `thread` is there: a reader passes over a chunk
+	 * whose claim is 0. The collector sets claim and committed_bytes to 0 before it stores CHUNK_FREE. */
+	_Atomic uint64_t claim;
 	uint64_t padding[5];
 };
 
