@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Writes test/steps/torch_schedule.tsv: what torch.profiler.schedule answers for many parameter sets.
+
+usage: gen_torch_schedule.py > torch_schedule.tsv            with the installed torch
+       gen_torch_schedule.py DIR > torch_schedule.tsv        with DIR/torch/{profiler/profiler,version}.py out of a wheel
+
+The second form runs torch's own function without the rest of torch: it is pure Python.
+Actions of steps 0 to 39: N none, W warmup, R record, S record and save.
+"""
+import ast
+import enum
+import itertools
+import os
+import sys
+import typing
+import warnings
+
+N_STEPS = 40
+EDGES = [  # skip_first, wait, warmup, active, repeat, skip_first_wait
+    (10, 0, 2, 3, 1, 0), (0, 0, 0, 1, 0, 0), (0, 0, 0, 1, 1, 0), (0, 0, 0, 40, 0, 0), (0, 0, 0, 41, 0, 0),
+    (39, 0, 0, 1, 1, 0), (40, 0, 0, 1, 1, 0), (0, 39, 0, 1, 0, 0), (0, 40, 0, 1, 0, 1), (5, 50, 1, 2, 2, 1),
+    (1000000, 1, 1, 1, 0, 0), (0, 0, 39, 1, 1, 0), (3, 7, 2, 5, 2, 1), (3, 7, 2, 5, 1, 1), (0, 13, 0, 1, 3, 1),
+    (0, 0, 1, 1, 20, 0), (0, 0, 1, 1, 19, 0), (10, 20, 2, 3, 0, 1), (10, 20, 2, 3, 0, 0),
+]
+GRID = itertools.product((0, 3), (0, 4), (0, 2), (1, 3), (0, 1, 2), (0, 1))
+
+
+def from_wheel(folder):
+    """torch's schedule() and its actions, taken out of the source file."""
+    with open(os.path.join(folder, "torch/profiler/profiler.py")) as f:
+        tree = ast.parse(f.read())
+    wanted = [n for n in tree.body if getattr(n, "name", "") in ("schedule", "ProfilerAction")]
+    space = {"Enum": enum.Enum, "Callable": typing.Callable, "warn": warnings.warn}
+    exec(compile(ast.Module(wanted, []), "profiler.py", "exec"), space)
+    version = {}
+    with open(os.path.join(folder, "torch/version.py")) as f:
+        exec(f.read(), version)
+    return space["schedule"], version["__version__"]
+
+
+def main():
+    warnings.simplefilter("ignore")
+    if len(sys.argv) > 1:
+        schedule, version = from_wheel(sys.argv[1])
+    else:
+        import torch
+        schedule, version = torch.profiler.schedule, torch.__version__
+    print(f"# torch.profiler.schedule of torch {version}, by gen_torch_schedule.py")
+    print("# skip_first\twait\twarmup\tactive\trepeat\tskip_first_wait\tactions of steps 0 to 39")
+    letter = {"NONE": "N", "WARMUP": "W", "RECORD": "R", "RECORD_AND_SAVE": "S"}
+    for row in dict.fromkeys(itertools.chain(EDGES, GRID)):
+        skip_first, wait, warmup, active, repeat, skip_first_wait = row
+        action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first,
+                          skip_first_wait=skip_first_wait)
+        print(*row, "".join(letter[action(i).name] for i in range(N_STEPS)), sep="\t")
+
+
+main()
