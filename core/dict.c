@@ -1,0 +1,244 @@
+/* Taking in dictionary records. Whatever order they come in, a name that is missing shows as the number it stands for. */
+#include "core/dict.h"
+
+#include "core/demangle.h"
+#include "core/reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+	MOST_IDS = 1 << 20
+}; /* ids become array indexes: a damaged one must not ask for all memory */
+
+static const struct {
+	const char *name;
+	bool has_work;
+} categories[CAT_COUNT + 1] = {
+#define X(id, text, gpu) [CAT_##id] = { text, gpu },
+	RECORD_CATEGORIES(X)
+#undef X
+		[CAT_COUNT] = { "other", false },
+};
+
+bool category_has_work(uint8_t category)
+{
+	return category < CAT_COUNT && categories[category].has_work;
+}
+
+const char *category_name(uint8_t category)
+{
+	return categories[category < CAT_COUNT ? category : CAT_COUNT].name;
+}
+
+#define vec_at_id(v, id)                                                       \
+	do {                                                                   \
+		if ((v)->n <= (id)) {                                          \
+			size_t more_ = (id) + 1 - (v)->n;                      \
+			vec_reserve(v, more_);                                 \
+			memset((v)->at + (v)->n, 0, more_ * sizeof(*(v)->at)); \
+			(v)->n += more_;                                       \
+		}                                                              \
+	} while (0)
+
+static bool contains_word(const char *text, const char *word)
+{
+	return strcasestr(text, word) != NULL;
+}
+
+static void add_info(struct dict *d, const struct dict_head *record)
+{
+	const char *key = reader_dictionary_text(record, sizeof(*record));
+	const char *value = key ? reader_dictionary_text(record, sizeof(*record) + strlen(key) + 1)
+				: NULL;
+	if (!value) {
+		d->n_damaged++;
+		return;
+	}
+	for (size_t i = 0; i < d->infos.n; i++) {
+		if (strcmp(d->infos.at[i].key, key))
+			continue;
+		free(d->infos.at[i].value); /* said again: the later one counts */
+		d->infos.at[i].value = mem_text(value);
+		return;
+	}
+	vec_push(&d->infos, (struct dict_info){ mem_text(key), mem_text(value) });
+}
+
+static void add_hook(struct dict *d, const struct dict_hook *h)
+{
+	const char *name = reader_dictionary_text(&h->head, offsetof(struct dict_hook, name));
+	if (!name) {
+		d->n_damaged++;
+		return;
+	}
+	while (d->hooks.n <= h->id)
+		vec_push(&d->hooks, (struct hook_entry){ .category = CAT_COUNT });
+	d->hooks.at[h->id] = (struct hook_entry){
+		.name = strtab_intern(&d->names, name),
+		.category = h->category < CAT_COUNT ? h->category : (uint8_t)CAT_COUNT,
+		.door = h->door,
+		.space = h->space,
+		.is_known = true,
+		.begins_capture = contains_word(name, "BeginCapture"),
+		.ends_capture = contains_word(name, "EndCapture"),
+	};
+}
+
+static void add_thread(struct dict *d, const struct dict_thread *t)
+{
+	struct thread_entry entry = { .slot = t->slot, .tid = t->tid };
+	memcpy(entry.name, t->name, sizeof(entry.name) - 1);
+	vec_push(&d->threads, entry);
+}
+
+static void add_string(struct dict *d, const struct dict_string *s)
+{
+	const char *text = reader_dictionary_text(&s->head, offsetof(struct dict_string, text));
+	if (!text || s->id >= MOST_IDS) {
+		d->n_damaged++;
+		return;
+	}
+	char *readable = demangle(text);
+	vec_at_id(&d->strings, s->id);
+	d->strings.at[s->id] = strtab_intern(&d->names, readable);
+	free(readable);
+}
+
+static uint32_t string_name(struct dict *d, uint32_t id)
+{
+	return id < d->strings.n ? d->strings.at[id] : strtab_intern(&d->names, "");
+}
+
+static bool looks_like_optimizer(const char *name)
+{
+	static const char *const words[] = { "multi_tensor_apply", "adam", "sgd",
+					     "optimizer",          "lamb", "adagrad" };
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (contains_word(name, words[i]))
+			return true;
+	return false;
+}
+
+static void add_launch(struct dict *d, const struct dict_launch *l)
+{
+	struct launch_entry entry = {
+		.token = l->token,
+		.function = l->function,
+		.name = string_name(d, l->name),
+		.shared_bytes = l->shared_bytes,
+	};
+	if (!entry.name) {
+		char text[40];
+		snprintf(text, sizeof(text), "kernel 0x%llx", (unsigned long long)l->function);
+		entry.name = strtab_intern(&d->names, text);
+	}
+	memcpy(entry.grid, l->grid, sizeof(entry.grid));
+	memcpy(entry.block, l->block, sizeof(entry.block));
+	entry.is_optimizer = looks_like_optimizer(strtab_text(&d->names, entry.name));
+	bool is_new;
+	uint64_t *at = map_at(&d->launch_of_token, l->token, &is_new);
+	if (!is_new) {
+		d->launches.at[*at] = entry;
+		return;
+	}
+	*at = d->launches.n;
+	vec_push(&d->launches, entry);
+}
+
+static void add_kernel(struct dict *d, const struct dict_kernel *k)
+{
+	if (k->id >= MOST_IDS) {
+		d->n_damaged++;
+		return;
+	}
+	vec_at_id(&d->kernels, k->id);
+	struct kernel_entry *entry = &d->kernels.at[k->id];
+	*entry = (struct kernel_entry){
+		.name = string_name(d, k->name),
+		.registers = k->registers,
+		.static_shared_bytes = k->static_shared_bytes,
+		.dynamic_shared_bytes = k->dynamic_shared_bytes,
+		.local_bytes_per_thread = k->local_bytes_per_thread,
+		.is_known = true,
+	};
+	memcpy(entry->block, k->block, sizeof(entry->block));
+}
+
+static void add_device(struct dict *d, const struct dict_device *device)
+{
+	struct dict_device copy = *device;
+	copy.name[sizeof(copy.name) - 1] = 0;
+	vec_push(&d->devices, copy);
+}
+
+void dict_add(struct dict *d, const struct dict_head *record)
+{
+	switch (record->kind) {
+	case DICT_INFO:
+		add_info(d, record);
+		break;
+	case DICT_HOOK:
+		add_hook(d, (const struct dict_hook *)record);
+		break;
+	case DICT_THREAD:
+		add_thread(d, (const struct dict_thread *)record);
+		break;
+	case DICT_STRING:
+		add_string(d, (const struct dict_string *)record);
+		break;
+	case DICT_LAUNCH:
+		add_launch(d, (const struct dict_launch *)record);
+		break;
+	case DICT_KERNEL:
+		add_kernel(d, (const struct dict_kernel *)record);
+		break;
+	case DICT_DEVICE:
+		add_device(d, (const struct dict_device *)record);
+		break;
+	default: /* of a later version: the size told how far to step */
+		break;
+	}
+}
+
+void dict_free(struct dict *d)
+{
+	for (size_t i = 0; i < d->infos.n; i++) {
+		free(d->infos.at[i].key);
+		free(d->infos.at[i].value);
+	}
+	strtab_free(&d->names);
+	vec_free(&d->infos);
+	vec_free(&d->hooks);
+	vec_free(&d->threads);
+	vec_free(&d->launches);
+	map_free(&d->launch_of_token);
+	vec_free(&d->kernels);
+	vec_free(&d->strings);
+	vec_free(&d->devices);
+}
+
+const char *dict_find_info(const struct dict *d, const char *key)
+{
+	for (size_t i = 0; i < d->infos.n; i++)
+		if (!strcmp(d->infos.at[i].key, key))
+			return d->infos.at[i].value;
+	return NULL;
+}
+
+const struct thread_entry *dict_find_thread(const struct dict *d, uint32_t slot)
+{
+	for (size_t i = 0; i < d->threads.n; i++)
+		if (d->threads.at[i].slot == slot)
+			return &d->threads.at[i];
+	return NULL;
+}
+
+const struct dict_device *dict_find_device(const struct dict *d, uint32_t id)
+{
+	for (size_t i = 0; i < d->devices.n; i++)
+		if (d->devices.at[i].id == id)
+			return &d->devices.at[i];
+	return NULL;
+}

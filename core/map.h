@@ -1,0 +1,29 @@
+/* A hash table from 64-bit keys to 64-bit values: open addressing, at most 2/3 full. Offline half only. */
+#ifndef CORE_MAP_H
+#define CORE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot {
+	uint64_t key, value;
+	bool used;
+};
+
+/* All zero is an empty map. */
+struct map {
+	struct map_slot *slots;
+	size_t room, n;
+};
+
+/* The value's place, made (0) if it is new; good until the next map_at or map_remove. */
+uint64_t *map_at(struct map *m, uint64_t key, bool *is_new);
+
+/* NULL if there is none. */
+uint64_t *map_find(const struct map *m, uint64_t key);
+
+bool map_remove(struct map *m, uint64_t key);
+void map_free(struct map *m);
+
+#endif

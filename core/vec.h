@@ -1,0 +1,75 @@
+/*
+ * Growing arrays for the offline half. A failed allocation ends the tool with one line: there is nothing better to do
+ * with half a trace, and the journal is still there.
+ */
+#ifndef CORE_VEC_H
+#define CORE_VEC_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(type)               \
+	struct {                \
+		type *at;       \
+		size_t n, room; \
+	}
+
+static inline void *mem_resize(void *old, size_t bytes)
+{
+	void *p = realloc(old, bytes ? bytes : 1);
+	if (!p) {
+		fprintf(stderr, "profrun: out of memory (%zu bytes)\n", bytes);
+		exit(1);
+	}
+	return p;
+}
+
+static inline void *mem_zero(size_t bytes)
+{
+	return memset(mem_resize(NULL, bytes), 0, bytes);
+}
+
+static inline char *mem_text(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	return memcpy(mem_resize(NULL, bytes), text, bytes);
+}
+
+static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_bytes)
+{
+	size_t more = *room + *room / 2 + 16;
+	*room = more < wanted ? wanted : more;
+	return mem_resize(at, *room * item_bytes);
+}
+
+/* Room for `count` more items. */
+#define vec_reserve(v, count)                                                             \
+	do {                                                                              \
+		if ((v)->room - (v)->n < (size_t)(count))                                 \
+			(v)->at = vec_grow((v)->at, &(v)->room, (v)->n + (size_t)(count), \
+					   sizeof(*(v)->at));                             \
+	} while (0)
+
+#define vec_push(v, ...)                           \
+	do {                                       \
+		vec_reserve(v, 1);                 \
+		(v)->at[(v)->n++] = (__VA_ARGS__); \
+	} while (0)
+
+/* Drops the first `count` items. */
+#define vec_shift(v, count)                                                           \
+	do {                                                                          \
+		size_t gone_ = (count);                                               \
+		(v)->n -= gone_;                                                      \
+		if (gone_ && (v)->n)                                                  \
+			memmove((v)->at, (v)->at + gone_, (v)->n * sizeof(*(v)->at)); \
+	} while (0)
+
+#define vec_free(v)                           \
+	do {                                  \
+		free((v)->at);                \
+		memset((v), 0, sizeof(*(v))); \
+	} while (0)
+
+#endif
