@@ -106,6 +106,10 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             return self.traces[int(parts[1])]
         return super().translate_path(path)
 
+    def copyfile(self, source, outputfile):
+        with contextlib.suppress(ConnectionError):  # a page that was closed reads no further
+            super().copyfile(source, outputfile)
+
     def log_message(self, *args):
         pass
 
