@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -168,12 +169,15 @@ static struct journal_chunk *claim_chunk(uint32_t slot)
 	return c;
 }
 
-static void introduce_thread(struct journal_writer *w)
+void journal_introduce(struct journal_writer *w)
 {
+	if (w->slot || !g.header)
+		return;
 	struct dict_thread record = { .head.kind = DICT_THREAD };
 	w->slot = atomic_fetch_add_explicit(&g.slots, 1, memory_order_relaxed) + 1;
 	record.slot = w->slot;
 	record.tid = (uint32_t)syscall(SYS_gettid);
+	record.handle = (uint32_t)pthread_self();
 	int saved = errno;
 	int fd = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -221,8 +225,7 @@ void *journal_next(struct journal_writer *w, uint32_t bytes)
 		count_drop(w);
 		return NULL;
 	}
-	if (!w->slot)
-		introduce_thread(w);
+	journal_introduce(w);
 	w->chunk = claim_chunk(w->slot);
 	if (!w->chunk) {
 		w->pause = PAUSE_RECORDS;

@@ -38,6 +38,9 @@ void journal_end(void);
 /* Next chunk for a record of `bytes`; NULL where there is none: the record is counted as dropped. Cold. */
 void *journal_next(struct journal_writer *w, uint32_t bytes);
 
+/* Gives the writer its slot and names the thread in the dictionary, if that has not happened yet. Cold. */
+void journal_introduce(struct journal_writer *w);
+
 /* Hands the thread's chunk over, at the thread's end. */
 void journal_release(struct journal_writer *w);
 

@@ -199,7 +199,7 @@ struct rec_api {
 	uint16_t is_driver;
 	uint32_t correlation;
 	uint64_t begin_ticks, end_ticks;
-	uint32_t tid; /* the kernel's thread id */
+	uint32_t tid; /* as CUPTI names it: dict_thread's handle, or its tid where another tool switched CUPTI to those */
 	uint32_t cbid;
 };
 
@@ -284,6 +284,8 @@ struct dict_thread {
 	struct dict_head head;
 	uint32_t slot, tid;
 	char name[16];
+	uint32_t handle; /* low half of pthread_self(): what CUPTI calls the thread unless it was told otherwise */
+	uint32_t reserved;
 };
 
 struct dict_string {
@@ -350,8 +352,10 @@ enum step_state {
 /*
  * Learning steps (auto). The collector writes an anchor: the hash of three successive launches of one thread
  * (core/token.h), after whose last one a step ends. The library adopts it and writes STEP_COUNTED 1, 2, 3... as it
- * comes. The collector counts the anchors that stood in the stream before STEP_COUNTED 1 and writes that as `base`:
- * from then on step number = base + own count. Each generation is stored last (release) and read first (acquire).
+ * comes: each says that a step begins at its `ticks`, the launch that completed the anchor standing before it in the
+ * same thread's stream. The step that begins with STEP_COUNTED k has the number base + k, so the collector writes base =
+ * (anchors of all launches in that thread's stream before STEP_COUNTED 1) - 1: the first of the run ends step 0. Each
+ * generation is stored last (release) and read first (acquire).
  */
 struct journal_steps {
 	/* written by the collector */
