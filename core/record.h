@@ -352,10 +352,10 @@ enum step_state {
 /*
  * Learning steps (auto). The collector writes an anchor: the hash of three successive launches of one thread
  * (core/token.h), after whose last one a step ends. The library adopts it and writes STEP_COUNTED 1, 2, 3... as it
- * comes: each says that a step begins at its `ticks`, the launch that completed the anchor standing before it in the
- * same thread's stream. The step that begins with STEP_COUNTED k has the number base + k, so the collector writes base =
- * (anchors of all launches in that thread's stream before STEP_COUNTED 1) - 1: the first of the run ends step 0. Each
- * generation is stored last (release) and read first (acquire).
+ * comes: each says that a step begins at its `ticks`. The step that begins with STEP_COUNTED k has the number base + k,
+ * so the collector writes base = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the
+ * run's first anchor ends step 0. (The record may stand in another thread's stream than the anchor: it is written with the
+ * next launch of any thread.) Each generation is stored last (release) and read first (acquire).
  */
 struct journal_steps {
 	/* written by the collector */
