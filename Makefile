@@ -1,6 +1,6 @@
 # profrun's only Makefile: `make help` lists the goals. Objects go to build/obj, products to build/.
 #   V=1 shows whole commands, WERROR=1 makes warnings errors, SAN=address,undefined builds into build/san-address-undefined.
-# A fragment (test/*/NAME.mk) adds what it builds as prerequisites of sim, prog, bench-programs or steps-tool; it may use
+# A fragment (test/*/NAME.mk) adds what it builds as prerequisites of sim, prog or bench-programs; it may use
 # $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(NVCC) (empty where there is none) and $(Q).
 
 MAKEFLAGS += --no-builtin-rules
@@ -49,13 +49,13 @@ LIB_LDFLAGS := -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
 TOOL_LIBS := -ljansson -lz -lstdc++ -lpthread -lm
 
-.PHONY: all lib tool sim prog unit bench-programs steps-tool tests help
+.PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU
-lib: $(LIB)
+lib: $(LIB) $(if $(LIB),$(BUILD)/hooks.txt)
 tool: $(TOOL)
 unit: $(UNIT)
 tests: all prog unit
-sim prog bench-programs steps-tool:
+sim prog bench-programs:
 
 -include preload/preload.mk test/unit/unit.mk
 -include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk
@@ -84,6 +84,13 @@ $(BUILD)/profrun: $(EXPORT_OBJ) $(CORE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
 
+# The table's symbols, doors and categories as text, for the scripts and tests that must see every row.
+$(BUILD)/hooks.txt: preload/hooks.def
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && printf '%s\n' '#define HOOK(ret, symbol, name, version, twin, door, check, category, ...) \
+		hook_row symbol door category' '#include "preload/hooks.def"' | $(CC) -E -P -I. -x c - | \
+		grep -o 'hook_row [A-Za-z0-9_]* [A-Z]* [A-Z]*' | cut -d' ' -f2- >$@
+
 # Archives let a unit program take just the modules that it names. Those called test_preload_* see the library's objects.
 $(BUILD)/obj/libcore.a: $(CORE_OBJ)
 $(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ))
@@ -93,7 +100,7 @@ $(BUILD)/obj/%.a:
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 UNIT_ARCHIVES := $(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
-$(BUILD)/test/unit/test_preload_%: UNIT_EXTRA = $(BUILD)/obj/libpreload.a
+$(BUILD)/test/unit/test_preload_%: UNIT_EXTRA += $(BUILD)/obj/libpreload.a
 $(filter $(BUILD)/test/unit/test_preload_%,$(UNIT)): $(BUILD)/obj/libpreload.a
 $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 	$(call say,LD,$@)
@@ -104,7 +111,7 @@ $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(EXPORT_OBJ) $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o))
 
 # Goals that people type. Those that may have to install something first build in a second make, which then finds it.
-.PHONY: setup demo test test-torch bench steps check check-san install clean
+.PHONY: setup demo test test-torch bench check check-san install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -137,11 +144,11 @@ check-san: ## unit tests under sanitizers and valgrind
 	$(Q)scripts/setup check
 	$(Q)scripts/check-san
 
-install: lib tool ## install to $(DESTDIR)$(PREFIX)
-	scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)'
+install: all ## install to $(DESTDIR)$(PREFIX)
+	$(Q)scripts/install '$(BUILD)' '$(DESTDIR)$(PREFIX)'
 
-clean: ## remove what was built; downloads in build/cuda and the virtual environments stay
-	$(Q)scripts/clean
+clean: ## remove what was built; downloads (build/cuda, build/*-venv) stay
+	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name '*-venv*' -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r goal text; do printf '  %-12s %s\n' "$$goal" "$$text"; done
