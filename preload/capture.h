@@ -1,0 +1,197 @@
+/*
+ * The statements that hooks.def's rows are made of: they move a call's facts into its record. Run inside a wrapper, before or
+ * after the real call; an output is read only if the call succeeded and the caller gave a place for it.
+ */
+#ifndef PRELOAD_CAPTURE_H
+#define PRELOAD_CAPTURE_H
+
+#include "preload/hook.h"
+#include "preload/launch.h"
+#include "preload/steps.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#define NOTHING ((void)0)
+
+/* Handles, pointers and device addresses alike. */
+#define take(c, stream_, arg_, bytes_)                         \
+	do {                                                   \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);  \
+		(c)->arg = (uint64_t)(uintptr_t)(arg_);        \
+		if (bytes_)                                    \
+			(c)->bytes = (uint64_t)(bytes_);       \
+	} while (0)
+
+/* What a call made: its handle or address. */
+#define got(c, status, out)                                            \
+	do {                                                           \
+		if (!(status) && (out))                                \
+			(c)->arg = (uint64_t)(uintptr_t) * (out);      \
+	} while (0)
+
+#define got_stream(c, status, out)                                     \
+	do {                                                           \
+		if (!(status) && (out))                                \
+			(c)->stream = (uint64_t)(uintptr_t) * (out);   \
+	} while (0)
+
+#define got_pitched(c, status, out, pitch, height)                     \
+	do {                                                           \
+		got(c, status, out);                                   \
+		if (!(status) && (pitch))                              \
+			(c)->bytes = (uint64_t) * (pitch) * (height);  \
+	} while (0)
+
+#define got_3d(c, status, out, extent)                                                         \
+	do {                                                                                   \
+		if (!(status) && (out)) {                                                      \
+			(c)->arg = (uint64_t)(uintptr_t)(out)->ptr;                            \
+			(c)->bytes = (uint64_t)(out)->pitch * (extent).height * (extent).depth; \
+		}                                                                              \
+	} while (0)
+
+/* No comma may stand outside brackets in what a row's macro expands to: the row is expanded once more. */
+#define take_launch(c, function, gx, gy, gz, bx, by, bz, shared, stream)                             \
+	capture_launch(c, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, (uint32_t)(shared), \
+		       (uint64_t)(uintptr_t)(stream))
+
+static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
+				  uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes, uint64_t stream)
+{
+	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	uint64_t token = token_launch(function, grid, block);
+	bool is_anchor = false;
+	if (atomic_load_explicit(&hook_switch.names, memory_order_relaxed))
+		is_anchor = launch_known(token, function, grid, block, shared_bytes, c->hook);
+	c->arg = token;
+	c->stream = stream;
+	steps_token(token, is_anchor);
+}
+
+static inline void take_launch_config(struct rec_call *c, const cudaLaunchConfig_t *config, const void *function)
+{
+	if (config)
+		take_launch(c, function, config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x,
+			    config->blockDim.y, config->blockDim.z, config->dynamicSmemBytes, config->stream);
+}
+
+static inline void take_launch_ex(struct rec_call *c, const CUlaunchConfig *config, CUfunction function)
+{
+	if (config)
+		take_launch(c, function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+			    config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream);
+}
+
+/* One call, several devices: the first launch stands for all. */
+static inline void take_launch_many(struct rec_call *c, const CUDA_LAUNCH_PARAMS *list, unsigned count)
+{
+	if (list && count)
+		take_launch(c, list->function, list->gridDimX, list->gridDimY, list->gridDimZ, list->blockDimX,
+			    list->blockDimY, list->blockDimZ, list->sharedMemBytes, list->hStream);
+}
+
+/* The runtime's form of the same (struct cudaLaunchParams, gone from CUDA 13's headers). */
+static inline void take_launch_list(struct rec_call *c, uintptr_t list, uint32_t count)
+{
+	const struct {
+		void *func;
+		dim3 gridDim, blockDim;
+		void **args;
+		size_t sharedMem;
+		cudaStream_t stream;
+	} *first = (const void *)list;
+	if (first && count)
+		take_launch(c, first->func, first->gridDim.x, first->gridDim.y, first->gridDim.z, first->blockDim.x,
+			    first->blockDim.y, first->blockDim.z, first->sharedMem, first->stream);
+}
+
+#define take_graph(c, exec, stream_)                                                     \
+	do {                                                                             \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);                            \
+		(c)->arg = (uint64_t)(uintptr_t)(exec);                                  \
+		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg));     \
+	} while (0)
+
+#define take_copy(c, stream_, bytes_, kind_)                           \
+	do {                                                           \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);          \
+		(c)->arg = (uint64_t)(bytes_);                         \
+		(c)->detail = (uint32_t)(kind_);                       \
+		steps_token(token_copy((c)->detail), false);           \
+	} while (0)
+
+static inline uint32_t runtime_copy(enum cudaMemcpyKind kind)
+{
+	static const uint8_t kinds[] = { COPY_H2H, COPY_H2D, COPY_D2H, COPY_D2D, COPY_UNKNOWN };
+	return (unsigned)kind < sizeof(kinds) ? kinds[kind] : COPY_UNKNOWN;
+}
+
+static inline uint32_t driver_copy(CUmemorytype from, CUmemorytype to)
+{
+	bool from_host = from == CU_MEMORYTYPE_HOST, to_host = to == CU_MEMORYTYPE_HOST;
+	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
+		return COPY_UNKNOWN;
+	if (from_host)
+		return to_host ? COPY_H2H : COPY_H2D;
+	return to_host ? COPY_D2H : COPY_D2D;
+}
+
+static inline uint64_t volume_bytes(struct cudaExtent extent)
+{
+	return (uint64_t)extent.width * extent.height * extent.depth;
+}
+
+static inline uint64_t sum_bytes(const size_t *sizes, size_t count)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; sizes && i < count; i++)
+		sum += sizes[i];
+	return sum;
+}
+
+/* Height and depth of 0 mean one: the runtime's and the driver's way of saying 1-D and 2-D. */
+static inline uint64_t array_bytes(uint64_t texel_bytes, uint64_t width, uint64_t height, uint64_t depth)
+{
+	return texel_bytes * width * (height ? height : 1) * (depth ? depth : 1);
+}
+
+static inline uint64_t runtime_array_bytes(const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
+					   size_t depth)
+{
+	return desc ? array_bytes((uint64_t)(desc->x + desc->y + desc->z + desc->w) / 8, width, height, depth) : 0;
+}
+
+static inline uint64_t driver_array_bytes(CUarray_format format, unsigned channels, size_t width, size_t height,
+					  size_t depth)
+{
+	static const uint8_t bytes[] = { [CU_AD_FORMAT_UNSIGNED_INT8] = 1, [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
+					 [CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
+					 [CU_AD_FORMAT_SIGNED_INT16] = 2, [CU_AD_FORMAT_SIGNED_INT32] = 4,
+					 [CU_AD_FORMAT_HALF] = 2, [CU_AD_FORMAT_FLOAT] = 4 };
+	unsigned texel = (unsigned)format < sizeof(bytes) ? bytes[format] : 1;
+	return array_bytes(texel * channels, width, height, depth);
+}
+
+/* Each level has an eighth of the one above it (a quarter in 2-D): 8/7 of the first is near enough for a memory counter. */
+static inline uint64_t mipmapped_bytes(uint64_t first_level_bytes, unsigned levels)
+{
+	return levels > 1 ? first_level_bytes + first_level_bytes / 7 : first_level_bytes;
+}
+
+static inline void device_chosen(int status, int device)
+{
+	if (!status)
+		hook_thread.device = device >= 0 && device < (int)DEVICE_UNKNOWN ? (uint8_t)device : DEVICE_UNKNOWN;
+}
+
+static inline void devices_reset(int status)
+{
+	if (!status)
+		hook_thread.device = 0;
+}
+
+/* GPU records of a context die with it. */
+void context_ending(void);
+
+#endif

@@ -1,0 +1,67 @@
+/* Asks the driver directly, past our own wrappers: none of these calls needs a context or changes the runtime's last error. */
+#include "preload/devices.h"
+
+#include "preload/hook.h"
+#include "preload/lookup.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+
+#undef cuDeviceTotalMem
+
+static atomic_bool described;
+
+static struct {
+	CUresult (*count)(int *);
+	CUresult (*get)(CUdevice *, int);
+	CUresult (*name)(char *, int, CUdevice);
+	CUresult (*memory)(size_t *, CUdevice);
+	CUresult (*attribute)(int *, CUdevice_attribute, CUdevice);
+} driver;
+
+static bool find_driver(void)
+{
+	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return false;
+	driver.count = (__typeof__(driver.count))lookup_dlsym(handle, "cuDeviceGetCount");
+	driver.get = (__typeof__(driver.get))lookup_dlsym(handle, "cuDeviceGet");
+	driver.name = (__typeof__(driver.name))lookup_dlsym(handle, "cuDeviceGetName");
+	driver.memory = (__typeof__(driver.memory))lookup_dlsym(handle, "cuDeviceTotalMem_v2");
+	driver.attribute = (__typeof__(driver.attribute))lookup_dlsym(handle, "cuDeviceGetAttribute");
+	return driver.count && driver.get && driver.name && driver.memory && driver.attribute;
+}
+
+static void describe(int number)
+{
+	struct dict_device record = { .head.kind = DICT_DEVICE, .id = (uint32_t)number };
+	CUdevice device;
+	size_t bytes = 0;
+	int multiprocessors = 0, major = 0, minor = 0;
+	if (driver.get(&device, number) || driver.name(record.name, sizeof(record.name), device))
+		return;
+	driver.memory(&bytes, device);
+	driver.attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+	driver.attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	driver.attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	record.memory_bytes = bytes;
+	record.multiprocessors = (uint32_t)multiprocessors;
+	record.compute_major = (uint32_t)major;
+	record.compute_minor = (uint32_t)minor;
+	journal_put(&record.head, sizeof(record), NULL);
+}
+
+void devices_describe(void)
+{
+	int count = 0;
+	if (atomic_load(&described) || !find_driver() || driver.count(&count) || atomic_exchange(&described, true))
+		return;
+	for (int i = 0; i < count; i++)
+		describe(i);
+}
+
+void devices_forget(void)
+{
+	described = false;
+}

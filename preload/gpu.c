@@ -1,0 +1,418 @@
+/*
+ * CUPTI: found, started, stopped and flushed here; its records are turned into ours in gpu_records.c. Never subscribes:
+ * there is one subscriber per process (up to CUPTI 13.2), and it is the application's profiler's. A helper thread lives
+ * from gpu_start to the end of the window; it flushes, so that no thread of the application ever waits for it.
+ */
+#include "preload/gpu.h"
+
+#include "core/log.h"
+#include "preload/devices.h"
+#include "preload/gpu_records.h"
+#include "preload/life.h"
+#include "preload/lookup.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum {
+	FLUSH_EVERY_MS = 50, /* so a step's trace is out well within a second of its end */
+	DRAIN_EVERY_MS = 5,
+	DRAIN_AT_MOST_MS = 2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
+};
+
+/* Every function may be missing: CUPTI 11 to 13 differ. */
+#define CUPTI_FUNCTIONS(X)                                                                       \
+	X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiGetCallbackName)                       \
+	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable)         \
+	X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                                   \
+	X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback)           \
+	X(cuptiActivityPushExternalCorrelationId) X(cuptiActivityPopExternalCorrelationId)       \
+	X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi)
+
+static struct {
+#define X(name) __typeof__(&name) name;
+	CUPTI_FUNCTIONS(X)
+#undef X
+} cupti;
+
+static const CUpti_ActivityKind kinds[] = {
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,	      CUPTI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ACTIVITY_KIND_MEMSET,	       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
+	CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+};
+
+enum agent_order { AGENT_FLUSH, AGENT_DRAIN, AGENT_FINISH };
+
+static struct {
+	char library[PATH_MAX];
+	bool external, unavailable, loaded, on;
+	bool selective; /* single API functions can be switched on (12.5) */
+	uint32_t version;
+	pthread_mutex_t lock; /* orders start, stop and finish, and guards what the helper thread waits for */
+	pthread_cond_t changed;
+	bool agent_runs;
+	enum agent_order order;
+	uint64_t window_end_ticks;
+} g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+void gpu_configure(const char *library, bool external)
+{
+	snprintf(g.library, sizeof(g.library), "%s", library);
+	g.external = external;
+}
+
+/* ---- Finding CUPTI ---- */
+
+struct mapped {
+	char cupti[PATH_MAX], cudart[PATH_MAX];
+};
+
+static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct mapped *m = context;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+	(void)size;
+	if (!strncmp(file, "libcupti.so", 11))
+		snprintf(m->cupti, sizeof(m->cupti), "%s", info->dlpi_name);
+	if (!strncmp(file, "libcudart.so", 12))
+		snprintf(m->cudart, sizeof(m->cudart), "%s", info->dlpi_name);
+	return 0;
+}
+
+static void *open_beside(const char *library, const char *relative, const char *file)
+{
+	char path[PATH_MAX + 64];
+	const char *slash = strrchr(library, '/');
+	if (!slash)
+		return NULL;
+	snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - library), library, relative, file);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* CUPTI must fit the driver, and the one beside the application's own runtime does: a newer one refuses, an older one may
+ * deliver nothing. The one that is mapped already is the only right one. */
+static void *open_cupti(void)
+{
+	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so" };
+	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/", "../../../extras/CUPTI/lib64/" };
+	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/", "/usr/local/cuda/lib64/" };
+	struct mapped m = { 0 };
+	if (strcmp(g.library, "auto"))
+		return dlopen(g.library, RTLD_NOW | RTLD_LOCAL);
+	dl_iterate_phdr(note_mapped, &m);
+	void *handle = m.cupti[0] ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	for (size_t i = 0; !handle && m.cudart[0] && i < sizeof(beside) / sizeof(*beside); i++)
+		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+			handle = open_beside(m.cudart, beside[i], files[j]);
+	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+		handle = dlopen(files[j], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; !handle && i < sizeof(toolkit) / sizeof(*toolkit); i++)
+		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+			handle = open_beside(toolkit[i], "", files[j]);
+	return handle;
+}
+
+static void give_up(const char *what, CUptiResult result)
+{
+	char text[300];
+	const char *why = NULL;
+	if (result && cupti.cuptiGetResultString)
+		cupti.cuptiGetResultString(result, &why);
+	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
+	log_once(LOG_WARN, "%s; calls are still timed on the host", text);
+	journal_put_info("cupti", text);
+	gpu_write_state(GPU_UNAVAILABLE, (uint64_t)result);
+	g.unavailable = true;
+}
+
+static bool load(void)
+{
+	if (g.loaded)
+		return true;
+	if (!strcmp(g.library, "off")) {
+		journal_put_info("cupti", "no GPU times: PROF_CUPTI=off");
+		gpu_write_state(GPU_UNAVAILABLE, 0);
+		g.unavailable = true;
+		return false;
+	}
+	void *handle = open_cupti();
+	if (!handle) {
+		give_up(strcmp(g.library, "auto") ? "the library that PROF_CUPTI names cannot be opened" :
+						     "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path names one)",
+			0);
+		return false;
+	}
+#define X(name) cupti.name = (__typeof__(cupti.name))lookup_dlsym(handle, #name);
+	CUPTI_FUNCTIONS(X)
+#undef X
+	if (!cupti.cuptiActivityRegisterCallbacks || !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable ||
+	    !cupti.cuptiActivityFlushAll || !cupti.cuptiActivityGetNextRecord) {
+		give_up("that libcupti has no activity API", 0);
+		return false;
+	}
+	if (cupti.cuptiGetVersion)
+		cupti.cuptiGetVersion(&g.version);
+	g.selective = cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi && cupti.cuptiGetCallbackName;
+	if (!cupti.cuptiActivityPushExternalCorrelationId || !cupti.cuptiActivityPopExternalCorrelationId)
+		g.external = false;
+	return g.loaded = true;
+}
+
+/* ---- Switching kinds ---- */
+
+static uint64_t CUPTIAPI timestamp(void)
+{
+	return hook_ticks();
+}
+
+static bool is_gpu_work(unsigned category)
+{
+	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_MEMCPY || category == CAT_MEMSET ||
+	       category == CAT_PREFETCH;
+}
+
+/* CUPTI's names carry the version, and twins it behind the symbol's suffix: cudaLaunchKernel_ptsz_v7000. */
+static bool is_ours(const char *name)
+{
+	char symbol[128];
+	const char *version = strstr(name, "_v");
+	while (version && strstr(version + 1, "_v"))
+		version = strstr(version + 1, "_v");
+	size_t length = version ? (size_t)(version - name) : strlen(name);
+	snprintf(symbol, sizeof(symbol), "%.*s", (int)length, name);
+	int row = lookup_row(symbol);
+	if (row < 0)
+		row = lookup_row(name);
+	return row >= 0 && is_gpu_work(hook_rows[row].category);
+}
+
+/* API records of the functions that make GPU work, and of no others: PyTorch asks cudaGetDevice 600 times a step. */
+static void switch_apis(uint8_t on)
+{
+	static const struct {
+		CUpti_CallbackDomain domain;
+		CUptiResult (**enable)(CUpti_CallbackId, uint8_t);
+	} domains[] = {
+		{ CUPTI_CB_DOMAIN_RUNTIME_API, &cupti.cuptiActivityEnableRuntimeApi },
+		{ CUPTI_CB_DOMAIN_DRIVER_API, &cupti.cuptiActivityEnableDriverApi },
+	};
+	for (size_t d = 0; d < 2; d++)
+		for (uint32_t id = 1; id < 2000; id++) {
+			const char *name = NULL;
+			if (!cupti.cuptiGetCallbackName(domains[d].domain, id, &name) && name && is_ours(name))
+				(*domains[d].enable)(id, on);
+		}
+}
+
+static void switch_kinds(bool on)
+{
+	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable : cupti.cuptiActivityDisable;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		turn(kinds[i]);
+	if (g.external)
+		turn(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+	if (g.selective) {
+		switch_apis(on);
+	} else {
+		turn(CUPTI_ACTIVITY_KIND_RUNTIME);
+		turn(CUPTI_ACTIVITY_KIND_DRIVER);
+	}
+}
+
+/* CUPTI's own clock is CLOCK_REALTIME; one that steps. Ours is asked for instead, where it can be. */
+static bool take_over(void)
+{
+	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
+			 !cupti.cuptiActivityRegisterTimestampCallback(timestamp);
+	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords, g.version, own_clock);
+	CUptiResult result = cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
+	if (!result)
+		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (result)
+		give_up("CUPTI refuses (another profiler may have it)", result);
+	return !result;
+}
+
+/* ---- The helper thread ---- */
+
+static void wait_ms(unsigned ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&g.changed, &g.lock, &until);
+}
+
+static void flush(uint32_t flag)
+{
+	pthread_mutex_unlock(&g.lock); /* CUPTI calls back into the buffers and may take locks of its own */
+	cupti.cuptiActivityFlushAll(flag);
+	pthread_mutex_lock(&g.lock);
+}
+
+/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. */
+static void drain(void)
+{
+	for (unsigned waited = 0; g.order == AGENT_DRAIN && waited < DRAIN_AT_MOST_MS; waited += DRAIN_EVERY_MS) {
+		flush(0);
+		if (!gpu_records_outstanding())
+			break;
+		wait_ms(DRAIN_EVERY_MS);
+	}
+}
+
+static void close_window(void)
+{
+	if (g.order == AGENT_FINISH)
+		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	else
+		switch_kinds(false);
+	gpu_write_state(GPU_FLUSHED, g.window_end_ticks);
+	gpu_write_state(GPU_OFF, 0);
+}
+
+static void *agent(void *unused)
+{
+	(void)unused;
+	hook_thread.depth = 1; /* whatever is called from here is ours */
+	prctl(PR_SET_NAME, "profrun");
+	pthread_mutex_lock(&g.lock);
+	while (g.order == AGENT_FLUSH) {
+		wait_ms(FLUSH_EVERY_MS);
+		flush(0);
+	}
+	if (g.order == AGENT_DRAIN)
+		drain();
+	/* a new window may have begun while this one drained: then CUPTI just stays on */
+	if (g.order != AGENT_FLUSH)
+		close_window();
+	g.on = g.order == AGENT_FLUSH;
+	g.agent_runs = false;
+	pthread_cond_broadcast(&g.changed);
+	pthread_mutex_unlock(&g.lock);
+	journal_release(&hook_thread.writer);
+	return NULL;
+}
+
+static void start_agent(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	pthread_attr_t attributes;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before); /* the application's handlers must not run on our thread */
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	g.agent_runs = !pthread_create(&thread, &attributes, agent, NULL);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!g.agent_runs)
+		log_once(LOG_WARN, "cannot start a thread: GPU times are delivered at the end only");
+}
+
+/* ---- Start, stop, finish ---- */
+
+void gpu_start(void)
+{
+	int saved = errno;
+	pthread_mutex_lock(&g.lock);
+	if (!g.unavailable && load()) {
+		g.order = AGENT_FLUSH;
+		if (!g.on && take_over()) {
+			switch_kinds(true);
+			g.on = true;
+			gpu_write_state(GPU_ON, g.version);
+			devices_describe();
+			life_register_exit();
+		}
+		if (g.on && !g.agent_runs)
+			start_agent();
+		atomic_store_explicit(&hook_switch.push, g.on && g.external, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&g.lock);
+	errno = saved;
+}
+
+void gpu_stop(void)
+{
+	int saved = errno;
+	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
+	pthread_mutex_lock(&g.lock);
+	if (g.on) {
+		g.window_end_ticks = hook_ticks();
+		g.order = AGENT_DRAIN;
+		pthread_cond_broadcast(&g.changed);
+		if (!g.agent_runs) {
+			flush(0);
+			close_window();
+			g.on = false;
+		}
+	}
+	pthread_mutex_unlock(&g.lock);
+	errno = saved;
+}
+
+void gpu_flush_now(void)
+{
+	int saved = errno;
+	pthread_mutex_lock(&g.lock);
+	if (g.on)
+		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	pthread_mutex_unlock(&g.lock);
+	errno = saved;
+}
+
+void gpu_finish(unsigned timeout_ms)
+{
+	int saved = errno;
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	/* whoever holds the lock may be stuck in CUPTI: the application must end all the same */
+	if (!pthread_mutex_timedlock(&g.lock, &until)) {
+		if (g.on && g.agent_runs) {
+			g.window_end_ticks = hook_ticks();
+			g.order = AGENT_FINISH;
+			pthread_cond_broadcast(&g.changed);
+			while (g.agent_runs && !pthread_cond_timedwait(&g.changed, &g.lock, &until))
+				;
+		}
+		pthread_mutex_unlock(&g.lock);
+	}
+	errno = saved;
+}
+
+void gpu_push(uint64_t id)
+{
+	cupti.cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
+}
+
+void gpu_pop(void)
+{
+	uint64_t id;
+	cupti.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, &id);
+}
+
+void gpu_forget(void)
+{
+	g = (__typeof__(g)){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	memset(&cupti, 0, sizeof(cupti));
+	gpu_records_forget();
+}

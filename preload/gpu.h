@@ -1,0 +1,32 @@
+/*
+ * GPU times through CUPTI's activity API, found by dlopen when they are first wanted. Nothing here is on the hot path
+ * but the push and pop of a call's id. Records are turned into the journal's on whatever thread CUPTI delivers them.
+ */
+#ifndef PRELOAD_GPU_H
+#define PRELOAD_GPU_H
+
+#include "preload/hook.h"
+
+/* `library`: PROF_CUPTI. `external`: pair by pushed ids, else by CUPTI's API records alone. */
+void gpu_configure(const char *library, bool external);
+
+/* Switches GPU timing on; says once why not where it cannot. Called from the thread that crosses a step's boundary. */
+void gpu_start(void);
+
+/* The armed steps are over: a helper thread waits for what the GPU still works on, then switches timing off. */
+void gpu_stop(void);
+
+/* A context is about to end, and its records with it: delivers them by force, on the calling thread. */
+void gpu_flush_now(void);
+
+/* Delivers what there is, by force, at the process's end. Bounded: at most `timeout_ms`. */
+void gpu_finish(unsigned timeout_ms);
+
+/* Around the real call; `id` is thread slot << 32 | seq. */
+void gpu_push(uint64_t id);
+void gpu_pop(void);
+
+/* Forgets everything, in a forked child: CUPTI must not be called there. */
+void gpu_forget(void);
+
+#endif

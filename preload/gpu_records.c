@@ -1,0 +1,477 @@
+/*
+ * Runs on CUPTI's threads, and on whichever thread flushes: never on the hot path. Structs are read by the oldest form that
+ * has the wanted fields: CUPTI only ever appended to them (from 11 to 13), so a newer library's records read the same.
+ */
+#include "preload/gpu_records.h"
+
+#include "core/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	BUFFER_BYTES = 2 << 20, /* about 7,000 launches */
+	MAX_BUFFERS = 32,	/* 64 MiB; CUPTI 13 has one under way per thread */
+	CUPTI_11_8 = 18,	/* graph ids and pool sizes are there */
+	CUPTI_12_9 = 27,	/* a refused buffer no longer crashes it */
+	FLIGHT_SLOTS = 65536,
+	KERNEL_SLOTS = 16384,
+};
+
+struct kernel {
+	const char *name; /* CUPTI's pointer */
+	char *copy; /* what it said when it was interned: a module that is unloaded frees its names */
+	uint32_t block[3], registers, static_bytes, dynamic_bytes;
+	uint32_t id;
+};
+
+static struct {
+	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
+	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
+	uint32_t version;
+	bool own_clock;
+	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
+	_Atomic uint32_t n_buffers;
+	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
+	struct kernel kernels[KERNEL_SLOTS];
+	uint32_t n_kernels;
+	uint32_t flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
+	_Atomic int64_t outstanding;
+	double ticks_per_ns; /* without own_clock */
+	struct journal_clock_point origin;
+} g = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Handed out where no memory is left and CUPTI cannot be refused; what lands here is discarded and counted. */
+static uint8_t scratch[65536] __attribute__((aligned(8)));
+
+void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
+		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version, bool own_clock)
+{
+	g.next = next;
+	g.lost = lost;
+	g.version = version;
+	g.own_clock = own_clock;
+}
+
+void gpu_records_forget(void)
+{
+	for (unsigned i = 0; i < MAX_BUFFERS; i++)
+		g.free_buffers[i] = NULL;
+	g.n_buffers = 0;
+	g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	memset(g.kernels, 0, sizeof(g.kernels));
+	memset(g.flight, 0, sizeof(g.flight));
+	g.n_kernels = 0;
+	g.outstanding = 0;
+}
+
+bool gpu_records_outstanding(void)
+{
+	return atomic_load_explicit(&g.outstanding, memory_order_relaxed) > 0;
+}
+
+/* ---- Buffers ---- */
+
+static uint8_t *take_free_buffer(void)
+{
+	for (unsigned i = 0; i < MAX_BUFFERS; i++) {
+		uint8_t *b = atomic_exchange_explicit(&g.free_buffers[i], NULL, memory_order_acq_rel);
+		if (b)
+			return b;
+	}
+	return NULL;
+}
+
+static uint8_t *make_buffer(void)
+{
+	if (atomic_fetch_add(&g.n_buffers, 1) >= MAX_BUFFERS) {
+		atomic_fetch_sub(&g.n_buffers, 1);
+		return NULL;
+	}
+	/* populated here, so that a launch that fills it does not pay for page faults */
+	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (b != MAP_FAILED)
+		return b;
+	atomic_fetch_sub(&g.n_buffers, 1);
+	return NULL;
+}
+
+void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+	int saved = errno;
+	uint8_t *b = take_free_buffer();
+	if (!b)
+		b = make_buffer();
+	*max_records = 0; /* as many as fit */
+	*bytes = b ? BUFFER_BYTES : 0;
+	*buffer = b;
+	if (!b) {
+		log_once(LOG_WARN, "GPU records come faster than they are read: some are dropped and counted");
+		if (g.version < CUPTI_12_9) {
+			*buffer = scratch;
+			*bytes = sizeof(scratch);
+		}
+	}
+	errno = saved;
+}
+
+static void give_back(uint8_t *buffer)
+{
+	for (unsigned i = 0; i < MAX_BUFFERS; i++) {
+		uint8_t *none = NULL;
+		if (atomic_compare_exchange_strong(&g.free_buffers[i], &none, buffer))
+			return;
+	}
+}
+
+/* ---- Clock ---- */
+
+/* Without a clock of our own, CUPTI's CLOCK_REALTIME is carried over by the rate since the journal's first point. */
+static void relate_clock(void)
+{
+	struct journal_clock_point now = clock_point(hook_switch.clock_kind);
+	g.origin = journal_header()->clock.first;
+	g.ticks_per_ns = (double)(now.ticks - g.origin.ticks) / (double)(now.realtime_ns - g.origin.realtime_ns);
+}
+
+static uint64_t ticks_of(uint64_t stamp)
+{
+	if (g.own_clock || !stamp)
+		return stamp;
+	return g.origin.ticks + (uint64_t)(int64_t)((double)(int64_t)(stamp - g.origin.realtime_ns) * g.ticks_per_ns);
+}
+
+/* ---- Writing ---- */
+
+static void *reserve(unsigned kind, uint32_t bytes)
+{
+	struct rec_head *r = journal_reserve(&hook_thread.writer, bytes);
+	if (!hook_thread.has_end)
+		hook_thread_keep();
+	if (!r)
+		return NULL;
+	memset(r, 0, bytes);
+	r->kind = (uint8_t)kind;
+	r->words = (uint8_t)(bytes / 8);
+	return r;
+}
+
+#define RESERVE(kind, type) ((struct type *)reserve(kind, sizeof(struct type)))
+#define COMMIT(record) journal_commit(&hook_thread.writer, sizeof(*(record)))
+
+void gpu_write_state(enum gpu_state state, uint64_t detail)
+{
+	struct rec_gpu_state *r = RESERVE(REC_GPU_STATE, rec_gpu_state);
+	if (!r)
+		return;
+	r->state = (uint16_t)state;
+	r->ticks = state == GPU_FLUSHED ? detail : hook_ticks();
+	r->detail = detail;
+	COMMIT(r);
+}
+
+/* ---- What is still under way: correlation ids with a pushed id but no GPU record yet, in whichever order they come ---- */
+
+enum { SEEN_PUSH = 1, SEEN_WORK = 2 };
+
+static void note_flight(uint32_t correlation, uint32_t seen)
+{
+	uint32_t *slot = &g.flight[correlation % FLIGHT_SLOTS], tag = correlation / FLIGHT_SLOTS << 2;
+	uint32_t before = *slot;
+	if ((before & ~3u) != tag) { /* an id 65,536 calls older: if it still waits, it is given up */
+		if ((before & 3) == SEEN_PUSH)
+			atomic_fetch_sub_explicit(&g.outstanding, 1, memory_order_relaxed);
+		before = tag;
+	}
+	*slot = before | seen;
+	if ((before & 3) == 0 && seen == SEEN_PUSH)
+		atomic_fetch_add_explicit(&g.outstanding, 1, memory_order_relaxed);
+	if ((before & 3) == SEEN_PUSH && seen == SEEN_WORK)
+		atomic_fetch_sub_explicit(&g.outstanding, 1, memory_order_relaxed);
+}
+
+/* ---- Kernels ---- */
+
+static bool same_kernel(const struct kernel *k, const CUpti_ActivityKernel10 *r)
+{
+	return k->name == r->name && k->block[0] == (uint32_t)r->blockX && k->block[1] == (uint32_t)r->blockY &&
+	       k->block[2] == (uint32_t)r->blockZ && k->registers == r->registersPerThread &&
+	       k->static_bytes == (uint32_t)r->staticSharedMemory && k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory &&
+	       !strcmp(k->copy, r->name);
+}
+
+static uint32_t hash_kernel(const CUpti_ActivityKernel10 *r)
+{
+	const uint32_t block[3] = { (uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ };
+	const uint32_t rest[3] = { (uint32_t)r->dynamicSharedMemory, r->registersPerThread, 0 };
+	return (uint32_t)(token_launch((uint64_t)(uintptr_t)r->name, block, rest) >> 20);
+}
+
+static void intern(struct kernel *k, const CUpti_ActivityKernel10 *r)
+{
+	*k = (struct kernel){
+		.name = r->name,
+		.copy = strdup(r->name),
+		.block = { (uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ },
+		.registers = r->registersPerThread,
+		.static_bytes = (uint32_t)r->staticSharedMemory,
+		.dynamic_bytes = (uint32_t)r->dynamicSharedMemory,
+		.id = ++g.n_kernels,
+	};
+	struct dict_kernel record = {
+		.head.kind = DICT_KERNEL,
+		.id = k->id,
+		.name = journal_put_string(r->name),
+		.block = { k->block[0], k->block[1], k->block[2] },
+		.registers = k->registers,
+		.static_shared_bytes = k->static_bytes,
+		.dynamic_shared_bytes = k->dynamic_bytes,
+		.local_bytes_per_thread = r->localMemoryPerThread,
+	};
+	journal_put(&record.head, sizeof(record), NULL);
+}
+
+/* 0 where the table is full or the kernel has no name. */
+static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
+{
+	if (!r->name)
+		return 0;
+	for (uint32_t i = 0, at = hash_kernel(r); i < KERNEL_SLOTS; i++, at++) {
+		struct kernel *k = &g.kernels[at % KERNEL_SLOTS];
+		if (k->copy && same_kernel(k, r))
+			return k->id;
+		if (k->copy)
+			continue;
+		if (g.n_kernels >= KERNEL_SLOTS / 4 * 3)
+			break;
+		intern(k, r);
+		return k->copy ? k->id : 0;
+	}
+	log_once(LOG_WARN, "more than %d kinds of kernel: further ones are written without a name", KERNEL_SLOTS / 4 * 3);
+	return 0;
+}
+
+/* ---- One function per kind of record ---- */
+
+static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end, uint32_t correlation)
+{
+	struct rec_gpu *r = RESERVE(kind, rec_gpu);
+	if (!r)
+		return NULL;
+	r->begin_ticks = ticks_of(begin);
+	r->end_ticks = ticks_of(end);
+	r->correlation = correlation;
+	if (!end || end < begin) {
+		r->flags |= GPU_INCOMPLETE;
+		r->end_ticks = r->begin_ticks;
+	}
+	return r;
+}
+
+static void take_kernel(const CUpti_Activity *record)
+{
+	const CUpti_ActivityKernel10 *k = (const void *)record;
+	struct rec_gpu *r = reserve_gpu(REC_KERNEL, k->start, k->end, k->correlationId);
+	note_flight(k->correlationId, SEEN_WORK);
+	if (!r)
+		return;
+	r->name = kernel_id(k);
+	r->device = (uint8_t)k->deviceId;
+	r->stream = k->streamId;
+	r->context = k->contextId;
+	r->grid[0] = (uint32_t)k->gridX;
+	r->grid[1] = (uint32_t)k->gridY;
+	r->grid[2] = (uint32_t)k->gridZ;
+	if (g.version >= CUPTI_11_8) {
+		r->node = k->graphNodeId;
+		r->graph = k->graphId;
+	}
+	COMMIT(r);
+}
+
+static void set_bytes(struct rec_gpu *r, uint64_t bytes)
+{
+	r->bytes_low = (uint32_t)bytes;
+	r->bytes_high = (uint32_t)(bytes >> 32);
+}
+
+static void take_memcpy(const CUpti_Activity *record)
+{
+	const CUpti_ActivityMemcpy6 *m = (const void *)record;
+	struct rec_gpu *r = reserve_gpu(REC_MEMCPY, m->start, m->end, m->correlationId);
+	note_flight(m->correlationId, SEEN_WORK);
+	if (!r)
+		return;
+	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
+	r->flags |= m->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? GPU_ASYNC : 0;
+	r->device = (uint8_t)m->deviceId;
+	r->stream = m->streamId;
+	r->context = m->contextId;
+	set_bytes(r, m->bytes);
+	if (g.version >= CUPTI_11_8) {
+		r->node = m->graphNodeId;
+		r->graph = m->graphId;
+	}
+	COMMIT(r);
+}
+
+static void take_peer_memcpy(const CUpti_Activity *record)
+{
+	const CUpti_ActivityMemcpyPtoP4 *m = (const void *)record;
+	struct rec_gpu *r = reserve_gpu(REC_MEMCPY, m->start, m->end, m->correlationId);
+	note_flight(m->correlationId, SEEN_WORK);
+	if (!r)
+		return;
+	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
+	r->flags |= m->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? GPU_ASYNC : 0;
+	r->device = (uint8_t)m->deviceId;
+	r->peer = m->dstDeviceId == m->deviceId ? m->srcDeviceId : m->dstDeviceId;
+	r->stream = m->streamId;
+	r->context = m->contextId;
+	set_bytes(r, m->bytes);
+	if (g.version >= CUPTI_11_8) {
+		r->node = m->graphNodeId;
+		r->graph = m->graphId;
+	}
+	COMMIT(r);
+}
+
+static void take_memset(const CUpti_Activity *record)
+{
+	const CUpti_ActivityMemset4 *m = (const void *)record;
+	struct rec_gpu *r = reserve_gpu(REC_MEMSET, m->start, m->end, m->correlationId);
+	note_flight(m->correlationId, SEEN_WORK);
+	if (!r)
+		return;
+	r->name = m->value;
+	r->extra = (uint32_t)m->memoryKind << 8;
+	r->device = (uint8_t)m->deviceId;
+	r->stream = m->streamId;
+	r->context = m->contextId;
+	set_bytes(r, m->bytes);
+	if (g.version >= CUPTI_11_8) {
+		r->node = m->graphNodeId;
+		r->graph = m->graphId;
+	}
+	COMMIT(r);
+}
+
+static void take_synchronization(const CUpti_Activity *record)
+{
+	const CUpti_ActivitySynchronization *s = (const void *)record;
+	struct rec_gpu *r = reserve_gpu(REC_GPU_SYNC, s->start, s->end, s->correlationId);
+	if (!r)
+		return;
+	r->name = (uint32_t)s->type;
+	r->device = DEVICE_UNKNOWN;
+	r->stream = s->streamId;
+	r->context = s->contextId;
+	r->node = s->cudaEventId;
+	COMMIT(r);
+}
+
+static void take_overhead(const CUpti_Activity *record)
+{
+	const CUpti_ActivityOverhead3 *o = (const void *)record;
+	struct rec_overhead *r = RESERVE(REC_OVERHEAD, rec_overhead);
+	if (!r)
+		return;
+	r->what = (uint16_t)o->overheadKind;
+	r->tid = o->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? o->objectId.pt.threadId : 0;
+	r->begin_ticks = ticks_of(o->start);
+	r->end_ticks = ticks_of(o->end);
+	COMMIT(r);
+}
+
+static void take_pool(const CUpti_Activity *record)
+{
+	const CUpti_ActivityMemoryPool3 *p = (const void *)record;
+	struct rec_pool *r = RESERVE(REC_POOL, rec_pool);
+	if (!r)
+		return;
+	r->operation = (uint16_t)p->memoryPoolOperationType;
+	r->device = p->deviceId;
+	r->ticks = ticks_of(p->timestamp);
+	r->address = p->address;
+	r->size_bytes = p->size;
+	r->utilized_bytes = g.version >= CUPTI_11_8 ? p->utilizedSize : 0;
+	COMMIT(r);
+}
+
+static void take_external(const CUpti_Activity *record)
+{
+	const CUpti_ActivityExternalCorrelation *e = (const void *)record;
+	if (e->externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2)
+		return; /* the application's profiler has its own */
+	struct rec_external *r = RESERVE(REC_EXTERNAL, rec_external);
+	note_flight(e->correlationId, SEEN_PUSH);
+	if (!r)
+		return;
+	r->correlation = e->correlationId;
+	r->seq = (uint32_t)e->externalId;
+	r->thread = (uint32_t)(e->externalId >> 32);
+	COMMIT(r);
+}
+
+static void take_api(const CUpti_Activity *record)
+{
+	const CUpti_ActivityAPI *a = (const void *)record;
+	struct rec_api *r = RESERVE(REC_API, rec_api);
+	if (!r)
+		return;
+	r->is_driver = a->kind == CUPTI_ACTIVITY_KIND_DRIVER;
+	r->correlation = a->correlationId;
+	r->begin_ticks = ticks_of(a->start);
+	r->end_ticks = ticks_of(a->end);
+	r->tid = a->threadId;
+	r->cbid = a->cbid;
+	COMMIT(r);
+}
+
+static void (*const takers[])(const CUpti_Activity *record) = {
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = take_memcpy,
+	[CUPTI_ACTIVITY_KIND_MEMSET] = take_memset,
+	[CUPTI_ACTIVITY_KIND_KERNEL] = take_kernel,
+	[CUPTI_ACTIVITY_KIND_DRIVER] = take_api,
+	[CUPTI_ACTIVITY_KIND_RUNTIME] = take_api,
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = take_kernel,
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = take_overhead,
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = take_peer_memcpy,
+	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = take_synchronization,
+	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = take_external,
+	[CUPTI_ACTIVITY_KIND_MEMORY_POOL] = take_pool,
+};
+
+static void take_all(uint8_t *buffer, size_t valid_bytes)
+{
+	CUpti_Activity *record = NULL;
+	if (!g.own_clock)
+		relate_clock();
+	while (g.next(buffer, valid_bytes, &record) == CUPTI_SUCCESS && record)
+		if ((size_t)record->kind < sizeof(takers) / sizeof(*takers) && takers[record->kind])
+			takers[record->kind](record);
+}
+
+void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes)
+{
+	int saved = errno;
+	uint32_t depth = hook_thread.depth;
+	size_t lost = 0;
+	(void)bytes;
+	if (!buffer || !journal_header())
+		return;
+	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
+	pthread_mutex_lock(&g.lock);
+	if (buffer != scratch)
+		take_all(buffer, valid_bytes);
+	if (g.lost && !g.lost(context, stream, &lost) && lost)
+		gpu_write_state(GPU_LOST, lost);
+	pthread_mutex_unlock(&g.lock);
+	if (buffer != scratch)
+		give_back(buffer);
+	hook_thread.depth = depth;
+	errno = saved;
+}

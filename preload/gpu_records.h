@@ -1,0 +1,24 @@
+/* CUPTI's buffers and records: handed out, taken back, turned into the journal's own. */
+#ifndef PRELOAD_GPU_RECORDS_H
+#define PRELOAD_GPU_RECORDS_H
+
+#include "preload/hook.h"
+
+#include <cupti.h>
+
+/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds. */
+void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
+		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version, bool own_clock);
+
+void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
+void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+
+/* Whether calls that were given an id still wait for their GPU records. */
+bool gpu_records_outstanding(void);
+
+/* REC_GPU_STATE into the calling thread's stream. */
+void gpu_write_state(enum gpu_state state, uint64_t detail);
+
+void gpu_records_forget(void);
+
+#endif

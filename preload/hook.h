@@ -1,0 +1,90 @@
+/*
+ * What every wrapper shares: the switch that it tests first, the thread's state, and the few inline steps around the real
+ * call. Hot path: no lock, no call, no system call, errno untouched.
+ */
+#ifndef PRELOAD_HOOK_H
+#define PRELOAD_HOOK_H
+
+#include "core/clock.h"
+#include "core/journal.h"
+#include "core/record.h"
+#include "core/token.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Initial-exec: the library is preloaded, so its block is there from a thread's first instruction, and reaching it calls
+ * nothing; a global-dynamic variable would call __tls_get_addr, which may allocate. */
+#define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+
+struct hook_thread {
+	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
+	 * nested calls count once and CUPTI's or the library's own calls never. */
+	uint32_t depth;
+	uint32_t seq; /* of the thread's GPU-work calls */
+	uint32_t tokens; /* launches and copies seen */
+	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
+	uint8_t device; /* of the runtime, as cudaSetDevice left it */
+	bool has_end; /* the key whose destructor hands the chunk over is set */
+	struct token_window window;
+	struct journal_writer writer;
+};
+
+extern THREAD_LOCAL struct hook_thread hook_thread;
+
+/* Bits are 1u << CAT_*. All ones before the first call: it arms. */
+struct hook_switch {
+	_Atomic uint32_t watch;	 /* categories that the wrappers look at in any way */
+	_Atomic uint32_t record; /* categories that go into the journal */
+	_Atomic bool armed;	 /* life_arm has been through */
+	_Atomic bool names;	 /* launches are looked up by token: recorded, or a step is known by a kernel's name */
+	_Atomic bool push;	 /* GPU timing is on and pairs by external correlation */
+	uint32_t clock_kind;
+};
+
+extern struct hook_switch hook_switch;
+
+static inline bool hook_watches(unsigned category)
+{
+	return (atomic_load_explicit(&hook_switch.watch, memory_order_relaxed) >> category & 1) &&
+	       !hook_thread.depth;
+}
+
+static inline bool hook_records(unsigned category)
+{
+	return atomic_load_explicit(&hook_switch.record, memory_order_relaxed) >> category & 1;
+}
+
+static inline uint64_t hook_ticks(void)
+{
+	return clock_ticks(hook_switch.clock_kind);
+}
+
+/* The rows of hooks.def. */
+enum hook_id {
+#define HOOK(ret, symbol, ...) HOOK_##symbol,
+#include "preload/hooks.def"
+#undef HOOK
+	HOOK_COUNT
+};
+
+struct hook_row {
+	const char *symbol, *name;
+	uint16_t version; /* driver: the version that cuGetProcAddress is asked for, / 10 to fit */
+	uint8_t is_twin;
+	uint8_t door, category, space;
+	void *wrapper;
+	_Atomic(void *) *real;
+};
+
+extern const struct hook_row hook_rows[HOOK_COUNT];
+
+/* Gives the thread its slot, and sees to it that its chunk is handed over when the thread ends. Cold, once a thread. */
+void hook_thread_keep(void);
+
+#endif

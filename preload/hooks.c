@@ -1,0 +1,173 @@
+/*
+ * The wrappers: every row of hooks.def becomes an exported function here. A wrapper has no policy: one test of the
+ * switch, the row's facts, the real call between two clock readings, one record. The application's errno, result and
+ * arguments pass through untouched.
+ */
+#define __CUDA_API_VERSION_INTERNAL /* the headers then declare every symbol by its real name, twins included */
+#include <cuda.h>
+#include <cudaProfiler.h>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+
+#include "preload/capture.h"
+#include "preload/gpu.h"
+#include "preload/hook.h"
+#include "preload/life.h"
+#include "preload/lookup.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+THREAD_LOCAL struct hook_thread hook_thread;
+
+__attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_MAX, .record = 0 };
+
+/* Typed pointers to the real functions, filled on demand: the compiler checks the arguments of each call through them. */
+static struct {
+#define HOOK(ret, symbol, name, version, twin, door, check, category, space, params, ...) ret(*symbol) params;
+#include "preload/hooks.def"
+#undef HOOK
+} real;
+
+/* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
+enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
+
+static const uint32_t gpu_work =
+#define X(id, name, gpu) (uint32_t)(gpu) << CAT_##id |
+	RECORD_CATEGORIES(X)
+#undef X
+	0;
+
+static inline void call_begin(struct rec_call *c, unsigned category, bool recorded, bool pushed)
+{
+	if (!recorded)
+		return;
+	if (gpu_work >> category & 1)
+		c->seq = ++hook_thread.seq;
+	if (pushed) {
+		if (UNLIKELY(!hook_thread.writer.slot))
+			hook_thread_keep();
+		gpu_push((uint64_t)hook_thread.writer.slot << 32 | c->seq);
+	}
+	c->begin_ticks = hook_ticks();
+}
+
+static inline void call_end(struct rec_call *c, bool recorded, uint32_t status, bool pushed)
+{
+	if (!recorded)
+		return;
+	c->duration = record_pack_duration(hook_ticks() - c->begin_ticks);
+	c->status = status & 0xffff;
+	if (pushed)
+		gpu_pop();
+}
+
+/* Polling loops would fill the journal: of the queries in a row that said "not ready" only the number is kept. */
+static inline bool is_idle_poll(struct rec_call *c)
+{
+	if (c->status == cudaErrorNotReady) {
+		hook_thread.polls++;
+		return true;
+	}
+	c->detail = hook_thread.polls;
+	hook_thread.polls = 0;
+	return false;
+}
+
+static inline void write_call(struct rec_call *c, unsigned category)
+{
+	if (category == CAT_QUERY && is_idle_poll(c))
+		return;
+	struct journal_writer *w = &hook_thread.writer;
+	struct rec_call *to = journal_reserve(w, sizeof(*c));
+	if (UNLIKELY(!hook_thread.has_end))
+		hook_thread_keep();
+	if (UNLIKELY(!to))
+		return;
+	c->kind = REC_CALL;
+	c->words = sizeof(*c) / 8;
+	c->device = hook_thread.device;
+	*to = *c;
+	journal_commit(w, sizeof(*c));
+}
+
+/* The first test is all that a disarmed call pays, so it comes before anything is set up. */
+#define HOOK(ret, symbol, name, version, twin, door_, check, category_, space, params, args, before, after) \
+	EXPORT ret hooked_##symbol params __asm__(#symbol);                                                  \
+	ret hooked_##symbol params                                                                           \
+	{                                                                                                    \
+		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);              \
+		if (UNLIKELY(!next)) {                                                                       \
+			next = (__typeof__(next))lookup_real(HOOK_##symbol, __builtin_return_address(0));    \
+			if (!next)                                                                           \
+				return (ret)MISSING_##door_;                                                 \
+		}                                                                                            \
+		if (LIKELY(!hook_watches(CAT_##category_)))                                                  \
+			return next args;                                                                    \
+		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                                \
+		hook_thread.depth = 1;                                                                       \
+		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire)))               \
+			life_arm();                                                                          \
+		before;                                                                                      \
+		bool recorded = hook_records(CAT_##category_);                                               \
+		bool pushed = recorded && (gpu_work >> CAT_##category_ & 1) &&                               \
+			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);                 \
+		call_begin(c, CAT_##category_, recorded, pushed);                                                 \
+		ret status = next args;                                                                      \
+		call_end(c, recorded, (uint32_t)status, pushed);                                                  \
+		after;                                                                                       \
+		if (recorded)                                                                                \
+			write_call(c, CAT_##category_);                                                      \
+		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))                            \
+			steps_synced();                                                                      \
+		hook_thread.depth = 0;                                                                       \
+		return status;                                                                               \
+	}
+#include "preload/hooks.def"
+#undef HOOK
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* deprecated functions are called all the same */
+
+/* A row that disagrees with the toolkit's own prototype does not compile. */
+#define CHECK_CHECKED(symbol)                                                                      \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(hooked_##symbol), __typeof__(symbol)), \
+		       "hooks.def: " #symbol " differs from the header");
+#define CHECK_RAW(symbol)
+#define HOOK(ret, symbol, name, version, twin, door, check, ...) CHECK_##check(symbol)
+#include "preload/hooks.def"
+#undef HOOK
+
+const struct hook_row hook_rows[HOOK_COUNT] = {
+#define HOOK(ret, symbol, name, version, twin, door, check, category, space, ...)                             \
+	[HOOK_##symbol] = { #symbol,	    name,	 version / 10, twin,		   DOOR_##door, CAT_##category, \
+			    SPACE_##space, (void *)hooked_##symbol, (_Atomic(void *) *)&real.symbol },
+#include "preload/hooks.def"
+#undef HOOK
+};
+
+static pthread_key_t end_key;
+static pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
+
+static void thread_ended(void *unused)
+{
+	(void)unused;
+	hook_thread.depth = 1;
+	journal_release(&hook_thread.writer);
+	hook_thread.has_end = false;
+	hook_thread.depth = 0;
+}
+
+static void make_end_key(void)
+{
+	pthread_key_create(&end_key, thread_ended);
+}
+
+void hook_thread_keep(void)
+{
+	int saved = errno;
+	pthread_once(&end_key_once, make_end_key);
+	journal_introduce(&hook_thread.writer);
+	/* the value only has to differ from NULL for the destructor to run */
+	hook_thread.has_end = !pthread_setspecific(end_key, &hook_thread);
+	errno = saved;
+}

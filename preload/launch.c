@@ -1,0 +1,74 @@
+/* The first sight of a launch's shape: name, regular expression, dictionary. At most once per shape and process, so it may
+ * take its time (some microseconds); the table is never emptied, only filled, by compare and swap. */
+#include "preload/launch.h"
+
+#include "core/log.h"
+#include "preload/hook.h"
+#include "preload/names.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <string.h>
+
+_Atomic uint64_t launch_table[LAUNCH_SLOTS];
+
+static struct {
+	_Atomic uint32_t used;
+	regex_t pattern;
+	bool has_pattern;
+} g;
+
+void launch_watch(const char *pattern)
+{
+	g.has_pattern = pattern && !regcomp(&g.pattern, pattern, REG_EXTENDED | REG_NOSUB);
+}
+
+void launch_forget(void)
+{
+	memset((void *)launch_table, 0, sizeof(launch_table));
+	g.used = 0;
+	g.has_pattern = false;
+}
+
+static void describe(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
+		     uint32_t shared_bytes, const char *name)
+{
+	struct dict_launch record = { .head.kind = DICT_LAUNCH, .token = token, .function = function };
+	record.name = name ? journal_put_string(name) : 0;
+	memcpy(record.grid, grid, sizeof(record.grid));
+	memcpy(record.block, block, sizeof(record.block));
+	record.shared_bytes = shared_bytes;
+	journal_put(&record.head, sizeof(record), NULL);
+}
+
+bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
+		  uint32_t shared_bytes, uint16_t hook)
+{
+	uint32_t at = token >> 1 & (LAUNCH_SLOTS - 1);
+	uint64_t entry;
+	while ((entry = atomic_load_explicit(&launch_table[at], memory_order_relaxed))) {
+		if ((entry ^ token) <= 1)
+			return entry & 1;
+		at = (at + 1) & (LAUNCH_SLOTS - 1);
+	}
+	if (atomic_load_explicit(&g.used, memory_order_relaxed) > LAUNCH_SLOTS / 4 * 3) {
+		log_once(LOG_WARN, "more than %u shapes of launches: further ones have no name from the host side",
+			 LAUNCH_SLOTS / 4 * 3);
+		return false;
+	}
+	int saved = errno;
+	const char *name = names_of(function, hook_rows[hook].door);
+	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
+	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
+	/* another thread may have been here first, with the same launch or another one: then its word stands */
+	while (!atomic_compare_exchange_strong(&launch_table[at], &none, fresh) && (none ^ token) > 1) {
+		at = (at + 1) & (LAUNCH_SLOTS - 1);
+		none = 0;
+	}
+	if (!none) {
+		atomic_fetch_add_explicit(&g.used, 1, memory_order_relaxed);
+		describe(token, function, grid, block, shared_bytes, name);
+	}
+	errno = saved;
+	return is_anchor;
+}

@@ -1,0 +1,37 @@
+/*
+ * The shapes of launches: each (function, grid, block) is written into the journal's dictionary once, with the kernel's
+ * name where it can be told. launch_known is on the hot path while launches are recorded: one table look-up.
+ */
+#ifndef PRELOAD_LAUNCH_H
+#define PRELOAD_LAUNCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 65,536 shapes: PyTorch programs have hundreds to a few thousand. 512 KiB of zero pages, touched as used. */
+#define LAUNCH_SLOTS 65536u
+
+/* token with its lowest bit replaced by "its kernel begins a step"; 0: free */
+extern _Atomic uint64_t launch_table[LAUNCH_SLOTS];
+
+bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
+		  uint32_t shared_bytes, uint16_t hook);
+
+/* Whether the launch's kernel is the one that PROF_STEP=kernel:REGEX names. Writes DICT_LAUNCH at first sight. */
+static inline bool launch_known(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
+				uint32_t shared_bytes, uint16_t hook)
+{
+	uint64_t entry = atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)], memory_order_relaxed);
+	if (__builtin_expect((entry ^ token) <= 1 && entry, 1))
+		return entry & 1;
+	return launch_learn(token, function, grid, block, shared_bytes, hook);
+}
+
+/* Launches whose kernel's name `pattern` (extended regular expression) finds begin a step. Before any launch. */
+void launch_watch(const char *pattern);
+
+/* Forgets everything, in a forked child. */
+void launch_forget(void);
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * Birth, death and copies of the process. The constructor does nothing: every child of the application is preloaded too,
+ * and most of them never touch CUDA. The first CUDA call arms; it may take a millisecond.
+ */
+#include "preload/life.h"
+
+#include "core/config.h"
+#include "core/log.h"
+#include "core/schedule.h"
+#include "core/version.h"
+#include "preload/capture.h"
+#include "preload/devices.h"
+#include "preload/gpu.h"
+#include "preload/hook.h"
+#include "preload/launch.h"
+#include "preload/lookup.h"
+#include "preload/steps.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	FINISH_AT_MOST_MS = 2000, /* the application's end waits no longer for CUPTI's last records */
+};
+
+extern char **environ;
+
+static struct {
+	atomic_flag arming;
+	struct config config;
+	pid_t pid; /* of the process that armed: an exit in a child that did not is none of ours */
+	atomic_bool finished;
+} g = { .arming = ATOMIC_FLAG_INIT };
+
+/* ---- What the journal says of the process ---- */
+
+static void describe_hooks(void)
+{
+	for (unsigned i = 0; i < HOOK_COUNT; i++) {
+		struct dict_hook record = {
+			.head.kind = DICT_HOOK,
+			.id = (uint16_t)i,
+			.category = hook_rows[i].category,
+			.door = hook_rows[i].door,
+			.space = hook_rows[i].space,
+		};
+		journal_put(&record.head, offsetof(struct dict_hook, name), hook_rows[i].symbol);
+	}
+}
+
+/* The arguments with blanks between them, as ps shows them; at most 4 KiB. */
+static void describe_command(void)
+{
+	char text[4096];
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	if (!f)
+		return;
+	size_t n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	text[n] = 0;
+	journal_put_info("command", text);
+}
+
+/* The launchers' own names for the number of a process in its job; the first that is set counts. */
+static void describe_rank(void)
+{
+	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+					     "SLURM_PROCID" };
+	static const char *const also[] = { "LOCAL_RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES" };
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
+		const char *rank = getenv(ranks[i]);
+		if (rank && *rank) {
+			journal_put_info("rank", rank);
+			break;
+		}
+	}
+	for (size_t i = 0; i < sizeof(also) / sizeof(*also); i++)
+		if (getenv(also[i]))
+			journal_put_info(also[i], getenv(also[i]));
+}
+
+static void describe_process(void)
+{
+	char text[PATH_MAX];
+	describe_hooks();
+	describe_command();
+	describe_rank();
+	if (!gethostname(text, sizeof(text)))
+		journal_put_info("host", text);
+	if (getcwd(text, sizeof(text)))
+		journal_put_info("cwd", text);
+	for (size_t i = 0; i < config_n_rows; i++) {
+		const char *value = getenv(config_rows[i].name);
+		if (value)
+			journal_put_info(config_rows[i].name, value);
+	}
+	journal_put_info("version", PROFRUN_VERSION);
+}
+
+/* ---- Arming ---- */
+
+static void complain(void *unused, const char *line)
+{
+	(void)unused;
+	log_line(LOG_WARN, "%s", line);
+}
+
+/* Without the launcher nobody has named a folder: the same name that it would choose. */
+static void default_folder(char *folder, size_t bytes)
+{
+	char date[32];
+	time_t now = time(NULL);
+	struct tm broken;
+	localtime_r(&now, &broken);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &broken);
+	snprintf(folder, bytes, "profrun-%s-%s-%d", program_invocation_short_name, date, (int)getpid());
+}
+
+/* A later chdir of the application must not move the run's folder. */
+static bool absolute(char *folder, size_t bytes)
+{
+	char cwd[PATH_MAX], joined[PATH_MAX * 2];
+	if (folder[0] == '/')
+		return true;
+	if (!getcwd(cwd, sizeof(cwd)))
+		return false;
+	snprintf(joined, sizeof(joined), "%s/%s", cwd, folder);
+	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
+}
+
+static bool open_journal(void)
+{
+	char folder[PATH_MAX];
+	struct err e;
+	snprintf(folder, sizeof(folder), "%s", g.config.out.text);
+	if (!folder[0])
+		default_folder(folder, sizeof(folder));
+	if (!absolute(folder, sizeof(folder))) {
+		log_line(LOG_ERROR, "the run's folder has no absolute name; nothing is recorded");
+		return false;
+	}
+	hook_switch.clock_kind = clock_tsc_usable() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC_NS;
+	uint64_t budget = (uint64_t)config_number(&g.config.buffer_mb) << 20;
+	if (!journal_open(folder, budget, hook_switch.clock_kind, &e))
+		return true;
+	log_line(LOG_ERROR, "%s; the program runs on, nothing is recorded", e.text);
+	return false;
+}
+
+static void arm(void)
+{
+	struct config_step step;
+	struct schedule schedule;
+	bool launched = getenv("PROF_LAUNCHED") != NULL; /* the launcher has said what there is to say */
+	config_read(&g.config, environ, launched ? NULL : complain, NULL);
+	log_set_level(g.config.log.text);
+	config_parse_step(g.config.step.text, &step, NULL);
+	/* who marks the steps by hand has chosen them: a schedule would only skip some */
+	bool all = step.mode == STEP_MODE_API && !g.config.schedule.set;
+	schedule_parse(all ? "always" : g.config.schedule.text, &schedule, NULL);
+	if (!open_journal()) {
+		atomic_store(&hook_switch.record, 0);
+		atomic_store(&hook_switch.watch, 0);
+		return;
+	}
+	describe_process();
+	gpu_configure(g.config.cupti.text, !strcmp(g.config.pairing.text, "external"));
+	g.pid = getpid();
+	life_register_exit();
+	at_quick_exit(life_finish);
+	steps_start(&step, &schedule);
+}
+
+void life_arm(void)
+{
+	int saved = errno;
+	/* other threads' calls pass unrecorded until the first one is through */
+	if (!atomic_flag_test_and_set(&g.arming)) {
+		arm();
+		atomic_store_explicit(&hook_switch.armed, true, memory_order_release);
+	}
+	errno = saved;
+}
+
+/* ---- Ending ---- */
+
+static void finish_at_exit(void)
+{
+	life_finish();
+}
+
+void life_register_exit(void)
+{
+	atexit(finish_at_exit);
+}
+
+void life_finish(void)
+{
+	if (!journal_header() || g.pid != getpid() || atomic_exchange(&g.finished, true))
+		return;
+	int saved = errno;
+	uint32_t depth = hook_thread.depth;
+	hook_thread.depth = 1;
+	devices_describe();
+	gpu_finish(FINISH_AT_MOST_MS);
+	atomic_store(&hook_switch.record, 0);
+	atomic_store(&hook_switch.watch, 0);
+	journal_release(&hook_thread.writer);
+	journal_end();
+	hook_thread.depth = depth;
+	errno = saved;
+}
+
+void context_ending(void)
+{
+	devices_describe();
+	gpu_flush_now();
+}
+
+/* Python's os._exit and the workers of its multiprocessing leave through these, past every atexit handler. */
+static void leave(const char *symbol, int status)
+{
+	life_finish();
+	void (*next)(int) = (__typeof__(next))lookup_dlsym(RTLD_NEXT, symbol);
+	if (next)
+		next(status);
+	for (;;) /* both are declared not to return, and without libc's there is nothing else to do */
+		raise(SIGKILL);
+}
+
+EXPORT void _exit(int status);
+EXPORT void _Exit(int status);
+
+void _exit(int status)
+{
+	leave("_exit", status);
+	__builtin_unreachable();
+}
+
+void _Exit(int status)
+{
+	leave("_Exit", status);
+	__builtin_unreachable();
+}
+
+/* ---- Copies ---- */
+
+/* A forked child has its parent's memory but neither its threads nor its CUDA. It starts afresh with its own first call. */
+static void forget(void)
+{
+	journal_forget();
+	gpu_forget();
+	launch_forget();
+	steps_forget();
+	devices_forget();
+	hook_thread = (struct hook_thread){ .device = hook_thread.device };
+	atomic_flag_clear(&g.arming);
+	g.finished = false;
+	g.pid = 0;
+	atomic_store(&hook_switch.armed, false);
+	atomic_store(&hook_switch.names, false);
+	atomic_store(&hook_switch.push, false);
+	atomic_store(&hook_switch.record, 0);
+	atomic_store(&hook_switch.watch, UINT32_MAX);
+}
+
+__attribute__((constructor)) static void register_fork(void)
+{
+	pthread_atfork(NULL, NULL, forget);
+}

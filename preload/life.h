@@ -1,0 +1,14 @@
+/* The library's life in a process: asleep until the first CUDA call, then armed, until the process ends. */
+#ifndef PRELOAD_LIFE_H
+#define PRELOAD_LIFE_H
+
+/* Reads the settings and opens the journal. Called by the first hooked call, depth already above 0. */
+void life_arm(void);
+
+/* Flushes and marks the end. Once; later calls return at once. */
+void life_finish(void);
+
+/* Registers life_finish behind what the driver has registered since, so that it runs before the driver goes. */
+void life_register_exit(void);
+
+#endif

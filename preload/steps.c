@@ -1,0 +1,362 @@
+/*
+ * Steps in the application: counts boundaries, asks the schedule what to do, and turns the switch of hook.h accordingly.
+ * A boundary is crossed by one thread at a time; who finds another one crossing goes on, since the boundary is the same.
+ *
+ * Every mode comes down to one of two forms. A step *begins with* a call (kernel:, graph, api), which is then the first of
+ * the new step; or it *ends after* a call (auto, sync, time), and the new one begins with the next launch or copy, so that
+ * the waits and the host's work behind the last launch still belong to the step that caused them.
+ */
+#include "preload/steps.h"
+
+#include "core/log.h"
+#include "preload/gpu.h"
+#include "preload/life.h"
+#include "preload/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define BIT(category) (1u << CAT_##category)
+
+enum {
+	/* What gives the counters and the report their ground at any time: rare calls, slow ones. */
+	ALWAYS = BIT(ALLOC) | BIT(FREE) | BIT(CONTROL) | BIT(PROFILER) | BIT(STREAM) | BIT(CAPTURE),
+	TOKENS = BIT(LAUNCH) | BIT(GRAPH) | BIT(MEMCPY),
+	LEARNING = ALWAYS | TOKENS | BIT(SYNC),
+	EVERYTHING = (1 << CAT_COUNT) - 1,
+};
+
+struct steps_hot steps_hot;
+
+static struct {
+	enum step_mode mode;
+	struct schedule schedule;
+	atomic_flag crossing;
+	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new one */
+	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
+	bool counted_first; /* kernel, graph: what came before the first anchor belongs to step 0 */
+	enum sched_action action;
+	uint64_t number; /* of the step under way */
+	uint64_t own; /* auto: anchors since the adoption */
+	uint64_t shift; /* steps by which the schedule was moved */
+	uint32_t generation; /* of the adopted anchor */
+	uint64_t began_ticks, slice_ticks; /* time: */
+	uint64_t graphs[8]; /* graph: the execs launched last */
+	_Atomic uint64_t graph; /* the one that repeats */
+	unsigned next_graph;
+} g = { .crossing = ATOMIC_FLAG_INIT };
+
+static struct journal_steps *shared(void)
+{
+	return &journal_header()->steps;
+}
+
+static enum step_state state(void)
+{
+	return (enum step_state)atomic_load_explicit(&shared()->state, memory_order_relaxed);
+}
+
+/* ---- The switch ---- */
+
+/* Categories that the wrappers must look at for counting, beyond those that are recorded. */
+static uint32_t counting_categories(void)
+{
+	static const uint32_t by_mode[] = {
+		[STEP_MODE_AUTO] = TOKENS, [STEP_MODE_KERNEL] = BIT(LAUNCH), [STEP_MODE_GRAPH] = BIT(GRAPH),
+		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC), [STEP_MODE_TIME] = TOKENS | BIT(SYNC), [STEP_MODE_API] = 0,
+	};
+	/* once nothing will ever be armed again, step times still want counting: the report's baseline is all steps */
+	return g.schedule.off ? 0 : by_mode[g.mode];
+}
+
+static void turn_switch(void)
+{
+	bool armed = g.action != SCHED_NONE;
+	uint32_t record = ALWAYS;
+	if (armed)
+		record = EVERYTHING;
+	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !g.schedule.off)
+		record = LEARNING;
+	atomic_store_explicit(&hook_switch.names, (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
+			      memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.watch, record | counting_categories(), memory_order_relaxed);
+}
+
+static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
+{
+	struct rec_step *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	if (!hook_thread.has_end)
+		hook_thread_keep();
+	if (!r)
+		return;
+	*r = (struct rec_step){
+		.kind = REC_STEP,
+		.words = sizeof(*r) / 8,
+		.event = (uint8_t)event,
+		.action = (uint8_t)g.action,
+		.generation = g.generation,
+		.ticks = ticks,
+		.number = number,
+	};
+	journal_commit(&hook_thread.writer, sizeof(*r));
+}
+
+/* Steps before the shift were over when their numbers became known, so the schedule's clock starts late by it. */
+static enum sched_action action_of(uint64_t number)
+{
+	if (number < g.shift)
+		return SCHED_NONE;
+	return schedule_action(&g.schedule, number - g.shift);
+}
+
+/* The step's record is written under the action that it begins, after GPU timing for it is on. */
+static void begin_step(uint64_t number, uint64_t ticks)
+{
+	enum sched_action before = g.action;
+	g.number = number;
+	g.action = action_of(number);
+	if (g.action != SCHED_NONE && before == SCHED_NONE)
+		gpu_start();
+	if (g.action == SCHED_NONE && before != SCHED_NONE)
+		gpu_stop();
+	atomic_store_explicit(&shared()->current, number, memory_order_relaxed);
+	g.began_ticks = ticks;
+	write_step(STEP_BEGIN, number, ticks);
+	if ((g.action == SCHED_NONE) != (before == SCHED_NONE))
+		turn_switch();
+}
+
+/* `patient`: an anchor must not be lost because another thread looks at something else for some nanoseconds. Who finds
+ * GPU timing being switched on (seconds, at worst) goes on without. */
+static bool enter_crossing(bool patient)
+{
+	for (int tries = patient ? 2000 : 1; tries; tries--)
+		if (!atomic_flag_test_and_set_explicit(&g.crossing, memory_order_acquire))
+			return true;
+	return false;
+}
+
+static void leave_crossing(void)
+{
+	atomic_flag_clear_explicit(&g.crossing, memory_order_release);
+}
+
+/* ---- Learning (auto): core/record.h, struct journal_steps, has the protocol ---- */
+
+static void adopt_anchor(uint32_t generation)
+{
+	g.generation = generation;
+	g.own = 0;
+	atomic_store_explicit(&steps_hot.anchor, atomic_load_explicit(&shared()->anchor, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&shared()->state, STEP_STATE_ADOPTED, memory_order_release);
+}
+
+/*
+ * The base has come, so numbers are absolute. If the schedule's first armed step is over or under way already, the whole
+ * schedule moves so that it begins with the next step: a late lock must not cost the user the window.
+ */
+static void lock_steps(void)
+{
+	uint64_t next = atomic_load_explicit(&shared()->base, memory_order_relaxed) + g.own + 1;
+	uint64_t first = schedule_first_armed(&g.schedule);
+	if (!g.schedule.always && first != SCHEDULE_NEVER && next > first)
+		g.shift = next - first;
+	atomic_store_explicit(&shared()->schedule_shift, g.shift, memory_order_relaxed);
+	atomic_store_explicit(&shared()->state, STEP_STATE_LOCKED, memory_order_release);
+	g.number = next - 1;
+	log_line(LOG_INFO, "steps are known: step %llu is under way%s", (unsigned long long)g.number,
+		 g.shift ? "; the schedule starts with the next one" : "");
+	turn_switch();
+}
+
+/* Looks whether the collector has said something new. At each launch while learning: two loads. */
+static void listen(void)
+{
+	/* pair with the collector's release stores: the values lie behind their generations */
+	uint32_t anchor = atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire);
+	if (anchor != g.generation)
+		adopt_anchor(anchor);
+	else if (state() == STEP_STATE_ADOPTED && g.own &&
+		 atomic_load_explicit(&shared()->base_generation, memory_order_acquire) == g.generation)
+		lock_steps();
+}
+
+static bool still_learning(void)
+{
+	return g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED;
+}
+
+/* ---- Boundaries ---- */
+
+/* The next launch begins the new step. */
+static void end_after_this(void)
+{
+	atomic_store_explicit(&g.pending, true, memory_order_relaxed);
+	atomic_store_explicit(&steps_hot.attention, true, memory_order_relaxed);
+}
+
+static bool needs_attention(void)
+{
+	return still_learning() || g.mode == STEP_MODE_TIME ||
+	       atomic_load_explicit(&g.pending, memory_order_relaxed);
+}
+
+static void cross(uint64_t ticks)
+{
+	if (state() == STEP_STATE_ADOPTED)
+		write_step(STEP_COUNTED, ++g.own, ticks);
+	else
+		begin_step(g.number + 1, ticks);
+}
+
+/* A mode whose steps begin with an anchor: the first one belongs to step 0, with what came before it. */
+static void begin_with_this(uint64_t ticks)
+{
+	if (g.counted_first)
+		begin_step(g.number + 1, ticks);
+	g.counted_first = true;
+}
+
+void steps_notice(uint64_t hash, bool is_anchor)
+{
+	bool ends = hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed);
+	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
+	if (g.schedule.off || !enter_crossing(ends || is_anchor || pending))
+		return;
+	if (still_learning())
+		listen();
+	uint64_t ticks = ends || is_anchor || pending || g.mode == STEP_MODE_TIME ? hook_ticks() : 0;
+	bool slice_over = g.mode == STEP_MODE_TIME && ticks - g.began_ticks >= g.slice_ticks;
+	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) || slice_over)
+		cross(ticks);
+	if (is_anchor)
+		begin_with_this(ticks);
+	if (ends)
+		end_after_this();
+	atomic_store_explicit(&steps_hot.attention, needs_attention(), memory_order_relaxed);
+	leave_crossing();
+}
+
+bool steps_is_anchor_graph(uint64_t exec)
+{
+	if (g.mode != STEP_MODE_GRAPH)
+		return false;
+	uint64_t known = atomic_load_explicit(&g.graph, memory_order_relaxed);
+	if (known)
+		return exec == known;
+	if (!enter_crossing(true))
+		return false;
+	for (unsigned i = 0; i < sizeof(g.graphs) / sizeof(*g.graphs); i++)
+		if (g.graphs[i] == exec)
+			atomic_store_explicit(&g.graph, exec, memory_order_relaxed);
+	g.graphs[g.next_graph++ % (sizeof(g.graphs) / sizeof(*g.graphs))] = exec;
+	g.counted_first |= atomic_load_explicit(&g.graph, memory_order_relaxed) != 0;
+	leave_crossing();
+	return atomic_load_explicit(&g.graph, memory_order_relaxed) == exec;
+}
+
+bool steps_wants_syncs(void)
+{
+	return g.mode == STEP_MODE_SYNC;
+}
+
+void steps_synced(void)
+{
+	end_after_this();
+}
+
+/* ---- PROF_STEP=api ---- */
+
+static void api_boundary(void)
+{
+	if (g.mode != STEP_MODE_API || g.schedule.off || !enter_crossing(true))
+		return;
+	atomic_store_explicit(&g.outside, false, memory_order_relaxed);
+	begin_step(g.counted_first ? g.number + 1 : 0, hook_ticks());
+	g.counted_first = true;
+	leave_crossing();
+}
+
+void profiler_started(void)
+{
+	if (atomic_load_explicit(&g.outside, memory_order_relaxed))
+		api_boundary();
+}
+
+void profiler_stopped(void)
+{
+	if (g.mode != STEP_MODE_API || atomic_load_explicit(&g.outside, memory_order_relaxed) || !enter_crossing(true))
+		return;
+	atomic_store_explicit(&g.outside, true, memory_order_relaxed);
+	if (g.action != SCHED_NONE)
+		gpu_stop();
+	g.action = SCHED_NONE;
+	write_step(STEP_OUTSIDE, g.number, hook_ticks());
+	turn_switch();
+	leave_crossing();
+}
+
+/* For programs that mark their steps: call it where a step begins. Found by dlsym(RTLD_DEFAULT, "profrun_step"); an
+ * application without profrun finds nothing and calls nothing. */
+EXPORT void profrun_step(void);
+void profrun_step(void)
+{
+	if (hook_thread.depth || !hook_watches(CAT_PROFILER))
+		return;
+	int saved = errno;
+	hook_thread.depth = 1;
+	if (!atomic_load_explicit(&hook_switch.armed, memory_order_acquire))
+		life_arm();
+	if (hook_records(CAT_PROFILER))
+		api_boundary();
+	hook_thread.depth = 0;
+	errno = saved;
+}
+
+/* ---- Start ---- */
+
+static uint64_t ticks_of_ns(uint64_t ns)
+{
+	if (hook_switch.clock_kind == CLOCK_KIND_MONOTONIC_NS)
+		return ns;
+	/* a millisecond's reading gives the rate to about 1e-4: plenty for slices of time */
+	struct journal_clock_point a = clock_point(hook_switch.clock_kind), b = a;
+	while (b.monotonic_ns - a.monotonic_ns < 1000000)
+		b = clock_point(hook_switch.clock_kind);
+	return (uint64_t)((double)ns * (double)(b.ticks - a.ticks) / (double)(b.monotonic_ns - a.monotonic_ns));
+}
+
+void steps_start(const struct config_step *step, const struct schedule *schedule)
+{
+	g.mode = (enum step_mode)step->mode;
+	g.schedule = *schedule;
+	shared()->mode = (uint32_t)g.mode;
+	if (g.mode == STEP_MODE_KERNEL)
+		launch_watch(step->pattern);
+	if (g.mode == STEP_MODE_TIME)
+		g.slice_ticks = ticks_of_ns(step->slice_ns);
+	bool learning = g.mode == STEP_MODE_AUTO && !g.schedule.off;
+	atomic_store(&shared()->state, learning ? STEP_STATE_LEARNING : STEP_STATE_OWN);
+	uint64_t now = hook_ticks();
+	if (g.mode == STEP_MODE_API) {
+		g.outside = true;
+		write_step(STEP_OUTSIDE, 0, now);
+	} else {
+		/* which step it is may not be known yet (auto); what it does is, if everything is recorded anyway */
+		g.action = learning && !g.schedule.always ? SCHED_NONE : action_of(0);
+		if (g.action != SCHED_NONE)
+			gpu_start();
+		g.began_ticks = now;
+		write_step(STEP_BEGIN, 0, now);
+	}
+	turn_switch();
+	atomic_store(&steps_hot.attention, needs_attention());
+}
+
+void steps_forget(void)
+{
+	g = (__typeof__(g)){ .crossing = ATOMIC_FLAG_INIT };
+	steps_hot = (struct steps_hot){ 0 };
+}

@@ -1,0 +1,49 @@
+/*
+ * Where one step ends and the next begins, and what the schedule wants there. Counting is on the hot path (one compare per
+ * launch); crossing a boundary is not: it may switch GPU timing on and off.
+ */
+#ifndef PRELOAD_STEPS_H
+#define PRELOAD_STEPS_H
+
+#include "core/config.h"
+#include "core/schedule.h"
+#include "preload/hook.h"
+
+struct steps_hot {
+	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
+	_Atomic bool attention; /* the next token is to be looked at more closely */
+};
+
+extern struct steps_hot steps_hot;
+
+void steps_notice(uint64_t hash, bool is_anchor);
+
+/* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
+static inline void steps_token(uint64_t token, bool is_anchor)
+{
+	uint64_t hash = token_window_push(&hook_thread.window, token);
+	if (UNLIKELY(hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed)) || UNLIKELY(is_anchor) ||
+	    UNLIKELY(atomic_load_explicit(&steps_hot.attention, memory_order_relaxed)))
+		steps_notice(hash, is_anchor);
+}
+
+/* PROF_STEP=graph: whether launching `exec` begins a step. */
+bool steps_is_anchor_graph(uint64_t exec);
+
+/* Sets everything up from the settings and opens the first step. At arming. */
+void steps_start(const struct config_step *step, const struct schedule *schedule);
+
+/* A synchronisation has returned (PROF_STEP=sync, time). */
+void steps_synced(void);
+
+/* Whether a synchronising call has to call steps_synced. */
+bool steps_wants_syncs(void);
+
+/* cudaProfilerStart and Stop (PROF_STEP=api). */
+void profiler_started(void);
+void profiler_stopped(void);
+
+/* Forgets everything, in a forked child. */
+void steps_forget(void);
+
+#endif
