@@ -40,8 +40,8 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/lib/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/tool/%.o)
 EXPORT_OBJ := $(EXPORT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 UNIT := $(UNIT_SRC:test/unit/%.c=$(BUILD)/test/unit/%)
-LIB := $(if $(wildcard preload/*.c),$(BUILD)/libprofrun.so)
-TOOL := $(if $(EXPORT_SRC),$(BUILD)/profrun)
+LIB := $(if $(wildcard preload/profrun.map),$(BUILD)/libprofrun.so)
+TOOL := $(if $(wildcard export/main.c),$(BUILD)/profrun)
 
 # initial-exec: a hook may run before its thread could allocate TLS. The library needs nothing but libc (scripts/check-so).
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
@@ -111,33 +111,34 @@ $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(EXPORT_OBJ) $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o))
 
 # Goals that people type. Those that may have to install something first build in a second make, which then finds it.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: setup demo test test-torch bench check check-san install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
 demo: ## profile an example training loop, on the simulated GPU where there is no other
 	$(Q)scripts/setup
-	$(Q)$(MAKE) --no-print-directory all prog
+	$(Q)$(SUBMAKE) all prog
 	$(Q)scripts/demo
 
 test: ## build and run every test
-	$(Q)scripts/setup
-	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)scripts/setup test
+	$(Q)$(SUBMAKE) tests
 	$(Q)python3 test/run.py
 
 test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
 	$(Q)scripts/setup
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(SUBMAKE) all
 	$(Q)python3 test/run.py --tier torch
 
 bench: ## print the benchmarks
 	$(Q)scripts/setup
-	$(Q)$(MAKE) --no-print-directory all prog bench-programs
-	$(Q)scripts/bench
+	$(Q)$(SUBMAKE) all prog bench-programs
+	$(Q)python3 test/bench/run.py
 
 check: ## format, layers, static analysis, exported names, documents that are generated
 	$(Q)scripts/setup check
-	$(Q)$(MAKE) --no-print-directory all prog
+	$(Q)$(SUBMAKE) all prog
 	$(Q)scripts/check
 
 check-san: ## unit tests under sanitizers and valgrind
