@@ -171,15 +171,22 @@ static void lock_steps(void)
 	turn_switch();
 }
 
-/* Looks whether the collector has said something new. At each launch while learning: two loads. */
-static void listen(void)
+/* Whether the collector has said something new. At each launch while learning: a few loads. */
+static bool has_news(void)
 {
 	/* pair with the collector's release stores: the values lie behind their generations */
+	if (atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire) != g.generation)
+		return true;
+	return state() == STEP_STATE_ADOPTED && g.own &&
+	       atomic_load_explicit(&shared()->base_generation, memory_order_acquire) == g.generation;
+}
+
+static void listen(void)
+{
 	uint32_t anchor = atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire);
 	if (anchor != g.generation)
 		adopt_anchor(anchor);
-	else if (state() == STEP_STATE_ADOPTED && g.own &&
-		 atomic_load_explicit(&shared()->base_generation, memory_order_acquire) == g.generation)
+	else if (has_news())
 		lock_steps();
 }
 
@@ -219,17 +226,22 @@ static void begin_with_this(uint64_t ticks)
 	g.counted_first = true;
 }
 
+static bool slice_is_over(void)
+{
+	return g.mode == STEP_MODE_TIME && hook_ticks() - g.began_ticks >= g.slice_ticks;
+}
+
 void steps_notice(uint64_t hash, bool is_anchor)
 {
 	bool ends = hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
-	if (g.schedule.off || !enter_crossing(ends || is_anchor || pending))
+	bool urgent = ends || is_anchor || pending;
+	if (g.schedule.off || !(urgent || slice_is_over() || (still_learning() && has_news())) || !enter_crossing(urgent))
 		return;
+	uint64_t ticks = hook_ticks();
 	if (still_learning())
 		listen();
-	uint64_t ticks = ends || is_anchor || pending || g.mode == STEP_MODE_TIME ? hook_ticks() : 0;
-	bool slice_over = g.mode == STEP_MODE_TIME && ticks - g.began_ticks >= g.slice_ticks;
-	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) || slice_over)
+	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) || slice_is_over())
 		cross(ticks);
 	if (is_anchor)
 		begin_with_this(ticks);

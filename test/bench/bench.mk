@@ -1,0 +1,17 @@
+# Benchmarks: each budget's figure, against the bare call in the same run. `make bench` runs them.
+BENCH := $(BUILD)/test/bench
+bench-programs: $(BENCH)/hook_bench $(BENCH)/startup_bench
+
+$(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -I. -isystem $(CUDA_INCLUDE) $< -o $@ \
+		-Wl,-soname,libcudart.so.13 -Wl,--version-script=test/bench/stub.map
+
+$(BENCH)/hook_bench: test/bench/hook_bench.c $(BENCH)/libcudart.so.13 core/record.h core/token.h
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
+		-Wl,-rpath,'$$ORIGIN'
+
+$(BENCH)/startup_bench: test/bench/startup_bench.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. $< -o $@

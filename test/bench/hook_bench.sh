@@ -1,0 +1,27 @@
+#!/bin/sh
+# What a hooked launch costs in each state of the library, and what preloading costs a process without CUDA.
+# usage: hook_bench.sh BUILD
+set -e
+build=$(cd "$1" && pwd)
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+bench=$build/test/bench/hook_bench
+
+state() { # name, budget, settings..., [-- arguments]
+	name=$1 budget=$2
+	shift 2
+	settings=
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do settings="$settings $1"; shift; done
+	[ $# -gt 0 ] && shift
+	# shellcheck disable=SC2086 # settings are words
+	env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings LD_PRELOAD="$build/libprofrun.so" \
+		"$bench" "$name" "$budget" "$@"
+	rm -rf "$out/run"
+}
+
+printf '%-34s %7s %7s %7s %7s %7s\n' 'cudaLaunchKernel (ns a call)' bare hooked added budget ratio
+state 'disarmed' 15 PROF_SCHEDULE=off
+state 'disarmed, steps counted' 18 PROF_SCHEDULE=skip_first=1000000000,active=1 -- lock
+state 'learning steps' 60 PROF_SCHEDULE=skip_first=1000000000,active=1
+state 'active, no stack, no GPU timing' 60 PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph
+"$build/test/bench/startup_bench" "$build/libprofrun.so"
