@@ -215,6 +215,18 @@ def run_tier(tier, pattern, verbose):
     return reports
 
 
+def conclude(reports):
+    """Prints the reasons of the skips, then the line that everything ends with; returns the exit status."""
+    skipped = [(report.name, why) for report in reports for why in report.skipped if why != "no test of that name"]
+    for name, why in skipped:
+        print(f"skipped {name}: {why}")
+    if skipped:
+        print(f"{len(skipped)} skipped")
+    failed = sum(len(report.failed) for report in reports)
+    print(f"{sum(len(report.passed) for report in reports)} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 def main():
     if sys.argv[1:2] == ["--unittest"]:
         return unittest_child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
@@ -227,14 +239,7 @@ def main():
     if unknown:
         parser.error(f"no tier '{unknown[0]}': there are {', '.join(TIERS)}")
     reports = [report for tier in args.tier.split(",") for report in run_tier(tier, args.k, args.v)]
-    skipped = [(report.name, why) for report in reports for why in report.skipped if why != "no test of that name"]
-    for name, why in skipped:
-        print(f"skipped {name}: {why}")
-    if skipped:
-        print(f"{len(skipped)} skipped")
-    failed = sum(len(report.failed) for report in reports)
-    print(f"{sum(len(report.passed) for report in reports)} passed, {failed} failed")
-    return 1 if failed else 0
+    return conclude(reports)
 
 
 if __name__ == "__main__":
