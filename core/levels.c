@@ -1,0 +1,206 @@
+/*
+ * When to think about steps, and when to believe the answer (core/levels.h). The finding itself is in levels_find.c and
+ * levels_boundary.c. Collector only, one thread.
+ */
+#include "core/levels_find.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first look, and how much more must have come for the next one: all looks together cost five times the last. */
+#define FIRST_VOTE_EVENTS 48u
+#define VOTE_GROWTH	  1.25
+
+/*
+ * Turns that must have been seen before a level is believed. Layers of a deep network look like steps while the first
+ * forward pass runs, but they have no optimizer and seldom copies; so the less a level shows of what only steps have,
+ * the more of it must come. An optimizer or nothing: a loop of bare launches may be any loop.
+ */
+#define TURNS_OPTIMIZER 5u
+#define TURNS_MARKED	6u
+#define TURNS_BARE	20u
+#define EVENTS_BARE	400u
+/* Votes that a level must win one after the other. */
+#define WINS 2u
+/* A level whose neighbouring turns share less than this is no loop. */
+#define MIN_ALIKE 0.4
+/* The level must still be going on: it may have missed this many of its own turns at the end of what has come. */
+#define MAX_STALE_TURNS 3u
+
+struct levels {
+	struct levels_store store;
+	uint64_t next_vote_events; /* counted from the first one fed */
+	uint32_t
+		demand; /* asks for this many times the turns; doubled by every anchor that failed */
+	uint64_t leader;      /* anchor of the last vote's winner */
+	unsigned leader_wins; /* votes that it has won one after the other */
+	bool locked;
+	struct level_choice choice;
+};
+
+struct levels *levels_new(void)
+{
+	struct levels *l = calloc(1, sizeof(*l));
+	if (l) {
+		l->next_vote_events = FIRST_VOTE_EVENTS;
+		l->demand = 1;
+	}
+	return l;
+}
+
+void levels_free(struct levels *l)
+{
+	if (!l)
+		return;
+	levels_store_clear(&l->store);
+	free(l);
+}
+
+void levels_relearn(struct levels *l)
+{
+	levels_store_clear(&l->store);
+	*l = (struct levels){
+		.next_vote_events = FIRST_VOTE_EVENTS,
+		.demand = l->locked && l->demand < 1024 ? l->demand * 2 : l->demand,
+	};
+}
+
+int levels_feed(struct levels *l, uint32_t thread, const struct level_event *event)
+{
+	uint64_t hash;
+	int rc = levels_store_push(&l->store, thread, event->token, &hash);
+	if (rc || l->locked) {
+		l->choice.count += !rc && hash == l->choice.anchor;
+		return rc;
+	}
+	return levels_store_keep(&l->store, thread, event, hash);
+}
+
+static bool level_is_current(const struct levels_index *x, const struct levels_level *level)
+{
+	uint32_t last = levels_index_of(x, level->reference)[level->turns];
+	return x->end - last <= MAX_STALE_TURNS * level->calls_per_turn;
+}
+
+static bool level_is_enough(const struct levels *l, const struct levels_index *x,
+			    const struct levels_level *level)
+{
+	if (level->alike < MIN_ALIKE || !level_is_current(x, level))
+		return false;
+	if (level->optimizer)
+		return level->turns >= TURNS_OPTIMIZER * l->demand;
+	if (level->marked)
+		return level->turns >= TURNS_MARKED * l->demand;
+	/* Of the whole stream only: the latter part of any program is full of bare loops. */
+	return !x->start && x->end >= EVENTS_BARE && level->turns >= TURNS_BARE * l->demand;
+}
+
+/* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
+static double level_confidence(const struct levels_level *level)
+{
+	double margin = 1 - level->runner_up / level->score;
+	double turns = 1 - 1.0 / level->turns;
+	return level->coverage * turns * (0.5 * level->alike + 0.5 * margin);
+}
+
+static bool level_has_anchor(const struct levels *l, const struct levels_level *level,
+			     uint64_t anchor)
+{
+	for (uint32_t i = 0; i < level->n_members; i++)
+		if (l->store.trigrams.keys[level->members[i]] == anchor)
+			return true;
+	return false;
+}
+
+static uint64_t count_anchor(const struct levels_store *s, uint32_t trigram)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		n += s->events[i].trigram == trigram;
+	return n;
+}
+
+/* Describes the winner's boundary in `out`. 0 or -ENOMEM. */
+static int level_describe(const struct levels *l, const struct levels_index *x,
+			  const struct levels_level *level, struct level_choice *out)
+{
+	const struct levels_store *s = &l->store;
+	uint32_t trigram;
+	enum level_boundary how;
+	int rc = levels_find_boundary(s, x, level, &trigram, &how);
+	if (rc)
+		return rc;
+	*out = (struct level_choice){
+		.anchor = s->trigrams.keys[trigram],
+		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
+		.calls_per_step = level->calls_per_turn,
+		.count = count_anchor(s, trigram),
+		.confidence = level_confidence(level),
+		.boundary = how,
+	};
+	return 0;
+}
+
+/* Looks at the events [start, end). Whether there is a believable level; locks when it has won `wins` times running. */
+static bool levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
+{
+	struct levels_index x;
+	struct levels_level level = { 0 };
+	struct level_choice choice;
+	if (levels_index_make(&x, &l->store, start, end))
+		return false;
+	bool found = !levels_find(&l->store, &x, &level) && level.n_members &&
+		     level_is_enough(l, &x, &level) && !level_describe(l, &x, &level, &choice);
+	if (found) {
+		l->leader_wins = l->leader_wins && level_has_anchor(l, &level, l->leader)
+					 ? l->leader_wins + 1
+					 : 1;
+		l->leader = choice.anchor;
+		l->locked = l->leader_wins >= wins;
+		if (l->locked)
+			l->choice = choice;
+	}
+	levels_level_free(&level);
+	levels_index_free(&x);
+	return found;
+}
+
+/* One vote on the first `end` events. Set-up fills the beginning of many programs: without an answer from all of them,
+ * the latter parts are asked. */
+static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
+{
+	if (!levels_look(l, 0, end, wins) && !levels_look(l, end / 2, end, wins) &&
+	    !levels_look(l, end - end / 4, end, wins))
+		l->leader_wins = 0;
+}
+
+static bool levels_answer(struct levels *l, struct level_choice *out)
+{
+	if (l->locked) {
+		levels_store_drop_events(&l->store);
+		*out = l->choice;
+	}
+	return l->locked;
+}
+
+bool levels_vote(struct levels *l, struct level_choice *out)
+{
+	struct levels_store *s = &l->store;
+	/* On growing beginnings of what has come, so that the answer does not depend on the size of the batches. */
+	while (!l->locked && l->next_vote_events <= s->n_forgotten + s->n &&
+	       !levels_store_sort(s)) {
+		uint64_t end = s->n;
+		if (l->next_vote_events > s->n_forgotten)
+			end = l->next_vote_events - s->n_forgotten;
+		levels_vote_once(l, (uint32_t)end, WINS);
+		l->next_vote_events = s->n_forgotten + (uint64_t)((double)end * VOTE_GROWTH);
+	}
+	return levels_answer(l, out);
+}
+
+bool levels_conclude(struct levels *l, struct level_choice *out)
+{
+	if (!levels_vote(l, out) && !levels_store_sort(&l->store))
+		levels_vote_once(l, l->store.n, 1);
+	return levels_answer(l, out);
+}

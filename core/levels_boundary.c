@@ -1,0 +1,166 @@
+/*
+ * Where in its turn a step ends (core/levels_find.h). Every trigram of the level comes once per turn, so each is a
+ * possible boundary; the one that a person would choose is after the optimizer's last launch, or, in programs without
+ * an optimizer, where the host pauses before it begins again. Runs in the collector.
+ */
+#include "core/levels_find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Latest occurrences looked at for each member: a median over more says the same. */
+#define MAX_LOOKED_AT 64u
+/* Between gaps of like length, what a program does at the end of a turn decides: it reads the result back, waits for
+ * the device, and begins the next turn by copying input. */
+#define FAVOUR_READ_BACK 4.0
+#define FAVOUR_WAIT	 3.0
+#define FAVOUR_INPUT	 2.0
+/* Added to each gap: below this, gaps are the host's own jitter. */
+#define GAP_FLOOR_NS 2000
+#define NO_TARGET    UINT32_MAX
+
+struct boundary {
+	const struct levels_store *store;
+	const struct levels_index *index;
+	uint32_t *targets; /* by event: the step end nearest to it, or NO_TARGET */
+	uint64_t *gaps_ns; /* by event: how long the host launched nothing after it */
+};
+
+/*
+ * Marks the optimizer launches that end a step. An optimizer's phase may be broken by other launches, and a turn may
+ * have two (a GAN): the end is where the longest stretch without any optimizer begins, one for each turn.
+ */
+static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
+			       bool *is_end)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t next_optimizer = b->index->end;
+	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
+		uint32_t longest = 0, end = NO_TARGET;
+		for (; i-- > at[k];) {
+			if (!(events[i].hints & LEVEL_OPTIMIZER))
+				continue;
+			if (next_optimizer - i > longest) {
+				longest = next_optimizer - i;
+				end = i;
+			}
+			next_optimizer = i;
+		}
+		i = at[k];
+		if (end != NO_TARGET)
+			is_end[end] = true;
+	}
+}
+
+static void boundary_set_targets(struct boundary *b, const bool *is_end)
+{
+	uint32_t n = b->index->end, last = NO_TARGET;
+	for (uint32_t i = b->index->start; i < n; i++) {
+		if (is_end[i])
+			last = i;
+		b->targets[i] = last;
+	}
+	uint32_t next = NO_TARGET;
+	for (uint32_t i = n; i-- > b->index->start;) {
+		if (is_end[i])
+			next = i;
+		uint32_t before = b->targets[i];
+		if (next != NO_TARGET && (before == NO_TARGET || next - i < i - before))
+			b->targets[i] = next;
+	}
+}
+
+static void boundary_set_gaps(struct boundary *b)
+{
+	const struct levels_stored *events = b->store->events;
+	uint64_t busy_until_ns = 0;
+	for (uint32_t i = b->index->start; i < b->index->end; i++) {
+		if (events[i].end_ns > busy_until_ns)
+			busy_until_ns = events[i].end_ns;
+		b->gaps_ns[i] = 0;
+		if (i + 1 == b->index->end || events[i + 1].begin_ns <= busy_until_ns)
+			continue;
+		uint64_t gap_ns = events[i + 1].begin_ns - busy_until_ns;
+		uint64_t blocked_ns = (uint64_t)events[i + 1].blocked_us * 1000;
+		b->gaps_ns[i] = gap_ns > blocked_ns ? gap_ns - blocked_ns : 0;
+	}
+}
+
+/* How good a boundary a member is: near the optimizer's end first (rather after than before it), then by its gap. */
+struct merit {
+	int64_t distance; /* events from the optimizer's end, median */
+	double gap;
+};
+
+static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t n = levels_index_count(b->index, trigram);
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	if (n > MAX_LOOKED_AT) {
+		at += n - MAX_LOOKED_AT;
+		n = MAX_LOOKED_AT;
+	}
+	int64_t distances[MAX_LOOKED_AT], gaps[MAX_LOOKED_AT];
+	uint32_t n_read_back = 0, n_wait = 0, n_input = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t next = at[i] + 1 < b->index->end ? events[at[i] + 1].hints : 0;
+		distances[i] = b->targets[at[i]] == NO_TARGET ? 0
+							      : (int64_t)at[i] - b->targets[at[i]];
+		gaps[i] = (int64_t)b->gaps_ns[at[i]];
+		n_read_back += (events[at[i]].hints & LEVEL_D2H) != 0;
+		n_wait += (next & LEVEL_SYNCED) != 0;
+		n_input += (next & LEVEL_H2D) != 0;
+	}
+	double favour = (n_read_back * 2 > n ? FAVOUR_READ_BACK : 1) *
+			(n_wait * 2 > n ? FAVOUR_WAIT : 1) * (n_input * 2 > n ? FAVOUR_INPUT : 1);
+	return (struct merit){
+		.distance = levels_median(distances, n),
+		.gap = (double)(levels_median(gaps, n) + GAP_FLOOR_NS) * favour,
+	};
+}
+
+static bool merit_better(struct merit a, struct merit b)
+{
+	if (llabs(a.distance) != llabs(b.distance))
+		return llabs(a.distance) < llabs(b.distance);
+	if (a.distance != b.distance)
+		return a.distance > b.distance;
+	return a.gap > b.gap;
+}
+
+int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
+			 const struct levels_level *level, uint32_t *trigram,
+			 enum level_boundary *how)
+{
+	struct boundary b = {
+		.store = s,
+		.index = x,
+		.targets = malloc(x->end * sizeof(*b.targets)),
+		.gaps_ns = malloc(x->end * sizeof(*b.gaps_ns)),
+	};
+	bool *is_end = calloc(x->end, sizeof(*is_end));
+	int rc = -ENOMEM;
+	if (b.targets && b.gaps_ns && is_end) {
+		if (level->optimizer)
+			boundary_mark_ends(&b, levels_index_of(x, level->reference),
+					   level->turns + 1, is_end);
+		boundary_set_targets(&b, is_end);
+		boundary_set_gaps(&b);
+		struct merit best = boundary_merit(&b, level->members[0]);
+		*trigram = level->members[0];
+		for (uint32_t m = 1; m < level->n_members; m++) {
+			struct merit merit = boundary_merit(&b, level->members[m]);
+			if (merit_better(merit, best)) {
+				best = merit;
+				*trigram = level->members[m];
+			}
+		}
+		*how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
+		rc = 0;
+	}
+	free(b.targets);
+	free(b.gaps_ns);
+	free(is_end);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/*
+ * Finds the loops (levels) in a stretch of events and the one that is most likely the step; then, in that loop, the
+ * trigram that ends it. Pure functions of a sorted levels_store; core/levels.c decides whether to believe them.
+ */
+#ifndef CORE_LEVELS_FIND_H
+#define CORE_LEVELS_FIND_H
+
+#include "core/levels_store.h"
+
+/* Where each trigram ends: positions[offsets[t] .. offsets[t + 1]) for trigram number t, ascending. */
+struct levels_index {
+	uint32_t *offsets, *positions;
+	uint32_t start, end; /* the stretch: events [start, end) */
+};
+
+/* Of the events [start, end). 0 or -ENOMEM. */
+int levels_index_make(struct levels_index *x, const struct levels_store *s, uint32_t start,
+		      uint32_t end);
+void levels_index_free(struct levels_index *x);
+
+static inline uint32_t levels_index_count(const struct levels_index *x, uint32_t trigram)
+{
+	return x->offsets[trigram + 1] - x->offsets[trigram];
+}
+
+static inline const uint32_t *levels_index_of(const struct levels_index *x, uint32_t trigram)
+{
+	return x->positions + x->offsets[trigram];
+}
+
+/* One loop of the program. A turn is the events from one occurrence of the reference to the next. */
+struct levels_level {
+	uint32_t reference; /* its most frequent trigram */
+	uint32_t *members;  /* all its trigrams */
+	uint32_t n_members;
+	uint32_t turns;
+	uint32_t calls_per_turn; /* median */
+	double alike;		 /* mean share of events that a turn has in common with the next */
+	double coverage;	 /* share of the stretch that its turns fill */
+	double score, runner_up; /* the runner-up is the best level of another period */
+	bool optimizer;		 /* a turn has one optimizer phase, and other work */
+	bool marked;		 /* a copy, a graph or a wait for the device is a member */
+};
+
+/* The best level, n_members = 0 if there is none. 0 or -ENOMEM. */
+int levels_find(const struct levels_store *s, const struct levels_index *x,
+		struct levels_level *best);
+void levels_level_free(struct levels_level *level);
+
+/* The member of `level` after which the step ends. 0 or -ENOMEM. */
+int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
+			 const struct levels_level *level, uint32_t *trigram,
+			 enum level_boundary *how);
+
+/* Sorts `values` and returns the upper median; n > 0. */
+int64_t levels_median(int64_t *values, uint32_t n);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The events that step learning looks at: one process's launches in the order of time, with tokens and trigrams as small
+ * numbers. Owned by core/levels.c; nobody else writes. Memory is bounded: the older half goes when it is full.
+ */
+#ifndef CORE_LEVELS_STORE_H
+#define CORE_LEVELS_STORE_H
+
+#include "core/levels.h"
+#include "core/token.h"
+
+#include <stddef.h>
+
+/* 48 MiB with its tables; more than a hundred steps of the longest kind seen (7,000 launches). */
+#define LEVELS_MAX_EVENTS (1u << 20)
+
+/* Numbers 64-bit keys 0, 1, 2... in the order of their first coming. */
+struct levels_intern {
+	uint64_t *keys;	 /* by number */
+	uint32_t *slots; /* open addressing: number + 1, 0 is empty */
+	uint32_t used, n_slots;
+};
+
+struct levels_stored {
+	uint64_t begin_ns, end_ns;
+	uint32_t trigram; /* number of the trigram that this event completes */
+	uint32_t token;
+	uint32_t thread;     /* the caller's name for it */
+	uint16_t blocked_us; /* the longest gaps that matter are shorter waits than 65 ms */
+	uint16_t hints;
+};
+
+struct levels_store {
+	struct levels_stored *events;
+	uint32_t n, allocated;
+	uint64_t n_forgotten; /* older ones that had to go */
+	uint32_t n_sorted;    /* events before this one are in the order of begin_ns */
+	struct levels_intern tokens, trigrams, threads;
+	struct token_window *windows; /* by thread number */
+	uint32_t n_windows;
+};
+
+/* Pushes a token into its thread's window. 0 or -ENOMEM; `hash` receives the trigram that it completes. */
+int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash);
+
+/* Keeps an event that has been pushed. 0 or -ENOMEM. */
+int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,
+		      uint64_t hash);
+
+/* Puts the events into the order of time. 0 or -ENOMEM. */
+int levels_store_sort(struct levels_store *s);
+
+/* Frees the events; the windows go on, and trigrams can still be pushed. */
+void levels_store_drop_events(struct levels_store *s);
+
+/* Frees everything; the store is empty and usable again. */
+void levels_store_clear(struct levels_store *s);
+
+#endif

@@ -1,0 +1,211 @@
+/* Reads launch sequences, runs step learning on them and compares with the true steps (test/steps/sequence.h). */
+#include "test/steps/sequence.h"
+
+#include "core/token.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+enum { COLUMN_KIND, COLUMN_NAME, COLUMN_X, COLUMN_Y, COLUMN_MAIN, COLUMNS };
+
+static void *must_grow(void *array, uint32_t n, uint32_t *allocated, size_t size)
+{
+	if (n < *allocated)
+		return array;
+	*allocated = *allocated ? *allocated * 2 : 1024;
+	array = realloc(array, *allocated * size);
+	if (!array)
+		abort();
+	return array;
+}
+
+void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t hints)
+{
+	s->events = must_grow(s->events, s->n, &s->allocated, sizeof(*s->events));
+	s->events[s->n++] = (struct sequence_event){
+		.event = { token, s->now_ns, s->now_ns + SEQUENCE_BUSY_NS, 0, hints },
+		.thread = thread,
+	};
+	s->now_ns += SEQUENCE_APART_NS;
+}
+
+void sequence_end_step(struct sequence *s)
+{
+	s->ends = must_grow(s->ends, s->n_ends, &s->ends_allocated, sizeof(*s->ends));
+	s->ends[s->n_ends++] = s->n;
+}
+
+void sequence_free(struct sequence *s)
+{
+	free(s->events);
+	free(s->ends);
+	*s = (struct sequence){ 0 };
+}
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = TOKEN_K1;
+	while (*text)
+		h = token_fold(h ^ (unsigned char)*text++, TOKEN_K0);
+	return h;
+}
+
+static void sequence_add_line(struct sequence *s, char *const column[COLUMNS], bool hints)
+{
+	static const uint32_t copy_hints[] = { LEVEL_COPY, LEVEL_COPY | LEVEL_H2D,
+					       LEVEL_COPY | LEVEL_D2H, LEVEL_COPY };
+	uint32_t x = (uint32_t)strtoul(column[COLUMN_X], NULL, 10),
+		 y = (uint32_t)strtoul(column[COLUMN_Y], NULL, 10);
+	uint32_t thread = column[COLUMN_MAIN][0] == '1' ? 0 : 1;
+	if (column[COLUMN_KIND][0] == 'C') {
+		sequence_add(s, thread, token_copy(x), copy_hints[x < 4 ? x : 0]);
+	} else {
+		bool optimizer = hints && level_name_is_optimizer(column[COLUMN_NAME]);
+		sequence_add(s, thread,
+			     token_launch(hash_text(column[COLUMN_NAME]), (uint32_t[3]){ x, 1, 1 },
+					  (uint32_t[3]){ y, 1, 1 }),
+			     optimizer ? LEVEL_OPTIMIZER : 0);
+	}
+}
+
+static int sequence_split(char *line, char *column[COLUMNS])
+{
+	int n = 0;
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *at; n < COLUMNS && (at = strsep(&line, "\t"));)
+		column[n++] = at;
+	return n;
+}
+
+int sequence_load(struct sequence *s, const char *path, bool hints, struct err *e)
+{
+	static char line[65536];
+	int rc = 0;
+	*s = (struct sequence){ 0 };
+	gzFile f = gzopen(path, "rb");
+	if (!f)
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	for (unsigned number = 1; !rc && gzgets(f, line, sizeof(line)); number++) {
+		char *column[COLUMNS];
+		int n = sequence_split(line, column);
+		if (n && column[0][0] == 'M')
+			sequence_end_step(s);
+		else if (n == COLUMNS && (column[0][0] == 'K' || column[0][0] == 'C'))
+			sequence_add_line(s, column, hints);
+		else
+			rc = err_set(e, -EINVAL, "%s:%u: not a line of a launch sequence", path,
+				     number);
+	}
+	gzclose(f);
+	if (rc)
+		sequence_free(s);
+	return rc;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The anchor as the library counts it: whether each event ends a step. Its count must agree with the collector's. */
+static uint32_t sequence_boundaries(const struct sequence *s, uint64_t anchor, bool *boundary)
+{
+	struct token_window windows[16] = { 0 };
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct sequence_event *e = &s->events[i];
+		boundary[i] = token_window_push(&windows[e->thread % 16], e->event.token) == anchor;
+		n += boundary[i];
+	}
+	return n;
+}
+
+static int32_t nearest(const bool *boundary, uint32_t n, uint32_t at)
+{
+	for (uint32_t d = 0; d < n; d++) {
+		if (at + d < n && boundary[at + d])
+			return (int32_t)d;
+		if (at >= d && boundary[at - d])
+			return -(int32_t)d;
+	}
+	return INT32_MAX;
+}
+
+static int compare_i32(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void sequence_compare(const struct sequence *s, struct sequence_result *r)
+{
+	bool *boundary = calloc(s->n + 1, sizeof(*boundary));
+	int32_t *late = calloc(s->n_ends + 1, sizeof(*late));
+	uint32_t n_one = 0, n_exact = 0;
+	if (!boundary || !late)
+		abort();
+	r->looks = sequence_boundaries(s, r->choice.anchor, boundary);
+	for (uint32_t k = 0; k + 1 < s->n_ends; k++) {
+		if (s->ends[k] < r->locked_at)
+			continue;
+		uint32_t n_in_step = 0;
+		for (uint32_t i = s->ends[k]; i < s->ends[k + 1]; i++)
+			n_in_step += boundary[i];
+		late[r->n_steps++] = nearest(boundary, s->n, s->ends[k + 1] - 1);
+		n_one += n_in_step == 1;
+		n_exact += boundary[s->ends[k + 1] - 1];
+	}
+	if (r->n_steps) {
+		qsort(late, r->n_steps, sizeof(*late), compare_i32);
+		r->typical_late = late[r->n_steps / 2];
+		r->one_per_step = (double)n_one / r->n_steps;
+		r->exact = (double)n_exact / r->n_steps;
+	}
+	free(boundary);
+	free(late);
+}
+
+static double sequence_steps_before(const struct sequence *s, uint32_t at)
+{
+	for (uint32_t k = 1; k < s->n_ends; k++)
+		if (s->ends[k] >= at)
+			return k + (double)((int64_t)at - s->ends[k - 1]) /
+					   (s->ends[k] - s->ends[k - 1]);
+	return s->n_ends;
+}
+
+void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
+		  struct sequence_result *r)
+{
+	struct levels *l = levels_new();
+	if (!l)
+		abort();
+	*r = (struct sequence_result){ 0 };
+	double begin = now_s();
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (levels_feed(l, s->events[i].thread, &s->events[i].event))
+			abort();
+		if ((i + 1) % batch && i + 1 < s->n)
+			continue;
+		bool locked = levels_vote(l, &r->choice);
+		if (locked && !r->locked)
+			r->locked_at = i + 1;
+		r->locked = locked;
+	}
+	if (conclude && !r->locked) {
+		r->locked = levels_conclude(l, &r->choice);
+		r->locked_at =
+			0; /* known in time for an export from the journal: all steps are judged */
+	}
+	r->seconds = now_s() - begin;
+	levels_free(l);
+	if (!r->locked)
+		return;
+	r->locked_steps = sequence_steps_before(s, r->locked_at);
+	sequence_compare(s, r);
+}
