@@ -32,7 +32,7 @@
 	X(GRAPH, "graph", 1)            \
 	X(MEMCPY, "memcpy", 1)          \
 	X(MEMSET, "memset", 1)          \
-	X(PREFETCH, "prefetch", 1)      \
+	X(PREFETCH, "prefetch", 0)      \
 	X(HOSTFUNC, "hostfunc", 0)      \
 	X(ALLOC, "alloc", 0)            \
 	X(FREE, "free", 0)              \
@@ -50,6 +50,13 @@ enum record_category {
 #undef X
 	CAT_COUNT
 };
+
+/* Bits of the categories whose calls CUPTI answers with GPU records. */
+static const uint32_t record_gpu_work =
+#define X(id, name, gpu) (uint32_t)(gpu) << CAT_##id |
+	RECORD_CATEGORIES(X)
+#undef X
+	0;
 
 /* What an ALLOC or FREE call is about. */
 enum record_space {

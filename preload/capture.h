@@ -7,6 +7,7 @@
 
 #include "preload/hook.h"
 #include "preload/launch.h"
+#include "preload/names.h"
 #include "preload/steps.h"
 
 #include <cuda.h>
@@ -28,6 +29,13 @@
 	do {                                                           \
 		if (!(status) && (out))                                \
 			(c)->arg = (uint64_t)(uintptr_t) * (out);      \
+	} while (0)
+
+#define got_named(c, status, out, name)                                          \
+	do {                                                                     \
+		got(c, status, out);                                             \
+		if (!(status) && (out))                                          \
+			names_copy((c)->arg, name);                              \
 	} while (0)
 
 #define got_stream(c, status, out)                                     \
@@ -63,7 +71,7 @@ static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_
 	uint64_t token = token_launch(function, grid, block);
 	bool is_anchor = false;
 	if (atomic_load_explicit(&hook_switch.names, memory_order_relaxed))
-		is_anchor = launch_known(token, function, grid, block, shared_bytes, c->hook);
+		is_anchor = launch_known(token, function, grid, block, shared_bytes);
 	c->arg = token;
 	c->stream = stream;
 	steps_token(token, is_anchor);

@@ -175,12 +175,6 @@ static uint64_t CUPTIAPI timestamp(void)
 	return hook_ticks();
 }
 
-static bool is_gpu_work(unsigned category)
-{
-	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_MEMCPY || category == CAT_MEMSET ||
-	       category == CAT_PREFETCH;
-}
-
 /* CUPTI's names carry the version, and twins it behind the symbol's suffix: cudaLaunchKernel_ptsz_v7000. */
 static bool is_ours(const char *name)
 {
@@ -193,7 +187,7 @@ static bool is_ours(const char *name)
 	int row = lookup_row(symbol);
 	if (row < 0)
 		row = lookup_row(name);
-	return row >= 0 && is_gpu_work(hook_rows[row].category);
+	return row >= 0 && (record_gpu_work >> hook_rows[row].category & 1);
 }
 
 /* API records of the functions that make GPU work, and of no others: PyTorch asks cudaGetDevice 600 times a step. */

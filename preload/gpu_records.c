@@ -32,7 +32,7 @@ static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
 	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
 	uint32_t version;
-	bool own_clock;
+	bool own_clock, stale;
 	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
 	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
@@ -50,6 +50,11 @@ static uint8_t scratch[65536] __attribute__((aligned(8)));
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version, bool own_clock)
 {
+	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
+		memset(g.kernels, 0, sizeof(g.kernels));
+		memset(g.flight, 0, sizeof(g.flight));
+		g.stale = false;
+	}
 	g.next = next;
 	g.lost = lost;
 	g.version = version;
@@ -62,8 +67,7 @@ void gpu_records_forget(void)
 		g.free_buffers[i] = NULL;
 	g.n_buffers = 0;
 	g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	memset(g.kernels, 0, sizeof(g.kernels));
-	memset(g.flight, 0, sizeof(g.flight));
+	g.stale = g.n_kernels > 0 || g.stale;
 	g.n_kernels = 0;
 	g.outstanding = 0;
 }

@@ -19,6 +19,7 @@ bool gpu_records_outstanding(void);
 /* REC_GPU_STATE into the calling thread's stream. */
 void gpu_write_state(enum gpu_state state, uint64_t detail);
 
+/* In a forked child: the buffers are the parent's. Cheap; gpu_records_setup clears the rest. */
 void gpu_records_forget(void);
 
 #endif

@@ -32,17 +32,11 @@ static struct {
 /* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
-static const uint32_t gpu_work =
-#define X(id, name, gpu) (uint32_t)(gpu) << CAT_##id |
-	RECORD_CATEGORIES(X)
-#undef X
-	0;
-
 static inline void call_begin(struct rec_call *c, unsigned category, bool recorded, bool pushed)
 {
 	if (!recorded)
 		return;
-	if (gpu_work >> category & 1)
+	if (record_gpu_work >> category & 1)
 		c->seq = ++hook_thread.seq;
 	if (pushed) {
 		if (UNLIKELY(!hook_thread.writer.slot))
@@ -110,7 +104,7 @@ static inline void write_call(struct rec_call *c, unsigned category)
 			life_arm();                                                                          \
 		before;                                                                                      \
 		bool recorded = hook_records(CAT_##category_);                                               \
-		bool pushed = recorded && (gpu_work >> CAT_##category_ & 1) &&                               \
+		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&                               \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);                 \
 		call_begin(c, CAT_##category_, recorded, pushed);                                                 \
 		ret status = next args;                                                                      \

@@ -23,9 +23,10 @@ void launch_watch(const char *pattern)
 	g.has_pattern = pattern && !regcomp(&g.pattern, pattern, REG_EXTENDED | REG_NOSUB);
 }
 
-void launch_forget(void)
+void launch_reset(void)
 {
-	memset((void *)launch_table, 0, sizeof(launch_table));
+	if (g.used)
+		memset((void *)launch_table, 0, sizeof(launch_table));
 	g.used = 0;
 	g.has_pattern = false;
 }
@@ -42,7 +43,7 @@ static void describe(uint64_t token, uint64_t function, const uint32_t grid[3], 
 }
 
 bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-		  uint32_t shared_bytes, uint16_t hook)
+		  uint32_t shared_bytes)
 {
 	uint32_t at = token >> 1 & (LAUNCH_SLOTS - 1);
 	uint64_t entry;
@@ -57,7 +58,7 @@ bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], con
 		return false;
 	}
 	int saved = errno;
-	const char *name = names_of(function, hook_rows[hook].door);
+	const char *name = names_of(function);
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
 	/* another thread may have been here first, with the same launch or another one: then its word stands */

@@ -16,22 +16,22 @@
 extern _Atomic uint64_t launch_table[LAUNCH_SLOTS];
 
 bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-		  uint32_t shared_bytes, uint16_t hook);
+		  uint32_t shared_bytes);
 
 /* Whether the launch's kernel is the one that PROF_STEP=kernel:REGEX names. Writes DICT_LAUNCH at first sight. */
 static inline bool launch_known(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-				uint32_t shared_bytes, uint16_t hook)
+				uint32_t shared_bytes)
 {
 	uint64_t entry = atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)], memory_order_relaxed);
 	if (__builtin_expect((entry ^ token) <= 1 && entry, 1))
 		return entry & 1;
-	return launch_learn(token, function, grid, block, shared_bytes, hook);
+	return launch_learn(token, function, grid, block, shared_bytes);
 }
 
 /* Launches whose kernel's name `pattern` (extended regular expression) finds begin a step. Before any launch. */
 void launch_watch(const char *pattern);
 
-/* Forgets everything, in a forked child. */
-void launch_forget(void);
+/* Forgets what a forked child's parent knew; at arming. */
+void launch_reset(void);
 
 #endif

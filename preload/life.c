@@ -178,6 +178,7 @@ static void arm(void)
 	}
 	describe_process();
 	gpu_configure(g.config.cupti.text, !strcmp(g.config.pairing.text, "external"));
+	launch_reset();
 	g.pid = getpid();
 	life_register_exit();
 	at_quick_exit(life_finish);
@@ -263,7 +264,6 @@ static void forget(void)
 {
 	journal_forget();
 	gpu_forget();
-	launch_forget();
 	steps_forget();
 	devices_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };

@@ -98,7 +98,8 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-static const char *const door_library[] = { [DOOR_RUNTIME] = "libcudart.so", [DOOR_DRIVER] = "libcuda.so" };
+/* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
+static const char *const door_library[] = { [DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so" };
 
 /* The library that carries a door's real functions: by file name, or by soname where a stand-in has another file name. */
 static bool is_door(const struct link_map *map, unsigned door)

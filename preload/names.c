@@ -1,19 +1,19 @@
 /*
  * Which kernel a handle stands for. nvcc's start-up code registers each kernel with the runtime under the address of its
- * host stub (24,000 times when PyTorch loads), and CUDA 13's stubs then ask for a cudaKernel_t by that address. Driver
- * handles are asked of the driver itself (cuFuncGetName, since 12.3). Names are kept by pointer: they lie in the
- * application's own image. Runs before the first CUDA call too, so it opens no file and starts nothing.
+ * host stub (24,000 times when PyTorch loads), and CUDA 13's stubs then ask for a cudaKernel_t by that address; those names
+ * lie in the application's own image and are kept by pointer. Driver handles come with a name when they are asked for.
+ * (Asking the driver by cuFuncGetName is no way: a launch may carry a CUkernel in a CUfunction's place.) Runs before the
+ * first CUDA call too, so it opens no file and starts nothing.
  */
 #include "preload/names.h"
 
 #include "preload/hook.h"
 #include "preload/lookup.h"
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct name {
@@ -95,32 +95,43 @@ static const char *recall(uint64_t key)
 	return text;
 }
 
-/* The driver answers for its own handles; a runtime handle of CUDA 12 and 13 is a CUkernel. */
-static const char *ask_driver(uint64_t function)
+const char *names_of(uint64_t function)
 {
-	static _Atomic(void *) function_name, kernel_name;
-	static atomic_bool looked;
-	const char *text = NULL;
-	if (!atomic_load(&looked)) {
-		void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-		if (!driver)
-			return NULL;
-		atomic_store(&function_name, lookup_dlsym(driver, "cuFuncGetName"));
-		atomic_store(&kernel_name, lookup_dlsym(driver, "cuKernelGetName"));
-		atomic_store(&looked, true);
-	}
-	CUresult (*of_function)(const char **, CUfunction) = (__typeof__(of_function))atomic_load(&function_name);
-	CUresult (*of_kernel)(const char **, CUkernel) = (__typeof__(of_kernel))atomic_load(&kernel_name);
-	if (of_function && !of_function(&text, (CUfunction)(uintptr_t)function))
-		return text;
-	return of_kernel && !of_kernel(&text, (CUkernel)(uintptr_t)function) ? text : NULL;
+	return recall(function);
 }
 
-const char *names_of(uint64_t function, unsigned door)
+/* One page after another; names are never taken back, and a program asks for a few thousand at most. */
+static char *copy_text(const char *text)
 {
-	const char *text = recall(function);
-	/* an address that is not a handle must not reach the driver: the runtime also launches by host address */
-	return text || door == DOOR_RUNTIME ? text : ask_driver(function);
+	enum { ARENA_BYTES = 1 << 16 };
+	static char *arena;
+	static size_t left;
+	size_t bytes = strlen(text) + 1;
+	if (bytes > ARENA_BYTES)
+		return NULL;
+	if (bytes > left) {
+		char *fresh = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fresh == MAP_FAILED)
+			return NULL;
+		arena = fresh;
+		left = ARENA_BYTES;
+	}
+	char *copy = memcpy(arena, text, bytes);
+	arena += bytes;
+	left -= bytes;
+	return copy;
+}
+
+void names_copy(uint64_t function, const char *name)
+{
+	const char *known = recall(function);
+	int saved = errno;
+	if (!name || (known && !strcmp(known, name)) || !table_lock())
+		return;
+	const char *copy = copy_text(name);
+	table_unlock();
+	remember(function, copy);
+	errno = saved;
 }
 
 /* ---- The registration calls: not rows of the table, since they are no CUDA work and must not arm ---- */
