@@ -134,7 +134,7 @@ test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
 bench: ## print the benchmarks
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog bench-programs
-	$(Q)python3 test/bench/run.py
+	$(Q)status=0; for bench in test/bench/*_bench.sh; do sh $$bench $(BUILD) || status=1; done; exit $$status
 
 check: ## format, layers, static analysis, exported names, documents that are generated
 	$(Q)scripts/setup check
