@@ -73,22 +73,26 @@ static void add_hook(struct dict *d, const struct dict_hook *h)
 		d->n_damaged++;
 		return;
 	}
+	d->door_names[DOOR_RUNTIME] = strtab_intern(&d->names, "runtime");
+	d->door_names[DOOR_DRIVER] = strtab_intern(&d->names, "driver");
 	while (d->hooks.n <= h->id)
 		vec_push(&d->hooks, (struct hook_entry){ .category = CAT_COUNT });
 	d->hooks.at[h->id] = (struct hook_entry){
 		.name = strtab_intern(&d->names, name),
 		.category = h->category < CAT_COUNT ? h->category : (uint8_t)CAT_COUNT,
-		.door = h->door,
+		.door = h->door == DOOR_DRIVER ? DOOR_DRIVER : DOOR_RUNTIME,
 		.space = h->space,
 		.is_known = true,
 		.begins_capture = contains_word(name, "BeginCapture"),
 		.ends_capture = contains_word(name, "EndCapture"),
+		.resets_device = contains_word(name, "DeviceReset") ||
+				 contains_word(name, "CtxReset"),
 	};
 }
 
 static void add_thread(struct dict *d, const struct dict_thread *t)
 {
-	struct thread_entry entry = { .slot = t->slot, .tid = t->tid };
+	struct thread_entry entry = { .slot = t->slot, .tid = t->tid, .handle = t->handle };
 	memcpy(entry.name, t->name, sizeof(entry.name) - 1);
 	vec_push(&d->threads, entry);
 }
@@ -114,7 +118,7 @@ static uint32_t string_name(struct dict *d, uint32_t id)
 static bool looks_like_optimizer(const char *name)
 {
 	static const char *const words[] = { "multi_tensor_apply", "adam", "sgd",
-					     "optimizer",          "lamb", "adagrad" };
+					     "optimizer",	   "lamb", "adagrad" };
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (contains_word(name, words[i]))
 			return true;

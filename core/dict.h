@@ -20,11 +20,11 @@ struct hook_entry {
 	uint32_t name; /* in `names` */
 	uint8_t category, door, space;
 	bool is_known;
-	bool begins_capture, ends_capture;
+	bool begins_capture, ends_capture, resets_device;
 };
 
 struct thread_entry {
-	uint32_t slot, tid;
+	uint32_t slot, tid, handle;
 	char name[16];
 };
 
@@ -44,14 +44,15 @@ struct kernel_entry {
 };
 
 struct dict {
-	struct strtab names; /* every text that spans show, readable (demangled) */
+	struct strtab names;	/* every text that spans show, readable (demangled) */
+	uint32_t door_names[2]; /* by enum record_door */
 	VEC(struct dict_info) infos;
-	VEC(struct hook_entry) hooks;     /* by id */
+	VEC(struct hook_entry) hooks;	  /* by id */
 	VEC(struct thread_entry) threads; /* in order of appearance */
 	VEC(struct launch_entry) launches;
-	struct map launch_of_token;       /* -> index in launches */
+	struct map launch_of_token;	  /* -> index in launches */
 	VEC(struct kernel_entry) kernels; /* by id */
-	VEC(uint32_t) strings;            /* by DICT_STRING id -> names */
+	VEC(uint32_t) strings;		  /* by DICT_STRING id -> names */
 	VEC(struct dict_device) devices;
 	uint64_t n_damaged; /* records with ids beyond reason or texts without end */
 };

@@ -255,7 +255,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 			r->is_truncated = true;
 		c->offset += wanted;
 		if (is_sealed) {
-			vec_push(&r->finished, c->index);
+			vec_push(&r->finished, (struct reader_finished){ .index = c->index });
 			drop_open(r, r->next);
 		} else {
 			r->next++;

@@ -20,21 +20,27 @@ struct reader_chunk {
 	uint32_t index, thread, offset;
 };
 
+/* `tag` is the caller's, 0 at first. */
+struct reader_finished {
+	uint32_t index;
+	uint64_t tag;
+};
+
 struct reader {
 	int fd;
-	bool is_live;      /* header and directory are mapped and writable; else a private copy */
+	bool is_live;	   /* header and directory are mapped and writable; else a private copy */
 	bool is_truncated; /* the file is shorter than its header says */
 	uint8_t *meta;
 	size_t meta_bytes;
 	struct journal_header *header;
 	struct journal_chunk *directory;
-	uint32_t n_chunks;         /* as far as the file goes */
+	uint32_t n_chunks;	   /* as far as the file goes */
 	uint64_t dictionary_bytes; /* as far as the file goes */
 	uint64_t dictionary_at;
-	uint64_t *seen;                /* per chunk: the claim that was taken into `open` last */
+	uint64_t *seen;		       /* per chunk: the claim that was taken into `open` last */
 	VEC(struct reader_chunk) open; /* by claim */
-	VEC(uint32_t) finished; /* chunks read to their end since they were sealed: may be freed */
-	size_t next;            /* in `open`, of this pass */
+	VEC(struct reader_finished) finished; /* chunks sealed and read to their end */
+	size_t next;			      /* in `open`, of this pass */
 	uint8_t *buffer;
 	uint64_t n_records,
 		n_damaged; /* records given; places where the rest of a chunk made no sense */

@@ -107,7 +107,7 @@ static void test_follows_a_growing_journal(void **state)
 	assert_int_equal(total, 150);
 	assert_true(r.finished.n > 3);
 	uint32_t free_before = reader_count_free(&r);
-	reader_free_chunk(&r, r.finished.at[0]);
+	reader_free_chunk(&r, r.finished.at[0].index);
 	assert_int_equal(reader_count_free(&r), free_before + 1);
 	reader_close(&r);
 	jb_free(b);

@@ -1,0 +1,312 @@
+/* Taking records in: each goes to where its step will look for it. What is damaged was already skipped by the reader. */
+#include "core/follow.h"
+
+#include "core/clock.h"
+
+#include <stdlib.h>
+
+enum {
+	FLUSH_DELIVERY_NS = 1000000000
+}; /* read afterwards: how long after a flush its records may have been written */
+
+bool follow_action_is_armed(uint8_t action)
+{
+	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
+}
+
+int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
+		struct err *e)
+{
+	memset(f, 0, sizeof(*f));
+	int error = reader_open(&f->reader, path, live, e);
+	if (error)
+		return error;
+	f->is_live = live;
+	f->sink = *sink;
+	f->last_number = UINT64_MAX;
+	vec_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
+	timebase_set(&f->time, f->reader.header, live);
+	return 0;
+}
+
+void follow_close(struct follow *f)
+{
+	for (size_t i = 0; i < f->threads.n; i++)
+		vec_free(&f->threads.at[i].calls);
+	vec_free(&f->threads);
+	map_free(&f->thread_of_slot);
+	vec_free(&f->marks);
+	vec_free(&f->works);
+	vec_free(&f->externals);
+	vec_free(&f->apis);
+	vec_free(&f->overheads);
+	vec_free(&f->pools);
+	vec_free(&f->drops);
+	vec_free(&f->gpu_spans);
+	vec_free(&f->armed);
+	memory_free(&f->memory);
+	dict_free(&f->dict);
+	reader_close(&f->reader);
+}
+
+static struct follow_thread *thread_of(struct follow *f, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = f->threads.n;
+		vec_push(&f->threads, (struct follow_thread){ .slot = slot });
+	}
+	return &f->threads.at[*at];
+}
+
+/* What the first step is for follows from the schedule, as the library told it. */
+static void learn_schedule(struct follow *f)
+{
+	const char *text = dict_find_info(&f->dict, "PROF_SCHEDULE");
+	if (f->knows_schedule || !text || schedule_parse(text, &f->schedule, NULL))
+		return;
+	f->knows_schedule = true;
+	if (f->marks.at[0].number == 0 && !f->marks.at[0].is_outside)
+		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
+}
+
+static void read_dictionary(struct follow *f, bool is_final)
+{
+	const struct dict_head *record;
+	bool is_any = false;
+	while ((record = reader_next_dictionary(&f->reader, is_final))) {
+		dict_add(&f->dict, record);
+		is_any = true;
+	}
+	if (is_any && !f->one_step)
+		learn_schedule(f);
+}
+
+static void saw(struct follow *f, uint64_t ticks)
+{
+	if (!f->first_ticks || ticks < f->first_ticks)
+		f->first_ticks = ticks;
+	if (ticks > f->last_ticks)
+		f->last_ticks = ticks;
+}
+
+static void take_call(struct follow *f, struct follow_thread *t, const struct rec_call *c)
+{
+	uint8_t category = dict_category(&f->dict, c->hook);
+	saw(f, c->begin_ticks);
+	f->counts.calls++;
+	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;
+	f->counts.launches += category_has_work(category);
+	f->n_pending++;
+	if (f->sink.call)
+		f->sink.call(f->sink.context, f, t->slot, c);
+	vec_push(&t->calls, *c);
+}
+
+void follow_add_mark(struct follow *f, const struct step_mark *mark)
+{
+	struct step_mark *first = &f->marks.at[0];
+	if (f->one_step)
+		return;
+	if (mark->number == first->number && !first->is_outside && !mark->is_outside) {
+		first->action = mark->action; /* the first step, told by the library too */
+		return;
+	}
+	if (mark->ticks <= first->ticks) {
+		f->counts.late++;
+		return;
+	}
+	vec_push(&f->marks, *mark);
+	size_t i = f->marks.n - 1;
+	for (; i > 1 && f->marks.at[i - 1].ticks > mark->ticks; i--)
+		f->marks.at[i] = f->marks.at[i - 1];
+	f->marks.at[i] = *mark;
+	if (!mark->is_outside && (f->last_number == UINT64_MAX || mark->number > f->last_number))
+		f->last_number = mark->number;
+}
+
+static void take_step(struct follow *f, struct follow_thread *t, const struct rec_step *s)
+{
+	saw(f, s->ticks);
+	if (s->event == STEP_COUNTED) {
+		if (f->sink.counted)
+			f->sink.counted(f->sink.context, f, t->slot, s);
+		return;
+	}
+	follow_add_mark(f, &(struct step_mark){
+				   .ticks = s->ticks,
+				   .number = s->event == STEP_OUTSIDE ? UINT64_MAX : s->number,
+				   .action = s->event == STEP_OUTSIDE ? SCHED_NONE : s->action,
+				   .is_outside = s->event == STEP_OUTSIDE,
+			   });
+}
+
+static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
+{
+	saw(f, s->ticks);
+	struct gpu_span *last = f->gpu_spans.n ? &f->gpu_spans.at[f->gpu_spans.n - 1] : NULL;
+	switch (s->state) {
+	case GPU_ON:
+		f->saw_gpu_on = true;
+		if (!last || last->off_ticks != UINT64_MAX)
+			vec_push(&f->gpu_spans, (struct gpu_span){ s->ticks, UINT64_MAX });
+		break;
+	case GPU_OFF:
+	case GPU_YIELDED:
+	case GPU_UNAVAILABLE:
+		if (last && last->off_ticks == UINT64_MAX)
+			last->off_ticks = s->ticks;
+		break;
+	case GPU_FLUSHED:
+		if (s->ticks > f->flushed_ticks)
+			f->flushed_ticks = s->ticks;
+		f->flushed_usable_ticks =
+			f->is_live ? clock_ticks(f->time.kind)
+				   : s->ticks + timebase_ticks(&f->time, FLUSH_DELIVERY_NS);
+		return;
+	case GPU_LOST:
+		f->counts.gpu_lost += s->detail;
+		return;
+	default:
+		return;
+	}
+	f->gpu_state = s->state;
+	f->gpu_detail = s->detail;
+}
+
+static void take_record(struct follow *f, struct follow_thread *t, const struct rec_head *head)
+{
+	f->counts.records++;
+	switch (head->kind) {
+	case REC_CALL:
+		take_call(f, t, (const struct rec_call *)head);
+		break;
+	case REC_STEP:
+		take_step(f, t, (const struct rec_step *)head);
+		break;
+	case REC_DROPPED:
+		vec_push(&f->drops, *(const struct rec_dropped *)head);
+		f->counts.dropped += ((const struct rec_dropped *)head)->count;
+		break;
+	case REC_GPU_STATE:
+		take_gpu_state(f, (const struct rec_gpu_state *)head);
+		break;
+	case REC_EXTERNAL:
+		vec_push(&f->externals, *(const struct rec_external *)head);
+		break;
+	case REC_API:
+		vec_push(&f->apis, *(const struct rec_api *)head);
+		break;
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+	case REC_GPU_SYNC:
+		f->counts.works += head->kind != REC_GPU_SYNC;
+		f->counts.works_by_kind[head->kind]++;
+		vec_push(&f->works, *(const struct rec_gpu *)head);
+		break;
+	case REC_OVERHEAD:
+		vec_push(&f->overheads, *(const struct rec_overhead *)head);
+		break;
+	case REC_POOL:
+		vec_push(&f->pools, *(const struct rec_pool *)head);
+		break;
+	default: /* of a later version */
+		break;
+	}
+}
+
+/* The moment at or before which a record was written: its own begin. 0: it does not say. */
+static uint64_t record_ticks(const struct rec_head *head)
+{
+	switch (head->kind) {
+	case REC_CALL:
+		return ((const struct rec_call *)head)->begin_ticks;
+	case REC_STEP:
+		return ((const struct rec_step *)head)->ticks;
+	case REC_GPU_STATE:
+		return ((const struct rec_gpu_state *)head)->ticks;
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+		return ((const struct rec_gpu *)head)->begin_ticks;
+	default:
+		return 0;
+	}
+}
+
+static void take_batch(struct follow *f, struct reader_batch *batch)
+{
+	const struct rec_head *head = reader_next_record(&f->reader, batch);
+	if (!head)
+		return;
+	/*
+	 * Read afterwards, chunks come in the order in which they were taken: what was written before this one's first
+	 * record stands in chunks that have been read.
+	 */
+	uint64_t begun = record_ticks(head);
+	if (!f->is_live && begun > f->read_until_ticks)
+		f->read_until_ticks = begun;
+	struct follow_thread *t = thread_of(f, batch->thread);
+	for (; head; head = reader_next_record(&f->reader, batch))
+		take_record(f, t, head);
+}
+
+static void tag_finished(struct follow *f)
+{
+	for (size_t i = f->reader.finished.n; i > 0 && !f->reader.finished.at[i - 1].tag; i--)
+		f->reader.finished.at[i - 1].tag = f->last_ticks;
+}
+
+static void read_pass(struct follow *f, bool is_final)
+{
+	struct reader_batch batch;
+	uint64_t begun = f->is_live ? clock_ticks(f->time.kind) : 0;
+	reader_begin_pass(&f->reader);
+	read_dictionary(f, is_final);
+	while (reader_next_batch(&f->reader, &batch)) {
+		read_dictionary(f, is_final);
+		take_batch(f, &batch);
+		if (!f->is_live)
+			follow_close_steps(f, false, false);
+	}
+	tag_finished(f);
+	if (f->is_live)
+		f->read_until_ticks = begun;
+}
+
+void follow_read(struct follow *f)
+{
+	read_pass(f, false);
+	if (f->is_live)
+		follow_close_steps(f, false, false);
+}
+
+void follow_finish(struct follow *f, bool killed)
+{
+	read_pass(f, true);
+	f->is_over = true;
+	follow_close_steps(f, true, killed);
+}
+
+/* What the steps under way still need stays, unless the library is about to run dry: it is in memory here too. */
+uint32_t follow_recycle(struct follow *f)
+{
+	uint32_t n_free = reader_count_free(&f->reader), total = f->reader.n_chunks, freed = 0,
+		 kept = 0;
+	if (n_free >= total / 4)
+		return 0;
+	bool is_wanted = follow_action_is_armed(f->marks.at[0].action) && n_free >= total / 16;
+	for (size_t i = 0; i < f->reader.finished.n; i++) {
+		struct reader_finished *c = &f->reader.finished.at[i];
+		if (is_wanted && c->tag >= f->marks.at[0].ticks) {
+			f->reader.finished.at[kept++] = *c;
+			continue;
+		}
+		reader_free_chunk(&f->reader, c->index);
+		freed++;
+	}
+	f->reader.finished.n = kept;
+	return freed;
+}

@@ -1,0 +1,140 @@
+/*
+ * Follows one process's journal: takes its records in, cuts them into steps, and hands each step that is over and complete on,
+ * as a model if it is one to be shown. Works alike on a journal that is still written and on one read afterwards, and
+ * holds only what belongs to steps not handed on yet. One thread.
+ */
+#ifndef CORE_FOLLOW_H
+#define CORE_FOLLOW_H
+
+#include "core/dict.h"
+#include "core/memory.h"
+#include "core/model.h"
+#include "core/pair.h"
+#include "core/reader.h"
+#include "core/sample.h"
+#include "core/schedule.h"
+#include "core/timebase.h"
+
+#include <stdbool.h>
+
+struct follow_thread {
+	uint32_t slot;
+	uint32_t closed_seq;
+	bool is_capturing;
+	VEC(struct rec_call) calls; /* of steps that are still open */
+	size_t n_cut;		    /* of them, those of the step that is being closed */
+};
+
+/* A step's begin. */
+struct step_mark {
+	uint64_t ticks, number;
+	uint8_t action;
+	bool is_outside; /* no step: between cudaProfilerStop and Start */
+};
+
+struct gpu_span {
+	uint64_t on_ticks, off_ticks; /* off UINT64_MAX: still on */
+};
+
+struct follow_counts {
+	uint64_t records, calls, works, launches;
+	uint64_t works_by_kind[REC_KINDS], calls_by_category[CAT_COUNT + 1];
+	uint64_t dropped, gpu_lost; /* said by the stream itself */
+	uint64_t paired, calls_without_work, works_without_call;
+	uint64_t late;	/* came after their step had been handed on */
+	uint64_t cut;	/* calls that one step had too many of to be held */
+	uint64_t steps; /* boundaries passed */
+};
+
+struct follow;
+
+/* What is done with what comes out. Each may be NULL. */
+struct follow_sink {
+	void *context;
+	void (*call)(void *context, struct follow *f, uint32_t thread, const struct rec_call *call);
+	void (*counted)(void *context, struct follow *f, uint32_t thread,
+			const struct rec_step *step);
+	/* A step to be shown; freed after the return. */
+	void (*step)(void *context, struct follow *f, const struct model_step *step);
+};
+
+struct follow {
+	struct reader reader;
+	struct dict dict;
+	struct timebase time;
+	struct follow_sink sink;
+	bool is_live, is_over;
+	bool one_step; /* everything is step 0: nothing else could be told apart */
+	bool knows_schedule;
+	struct schedule schedule;
+	VEC(struct follow_thread) threads;
+	struct map thread_of_slot;
+	VEC(struct step_mark) marks; /* by ticks; [0] is the step under way */
+	VEC(struct rec_gpu) works;
+	VEC(struct rec_external) externals;
+	VEC(struct rec_api) apis;
+	VEC(struct rec_overhead) overheads;
+	VEC(struct rec_pool) pools;
+	VEC(struct rec_dropped) drops;
+	VEC(struct gpu_span) gpu_spans;
+	uint64_t n_pending;		  /* calls held */
+	uint64_t first_ticks, last_ticks; /* of any record */
+	uint64_t read_until_ticks;	  /* all that was written before this has been read */
+	uint64_t flushed_ticks,
+		flushed_usable_ticks; /* newest GPU_FLUSHED; from when on it may be believed */
+	uint64_t expected_of_ticks;   /* the end of the step that `expected` was counted for */
+	uint64_t expected;	      /* calls in it that GPU work is awaited for */
+	size_t works_at_last_try;
+	bool saw_gpu_on;
+	uint32_t gpu_state; /* enum gpu_state, the last said */
+	uint64_t gpu_detail;
+	struct memory memory;
+	struct sample step_ms, armed_step_ms;
+	struct follow_counts counts;
+	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */
+	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
+};
+
+/* `live`: the process may still write. The sink is copied. */
+int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
+		struct err *e);
+void follow_close(struct follow *f);
+
+/* Takes in everything that is there now and hands closed steps on. */
+void follow_read(struct follow *f);
+
+/* Nobody writes any more: takes in the rest and hands on the last step too. `killed`: it ended without saying so. */
+void follow_finish(struct follow *f, bool killed);
+
+/* Marks that were found out afterwards. Sorted in; those before the step under way are ignored. */
+void follow_add_mark(struct follow *f, const struct step_mark *mark);
+
+/* Live: gives chunks that have been read back to the library. How many. */
+uint32_t follow_recycle(struct follow *f);
+
+/* ---- Between follow.c and follow_step.c ---- */
+
+bool follow_action_is_armed(uint8_t action);
+
+/* The part of a step that is at hand: each thread's first n_cut calls, and these works with their callers. */
+struct follow_cut {
+	uint64_t begin_ticks, end_ticks;
+	const struct step_mark *mark;
+	bool is_last, is_killed;
+	struct pair_thread *threads; /* parallel to follow's */
+	size_t n_calls;
+	struct rec_gpu *works;
+	uint32_t *call_of; /* pair_answer or the call's number */
+	size_t n_works;
+};
+
+/* Whether GPU timing was on when this call was made, so that work of it should come. */
+bool follow_expects_work(const struct follow *f, const struct rec_call *c);
+
+/* follow_build.c: fills `m` (to be freed) from what was cut; counts what could not be paired. */
+void follow_build(struct follow *f, const struct follow_cut *cut, struct model_step *m);
+
+/* Hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
+void follow_close_steps(struct follow *f, bool is_final, bool killed);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * Closing steps. A step is handed on when the next one has begun, calls that were still under way had time to be written, and
+ * its GPU work is here: all of it, or CUPTI was flushed, or it does not come. What is kept afterwards is of later steps.
+ */
+#include "core/follow.h"
+
+enum {
+	GRACE_NS = 200000000,	   /* calls of other threads that were under way at the boundary */
+	MOST_UNWANTED = 1 << 16,   /* calls held of a step that will not be shown */
+	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
+	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
+};
+
+/* How long GPU work is awaited when nothing says that it will not come. */
+#define WAIT_FOR_WORK_NS 30000000000ull
+
+bool follow_expects_work(const struct follow *f, const struct rec_call *c)
+{
+	if (c->status || !category_has_work(dict_category(&f->dict, c->hook)))
+		return false;
+	for (size_t i = f->gpu_spans.n; i > 0; i--) {
+		const struct gpu_span *s = &f->gpu_spans.at[i - 1];
+		if (c->begin_ticks >= s->on_ticks)
+			return c->begin_ticks < s->off_ticks;
+	}
+	return false;
+}
+
+/* Marks each thread's calls that begin before `end`. */
+static size_t cut_calls(struct follow *f, uint64_t end)
+{
+	size_t total = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		struct follow_thread *t = &f->threads.at[i];
+		size_t low = 0, high = t->calls.n;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			if (t->calls.at[middle].begin_ticks < end)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		t->n_cut = low;
+		total += low;
+	}
+	return total;
+}
+
+static struct pair_thread *cut_threads(const struct follow *f)
+{
+	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
+	uint32_t first = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct follow_thread *t = &f->threads.at[i];
+		const struct thread_entry *named = dict_find_thread(&f->dict, t->slot);
+		threads[i] = (struct pair_thread){
+			.slot = t->slot,
+			.tid = named ? named->tid : 0,
+			.handle = named ? named->handle : 0,
+			.calls = t->calls.at,
+			.n_calls = t->n_cut,
+			.first = first,
+			.closed_seq = t->closed_seq,
+		};
+		first += (uint32_t)t->n_cut;
+	}
+	return threads;
+}
+
+static void match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
+		  uint64_t end, uint32_t *call_of)
+{
+	const struct pair_input in = {
+		.dict = &f->dict,
+		.threads = threads,
+		.n_threads = f->threads.n,
+		.externals = f->externals.at,
+		.n_externals = f->externals.n,
+		.apis = f->apis.at,
+		.n_apis = f->apis.n,
+		.works = f->works.at,
+		.n_works = f->works.n,
+		.begin_ticks = begin,
+		.end_ticks = end,
+	};
+	pair_match(&in, call_of);
+}
+
+/* ---- Ready? ---- */
+
+static uint64_t count_expected(struct follow *f, uint64_t end)
+{
+	uint64_t n = 0;
+	if (f->expected_of_ticks == end)
+		return f->expected;
+	cut_calls(f, end);
+	for (size_t i = 0; i < f->threads.n; i++)
+		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
+			n += follow_expects_work(f, &f->threads.at[i].calls.at[k]);
+	f->expected_of_ticks = end;
+	f->expected = n;
+	f->works_at_last_try = 0;
+	return n;
+}
+
+static bool all_work_is_here(struct follow *f, uint64_t begin, uint64_t end, uint64_t expected)
+{
+	/* each try costs as much as the pairing itself, so only when enough is new */
+	if (f->works.n < expected || f->works.n < f->works_at_last_try + f->works_at_last_try / 8)
+		return false;
+	f->works_at_last_try = f->works.n + 1;
+	size_t n_calls = cut_calls(f, end), n_paired = 0;
+	struct pair_thread *threads = cut_threads(f);
+	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
+	uint8_t *has_work = mem_zero(n_calls);
+	match(f, threads, begin, end, call_of);
+	for (size_t i = 0; i < f->works.n; i++) {
+		if (call_of[i] >= n_calls || has_work[call_of[i]])
+			continue;
+		has_work[call_of[i]] = 1;
+		n_paired++;
+	}
+	free(has_work);
+	free(call_of);
+	free(threads);
+	return n_paired >= expected;
+}
+
+static bool is_ready(struct follow *f, uint64_t begin, uint64_t end)
+{
+	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
+	if (f->read_until_ticks < end + grace)
+		return false;
+	uint64_t expected = count_expected(f, end);
+	if (!expected)
+		return true;
+	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
+		return true;
+	uint64_t wait = timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
+	return f->read_until_ticks >= end + grace + wait ||
+	       all_work_is_here(f, begin, end, expected);
+}
+
+/* ---- Handing on ---- */
+
+/* Splits pending works: those of the step go to `cut`, those of later ones stay. */
+static void take_works(struct follow *f, struct follow_cut *cut)
+{
+	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
+	size_t kept = 0;
+	match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
+	cut->works = mem_resize(NULL, f->works.n * sizeof(*cut->works));
+	for (size_t i = 0; i < f->works.n; i++) {
+		uint32_t answer = call_of[i];
+		if (answer == PAIR_LATER && cut->is_last)
+			answer = PAIR_UNKNOWN;
+		if (answer == PAIR_LATER) {
+			f->works.at[kept++] = f->works.at[i];
+			continue;
+		}
+		call_of[cut->n_works] = answer;
+		cut->works[cut->n_works++] = f->works.at[i];
+	}
+	f->works.n = kept;
+	cut->call_of = call_of;
+}
+
+static void note_closed_seqs(struct follow *f)
+{
+	for (size_t i = 0; i < f->threads.n; i++) {
+		struct follow_thread *t = &f->threads.at[i];
+		for (size_t k = t->n_cut; k > 0; k--) {
+			const struct rec_call *c = &t->calls.at[k - 1];
+			if (!category_has_work(dict_category(&f->dict, c->hook)))
+				continue;
+			t->closed_seq = c->seq;
+			break;
+		}
+	}
+}
+
+#define KEEP_IF(v, item, condition)                              \
+	do {                                                     \
+		size_t kept_ = 0;                                \
+		for (size_t i_ = 0; i_ < (v)->n; i_++) {         \
+			__typeof__((v)->at) item = &(v)->at[i_]; \
+			if (condition)                           \
+				(v)->at[kept_++] = *item;        \
+		}                                                \
+		(v)->n = kept_;                                  \
+	} while (0)
+
+static bool is_of_later_call(const struct follow *f, const struct rec_external *e)
+{
+	const uint64_t *i = map_find(&f->thread_of_slot, e->thread);
+	return !i || (int32_t)(e->seq - f->threads.at[*i].closed_seq) > 0;
+}
+
+/* Forgets what was cut. Ids of calls that are gone can still be asked for by late works, which then count as late. */
+static void drop_cut(struct follow *f, uint64_t end)
+{
+	note_closed_seqs(f);
+	for (size_t i = 0; i < f->threads.n; i++) {
+		struct follow_thread *t = &f->threads.at[i];
+		f->n_pending -= t->n_cut;
+		vec_shift(&t->calls, t->n_cut);
+		t->n_cut = 0;
+	}
+	KEEP_IF(&f->externals, e, is_of_later_call(f, e));
+	KEEP_IF(&f->apis, a, a->begin_ticks >= end);
+	KEEP_IF(&f->overheads, o, o->begin_ticks >= end);
+	KEEP_IF(&f->pools, p, p->ticks >= end);
+	KEEP_IF(&f->drops, d, d->first_ticks >= end);
+	while (f->gpu_spans.n > 1 && f->gpu_spans.at[0].off_ticks < f->marks.at[0].ticks)
+		vec_shift(&f->gpu_spans, 1);
+	f->expected_of_ticks = 0;
+	f->works_at_last_try = 0;
+}
+
+static void note_length(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
+{
+	/* the first step holds the set-up, the last one has no end of its own */
+	if (mark->is_outside || !mark->ticks || end == UINT64_MAX)
+		return;
+	double ms = (double)timebase_length_ns(&f->time, end - mark->ticks) / 1e6;
+	sample_add(&f->step_ms, ms);
+	if (is_armed)
+		sample_add(&f->armed_step_ms, ms);
+}
+
+static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
+{
+	struct step_mark mark = f->marks.at[0];
+	struct follow_cut cut = {
+		.begin_ticks = mark.ticks,
+		.end_ticks = end,
+		.mark = &mark,
+		.is_last = is_last,
+		.is_killed = killed,
+	};
+	cut.n_calls = cut_calls(f, end);
+	cut.threads = cut_threads(f);
+	bool is_armed = (follow_action_is_armed(mark.action) && !mark.is_outside) || f->one_step;
+	take_works(f, &cut);
+	struct model_step m = { 0 };
+	follow_build(f, &cut, &m);
+	if (is_armed && (cut.n_calls || cut.n_works)) {
+		if (f->armed.n < MOST_ARMED_NUMBERS)
+			vec_push(&f->armed, mark.number);
+		model_finish(&m);
+		if (f->sink.step)
+			f->sink.step(f->sink.context, f, &m);
+	}
+	note_length(f, &mark, end, is_armed);
+	model_free(&m);
+	free(cut.threads);
+	free(cut.works);
+	free(cut.call_of);
+	drop_cut(f, end);
+}
+
+/* Lets go of calls in the middle of a step: memory stays bounded whatever the application does. */
+static void drop_unwanted(struct follow *f)
+{
+	bool is_armed = follow_action_is_armed(f->marks.at[0].action) || f->one_step;
+	if (f->n_pending < (is_armed ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
+		return;
+	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
+	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
+	if (f->read_until_ticks == 0 || end <= f->first_ticks)
+		end = f->last_ticks;
+	struct step_mark nothing = { .ticks = f->marks.at[0].ticks, .action = SCHED_NONE };
+	struct follow_cut cut = {
+		.begin_ticks = nothing.ticks,
+		.end_ticks = end,
+		.mark = &nothing,
+	};
+	cut.n_calls = cut_calls(f, end);
+	cut.threads = cut_threads(f);
+	take_works(f, &cut);
+	struct model_step m = { 0 };
+	follow_build(f, &cut, &m); /* memory that it took or gave is counted on */
+	model_free(&m);
+	f->counts.cut += is_armed ? cut.n_calls : 0;
+	free(cut.threads);
+	free(cut.works);
+	free(cut.call_of);
+	drop_cut(f, end);
+}
+
+void follow_close_steps(struct follow *f, bool is_final, bool killed)
+{
+	for (;;) {
+		bool is_last = f->marks.n == 1;
+		if (is_last && !is_final)
+			break;
+		uint64_t end = is_last ? UINT64_MAX : f->marks.at[1].ticks;
+		if (!is_final && !is_ready(f, f->marks.at[0].ticks, end))
+			break;
+		if (f->is_live || is_final)
+			timebase_set(&f->time, f->reader.header, f->is_live && !f->is_over);
+		hand_on(f, end, is_last, killed);
+		if (is_last)
+			break;
+		f->counts.steps++;
+		vec_shift(&f->marks, 1);
+	}
+	if (!is_final)
+		drop_unwanted(f);
+}

@@ -1,0 +1,122 @@
+/*
+ * One step of one process, ready to be shown or analysed: calls by thread, GPU work by stream, counters, notes, all in
+ * nanoseconds of CLOCK_MONOTONIC. Knows neither the journal's layout nor any output format. Read-only once built.
+ */
+#ifndef CORE_MODEL_H
+#define CORE_MODEL_H
+
+#include "core/dict.h"
+#include "core/record.h"
+#include "core/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MODEL_NO_CALL UINT32_MAX
+
+struct model_call {
+	uint64_t begin_ns, end_ns;
+	uint64_t stream;
+	uint64_t handle; /* address, event, graph exec: what the category's `arg` is */
+	uint64_t bytes;
+	uint32_t name;		     /* in `names` */
+	uint32_t launch;	     /* index + 1 into `launches`, 0: none */
+	uint32_t correlation;	     /* CUPTI's, 0: unknown */
+	uint32_t first_link, n_work; /* links[first_link...] number the GPU work that it caused */
+	uint16_t status;
+	uint8_t category, space, door, device, copy;
+	bool is_captured; /* went into a graph instead of onto the device */
+};
+
+struct model_work {
+	uint64_t begin_ns, end_ns;
+	uint64_t bytes, node;
+	uint32_t name;
+	uint32_t call; /* index into calls, MODEL_NO_CALL: nothing says what caused it */
+	uint32_t correlation, context, stream, graph, peer;
+	uint32_t kernel; /* index + 1 into `kernels`, 0: none */
+	uint32_t grid[3];
+	uint32_t value; /* memset's byte pattern, GPU_SYNC's event */
+	uint32_t lane;	/* within the track: work of one lane never overlaps */
+	uint8_t kind;	/* enum record_kind: KERNEL, MEMCPY, MEMSET, GPU_SYNC */
+	uint8_t device, flags;
+	uint8_t source, target; /* CUpti_ActivityMemoryKind */
+};
+
+struct model_thread {
+	uint32_t tid;
+	char name[16];
+	size_t first, n; /* in calls, by begin_ns */
+};
+
+/* `is_wait`: what synchronisations waited for, apart from the work itself. */
+struct model_stream {
+	uint32_t device, context, stream;
+	bool is_wait;
+	uint32_t n_lanes;
+	size_t first, n; /* in works, by begin_ns */
+};
+
+enum model_unit { UNIT_COUNT, UNIT_BYTES };
+
+struct model_point {
+	uint64_t ns;
+	int64_t value;
+};
+
+struct model_counter {
+	const char *name; /* static text */
+	enum model_unit unit;
+	uint32_t device; /* DEVICE_UNKNOWN: of the process */
+	VEC(struct model_point) points;
+};
+
+struct model_overhead {
+	uint64_t begin_ns, end_ns;
+	uint32_t tid;
+	uint16_t what;
+};
+
+struct model_note {
+	uint64_t ns;
+	char text[240];
+};
+
+struct model_clock {
+	uint64_t monotonic_ns, realtime_ns, boottime_ns;
+};
+
+struct model_step {
+	const struct dict *dict; /* names, launches, kernels, devices */
+	uint32_t pid;
+	uint64_t process_start;
+	const char *command; /* "" if unknown */
+	struct model_clock clock;
+	uint64_t number;
+	uint8_t action;
+	bool is_cut;	   /* the process died within it */
+	bool is_whole_run; /* no steps were told apart: everything that was recorded */
+	uint64_t begin_ns, end_ns;
+	VEC(struct model_thread) threads;
+	VEC(struct model_call) calls;
+	VEC(struct model_stream) streams;
+	VEC(struct model_work) works;
+	VEC(uint32_t) links;
+	VEC(struct model_counter) counters;
+	VEC(struct model_overhead) overheads;
+	VEC(struct model_note) notes;
+	uint64_t n_calls_without_work, n_works_without_call;
+};
+
+void model_free(struct model_step *m);
+
+/* Sorts works into streams and lanes, links calls to them, fills the counters that follow from both. */
+void model_finish(struct model_step *m);
+
+/* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
+void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
+const char *model_memory_kind(uint32_t kind);
+const char *model_sync_kind(uint32_t kind);
+const char *model_overhead_kind(uint32_t kind);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * Correlation ids and seqs of a step are dense ranges, so both become arrays; ids that are not (wrapped around, damaged) go
+ * through a hash table. About 15 ns per piece of work.
+ */
+#include "core/pair.h"
+
+#include "core/vec.h"
+
+struct seq_index {
+	const struct pair_thread *thread;
+	uint32_t *seqs, *calls; /* of calls with GPU work */
+	uint32_t n;
+};
+
+struct matcher {
+	const struct pair_input *in;
+	struct seq_index *indexes; /* one per thread */
+	struct map thread_of_slot;
+	uint32_t base, range; /* of the dense part of the correlation ids */
+	uint32_t *dense;      /* answer per id - base */
+	struct map sparse;
+};
+
+static void index_thread(struct matcher *m, size_t i)
+{
+	const struct pair_thread *t = &m->in->threads[i];
+	struct seq_index *x = &m->indexes[i];
+	x->thread = t;
+	x->seqs = mem_resize(NULL, t->n_calls * sizeof(*x->seqs));
+	x->calls = mem_resize(NULL, t->n_calls * sizeof(*x->calls));
+	for (size_t k = 0; k < t->n_calls; k++) {
+		if (!category_has_work(dict_category(m->in->dict, t->calls[k].hook)))
+			continue;
+		x->seqs[x->n] = t->calls[k].seq;
+		x->calls[x->n++] = t->first + (uint32_t)k;
+	}
+	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
+}
+
+/* Sorted by construction; nearly always without holes, so the first guess hits. Compared modulo 2^32. */
+static uint32_t find_seq(const struct seq_index *x, uint32_t seq)
+{
+	if ((int32_t)(seq - x->thread->closed_seq) <= 0)
+		return PAIR_EARLIER;
+	if (!x->n || (int32_t)(seq - x->seqs[x->n - 1]) > 0)
+		return PAIR_LATER;
+	uint32_t low = 0, high = x->n - 1, guess = seq - x->seqs[0];
+	if (guess < x->n && x->seqs[guess] == seq)
+		return x->calls[guess];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if ((int32_t)(x->seqs[middle] - seq) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return x->seqs[low] == seq ? x->calls[low] : (uint32_t)PAIR_LOST;
+}
+
+static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
+{
+	const uint64_t *i = map_find(&m->thread_of_slot, e->thread);
+	return i ? find_seq(&m->indexes[*i], e->seq) : (uint32_t)PAIR_LATER;
+}
+
+/* The call of thread `t` that the middle of [begin, end] lies in: robust against clocks that differ by half the call. */
+static uint32_t find_around(const struct pair_thread *t, uint64_t begin, uint64_t end)
+{
+	uint64_t middle = begin + (end > begin ? (end - begin) / 2 : 0);
+	size_t low = 0, high = t->n_calls;
+	while (low < high) {
+		size_t half = low + (high - low) / 2;
+		if (t->calls[half].begin_ticks <= middle)
+			low = half + 1;
+		else
+			high = half;
+	}
+	if (!low || t->calls[low - 1].begin_ticks + record_duration(&t->calls[low - 1]) < middle)
+		return PAIR_UNKNOWN;
+	return t->first + (uint32_t)(low - 1);
+}
+
+static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)
+{
+	if (a->begin_ticks >= in->end_ticks)
+		return PAIR_LATER;
+	for (size_t i = 0; i < in->n_threads; i++) {
+		if (in->threads[i].tid != a->tid && in->threads[i].handle != a->tid)
+			continue;
+		uint32_t call = find_around(&in->threads[i], a->begin_ticks, a->end_ticks);
+		if (call != PAIR_UNKNOWN)
+			return call;
+	}
+	return a->begin_ticks < in->begin_ticks ? PAIR_EARLIER : PAIR_UNKNOWN;
+}
+
+static void widen(uint32_t id, uint32_t *low, uint32_t *high)
+{
+	if (id < *low)
+		*low = id;
+	if (id > *high)
+		*high = id;
+}
+
+static void choose_dense_range(struct matcher *m)
+{
+	const struct pair_input *in = m->in;
+	uint32_t low = UINT32_MAX, high = 0;
+	for (size_t i = 0; i < in->n_externals; i++)
+		widen(in->externals[i].correlation, &low, &high);
+	for (size_t i = 0; i < in->n_apis; i++)
+		widen(in->apis[i].correlation, &low, &high);
+	uint64_t n = (uint64_t)in->n_externals + in->n_apis;
+	if (!n || (uint64_t)(high - low) > n * 8 + 65536)
+		return;
+	m->base = low;
+	m->range = high - low + 1;
+	m->dense = mem_resize(NULL, m->range * sizeof(*m->dense));
+	memset(m->dense, 0xff, m->range * sizeof(*m->dense));
+}
+
+static void remember(struct matcher *m, uint32_t correlation, uint32_t answer)
+{
+	if (correlation - m->base < m->range) {
+		if (m->dense[correlation - m->base] == PAIR_UNKNOWN)
+			m->dense[correlation - m->base] = answer;
+		return;
+	}
+	bool is_new;
+	uint64_t *at = map_at(&m->sparse, correlation, &is_new);
+	if (is_new || *at == PAIR_UNKNOWN)
+		*at = answer;
+}
+
+static uint32_t recall(const struct matcher *m, uint32_t correlation)
+{
+	if (correlation - m->base < m->range)
+		return m->dense[correlation - m->base];
+	const uint64_t *at = map_find(&m->sparse, correlation);
+	return at ? (uint32_t)*at : (uint32_t)PAIR_UNKNOWN;
+}
+
+void pair_match(const struct pair_input *in, uint32_t *call_of)
+{
+	struct matcher m = { .in = in, .indexes = mem_zero(in->n_threads * sizeof(*m.indexes)) };
+	for (size_t i = 0; i < in->n_threads; i++)
+		index_thread(&m, i);
+	choose_dense_range(&m);
+	for (size_t i = 0; i < in->n_externals; i++)
+		remember(&m, in->externals[i].correlation, answer_external(&m, &in->externals[i]));
+	for (size_t i = 0; i < in->n_apis; i++)
+		remember(&m, in->apis[i].correlation, answer_api(in, &in->apis[i]));
+	for (size_t i = 0; i < in->n_works; i++) {
+		call_of[i] = recall(&m, in->works[i].correlation);
+		if (call_of[i] == PAIR_UNKNOWN && in->works[i].begin_ticks >= in->end_ticks)
+			call_of[i] = PAIR_LATER;
+	}
+	for (size_t i = 0; i < in->n_threads; i++) {
+		free(m.indexes[i].seqs);
+		free(m.indexes[i].calls);
+	}
+	free(m.indexes);
+	free(m.dense);
+	map_free(&m.thread_of_slot);
+	map_free(&m.sparse);
+}

@@ -1,0 +1,58 @@
+/* Welford's running moments and Vitter's reservoir (algorithm R) with a fixed seed: the same run gives the same answer. */
+#include "core/sample.h"
+
+#include "core/vec.h"
+
+#include <math.h>
+
+static uint64_t next_random(struct sample *s)
+{
+	uint64_t x = s->random ? s->random : 0x9e3779b97f4a7c15ull;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return s->random = x;
+}
+
+void sample_add(struct sample *s, double value)
+{
+	if (!s->n || value < s->min)
+		s->min = value;
+	if (!s->n || value > s->max)
+		s->max = value;
+	s->n++;
+	double off = value - s->mean;
+	s->mean += off / (double)s->n;
+	s->m2 += off * (value - s->mean);
+	uint64_t place = s->n <= SAMPLE_KEPT ? s->n - 1 : next_random(s) % s->n;
+	if (place < SAMPLE_KEPT)
+		s->kept[place] = value;
+}
+
+double sample_deviation(const struct sample *s)
+{
+	return s->n > 1 ? sqrt(s->m2 / (double)(s->n - 1)) : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+double sample_percentile(const struct sample *s, double fraction)
+{
+	size_t n = s->n < SAMPLE_KEPT ? (size_t)s->n : SAMPLE_KEPT;
+	if (!n)
+		return 0;
+	double *sorted = mem_resize(NULL, n * sizeof(*sorted));
+	memcpy(sorted, s->kept, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	double at = fraction * (double)(n - 1);
+	size_t low = (size_t)at;
+	double value = sorted[low];
+	if (low + 1 < n)
+		value += (sorted[low + 1] - sorted[low]) * (at - (double)low);
+	free(sorted);
+	return value;
+}

@@ -1,0 +1,43 @@
+/* The formats that this version writes. */
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct exporter *const exporters[] = { &exporter_perfetto };
+const size_t n_exporters = sizeof(exporters) / sizeof(*exporters);
+
+static const struct exporter *find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < n_exporters; i++)
+		if (strlen(exporters[i]->name) == n && !memcmp(exporters[i]->name, name, n))
+			return exporters[i];
+	return NULL;
+}
+
+static int refuse(const char *name, size_t n, struct err *e)
+{
+	char known[160] = "";
+	for (size_t i = 0; i < n_exporters; i++) {
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+			 exporters[i]->name);
+	}
+	return err_set(e, -EINVAL, "format '%.*s': this version writes %s only",
+		       (int)(n < 40 ? n : 40), name, known);
+}
+
+int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOST], struct err *e)
+{
+	int n = 0;
+	for (const char *at = list;; at++) {
+		size_t length = strcspn(at, ",");
+		const struct exporter *x = find(at, length);
+		if (!x || n == EXPORTERS_MOST)
+			return refuse(at, length, e);
+		found[n++] = x;
+		at += length;
+		if (!*at)
+			return n;
+	}
+}

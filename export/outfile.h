@@ -1,0 +1,38 @@
+/*
+ * A file that is there whole or not at all: written under another name, synced, renamed. Compressed with gzip on the way
+ * where asked. The first error stays and is told at the end; until then writes are ignored.
+ */
+#ifndef EXPORT_OUTFILE_H
+#define EXPORT_OUTFILE_H
+
+#include "core/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct z_stream_s;
+
+struct outfile {
+	int fd, error;
+	char path[PATH_MAX], hidden[PATH_MAX];
+	struct z_stream_s *z; /* NULL: not compressed */
+	uint8_t *packed;
+	uint64_t bytes_in, bytes_out;
+};
+
+/* `level`: 0 plain, 1 to 9 gzip. Makes missing folders. */
+int outfile_open(struct outfile *o, const char *path, int level, struct err *e);
+void outfile_write(struct outfile *o, const void *bytes, size_t n);
+
+/* Puts it in its place; 0 or -errno, and nothing is left behind then. */
+int outfile_close(struct outfile *o, struct err *e);
+
+/* Throws it away. */
+void outfile_abandon(struct outfile *o);
+
+/* mkdir -p. */
+int make_folders(const char *path, struct err *e);
+
+#endif

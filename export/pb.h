@@ -1,0 +1,89 @@
+/*
+ * Writing protobuf messages into a buffer, knowing nothing of any schema. Nested messages are written in place: their length
+ * takes one byte until it turns out to need more. The caller reserves room once per outer message.
+ */
+#ifndef EXPORT_PB_H
+#define EXPORT_PB_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct pb {
+	uint8_t *start, *at, *end;
+};
+
+/* Room for `bytes` more; moves the buffer, so positions are kept as offsets across it. */
+void pb_reserve(struct pb *b, size_t bytes);
+void pb_free(struct pb *b);
+
+static inline size_t pb_used(const struct pb *b)
+{
+	return (size_t)(b->at - b->start);
+}
+
+static inline void pb_varint(struct pb *b, uint64_t value)
+{
+	while (value >= 0x80) {
+		*b->at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*b->at++ = (uint8_t)value;
+}
+
+static inline void pb_uint(struct pb *b, uint32_t field, uint64_t value)
+{
+	pb_varint(b, field << 3);
+	pb_varint(b, value);
+}
+
+static inline void pb_fixed64(struct pb *b, uint32_t field, uint64_t value)
+{
+	pb_varint(b, field << 3 | 1);
+	memcpy(b->at, &value, sizeof(value));
+	b->at += sizeof(value);
+}
+
+static inline void pb_double(struct pb *b, uint32_t field, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof(bits));
+	pb_fixed64(b, field, bits);
+}
+
+static inline void pb_bytes(struct pb *b, uint32_t field, const void *bytes, size_t n)
+{
+	pb_varint(b, field << 3 | 2);
+	pb_varint(b, n);
+	memcpy(b->at, bytes, n);
+	b->at += n;
+}
+
+static inline void pb_text(struct pb *b, uint32_t field, const char *text)
+{
+	pb_bytes(b, field, text, strlen(text));
+}
+
+/* Begins a nested message; its place for pb_end. */
+static inline uint8_t *pb_begin(struct pb *b, uint32_t field)
+{
+	pb_varint(b, field << 3 | 2);
+	return b->at++;
+}
+
+static inline void pb_end(struct pb *b, uint8_t *length)
+{
+	size_t n = (size_t)(b->at - length - 1);
+	if (n < 0x80) {
+		*length = (uint8_t)n;
+		return;
+	}
+	size_t extra = n < 0x4000 ? 1 : n < 0x200000 ? 2 : n < 0x10000000 ? 3 : 4;
+	memmove(length + 1 + extra, length + 1, n);
+	b->at += extra;
+	for (size_t i = 0; i < extra; i++, n >>= 7)
+		*length++ = (uint8_t)(n | 0x80);
+	*length = (uint8_t)n;
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
+#include "core/follow.h"
+#include "test/unit/journal_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/test-follow-%d.journal", (int)getpid());
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+/* What a step's model said, kept after it is gone. */
+struct seen_step {
+	uint64_t number;
+	size_t n_calls, n_works, n_linked, n_streams, n_lanes, n_notes;
+	uint64_t without_work, without_call, begin_ns, end_ns;
+	int64_t memory_first, memory_last;
+	bool is_cut, is_whole_run, all_within;
+	char first_work[64];
+};
+
+struct seen {
+	VEC(struct seen_step) steps;
+};
+
+static void look_at(void *context, struct follow *f, const struct model_step *m)
+{
+	struct seen *seen = context;
+	(void)f;
+	struct seen_step s = {
+		.number = m->number,
+		.n_calls = m->calls.n,
+		.n_works = m->works.n,
+		.n_streams = m->streams.n,
+		.n_notes = m->notes.n,
+		.without_work = m->n_calls_without_work,
+		.without_call = m->n_works_without_call,
+		.begin_ns = m->begin_ns - JB_START,
+		.end_ns = m->end_ns - JB_START,
+		.is_cut = m->is_cut,
+		.is_whole_run = m->is_whole_run,
+		.all_within = true,
+	};
+	for (size_t i = 0; i < m->calls.n; i++)
+		s.all_within &= m->calls.at[i].begin_ns >= m->begin_ns &&
+				m->calls.at[i].begin_ns < m->end_ns + 1;
+	for (size_t i = 0; i < m->works.n; i++)
+		s.n_linked += m->works.at[i].call != MODEL_NO_CALL;
+	for (size_t i = 0; i < m->streams.n; i++)
+		s.n_lanes += m->streams.at[i].n_lanes;
+	if (m->works.n)
+		snprintf(s.first_work, sizeof(s.first_work), "%s",
+			 strtab_text(&m->dict->names, m->works.at[0].name));
+	for (size_t i = 0; i < m->counters.n; i++) {
+		const struct model_counter *c = &m->counters.at[i];
+		if (strcmp(c->name, "device memory allocated"))
+			continue;
+		s.memory_first = c->points.at[0].value;
+		s.memory_last = c->points.at[c->points.n - 1].value;
+	}
+	vec_push(&seen->steps, s);
+}
+
+static struct seen follow_file(const struct journal_builder *b, bool killed,
+			       struct follow_counts *counts)
+{
+	struct seen seen = { 0 };
+	struct follow f;
+	struct err e;
+	const struct follow_sink sink = { .context = &seen, .step = look_at };
+	jb_write(b, path);
+	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
+	follow_read(&f);
+	follow_finish(&f, killed);
+	if (counts)
+		*counts = f.counts;
+	follow_close(&f);
+	return seen;
+}
+
+enum { STEP_NS = 400000000, LAUNCHES = 20 };
+
+/*
+ * Steps of 0.4 s: thread 1 launches, thread 2 copies, thread 9 carries CUPTI's records a step late and backwards. Steps 2 and
+ * 3 are armed.
+ */
+static struct journal_builder *training_run(uint32_t n_steps)
+{
+	struct journal_builder *b = jb_new(64, 4096);
+	uint32_t seq[3] = { 0 };
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "loader");
+	jb_thread(b, 9, 109, "cupti");
+	jb_string(b, 1, "_Z6kernelPf");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_device(b, 0, "Test GPU");
+	jb_alloc(b, 1, JB_MALLOC, 10, 0x1000, 1000);
+	for (uint32_t step = 0; step < n_steps; step++) {
+		uint64_t t = 1000 + (uint64_t)step * STEP_NS;
+		bool is_armed = step == 2 || step == 3;
+		if (step)
+			jb_step(b, 1, STEP_BEGIN, t, step, is_armed ? SCHED_RECORD : SCHED_NONE);
+		if (step == 2)
+			jb_gpu_state(b, 1, GPU_ON, t, 0);
+		if (step == 4)
+			jb_gpu_state(b, 1, GPU_OFF, t, 0);
+		if (step == 3)
+			jb_alloc(b, 2, JB_MALLOC, t + 50, 0x2000, 500);
+		for (uint32_t i = 0; i < LAUNCHES; i++) {
+			jb_call(b, 1, JB_LAUNCH, t + 1000 + i * 1000, 500, ++seq[1], 7);
+			jb_call(b, 2, JB_MEMCPY, t + 1200 + i * 1000, 500, ++seq[2], 4096);
+		}
+		if (step == 3)
+			jb_alloc(b, 1, JB_FREE, t + 90000, 0x1000, 0);
+		if (step < 3 || step > 4)
+			continue;
+		/* the GPU's records of the step before, last first */
+		for (uint32_t i = LAUNCHES; i > 0; i--) {
+			uint32_t correlation = (step - 1) * 1000 + i;
+			uint64_t at = t - STEP_NS + 5000 + i * 1000;
+			jb_external(b, 9, correlation, 1, (step - 1) * LAUNCHES + i);
+			jb_work(b, 9, REC_KERNEL, 1, at, 800, correlation, 7);
+			jb_external(b, 9, correlation + 500, 2, (step - 1) * LAUNCHES + i);
+			jb_work(b, 9, REC_MEMCPY, 1 | 2 << 8 | 3 << 16, at, 1500, correlation + 500,
+				8);
+		}
+	}
+	return b;
+}
+
+static void test_calls_and_work_go_to_their_steps(void **state)
+{
+	(void)state;
+	struct journal_builder *b = training_run(6);
+	jb_end(b, 6ull * STEP_NS);
+	struct follow_counts counts;
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct seen_step *s = &seen.steps.at[i];
+		assert_int_equal(s->number, 2 + i);
+		assert_int_equal(s->n_calls, 2 * LAUNCHES + (i ? 2 : 0));
+		assert_int_equal(s->n_works, 2 * LAUNCHES);
+		assert_int_equal(s->n_linked, 2 * LAUNCHES);
+		assert_int_equal(s->n_streams, 2);
+		assert_int_equal(s->n_lanes, 3); /* copies of 1.5 us every 1 us overlap */
+		assert_int_equal(s->without_work, 0);
+		assert_int_equal(s->begin_ns, 1000 + s->number * STEP_NS);
+		assert_int_equal(s->end_ns, 1000 + (s->number + 1) * STEP_NS);
+		assert_true(s->all_within);
+		assert_string_equal(s->first_work, "kernel(float*)");
+	}
+	assert_int_equal(seen.steps.at[0].memory_first, 1000);
+	assert_int_equal(seen.steps.at[1].memory_first, 1000);
+	assert_int_equal(seen.steps.at[1].memory_last, 500);
+	assert_int_equal(counts.paired, 4 * LAUNCHES);
+	assert_int_equal(counts.steps, 5);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+static void test_counts_what_is_missing(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD_AND_SAVE);
+	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7); /* has work */
+	jb_call(b, 1, JB_LAUNCH, 200, 50, 2, 7); /* none came */
+	jb_dropped(b, 1, 3, 300, 400);
+	jb_call(b, 1, JB_BEGIN_CAPTURE, 420, 10, 0, 0);
+	jb_call(b, 1, JB_LAUNCH, 450, 10, 6, 7); /* into a graph: none will come */
+	jb_call(b, 1, JB_END_CAPTURE, 470, 10, 0, 0);
+	jb_call(b, 1, JB_GRAPH, 500, 50, 7, 7); /* three kernels */
+	jb_external(b, 1, 1, 1, 1);
+	jb_external(b, 1, 2, 1, 7);
+	jb_external(b, 1, 4, 1, 4); /* its call was dropped */
+	jb_work(b, 1, REC_KERNEL, 1, 300, 50, 1, 7);
+	for (int i = 0; i < 3; i++)
+		jb_work(b, 1, REC_KERNEL, 1, 600 + (uint64_t)i * 50, 50, 2, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 900, 50, 3, 7); /* nobody knows whose */
+	jb_work(b, 1, REC_KERNEL, 1, 950, 50, 4, 7);
+	jb_gpu_state(b, 1, GPU_LOST, 1000, 5);
+	jb_end(b, 2000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 1);
+	assert_int_equal(seen.steps.at[0].n_works, 6);
+	assert_int_equal(seen.steps.at[0].n_linked, 4);
+	assert_int_equal(seen.steps.at[0].without_work, 1);
+	assert_int_equal(seen.steps.at[0].without_call, 2);
+	assert_int_equal(counts.paired, 2);
+	assert_int_equal(counts.calls_without_work, 1);
+	assert_int_equal(counts.works_without_call, 2);
+	assert_int_equal(counts.dropped, 3);
+	assert_int_equal(counts.gpu_lost, 5);
+	assert_true(seen.steps.at[0].n_notes >= 3);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+static void test_a_killed_process_gives_its_open_step(void **state)
+{
+	(void)state;
+	struct journal_builder *b = training_run(4);
+	struct seen seen = follow_file(b, true, NULL);
+	assert_int_equal(seen.steps.n, 2);
+	assert_false(seen.steps.at[0].is_cut);
+	assert_true(seen.steps.at[1].is_cut);
+	assert_int_equal(seen.steps.at[1].number, 3);
+	assert_int_equal(seen.steps.at[1].n_calls, 2 * LAUNCHES + 2);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* A call that began before the boundary belongs to the step before, in any thread, however long it takes. */
+static void test_boundary_is_one_moment_for_all_threads(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "other");
+	jb_step(b, 1, STEP_BEGIN, 100, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 150, 10, 1, 7);
+	jb_call(b, 2, JB_SYNC, 199, 5000, 0, 0);
+	jb_step(b, 1, STEP_BEGIN, 200, 2, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 200, 10, 2, 7);
+	jb_call(b, 2, JB_LAUNCH, 5300, 10, 1, 7);
+	jb_step(b, 1, STEP_OUTSIDE, 6000, 0, SCHED_NONE);
+	jb_call(b, 1, JB_LAUNCH, 6100, 10, 3, 7);
+	jb_end(b, 7000);
+	struct seen seen = follow_file(b, false, NULL);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[0].n_calls, 2);
+	assert_int_equal(seen.steps.at[1].n_calls, 2);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* No boundary ever: `always` gives one step of everything. */
+static void test_always_without_boundaries(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	jb_info(b, "PROF_SCHEDULE", "always");
+	jb_thread(b, 1, 100, "main");
+	for (uint32_t i = 0; i < 10; i++)
+		jb_call(b, 1, JB_LAUNCH, 1000 + i * 100, 50, i + 1, 7);
+	jb_end(b, 9000);
+	struct seen seen = follow_file(b, false, NULL);
+	assert_int_equal(seen.steps.n, 1);
+	assert_int_equal(seen.steps.at[0].number, 0);
+	assert_int_equal(seen.steps.at[0].n_calls, 10);
+	assert_true(seen.steps.at[0].is_whole_run);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* Random damage anywhere behind the header: whatever comes out, nothing crashes and counts stay within reason. */
+static void test_survives_random_damage(void **state)
+{
+	(void)state;
+	struct journal_builder *b = training_run(5);
+	uint8_t *good = mem_resize(NULL, b->size);
+	memcpy(good, b->bytes, b->size);
+	srand(7);
+	for (int round = 0; round < 300; round++) {
+		size_t from = sizeof(struct journal_header),
+		       used = b->header->chunks_offset + 16 * 4096;
+		for (int i = rand() % 40; i >= 0; i--)
+			b->bytes[from + (size_t)rand() % (used - from)] = (uint8_t)rand();
+		struct seen seen = follow_file(b, round % 2, NULL);
+		memcpy(b->bytes, good, b->size);
+		vec_free(&seen.steps);
+	}
+	free(good);
+	jb_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
+		cmocka_unit_test(test_counts_what_is_missing),
+		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
+		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
+		cmocka_unit_test(test_always_without_boundaries),
+		cmocka_unit_test(test_survives_random_damage),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
