@@ -12,14 +12,16 @@
 #define VOTE_GROWTH	  1.25
 
 /*
- * Turns that must have been seen before a level is believed. Layers of a deep network look like steps while the first
- * forward pass runs, but they have no optimizer and seldom copies; so the less a level shows of what only steps have,
- * the more of it must come. An optimizer or nothing: a loop of bare launches may be any loop.
+ * Turns that must have been seen before a level is believed. What looks like a step may be a layer while the first
+ * forward pass runs, or one of many micro-batches before the first optimizer step; so the less a level shows of what
+ * only steps have, the more of it must come.
  */
 #define TURNS_OPTIMIZER 5u
 #define TURNS_MARKED	6u
 #define TURNS_BARE	20u
 #define EVENTS_BARE	400u
+/* Without an optimizer, though the program has one, or launches from two threads as only backward passes do. */
+#define TURNS_TRAINING 24u
 /* Votes that a level must win one after the other. */
 #define WINS 2u
 /* A level whose neighbouring turns share less than this is no loop. */
@@ -89,6 +91,9 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 		return false;
 	if (level->optimizer)
 		return level->turns >= TURNS_OPTIMIZER * l->demand;
+	if ((level->threads || l->store.n_before_optimizer) &&
+	    level->turns < TURNS_TRAINING * l->demand)
+		return false;
 	if (level->marked)
 		return level->turns >= TURNS_MARKED * l->demand;
 	/* Of the whole stream only: the latter part of any program is full of bare loops. */

@@ -19,8 +19,11 @@
 /* Share of turns in which something must be for it to count as part of the loop: a first or last turn may differ. */
 #define MOST_TURNS 0.8
 /* What can only happen once per step weighs this much more; see level_weigh(). */
-#define WEIGHT_OPTIMIZER 4.0
+#define WEIGHT_OPTIMIZER 8.0
 #define WEIGHT_MARKED	 2.0
+/* Share of a turn that the program must have done before its first optimizer launch, for the turn to be a step with an
+ * optimizer phase. A loop over the parameters inside the first such phase has only what is new. */
+#define MIN_OLD 0.1
 /* Second look, for streams with holes: violations of alternation that are forgiven, as a share of the turns. */
 #define FORGIVEN 0.1
 /* The second look's level must explain this much more than the strict one's. */
@@ -176,27 +179,32 @@ static void search_groups(struct search *q)
 
 /* What a look at every turn of a level tells. */
 struct turns {
-	double alike;			  /* summed over pairs of neighbours */
-	uint32_t with_work;		  /* turns that launch something */
-	uint32_t with_optimizer_and_more; /* turns with an optimizer's launches and others */
+	double alike;	    /* summed over pairs of neighbours */
+	uint32_t with_work; /* turns that launch something */
+	uint32_t
+		with_optimizer; /* turns with an optimizer's launches, and with what came before the first of those */
+	uint32_t with_threads; /* turns on two threads or more */
 };
 
 static void search_turn(const struct search *q, uint32_t begin, uint32_t end,
 			uint32_t before_length, struct turns *t)
 {
 	const struct levels_stored *events = q->store->events;
-	uint32_t common = 0, n_optimizer = 0, n_other = 0;
+	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t token = events[i].token;
 		common += ++q->here[token] <= q->before[token];
 		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
-		n_other += !(events[i].hints & (LEVEL_OPTIMIZER | LEVEL_COPY));
+		n_work += !(events[i].hints & LEVEL_COPY);
+		n_old += events[i].trigram < q->store->n_before_optimizer;
+		n_foreign += events[i].thread != events[begin].thread;
 	}
 	if (before_length)
 		t->alike += (double)common /
 			    (before_length > end - begin ? before_length : end - begin);
-	t->with_work += n_optimizer + n_other > 0;
-	t->with_optimizer_and_more += n_optimizer && n_other;
+	t->with_work += n_work > 0;
+	t->with_optimizer += n_optimizer && n_old >= MIN_OLD * (end - begin);
+	t->with_threads += n_foreign > 0;
 }
 
 static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
@@ -237,7 +245,7 @@ static bool search_has_mark(const struct search *q, uint32_t group)
 }
 
 /*
- * The weight of a level: its trigrams, times the likeness of its turns, times evidence. An optimizer runs once per step
+ * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence. An optimizer runs once per step
  * while micro-batches and layers have none; a loop over parameters inside the optimizer has nothing else. Copies and
  * waits are once per step more often than once per layer. A loop that only copies (uploading parameters) is none.
  */
@@ -253,13 +261,14 @@ static void search_weigh(struct search *q, uint32_t group, struct levels_level *
 		.turns = g->count - 1,
 		.alike = t.alike / (g->count - 2),
 		.coverage = (double)(at[g->count - 1] - at[0]) / (q->index->end - q->index->start),
-		.optimizer = t.with_optimizer_and_more >= MOST_TURNS * (g->count - 1),
+		.optimizer = t.with_optimizer >= MOST_TURNS * (g->count - 1),
 	};
+	level->threads = t.with_threads >= MOST_TURNS * level->turns;
 	level->marked = search_has_mark(q, group);
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = t.with_work < MOST_TURNS * level->turns
 			       ? 0
-			       : g->n_members * level->alike * evidence;
+			       : g->n_members * level->alike * level->alike * evidence;
 }
 
 static bool level_same_period(const struct levels_level *a, const struct levels_level *b)

@@ -38,7 +38,8 @@ struct levels_level {
 	double alike;		 /* mean share of events that a turn has in common with the next */
 	double coverage;	 /* share of the stretch that its turns fill */
 	double score, runner_up; /* the runner-up is the best level of another period */
-	bool optimizer;		 /* a turn has one optimizer phase, and other work */
+	bool optimizer;		 /* its turns have an optimizer phase, and other work */
+	bool threads;		 /* its turns launch from more than one thread */
 	bool marked;		 /* a copy, a graph or a wait for the device is a member */
 };
 

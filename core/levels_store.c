@@ -68,6 +68,7 @@ static int store_thin(struct levels_store *s)
 	s->n_forgotten += s->n - keep;
 	s->n = s->n_sorted = keep;
 
+	s->n_before_optimizer = 0;
 	struct levels_intern tokens = s->tokens, trigrams = s->trigrams;
 	s->tokens = s->trigrams = (struct levels_intern){ 0 };
 	for (uint32_t i = 0; i < keep && !rc; i++) {
@@ -127,6 +128,8 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 {
 	uint32_t token, trigram;
 	int rc = store_reserve(s);
+	if (event->hints & LEVEL_OPTIMIZER && !s->n_before_optimizer)
+		s->n_before_optimizer = s->trigrams.used;
 	if (!rc)
 		rc = intern_number(&s->tokens, event->token, &token);
 	if (!rc)

@@ -35,6 +35,8 @@ struct levels_store {
 	uint64_t n_forgotten; /* older ones that had to go */
 	uint32_t n_sorted;    /* events before this one are in the order of begin_ns */
 	struct levels_intern tokens, trigrams, threads;
+	/* Trigrams with smaller numbers came before the first optimizer's launch; 0: there has been none, or it is forgotten. */
+	uint32_t n_before_optimizer;
 	struct token_window *windows; /* by thread number */
 	uint32_t n_windows;
 };
