@@ -21,6 +21,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 CUDA_HOME := $(shell scripts/cuda-home 2>/dev/null)
 CUDA_INCLUDE := $(CUDA_HOME)/include
 NVCC := $(wildcard $(CUDA_HOME)/bin/nvcc)
+need_cuda = $(if $(CUDA_HOME),,$(error no CUDA headers found: `make setup` fetches them, or set CUDA_HOME))
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -69,7 +70,7 @@ $(file >$(FLAGS_FILE),$(FLAGS_NOW))
 endif
 
 $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
-	$(call say,CC,$< (library))
+	$(need_cuda)$(call say,CC,$< (library))
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
 
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
