@@ -22,7 +22,8 @@ bool clock_tsc_usable(void)
 	char source[16] = { 0 };
 	if (!cpu_has_invariant_tsc())
 		return false;
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	ssize_t n = read(fd, source, sizeof(source) - 1);

@@ -77,7 +77,8 @@ static int check_number(const struct config_row *row, const char *text, struct e
 	errno = 0;
 	long value = strtol(text, &end, 10);
 	if (errno || end == text || *end || value < low || value > high)
-		return err_set(e, -EINVAL, "'%.60s' is not a number in %s %s", text, row->range, row->unit);
+		return err_set(e, -EINVAL, "'%.60s' is not a number in %s %s", text, row->range,
+			       row->unit);
 	return 0;
 }
 
@@ -104,7 +105,8 @@ static int check_value(const struct config_row *row, const char *text, struct er
 static const struct config_row *find_row(const char *name, size_t length)
 {
 	for (size_t i = 0; i < config_n_rows; i++)
-		if (strlen(config_rows[i].name) == length && !strncmp(config_rows[i].name, name, length))
+		if (strlen(config_rows[i].name) == length &&
+		    !strncmp(config_rows[i].name, name, length))
 			return &config_rows[i];
 	return NULL;
 }
@@ -146,7 +148,8 @@ static unsigned name_distance(const char *a, const char *b)
 const struct config_row *config_nearest(const char *name)
 {
 	const struct config_row *best = NULL;
-	unsigned least = 6; /* further than that is no typing error: PROF_ alone is five characters that always agree */
+	unsigned least =
+		6; /* further than that is no typing error: PROF_ alone is five characters that always agree */
 	for (size_t i = 0; i < config_n_rows; i++) {
 		unsigned d = name_distance(name, config_rows[i].name);
 		if (d < least) {
@@ -165,18 +168,20 @@ static bool is_companion(const char *name, size_t length)
 	return false;
 }
 
-static void complain_unknown(const char *entry, size_t length, config_complain *complain, void *context)
+static void complain_unknown(const char *entry, size_t length, config_complain *complain,
+			     void *context)
 {
 	char name[64], line[240];
 	snprintf(name, sizeof(name), "%.*s", (int)length, entry);
 	const struct config_row *near = config_nearest(name);
-	snprintf(line, sizeof(line), "unknown setting %s%s%s is ignored; `profrun.sh env` lists the settings", name,
+	snprintf(line, sizeof(line),
+		 "unknown setting %s%s%s is ignored; `profrun.sh env` lists the settings", name,
 		 near ? "; did you mean " : "", near ? near->name : "");
 	complain(context, line);
 }
 
-static void take_value(struct config *c, const struct config_row *row, const char *text, config_complain *complain,
-		       void *context)
+static void take_value(struct config *c, const struct config_row *row, const char *text,
+		       config_complain *complain, void *context)
 {
 	struct config_value *value = (void *)((char *)c + value_offsets[row - config_rows]);
 	struct err e;
@@ -189,12 +194,14 @@ static void take_value(struct config *c, const struct config_row *row, const cha
 	}
 	if (complain) {
 		char line[600];
-		snprintf(line, sizeof(line), "%s: %s; using the default %s", row->name, e.text, row->fallback);
+		snprintf(line, sizeof(line), "%s: %s; using the default %s", row->name, e.text,
+			 row->fallback);
 		complain(context, line);
 	}
 }
 
-void config_read(struct config *c, char *const *environment, config_complain *complain, void *context)
+void config_read(struct config *c, char *const *environment, config_complain *complain,
+		 void *context)
 {
 	for (size_t i = 0; i < config_n_rows; i++) {
 		struct config_value *value = (void *)((char *)c + value_offsets[i]);
@@ -207,7 +214,8 @@ void config_read(struct config *c, char *const *environment, config_complain *co
 		size_t length = strcspn(*entry, "=");
 		const struct config_row *row = find_row(*entry, length);
 		if (row)
-			take_value(c, row, *entry + length + ((*entry)[length] == '='), complain, context);
+			take_value(c, row, *entry + length + ((*entry)[length] == '='), complain,
+				   context);
 		else if (complain && !is_companion(*entry, length))
 			complain_unknown(*entry, length, complain, context);
 	}
@@ -223,7 +231,8 @@ static int parse_kernel(const char *pattern, struct config_step *out, struct err
 	regex_t compiled;
 	char why[120];
 	if (!*pattern)
-		return err_set(e, -EINVAL, "kernel: needs a regular expression, as in kernel:softmax");
+		return err_set(e, -EINVAL,
+			       "kernel: needs a regular expression, as in kernel:softmax");
 	int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
 	if (error) {
 		regerror(error, &compiled, why, sizeof(why));
@@ -239,7 +248,8 @@ static int parse_time(const char *text, struct config_step *out, struct err *e)
 	char *end;
 	double ms = strtod(text, &end);
 	if (end == text || *end || !(ms >= 0.01) || !(ms <= 86400e3))
-		return err_set(e, -EINVAL, "'%.60s' is not a number of milliseconds in 0.01..86400000", text);
+		return err_set(e, -EINVAL,
+			       "'%.60s' is not a number of milliseconds in 0.01..86400000", text);
 	out->slice_ns = (unsigned long long)(ms * 1e6 + 0.5);
 	return 0;
 }
@@ -251,9 +261,12 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		int mode;
 		int (*parse)(const char *rest, struct config_step *out, struct err *e);
 	} modes[] = {
-		{ "auto", STEP_MODE_AUTO, NULL },  { "kernel:", STEP_MODE_KERNEL, parse_kernel },
-		{ "graph", STEP_MODE_GRAPH, NULL }, { "sync", STEP_MODE_SYNC, NULL },
-		{ "time:", STEP_MODE_TIME, parse_time }, { "api", STEP_MODE_API, NULL },
+		{ "auto", STEP_MODE_AUTO, NULL },
+		{ "kernel:", STEP_MODE_KERNEL, parse_kernel },
+		{ "graph", STEP_MODE_GRAPH, NULL },
+		{ "sync", STEP_MODE_SYNC, NULL },
+		{ "time:", STEP_MODE_TIME, parse_time },
+		{ "api", STEP_MODE_API, NULL },
 	};
 	*out = (struct config_step){ 0 };
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -263,5 +276,6 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		out->mode = modes[i].mode;
 		return modes[i].parse ? modes[i].parse(text + n, out, e) : 0;
 	}
-	return err_set(e, -EINVAL, "'%.60s' is not one of auto|kernel:REGEX|graph|sync|time:MS|api", text);
+	return err_set(e, -EINVAL, "'%.60s' is not one of auto|kernel:REGEX|graph|sync|time:MS|api",
+		       text);
 }

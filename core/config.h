@@ -39,7 +39,8 @@ extern const size_t config_n_rows;
 typedef void config_complain(void *context, const char *line);
 
 /* Reads `environment` (as environ(7)) into `c`. Never fails: a bad value is named and the default stands. */
-void config_read(struct config *c, char *const *environment, config_complain *complain, void *context);
+void config_read(struct config *c, char *const *environment, config_complain *complain,
+		 void *context);
 
 /* 0 if `text` is a valid value of the row called `name`; else -EINVAL (bad value) or -ENOENT (no such row), said in `e`. */
 int config_check(const char *name, const char *text, struct err *e);

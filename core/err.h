@@ -10,7 +10,8 @@ struct err {
 };
 
 /* Fills `e` (which may be NULL) and returns `code`, so that a caller can `return err_set(e, -EINVAL, ...)`. */
-__attribute__((format(printf, 3, 4))) static inline int err_set(struct err *e, int code, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline int err_set(struct err *e, int code,
+								const char *format, ...)
 {
 	if (e) {
 		va_list args;

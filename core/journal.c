@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-	CHUNKS_PER_GROWTH = 64,		/* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
+	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
 	DICTIONARY_PER_GROWTH = 1 << 20,
 	PAUSE_RECORDS = 1024, /* a full pool is searched once per so many drops */
 };
@@ -32,12 +32,13 @@ static struct {
 	char path[PATH_MAX];
 	dev_t device;
 	ino_t inode;
-	_Atomic uint32_t hint;	 /* where the search for a free chunk starts */
-	_Atomic uint32_t slots;	 /* thread slots given */
+	_Atomic uint32_t hint;	  /* where the search for a free chunk starts */
+	_Atomic uint32_t slots;	  /* thread slots given */
 	_Atomic uint32_t strings; /* string ids given */
 	_Atomic uint64_t dictionary_backed_bytes;
-	_Atomic uint32_t growing; /* one thread grows at a time; others take what is there or drop */
-	_Atomic bool full;	  /* the disk refused more */
+	_Atomic uint32_t
+		growing;   /* one thread grows at a time; others take what is there or drop */
+	_Atomic bool full; /* the disk refused more */
 } g;
 
 struct journal_header *journal_header(void)
@@ -112,8 +113,8 @@ static bool grow(uint64_t offset, uint64_t bytes)
 	}
 	if (error < 0) {
 		atomic_store_explicit(&g.full, true, memory_order_relaxed);
-		log_once(LOG_WARN, "%s cannot grow: %s; further records are dropped and counted", g.path,
-			 strerror(-error));
+		log_once(LOG_WARN, "%s cannot grow: %s; further records are dropped and counted",
+			 g.path, strerror(-error));
 	}
 	errno = saved;
 	return error >= 0;
@@ -127,7 +128,8 @@ static bool grow_chunks(void)
 	    !atomic_compare_exchange_strong(&g.growing, &idle, 1))
 		return false;
 	uint32_t backed = atomic_load_explicit(&h->chunks_backed, memory_order_relaxed);
-	uint32_t more = h->n_chunks - backed < CHUNKS_PER_GROWTH ? h->n_chunks - backed : CHUNKS_PER_GROWTH;
+	uint32_t more = h->n_chunks - backed < CHUNKS_PER_GROWTH ? h->n_chunks - backed
+								 : CHUNKS_PER_GROWTH;
 	bool grown = more && grow(h->chunks_offset + (uint64_t)backed * JOURNAL_CHUNK_BYTES,
 				  (uint64_t)more * JOURNAL_CHUNK_BYTES);
 	if (grown)
@@ -148,12 +150,15 @@ static struct journal_chunk *claim_free(uint32_t slot)
 		uint32_t state = CHUNK_FREE;
 		if (atomic_load_explicit(&c->state, memory_order_relaxed) != CHUNK_FREE ||
 		    /* acquire pairs with the collector's release of a chunk that it has read */
-		    !atomic_compare_exchange_strong_explicit(&c->state, &state, CHUNK_WRITING, memory_order_acquire,
+		    !atomic_compare_exchange_strong_explicit(&c->state, &state, CHUNK_WRITING,
+							     memory_order_acquire,
 							     memory_order_relaxed))
 			continue;
 		atomic_store_explicit(&g.hint, at + 1, memory_order_relaxed);
 		c->thread = slot;
-		uint64_t claim = atomic_fetch_add_explicit(&g.header->chunk_claims, 1, memory_order_relaxed) + 1;
+		uint64_t claim = atomic_fetch_add_explicit(&g.header->chunk_claims, 1,
+							   memory_order_relaxed) +
+				 1;
 		/* pairs with the reader's acquire: thread is there once claim is */
 		atomic_store_explicit(&c->claim, claim, memory_order_release);
 		return c;
@@ -253,7 +258,8 @@ void journal_release(struct journal_writer *w)
 static bool back_dictionary(uint64_t end)
 {
 	for (;;) {
-		uint64_t backed = atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_acquire);
+		uint64_t backed =
+			atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_acquire);
 		uint32_t idle = 0;
 		if (end <= backed)
 			return true;
@@ -262,12 +268,14 @@ static bool back_dictionary(uint64_t end)
 		if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
 			continue; /* another thread is in fallocate: microseconds, and new names are rare */
 		bool grown = true;
-		if (backed == atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_relaxed)) {
+		if (backed ==
+		    atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_relaxed)) {
 			uint64_t left = g.header->dictionary_bytes - backed;
 			uint64_t more = left < DICTIONARY_PER_GROWTH ? left : DICTIONARY_PER_GROWTH;
 			grown = grow(g.header->dictionary_offset + backed, more);
 			if (grown)
-				atomic_store_explicit(&g.dictionary_backed_bytes, backed + more, memory_order_release);
+				atomic_store_explicit(&g.dictionary_backed_bytes, backed + more,
+						      memory_order_release);
 		}
 		atomic_store_explicit(&g.growing, 0, memory_order_release);
 		if (!grown)
@@ -284,8 +292,9 @@ static uint8_t *reserve_dictionary(uint64_t bytes)
 			atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
 			return NULL;
 		}
-	} while (!atomic_compare_exchange_weak_explicit(&h->dictionary_used_bytes, &used, used + bytes,
-							memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&h->dictionary_used_bytes, &used,
+							used + bytes, memory_order_relaxed,
+							memory_order_relaxed));
 	return g.dictionary + used;
 }
 
@@ -299,12 +308,15 @@ static bool put(struct dict_head *record, size_t record_bytes, const char *text,
 	uint8_t *to = reserve_dictionary(bytes);
 	if (!to)
 		return false;
-	memcpy(to + sizeof(*record), (uint8_t *)record + sizeof(*record), record_bytes - sizeof(*record));
+	memcpy(to + sizeof(*record), (uint8_t *)record + sizeof(*record),
+	       record_bytes - sizeof(*record));
 	if (text)
 		memcpy(to + record_bytes, text, text_bytes);
 	if (more)
 		memcpy(to + record_bytes + text_bytes, more, more_bytes);
-	struct dict_head head = { .mark = DICT_MARK, .kind = record->kind, .bytes = (uint32_t)bytes };
+	struct dict_head head = { .mark = DICT_MARK,
+				  .kind = record->kind,
+				  .bytes = (uint32_t)bytes };
 	uint64_t word;
 	memcpy(&word, &head, sizeof(word));
 	/* pairs with the reader's acquire of the same word: a head that is there has its body */
@@ -346,21 +358,26 @@ static int create_file(const char *folder, struct err *e)
 		char suffix[8] = "";
 		if (i > 1)
 			snprintf(suffix, sizeof(suffix), "-%d", i);
-		int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d%s.journal", folder, (int)getpid(), suffix);
+		int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d%s.journal", folder,
+				 (int)getpid(), suffix);
 		if (n >= (int)sizeof(g.path))
-			return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...", folder);
+			return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+				       folder);
 		int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
-			return err_set(e, -errno, "cannot make %.180s: %s", g.path, strerror(errno));
+			return err_set(e, -errno, "cannot make %.180s: %s", g.path,
+				       strerror(errno));
 	}
 	return err_set(e, -EEXIST, "too many journals of pid %d in %.160s", (int)getpid(), folder);
 }
 
 static struct journal_header layout(uint64_t budget_bytes)
 {
-	struct journal_header h = { .version = JOURNAL_VERSION, .header_bytes = sizeof(h), .chunk_bytes = JOURNAL_CHUNK_BYTES };
+	struct journal_header h = { .version = JOURNAL_VERSION,
+				    .header_bytes = sizeof(h),
+				    .chunk_bytes = JOURNAL_CHUNK_BYTES };
 	uint64_t page = 4096, limit = file_size_limit();
 	if (budget_bytes > limit)
 		budget_bytes = limit;
@@ -372,9 +389,11 @@ static struct journal_header layout(uint64_t budget_bytes)
 	h.dictionary_bytes = round_up(budget_bytes / 8, page);
 	uint64_t rest = budget_bytes - h.dictionary_bytes - h.directory_offset;
 	h.n_chunks = (uint32_t)(rest / (JOURNAL_CHUNK_BYTES + sizeof(struct journal_chunk)));
-	h.dictionary_offset = h.directory_offset + round_up((uint64_t)h.n_chunks * sizeof(struct journal_chunk), page);
+	h.dictionary_offset = h.directory_offset +
+			      round_up((uint64_t)h.n_chunks * sizeof(struct journal_chunk), page);
 	h.chunks_offset = h.dictionary_offset + h.dictionary_bytes;
-	if (h.n_chunks > 1 && h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES > budget_bytes)
+	if (h.n_chunks > 1 &&
+	    h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES > budget_bytes)
 		h.n_chunks--; /* rounding took up to a page */
 	h.file_bytes = h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES;
 	return h;
@@ -404,7 +423,9 @@ static uint64_t process_start(void)
 static int map_file(int fd, struct journal_header *h, struct err *e)
 {
 	struct stat status;
-	uint64_t first_dictionary = h->dictionary_bytes < DICTIONARY_PER_GROWTH ? h->dictionary_bytes : DICTIONARY_PER_GROWTH;
+	uint64_t first_dictionary = h->dictionary_bytes < DICTIONARY_PER_GROWTH
+					    ? h->dictionary_bytes
+					    : DICTIONARY_PER_GROWTH;
 	if (fstat(fd, &status) || ftruncate(fd, (off_t)h->file_bytes))
 		return err_set(e, -errno, "cannot size %.180s: %s", g.path, strerror(errno));
 	g.device = status.st_dev;
@@ -418,14 +439,16 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 	uint8_t *base = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return err_set(e, -errno, "cannot map %.180s: %s", g.path, strerror(errno));
-	madvise(base, h->file_bytes, MADV_DONTFORK); /* a child must not write into its parent's journal */
+	madvise(base, h->file_bytes,
+		MADV_DONTFORK); /* a child must not write into its parent's journal */
 	atomic_store(&h->chunks_backed, chunks);
 	atomic_store(&g.dictionary_backed_bytes, first_dictionary);
 	g.directory = (struct journal_chunk *)(base + h->directory_offset);
 	g.dictionary = base + h->dictionary_offset;
 	g.chunks = base + h->chunks_offset;
 	/* the magic goes last: a reader that sees it sees a whole header */
-	memcpy(base + sizeof(h->magic), (uint8_t *)h + sizeof(h->magic), sizeof(*h) - sizeof(h->magic));
+	memcpy(base + sizeof(h->magic), (uint8_t *)h + sizeof(h->magic),
+	       sizeof(*h) - sizeof(h->magic));
 	atomic_thread_fence(memory_order_release);
 	memcpy(base, h->magic, sizeof(h->magic));
 	g.header = (struct journal_header *)base;
@@ -436,7 +459,8 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 {
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
-		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...", folder);
+		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+			       folder);
 	int error = make_folder(folder, e);
 	if (!error)
 		error = make_folder(path, e);
@@ -469,5 +493,6 @@ void journal_end(void)
 		return;
 	g.header->clock.last = clock_point(g.header->clock.kind);
 	/* pairs with the reader's acquire: the closing clock point is whole */
-	atomic_store_explicit(&g.header->ended_ticks, g.header->clock.last.ticks, memory_order_release);
+	atomic_store_explicit(&g.header->ended_ticks, g.header->clock.last.ticks,
+			      memory_order_release);
 }

@@ -18,7 +18,7 @@ struct journal_writer {
 	uint8_t *cursor, *limit;
 	uint8_t *base;
 	struct journal_chunk *chunk;
-	uint32_t slot; /* 0: this thread has none yet; slots count from 1 */
+	uint32_t slot;	/* 0: this thread has none yet; slots count from 1 */
 	uint32_t pause; /* records to drop before the pool is searched again */
 	uint64_t dropped, drop_first_ticks, drop_last_ticks;
 };
@@ -56,7 +56,8 @@ static inline void journal_commit(struct journal_writer *w, uint32_t bytes)
 {
 	w->cursor += bytes;
 	/* pairs with the reader's acquire load: what stands below committed_bytes is whole */
-	atomic_store_explicit(&w->chunk->committed_bytes, (uint32_t)(w->cursor - w->base), memory_order_release);
+	atomic_store_explicit(&w->chunk->committed_bytes, (uint32_t)(w->cursor - w->base),
+			      memory_order_release);
 }
 
 /*

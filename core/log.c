@@ -17,6 +17,19 @@ void log_set_level(const char *word)
 			threshold = (enum log_level)i;
 }
 
+static void write_all(const char *p, size_t length)
+{
+	while (length) {
+		ssize_t written = write(STDERR_FILENO, p, length);
+		if (written < 0 && errno != EINTR)
+			return;
+		if (written > 0) {
+			p += written;
+			length -= (size_t)written;
+		}
+	}
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	if (level > threshold)
@@ -29,17 +42,11 @@ void log_line(enum log_level level, const char *format, ...)
 	int m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	va_end(args);
 	if (m > 0) {
-		size_t length = (size_t)(n + m) < sizeof(line) - 2 ? (size_t)(n + m) : sizeof(line) - 2;
+		size_t room = sizeof(line) - 2, length = (size_t)n + (size_t)m;
+		if (length > room)
+			length = room;
 		line[length++] = '\n';
-		for (const char *p = line; length;) {
-			ssize_t written = write(STDERR_FILENO, p, length);
-			if (written < 0 && errno != EINTR)
-				break;
-			if (written > 0) {
-				p += written;
-				length -= (size_t)written;
-			}
-		}
+		write_all(line, length);
 	}
 	errno = saved;
 }

@@ -13,11 +13,11 @@ void log_set_level(const char *word);
 
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
-#define log_once(level, ...)                                   \
-	do {                                                   \
-		static atomic_flag said = ATOMIC_FLAG_INIT;    \
-		if (!atomic_flag_test_and_set(&said))          \
-			log_line(level, __VA_ARGS__);          \
+#define log_once(level, ...)                                \
+	do {                                                \
+		static atomic_flag said = ATOMIC_FLAG_INIT; \
+		if (!atomic_flag_test_and_set(&said))       \
+			log_line(level, __VA_ARGS__);       \
 	} while (0)
 
 #endif

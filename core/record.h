@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define JOURNAL_MAGIC "PROFRUN\n"
+#define JOURNAL_MAGIC	"PROFRUN\n"
 #define JOURNAL_VERSION 1u
 
 /* 64 KiB: 1,365 calls, so the cold path that takes the next chunk costs each call well under a nanosecond. */
@@ -27,28 +27,28 @@
 /* ---- Categories: what a hooked function is, for the schedule, the pairing and the reports. ---- */
 
 /*           id         name          records GPU work */
-#define RECORD_CATEGORIES(X)            \
-	X(LAUNCH, "launch", 1)          \
-	X(GRAPH, "graph", 1)            \
-	X(MEMCPY, "memcpy", 1)          \
-	X(MEMSET, "memset", 1)          \
-	X(PREFETCH, "prefetch", 0)      \
-	X(HOSTFUNC, "hostfunc", 0)      \
-	X(ALLOC, "alloc", 0)            \
-	X(FREE, "free", 0)              \
-	X(SYNC, "sync", 0)              \
-	X(QUERY, "query", 0)            \
-	X(EVENT, "event", 0)            \
-	X(STREAM, "stream", 0)          \
-	X(CAPTURE, "capture", 0)        \
-	X(CONTROL, "control", 0)        \
+#define RECORD_CATEGORIES(X)       \
+	X(LAUNCH, "launch", 1)     \
+	X(GRAPH, "graph", 1)       \
+	X(MEMCPY, "memcpy", 1)     \
+	X(MEMSET, "memset", 1)     \
+	X(PREFETCH, "prefetch", 0) \
+	X(HOSTFUNC, "hostfunc", 0) \
+	X(ALLOC, "alloc", 0)       \
+	X(FREE, "free", 0)         \
+	X(SYNC, "sync", 0)         \
+	X(QUERY, "query", 0)       \
+	X(EVENT, "event", 0)       \
+	X(STREAM, "stream", 0)     \
+	X(CAPTURE, "capture", 0)   \
+	X(CONTROL, "control", 0)   \
 	X(PROFILER, "profiler", 0)
 
 enum record_category {
 #define X(id, name, gpu) CAT_##id,
 	RECORD_CATEGORIES(X)
 #undef X
-	CAT_COUNT
+		CAT_COUNT
 };
 
 /* Bits of the categories whose calls CUPTI answers with GPU records. */
@@ -56,19 +56,19 @@ static const uint32_t record_gpu_work =
 #define X(id, name, gpu) (uint32_t)(gpu) << CAT_##id |
 	RECORD_CATEGORIES(X)
 #undef X
-	0;
+		0;
 
 /* What an ALLOC or FREE call is about. */
 enum record_space {
 	SPACE_NONE,
-	SPACE_DEVICE,	/* cudaMalloc and its forms, arrays included */
-	SPACE_POOL,	/* stream-ordered: cudaMallocAsync */
+	SPACE_DEVICE, /* cudaMalloc and its forms, arrays included */
+	SPACE_POOL,   /* stream-ordered: cudaMallocAsync */
 	SPACE_MANAGED,
-	SPACE_HOST,	/* pinned */
+	SPACE_HOST,	  /* pinned */
 	SPACE_REGISTERED, /* pinned after the fact */
-	SPACE_PHYSICAL, /* VMM: cuMemCreate/cuMemRelease, device memory without an address */
-	SPACE_ADDRESS,	/* VMM: reservations and mappings, no memory of their own */
-	SPACE_IMPORTED, /* another process's memory */
+	SPACE_PHYSICAL,	  /* VMM: cuMemCreate/cuMemRelease, device memory without an address */
+	SPACE_ADDRESS,	  /* VMM: reservations and mappings, no memory of their own */
+	SPACE_IMPORTED,	  /* another process's memory */
 };
 
 enum record_door { DOOR_RUNTIME, DOOR_DRIVER };
@@ -77,18 +77,18 @@ enum record_door { DOOR_RUNTIME, DOOR_DRIVER };
 
 enum record_kind {
 	REC_NONE,
-	REC_CALL,	/* struct rec_call: one hooked call */
-	REC_STEP,	/* struct rec_step: a boundary between steps, or a change in how they are counted */
-	REC_DROPPED,	/* struct rec_dropped: the stream has a hole here */
-	REC_GPU_STATE,	/* struct rec_gpu_state: GPU timing went on or off */
-	REC_EXTERNAL,	/* struct rec_external: CUPTI correlation id <-> call */
-	REC_API,	/* struct rec_api: CUPTI's own record of an API call */
-	REC_KERNEL,	/* struct rec_gpu */
-	REC_MEMCPY,	/* struct rec_gpu */
-	REC_MEMSET,	/* struct rec_gpu */
-	REC_GPU_SYNC,	/* struct rec_gpu: what a synchronisation waited for, by CUPTI */
-	REC_OVERHEAD,	/* struct rec_overhead: CUPTI's own cost */
-	REC_POOL,	/* struct rec_pool: memory pool sizes */
+	REC_CALL, /* struct rec_call: one hooked call */
+	REC_STEP, /* struct rec_step: a boundary between steps, or a change in how they are counted */
+	REC_DROPPED,   /* struct rec_dropped: the stream has a hole here */
+	REC_GPU_STATE, /* struct rec_gpu_state: GPU timing went on or off */
+	REC_EXTERNAL,  /* struct rec_external: CUPTI correlation id <-> call */
+	REC_API,       /* struct rec_api: CUPTI's own record of an API call */
+	REC_KERNEL,    /* struct rec_gpu */
+	REC_MEMCPY,    /* struct rec_gpu */
+	REC_MEMSET,    /* struct rec_gpu */
+	REC_GPU_SYNC,  /* struct rec_gpu: what a synchronisation waited for, by CUPTI */
+	REC_OVERHEAD,  /* struct rec_overhead: CUPTI's own cost */
+	REC_POOL,      /* struct rec_pool: memory pool sizes */
 	REC_KINDS
 };
 
@@ -115,7 +115,7 @@ struct rec_head {
  */
 struct rec_call {
 	uint8_t kind, words;
-	uint16_t hook; /* DICT_HOOK */
+	uint16_t hook;	/* DICT_HOOK */
 	uint32_t stack; /* 0: none was taken */
 	uint64_t begin_ticks;
 	uint64_t duration : 40; /* record_duration() */
@@ -153,15 +153,15 @@ static inline uint64_t record_duration(const struct rec_call *c)
 enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
 
 enum step_event {
-	STEP_BEGIN,  /* step `number` begins at `ticks` */
+	STEP_BEGIN,   /* step `number` begins at `ticks` */
 	STEP_OUTSIDE, /* no step from `ticks` on (PROF_STEP=api after cudaProfilerStop) */
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 };
 
 struct rec_step {
 	uint8_t kind, words;
-	uint8_t event;	/* enum step_event */
-	uint8_t action; /* enum sched_action of the step that begins */
+	uint8_t event;	     /* enum step_event */
+	uint8_t action;	     /* enum sched_action of the step that begins */
 	uint32_t generation; /* of the anchor, auto only */
 	uint64_t ticks;
 	uint64_t number;
@@ -206,7 +206,8 @@ struct rec_api {
 	uint16_t is_driver;
 	uint32_t correlation;
 	uint64_t begin_ticks, end_ticks;
-	uint32_t tid; /* as CUPTI names it: dict_thread's handle, or its tid where another tool switched CUPTI to those */
+	uint32_t
+		tid; /* as CUPTI names it: dict_thread's handle, or its tid where another tool switched CUPTI to those */
 	uint32_t cbid;
 };
 
@@ -238,8 +239,9 @@ struct rec_gpu {
 };
 
 enum gpu_flag {
-	GPU_INCOMPLETE = 1, /* delivered by a forced flush before it ended: end_ticks is not known */
-	GPU_ASYNC = 2,	    /* memcpy */
+	GPU_INCOMPLETE =
+		1,     /* delivered by a forced flush before it ended: end_ticks is not known */
+	GPU_ASYNC = 2, /* memcpy */
 };
 
 struct rec_overhead {
@@ -291,7 +293,8 @@ struct dict_thread {
 	struct dict_head head;
 	uint32_t slot, tid;
 	char name[16];
-	uint32_t handle; /* low half of pthread_self(): what CUPTI calls the thread unless it was told otherwise */
+	uint32_t
+		handle; /* low half of pthread_self(): what CUPTI calls the thread unless it was told otherwise */
 	uint32_t reserved;
 };
 
@@ -306,7 +309,7 @@ struct dict_launch {
 	struct dict_head head;
 	uint64_t token;
 	uint64_t function; /* handle as the caller passed it */
-	uint32_t name; /* DICT_STRING of the (mangled) name, 0: unknown */
+	uint32_t name;	   /* DICT_STRING of the (mangled) name, 0: unknown */
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
 };
@@ -347,13 +350,20 @@ struct journal_clock {
 	struct journal_clock_point last; /* written at the orderly end; ticks 0 until then */
 };
 
-enum step_mode { STEP_MODE_AUTO, STEP_MODE_KERNEL, STEP_MODE_GRAPH, STEP_MODE_SYNC, STEP_MODE_TIME, STEP_MODE_API };
+enum step_mode {
+	STEP_MODE_AUTO,
+	STEP_MODE_KERNEL,
+	STEP_MODE_GRAPH,
+	STEP_MODE_SYNC,
+	STEP_MODE_TIME,
+	STEP_MODE_API
+};
 
 enum step_state {
-	STEP_STATE_OWN,	     /* the library knows its boundaries without help (every mode but auto) */
+	STEP_STATE_OWN, /* the library knows its boundaries without help (every mode but auto) */
 	STEP_STATE_LEARNING, /* journals launches and copies, waits for anchor_generation to move */
-	STEP_STATE_ADOPTED,  /* counts the anchor, still journals; waits for base_generation == anchor_generation */
-	STEP_STATE_LOCKED,   /* numbers are absolute, the schedule rules */
+	STEP_STATE_ADOPTED, /* counts the anchor, still journals; waits for base_generation == anchor_generation */
+	STEP_STATE_LOCKED, /* numbers are absolute, the schedule rules */
 };
 
 /*
@@ -370,31 +380,34 @@ struct journal_steps {
 	_Atomic uint32_t base_generation;
 	_Atomic uint64_t anchor;
 	_Atomic uint64_t base;
-	_Atomic uint32_t calls_per_step; /* of the median step; the library unlocks when the anchor stays away far longer */
+	_Atomic uint32_t
+		calls_per_step; /* of the median step; the library unlocks when the anchor stays away far longer */
 	_Atomic uint32_t confidence_permille;
 	/* written by the library */
-	uint32_t mode; /* enum step_mode */
-	_Atomic uint32_t state; /* enum step_state */
+	uint32_t mode;		  /* enum step_mode */
+	_Atomic uint32_t state;	  /* enum step_state */
 	_Atomic uint64_t current; /* number of the step under way */
-	_Atomic uint64_t schedule_shift; /* steps by which the schedule was moved because its first window had passed */
+	_Atomic uint64_t
+		schedule_shift; /* steps by which the schedule was moved because its first window had passed */
 };
 
 struct journal_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t header_bytes;	/* sizeof(struct journal_header) of the writer */
+	uint32_t header_bytes; /* sizeof(struct journal_header) of the writer */
 	uint32_t chunk_bytes, n_chunks;
 	uint64_t directory_offset, dictionary_offset, dictionary_bytes, chunks_offset, file_bytes;
 	uint32_t call_bytes, gpu_bytes; /* sizes of the two big records, as a check on both sides */
 	uint32_t pid, ppid;
-	uint64_t process_start; /* field 22 of /proc/PID/stat: tells a process from a later one of the same pid */
+	uint64_t
+		process_start; /* field 22 of /proc/PID/stat: tells a process from a later one of the same pid */
 	struct journal_clock clock;
 	_Atomic uint64_t ended_ticks; /* orderly end of the process; 0: alive or killed */
 	_Atomic uint64_t dictionary_used_bytes;
-	_Atomic uint32_t chunks_backed;	    /* chunks below this index have disk space behind them */
-	_Atomic uint32_t collector;	    /* pid of the collector that reads and recycles, 0: none */
-	_Atomic uint64_t chunk_claims;	    /* numbers the claims: order of a thread's chunks */
-	_Atomic uint64_t dropped_records;   /* chunk records that found no room, in all */
+	_Atomic uint32_t chunks_backed; /* chunks below this index have disk space behind them */
+	_Atomic uint32_t collector;	/* pid of the collector that reads and recycles, 0: none */
+	_Atomic uint64_t chunk_claims;	/* numbers the claims: order of a thread's chunks */
+	_Atomic uint64_t dropped_records;    /* chunk records that found no room, in all */
 	_Atomic uint64_t dropped_dictionary; /* dictionary records that found no room */
 	struct journal_steps steps;
 };
@@ -402,7 +415,7 @@ struct journal_header {
 enum chunk_state {
 	CHUNK_FREE,    /* the library may claim it (by compare and swap) */
 	CHUNK_WRITING, /* one thread appends */
-	CHUNK_SEALED,  /* full, or its thread ended; only the collector may free it, once it has read it */
+	CHUNK_SEALED, /* full, or its thread ended; only the collector may free it, once it has read it */
 };
 
 /* One per chunk, a cache line each: its owner stores here with every record. */

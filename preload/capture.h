@@ -16,56 +16,57 @@
 #define NOTHING ((void)0)
 
 /* Handles, pointers and device addresses alike. */
-#define take(c, stream_, arg_, bytes_)                         \
-	do {                                                   \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);  \
-		(c)->arg = (uint64_t)(uintptr_t)(arg_);        \
-		if (bytes_)                                    \
-			(c)->bytes = (uint64_t)(bytes_);       \
+#define take(c, stream_, arg_, bytes_)                        \
+	do {                                                  \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
+		(c)->arg = (uint64_t)(uintptr_t)(arg_);       \
+		if (bytes_)                                   \
+			(c)->bytes = (uint64_t)(bytes_);      \
 	} while (0)
 
 /* What a call made: its handle or address. */
-#define got(c, status, out)                                            \
-	do {                                                           \
-		if (!(status) && (out))                                \
-			(c)->arg = (uint64_t)(uintptr_t) * (out);      \
+#define got(c, status, out)                                       \
+	do {                                                      \
+		if (!(status) && (out))                           \
+			(c)->arg = (uint64_t)(uintptr_t) * (out); \
 	} while (0)
 
-#define got_named(c, status, out, name)                                          \
-	do {                                                                     \
-		got(c, status, out);                                             \
-		if (!(status) && (out))                                          \
-			names_copy((c)->arg, name);                              \
+#define got_named(c, status, out, name)             \
+	do {                                        \
+		got(c, status, out);                \
+		if (!(status) && (out))             \
+			names_copy((c)->arg, name); \
 	} while (0)
 
-#define got_stream(c, status, out)                                     \
-	do {                                                           \
-		if (!(status) && (out))                                \
-			(c)->stream = (uint64_t)(uintptr_t) * (out);   \
+#define got_stream(c, status, out)                                   \
+	do {                                                         \
+		if (!(status) && (out))                              \
+			(c)->stream = (uint64_t)(uintptr_t) * (out); \
 	} while (0)
 
-#define got_pitched(c, status, out, pitch, height)                     \
-	do {                                                           \
-		got(c, status, out);                                   \
-		if (!(status) && (pitch))                              \
-			(c)->bytes = (uint64_t) * (pitch) * (height);  \
+#define got_pitched(c, status, out, pitch, height)                    \
+	do {                                                          \
+		got(c, status, out);                                  \
+		if (!(status) && (pitch))                             \
+			(c)->bytes = (uint64_t) * (pitch) * (height); \
 	} while (0)
 
-#define got_3d(c, status, out, extent)                                                         \
-	do {                                                                                   \
-		if (!(status) && (out)) {                                                      \
-			(c)->arg = (uint64_t)(uintptr_t)(out)->ptr;                            \
+#define got_3d(c, status, out, extent)                                                          \
+	do {                                                                                    \
+		if (!(status) && (out)) {                                                       \
+			(c)->arg = (uint64_t)(uintptr_t)(out)->ptr;                             \
 			(c)->bytes = (uint64_t)(out)->pitch * (extent).height * (extent).depth; \
-		}                                                                              \
+		}                                                                               \
 	} while (0)
 
 /* No comma may stand outside brackets in what a row's macro expands to: the row is expanded once more. */
-#define take_launch(c, function, gx, gy, gz, bx, by, bz, shared, stream)                             \
-	capture_launch(c, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, (uint32_t)(shared), \
-		       (uint64_t)(uintptr_t)(stream))
+#define take_launch(c, function, gx, gy, gz, bx, by, bz, shared, stream)           \
+	capture_launch(c, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
+		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
-static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
-				  uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes, uint64_t stream)
+static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_t gx, uint32_t gy,
+				  uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+				  uint32_t shared_bytes, uint64_t stream)
 {
 	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
 	uint64_t token = token_launch(function, grid, block);
@@ -77,26 +78,32 @@ static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_
 	steps_token(token, is_anchor);
 }
 
-static inline void take_launch_config(struct rec_call *c, const cudaLaunchConfig_t *config, const void *function)
+static inline void take_launch_config(struct rec_call *c, const cudaLaunchConfig_t *config,
+				      const void *function)
 {
 	if (config)
-		take_launch(c, function, config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x,
-			    config->blockDim.y, config->blockDim.z, config->dynamicSmemBytes, config->stream);
+		take_launch(c, function, config->gridDim.x, config->gridDim.y, config->gridDim.z,
+			    config->blockDim.x, config->blockDim.y, config->blockDim.z,
+			    config->dynamicSmemBytes, config->stream);
 }
 
-static inline void take_launch_ex(struct rec_call *c, const CUlaunchConfig *config, CUfunction function)
+static inline void take_launch_ex(struct rec_call *c, const CUlaunchConfig *config,
+				  CUfunction function)
 {
 	if (config)
-		take_launch(c, function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-			    config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream);
+		take_launch(c, function, config->gridDimX, config->gridDimY, config->gridDimZ,
+			    config->blockDimX, config->blockDimY, config->blockDimZ,
+			    config->sharedMemBytes, config->hStream);
 }
 
 /* One call, several devices: the first launch stands for all. */
-static inline void take_launch_many(struct rec_call *c, const CUDA_LAUNCH_PARAMS *list, unsigned count)
+static inline void take_launch_many(struct rec_call *c, const CUDA_LAUNCH_PARAMS *list,
+				    unsigned count)
 {
 	if (list && count)
-		take_launch(c, list->function, list->gridDimX, list->gridDimY, list->gridDimZ, list->blockDimX,
-			    list->blockDimY, list->blockDimZ, list->sharedMemBytes, list->hStream);
+		take_launch(c, list->function, list->gridDimX, list->gridDimY, list->gridDimZ,
+			    list->blockDimX, list->blockDimY, list->blockDimZ, list->sharedMemBytes,
+			    list->hStream);
 }
 
 /* The runtime's form of the same (struct cudaLaunchParams, gone from CUDA 13's headers). */
@@ -110,23 +117,24 @@ static inline void take_launch_list(struct rec_call *c, uintptr_t list, uint32_t
 		cudaStream_t stream;
 	} *first = (const void *)list;
 	if (first && count)
-		take_launch(c, first->func, first->gridDim.x, first->gridDim.y, first->gridDim.z, first->blockDim.x,
-			    first->blockDim.y, first->blockDim.z, first->sharedMem, first->stream);
+		take_launch(c, first->func, first->gridDim.x, first->gridDim.y, first->gridDim.z,
+			    first->blockDim.x, first->blockDim.y, first->blockDim.z,
+			    first->sharedMem, first->stream);
 }
 
-#define take_graph(c, exec, stream_)                                                     \
-	do {                                                                             \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);                            \
-		(c)->arg = (uint64_t)(uintptr_t)(exec);                                  \
-		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg));     \
+#define take_graph(c, exec, stream_)                                                 \
+	do {                                                                         \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);                        \
+		(c)->arg = (uint64_t)(uintptr_t)(exec);                              \
+		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg)); \
 	} while (0)
 
-#define take_copy(c, stream_, bytes_, kind_)                           \
-	do {                                                           \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);          \
-		(c)->arg = (uint64_t)(bytes_);                         \
-		(c)->detail = (uint32_t)(kind_);                       \
-		steps_token(token_copy((c)->detail), false);           \
+#define take_copy(c, stream_, bytes_, kind_)                  \
+	do {                                                  \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
+		(c)->arg = (uint64_t)(bytes_);                \
+		(c)->detail = (uint32_t)(kind_);              \
+		steps_token(token_copy((c)->detail), false);  \
 	} while (0)
 
 static inline uint32_t runtime_copy(enum cudaMemcpyKind kind)
@@ -159,24 +167,29 @@ static inline uint64_t sum_bytes(const size_t *sizes, size_t count)
 }
 
 /* Height and depth of 0 mean one: the runtime's and the driver's way of saying 1-D and 2-D. */
-static inline uint64_t array_bytes(uint64_t texel_bytes, uint64_t width, uint64_t height, uint64_t depth)
+static inline uint64_t array_bytes(uint64_t texel_bytes, uint64_t width, uint64_t height,
+				   uint64_t depth)
 {
 	return texel_bytes * width * (height ? height : 1) * (depth ? depth : 1);
 }
 
-static inline uint64_t runtime_array_bytes(const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
-					   size_t depth)
+static inline uint64_t runtime_array_bytes(const struct cudaChannelFormatDesc *desc, size_t width,
+					   size_t height, size_t depth)
 {
-	return desc ? array_bytes((uint64_t)(desc->x + desc->y + desc->z + desc->w) / 8, width, height, depth) : 0;
+	return desc ? array_bytes((uint64_t)(desc->x + desc->y + desc->z + desc->w) / 8, width,
+				  height, depth)
+		    : 0;
 }
 
-static inline uint64_t driver_array_bytes(CUarray_format format, unsigned channels, size_t width, size_t height,
-					  size_t depth)
+static inline uint64_t driver_array_bytes(CUarray_format format, unsigned channels, size_t width,
+					  size_t height, size_t depth)
 {
-	static const uint8_t bytes[] = { [CU_AD_FORMAT_UNSIGNED_INT8] = 1, [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
-					 [CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
-					 [CU_AD_FORMAT_SIGNED_INT16] = 2, [CU_AD_FORMAT_SIGNED_INT32] = 4,
-					 [CU_AD_FORMAT_HALF] = 2, [CU_AD_FORMAT_FLOAT] = 4 };
+	static const uint8_t bytes[] = {
+		[CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
+		[CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
+		[CU_AD_FORMAT_SIGNED_INT16] = 2,   [CU_AD_FORMAT_SIGNED_INT32] = 4,
+		[CU_AD_FORMAT_HALF] = 2,	   [CU_AD_FORMAT_FLOAT] = 4
+	};
 	unsigned texel = (unsigned)format < sizeof(bytes) ? bytes[format] : 1;
 	return array_bytes(texel * channels, width, height, depth);
 }
@@ -190,7 +203,8 @@ static inline uint64_t mipmapped_bytes(uint64_t first_level_bytes, unsigned leve
 static inline void device_chosen(int status, int device)
 {
 	if (!status)
-		hook_thread.device = device >= 0 && device < (int)DEVICE_UNKNOWN ? (uint8_t)device : DEVICE_UNKNOWN;
+		hook_thread.device = device >= 0 && device < (int)DEVICE_UNKNOWN ? (uint8_t)device
+										 : DEVICE_UNKNOWN;
 }
 
 static inline void devices_reset(int status)

@@ -29,7 +29,8 @@ static bool find_driver(void)
 	driver.get = (__typeof__(driver.get))lookup_dlsym(handle, "cuDeviceGet");
 	driver.name = (__typeof__(driver.name))lookup_dlsym(handle, "cuDeviceGetName");
 	driver.memory = (__typeof__(driver.memory))lookup_dlsym(handle, "cuDeviceTotalMem_v2");
-	driver.attribute = (__typeof__(driver.attribute))lookup_dlsym(handle, "cuDeviceGetAttribute");
+	driver.attribute =
+		(__typeof__(driver.attribute))lookup_dlsym(handle, "cuDeviceGetAttribute");
 	return driver.count && driver.get && driver.name && driver.memory && driver.attribute;
 }
 
@@ -55,7 +56,8 @@ static void describe(int number)
 void devices_describe(void)
 {
 	int count = 0;
-	if (atomic_load(&described) || !find_driver() || driver.count(&count) || atomic_exchange(&described, true))
+	if (atomic_load(&described) || !find_driver() || driver.count(&count) ||
+	    atomic_exchange(&described, true))
 		return;
 	for (int i = 0; i < count; i++)
 		describe(i);

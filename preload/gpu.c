@@ -26,17 +26,21 @@
 enum {
 	FLUSH_EVERY_MS = 50, /* so a step's trace is out well within a second of its end */
 	DRAIN_EVERY_MS = 5,
-	DRAIN_AT_MOST_MS = 2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
+	DRAIN_AT_MOST_MS =
+		2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                                       \
-	X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiGetCallbackName)                       \
-	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable)         \
-	X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                                   \
-	X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback)           \
-	X(cuptiActivityPushExternalCorrelationId) X(cuptiActivityPopExternalCorrelationId)       \
-	X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi)
+#define CUPTI_FUNCTIONS(X)                                                                 \
+	X(cuptiGetVersion)                                                                 \
+	X(cuptiGetResultString) X(cuptiGetCallbackName) X(cuptiActivityRegisterCallbacks)  \
+		X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)    \
+			X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) \
+				X(cuptiActivityRegisterTimestampCallback)                  \
+					X(cuptiActivityPushExternalCorrelationId)          \
+						X(cuptiActivityPopExternalCorrelationId)   \
+							X(cuptiActivityEnableRuntimeApi)   \
+								X(cuptiActivityEnableDriverApi)
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -45,8 +49,9 @@ static struct {
 } cupti;
 
 static const CUpti_ActivityKind kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,	      CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET,	       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,	       CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD,
 	CUPTI_ACTIVITY_KIND_MEMORY_POOL,
 };
 
@@ -57,7 +62,8 @@ static struct {
 	bool external, unavailable, loaded, on;
 	bool selective; /* single API functions can be switched on (12.5) */
 	uint32_t version;
-	pthread_mutex_t lock; /* orders start, stop and finish, and guards what the helper thread waits for */
+	pthread_mutex_t
+		lock; /* orders start, stop and finish, and guards what the helper thread waits for */
 	pthread_cond_t changed;
 	bool agent_runs;
 	enum agent_order order;
@@ -103,9 +109,12 @@ static void *open_beside(const char *library, const char *relative, const char *
  * deliver nothing. The one that is mapped already is the only right one. */
 static void *open_cupti(void)
 {
-	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so" };
-	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/", "../../../extras/CUPTI/lib64/" };
-	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/", "/usr/local/cuda/lib64/" };
+	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					     "libcupti.so" };
+	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
+					      "../../../extras/CUPTI/lib64/" };
+	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
+					       "/usr/local/cuda/lib64/" };
 	struct mapped m = { 0 };
 	if (strcmp(g.library, "auto"))
 		return dlopen(g.library, RTLD_NOW | RTLD_LOCAL);
@@ -147,23 +156,28 @@ static bool load(void)
 	}
 	void *handle = open_cupti();
 	if (!handle) {
-		give_up(strcmp(g.library, "auto") ? "the library that PROF_CUPTI names cannot be opened" :
-						     "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path names one)",
+		give_up(strcmp(g.library, "auto")
+				? "the library that PROF_CUPTI names cannot be opened"
+				: "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path "
+				  "names one)",
 			0);
 		return false;
 	}
 #define X(name) cupti.name = (__typeof__(cupti.name))lookup_dlsym(handle, #name);
 	CUPTI_FUNCTIONS(X)
 #undef X
-	if (!cupti.cuptiActivityRegisterCallbacks || !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable ||
-	    !cupti.cuptiActivityFlushAll || !cupti.cuptiActivityGetNextRecord) {
+	if (!cupti.cuptiActivityRegisterCallbacks || !cupti.cuptiActivityEnable ||
+	    !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
+	    !cupti.cuptiActivityGetNextRecord) {
 		give_up("that libcupti has no activity API", 0);
 		return false;
 	}
 	if (cupti.cuptiGetVersion)
 		cupti.cuptiGetVersion(&g.version);
-	g.selective = cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi && cupti.cuptiGetCallbackName;
-	if (!cupti.cuptiActivityPushExternalCorrelationId || !cupti.cuptiActivityPopExternalCorrelationId)
+	g.selective = cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi &&
+		      cupti.cuptiGetCallbackName;
+	if (!cupti.cuptiActivityPushExternalCorrelationId ||
+	    !cupti.cuptiActivityPopExternalCorrelationId)
 		g.external = false;
 	return g.loaded = true;
 }
@@ -203,14 +217,16 @@ static void switch_apis(uint8_t on)
 	for (size_t d = 0; d < 2; d++)
 		for (uint32_t id = 1; id < 2000; id++) {
 			const char *name = NULL;
-			if (!cupti.cuptiGetCallbackName(domains[d].domain, id, &name) && name && is_ours(name))
+			if (!cupti.cuptiGetCallbackName(domains[d].domain, id, &name) && name &&
+			    is_ours(name))
 				(*domains[d].enable)(id, on);
 		}
 }
 
 static void switch_kinds(bool on)
 {
-	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable : cupti.cuptiActivityDisable;
+	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable
+						     : cupti.cuptiActivityDisable;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		turn(kinds[i]);
 	if (g.external)
@@ -228,8 +244,10 @@ static bool take_over(void)
 {
 	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
 			 !cupti.cuptiActivityRegisterTimestampCallback(timestamp);
-	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords, g.version, own_clock);
-	CUptiResult result = cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
+	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords,
+			  g.version, own_clock);
+	CUptiResult result =
+		cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
 	if (!result)
 		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	if (result)
@@ -251,7 +269,8 @@ static void wait_ms(unsigned ms)
 
 static void flush(uint32_t flag)
 {
-	pthread_mutex_unlock(&g.lock); /* CUPTI calls back into the buffers and may take locks of its own */
+	pthread_mutex_unlock(
+		&g.lock); /* CUPTI calls back into the buffers and may take locks of its own */
 	cupti.cuptiActivityFlushAll(flag);
 	pthread_mutex_lock(&g.lock);
 }
@@ -259,7 +278,8 @@ static void flush(uint32_t flag)
 /* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. */
 static void drain(void)
 {
-	for (unsigned waited = 0; g.order == AGENT_DRAIN && waited < DRAIN_AT_MOST_MS; waited += DRAIN_EVERY_MS) {
+	for (unsigned waited = 0; g.order == AGENT_DRAIN && waited < DRAIN_AT_MOST_MS;
+	     waited += DRAIN_EVERY_MS) {
 		flush(0);
 		if (!gpu_records_outstanding())
 			break;
@@ -306,14 +326,16 @@ static void start_agent(void)
 	pthread_t thread;
 	pthread_attr_t attributes;
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before); /* the application's handlers must not run on our thread */
+	pthread_sigmask(SIG_BLOCK, &all,
+			&before); /* the application's handlers must not run on our thread */
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	g.agent_runs = !pthread_create(&thread, &attributes, agent, NULL);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!g.agent_runs)
-		log_once(LOG_WARN, "cannot start a thread: GPU times are delivered at the end only");
+		log_once(LOG_WARN,
+			 "cannot start a thread: GPU times are delivered at the end only");
 }
 
 /* ---- Start, stop, finish ---- */
@@ -406,7 +428,8 @@ void gpu_pop(void)
 
 void gpu_forget(void)
 {
-	g = (__typeof__(g)){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	g = (__typeof__(g)){ .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .changed = PTHREAD_COND_INITIALIZER };
 	memset(&cupti, 0, sizeof(cupti));
 	gpu_records_forget();
 }

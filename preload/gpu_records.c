@@ -38,7 +38,8 @@ static struct {
 	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
-	uint32_t flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
+	uint32_t
+		flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
 	_Atomic int64_t outstanding;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
@@ -48,7 +49,8 @@ static struct {
 static uint8_t scratch[65536] __attribute__((aligned(8)));
 
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
-		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version, bool own_clock)
+		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
+		       bool own_clock)
 {
 	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
 		memset(g.kernels, 0, sizeof(g.kernels));
@@ -82,7 +84,8 @@ bool gpu_records_outstanding(void)
 static uint8_t *take_free_buffer(void)
 {
 	for (unsigned i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t *b = atomic_exchange_explicit(&g.free_buffers[i], NULL, memory_order_acq_rel);
+		uint8_t *b =
+			atomic_exchange_explicit(&g.free_buffers[i], NULL, memory_order_acq_rel);
 		if (b)
 			return b;
 	}
@@ -96,7 +99,8 @@ static uint8_t *make_buffer(void)
 		return NULL;
 	}
 	/* populated here, so that a launch that fills it does not pay for page faults */
-	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (b != MAP_FAILED)
 		return b;
 	atomic_fetch_sub(&g.n_buffers, 1);
@@ -113,7 +117,8 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	*bytes = b ? BUFFER_BYTES : 0;
 	*buffer = b;
 	if (!b) {
-		log_once(LOG_WARN, "GPU records come faster than they are read: some are dropped and counted");
+		log_once(LOG_WARN, "GPU records come faster than they are read: some are dropped "
+				   "and counted");
 		if (g.version < CUPTI_12_9) {
 			*buffer = scratch;
 			*bytes = sizeof(scratch);
@@ -138,14 +143,17 @@ static void relate_clock(void)
 {
 	struct journal_clock_point now = clock_point(hook_switch.clock_kind);
 	g.origin = journal_header()->clock.first;
-	g.ticks_per_ns = (double)(now.ticks - g.origin.ticks) / (double)(now.realtime_ns - g.origin.realtime_ns);
+	g.ticks_per_ns = (double)(now.ticks - g.origin.ticks) /
+			 (double)(now.realtime_ns - g.origin.realtime_ns);
 }
 
 static uint64_t ticks_of(uint64_t stamp)
 {
 	if (g.own_clock || !stamp)
 		return stamp;
-	return g.origin.ticks + (uint64_t)(int64_t)((double)(int64_t)(stamp - g.origin.realtime_ns) * g.ticks_per_ns);
+	return g.origin.ticks +
+	       (uint64_t)(int64_t)((double)(int64_t)(stamp - g.origin.realtime_ns) *
+				   g.ticks_per_ns);
 }
 
 /* ---- Writing ---- */
@@ -164,7 +172,7 @@ static void *reserve(unsigned kind, uint32_t bytes)
 }
 
 #define RESERVE(kind, type) ((struct type *)reserve(kind, sizeof(struct type)))
-#define COMMIT(record) journal_commit(&hook_thread.writer, sizeof(*(record)))
+#define COMMIT(record)	    journal_commit(&hook_thread.writer, sizeof(*(record)))
 
 void gpu_write_state(enum gpu_state state, uint64_t detail)
 {
@@ -183,9 +191,11 @@ enum { SEEN_PUSH = 1, SEEN_WORK = 2 };
 
 static void note_flight(uint32_t correlation, uint32_t seen)
 {
-	uint32_t *slot = &g.flight[correlation % FLIGHT_SLOTS], tag = correlation / FLIGHT_SLOTS << 2;
+	uint32_t *slot = &g.flight[correlation % FLIGHT_SLOTS],
+		 tag = correlation / FLIGHT_SLOTS << 2;
 	uint32_t before = *slot;
-	if ((before & ~3u) != tag) { /* an id 65,536 calls older: if it still waits, it is given up */
+	if ((before & ~3u) !=
+	    tag) { /* an id 65,536 calls older: if it still waits, it is given up */
 		if ((before & 3) == SEEN_PUSH)
 			atomic_fetch_sub_explicit(&g.outstanding, 1, memory_order_relaxed);
 		before = tag;
@@ -201,10 +211,11 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 
 static bool same_kernel(const struct kernel *k, const CUpti_ActivityKernel10 *r)
 {
-	return k->name == r->name && k->block[0] == (uint32_t)r->blockX && k->block[1] == (uint32_t)r->blockY &&
-	       k->block[2] == (uint32_t)r->blockZ && k->registers == r->registersPerThread &&
-	       k->static_bytes == (uint32_t)r->staticSharedMemory && k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory &&
-	       !strcmp(k->copy, r->name);
+	return k->name == r->name && k->block[0] == (uint32_t)r->blockX &&
+	       k->block[1] == (uint32_t)r->blockY && k->block[2] == (uint32_t)r->blockZ &&
+	       k->registers == r->registersPerThread &&
+	       k->static_bytes == (uint32_t)r->staticSharedMemory &&
+	       k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory && !strcmp(k->copy, r->name);
 }
 
 static uint32_t hash_kernel(const CUpti_ActivityKernel10 *r)
@@ -254,13 +265,15 @@ static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 		intern(k, r);
 		return k->copy ? k->id : 0;
 	}
-	log_once(LOG_WARN, "more than %d kinds of kernel: further ones are written without a name", KERNEL_SLOTS / 4 * 3);
+	log_once(LOG_WARN, "more than %d kinds of kernel: further ones are written without a name",
+		 KERNEL_SLOTS / 4 * 3);
 	return 0;
 }
 
 /* ---- One function per kind of record ---- */
 
-static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end, uint32_t correlation)
+static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
+				   uint32_t correlation)
 {
 	struct rec_gpu *r = RESERVE(kind, rec_gpu);
 	if (!r)
@@ -459,7 +472,8 @@ static void take_all(uint8_t *buffer, size_t valid_bytes)
 			takers[record->kind](record);
 }
 
-void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes)
+void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+				   size_t bytes, size_t valid_bytes)
 {
 	int saved = errno;
 	uint32_t depth = hook_thread.depth;

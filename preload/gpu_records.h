@@ -8,10 +8,12 @@
 
 /* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds. */
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
-		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version, bool own_clock);
+		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
+		       bool own_clock);
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
-void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+				   size_t bytes, size_t valid_bytes);
 
 /* Whether calls that were given an id still wait for their GPU records. */
 bool gpu_records_outstanding(void);

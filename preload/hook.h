@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define EXPORT	    __attribute__((visibility("default")))
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Initial-exec: the library is preloaded, so its block is there from a thread's first instruction, and reaching it calls
@@ -26,11 +26,11 @@ struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
 	uint32_t depth;
-	uint32_t seq; /* of the thread's GPU-work calls */
+	uint32_t seq;	 /* of the thread's GPU-work calls */
 	uint32_t tokens; /* launches and copies seen */
-	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
-	uint8_t device; /* of the runtime, as cudaSetDevice left it */
-	bool has_end; /* the key whose destructor hands the chunk over is set */
+	uint32_t polls;	 /* unsuccessful queries in a row, recorded with the next one that ends */
+	uint8_t device;	 /* of the runtime, as cudaSetDevice left it */
+	bool has_end;	 /* the key whose destructor hands the chunk over is set */
 	struct token_window window;
 	struct journal_writer writer;
 };
@@ -42,8 +42,9 @@ struct hook_switch {
 	_Atomic uint32_t watch;	 /* categories that the wrappers look at in any way */
 	_Atomic uint32_t record; /* categories that go into the journal */
 	_Atomic bool armed;	 /* life_arm has been through */
-	_Atomic bool names;	 /* launches are looked up by token: recorded, or a step is known by a kernel's name */
-	_Atomic bool push;	 /* GPU timing is on and pairs by external correlation */
+	_Atomic bool
+		names; /* launches are looked up by token: recorded, or a step is known by a kernel's name */
+	_Atomic bool push; /* GPU timing is on and pairs by external correlation */
 	uint32_t clock_kind;
 };
 

@@ -24,7 +24,8 @@ __attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_
 
 /* Typed pointers to the real functions, filled on demand: the compiler checks the arguments of each call through them. */
 static struct {
-#define HOOK(ret, symbol, name, version, twin, door, check, category, space, params, ...) ret(*symbol) params;
+#define HOOK(ret, symbol, name, version, twin, door, check, category, space, params, ...) \
+	ret(*symbol) params;
 #include "preload/hooks.def"
 #undef HOOK
 } real;
@@ -86,45 +87,49 @@ static inline void write_call(struct rec_call *c, unsigned category)
 }
 
 /* The first test is all that a disarmed call pays, so it comes before anything is set up. */
-#define HOOK(ret, symbol, name, version, twin, door_, check, category_, space, params, args, before, after) \
-	EXPORT ret hooked_##symbol params __asm__(#symbol);                                                  \
-	ret hooked_##symbol params                                                                           \
-	{                                                                                                    \
-		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);              \
-		if (UNLIKELY(!next)) {                                                                       \
-			next = (__typeof__(next))lookup_real(HOOK_##symbol, __builtin_return_address(0));    \
-			if (!next)                                                                           \
-				return (ret)MISSING_##door_;                                                 \
-		}                                                                                            \
-		if (LIKELY(!hook_watches(CAT_##category_)))                                                  \
-			return next args;                                                                    \
-		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                                \
-		hook_thread.depth = 1;                                                                       \
-		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire)))               \
-			life_arm();                                                                          \
-		before;                                                                                      \
-		bool recorded = hook_records(CAT_##category_);                                               \
-		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&                               \
-			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);                 \
-		call_begin(c, CAT_##category_, recorded, pushed);                                                 \
-		ret status = next args;                                                                      \
-		call_end(c, recorded, (uint32_t)status, pushed);                                                  \
-		after;                                                                                       \
-		if (recorded)                                                                                \
-			write_call(c, CAT_##category_);                                                      \
-		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))                            \
-			steps_synced();                                                                      \
-		hook_thread.depth = 0;                                                                       \
-		return status;                                                                               \
+#define HOOK(ret, symbol, name, version, twin, door_, check, category_, space, params, args,    \
+	     before, after)                                                                     \
+	EXPORT ret hooked_##symbol params __asm__(#symbol);                                     \
+	ret hooked_##symbol params                                                              \
+	{                                                                                       \
+		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED); \
+		if (UNLIKELY(!next)) {                                                          \
+			next = (__typeof__(next))lookup_real(HOOK_##symbol,                     \
+							     __builtin_return_address(0));      \
+			if (!next)                                                              \
+				return (ret)MISSING_##door_;                                    \
+		}                                                                               \
+		if (LIKELY(!hook_watches(CAT_##category_)))                                     \
+			return next args;                                                       \
+		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                   \
+		hook_thread.depth = 1;                                                          \
+		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire)))  \
+			life_arm();                                                             \
+		before;                                                                         \
+		bool recorded = hook_records(CAT_##category_);                                  \
+		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
+			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
+		call_begin(c, CAT_##category_, recorded, pushed);                               \
+		ret status = next args;                                                         \
+		call_end(c, recorded, (uint32_t)status, pushed);                                \
+		after;                                                                          \
+		if (recorded)                                                                   \
+			write_call(c, CAT_##category_);                                         \
+		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))               \
+			steps_synced();                                                         \
+		hook_thread.depth = 0;                                                          \
+		return status;                                                                  \
 	}
 #include "preload/hooks.def"
 #undef HOOK
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* deprecated functions are called all the same */
+#pragma GCC diagnostic ignored \
+	"-Wdeprecated-declarations" /* deprecated functions are called all the same */
 
 /* A row that disagrees with the toolkit's own prototype does not compile. */
-#define CHECK_CHECKED(symbol)                                                                      \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(hooked_##symbol), __typeof__(symbol)), \
+#define CHECK_CHECKED(symbol)                                                    \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(hooked_##symbol), \
+						    __typeof__(symbol)),         \
 		       "hooks.def: " #symbol " differs from the header");
 #define CHECK_RAW(symbol)
 #define HOOK(ret, symbol, name, version, twin, door, check, ...) CHECK_##check(symbol)
@@ -132,9 +137,16 @@ static inline void write_call(struct rec_call *c, unsigned category)
 #undef HOOK
 
 const struct hook_row hook_rows[HOOK_COUNT] = {
-#define HOOK(ret, symbol, name, version, twin, door, check, category, space, ...)                             \
-	[HOOK_##symbol] = { #symbol,	    name,	 version / 10, twin,		   DOOR_##door, CAT_##category, \
-			    SPACE_##space, (void *)hooked_##symbol, (_Atomic(void *) *)&real.symbol },
+#define HOOK(ret, symbol, name, version, twin, door, check, category, space, ...) \
+	[HOOK_##symbol] = { #symbol,                                              \
+			    name,                                                 \
+			    version / 10,                                         \
+			    twin,                                                 \
+			    DOOR_##door,                                          \
+			    CAT_##category,                                       \
+			    SPACE_##space,                                        \
+			    (void *)hooked_##symbol,                              \
+			    (_Atomic(void *) *)&real.symbol },
 #include "preload/hooks.def"
 #undef HOOK
 };

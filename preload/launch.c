@@ -31,10 +31,12 @@ void launch_reset(void)
 	g.has_pattern = false;
 }
 
-static void describe(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-		     uint32_t shared_bytes, const char *name)
+static void describe(uint64_t token, uint64_t function, const uint32_t grid[3],
+		     const uint32_t block[3], uint32_t shared_bytes, const char *name)
 {
-	struct dict_launch record = { .head.kind = DICT_LAUNCH, .token = token, .function = function };
+	struct dict_launch record = { .head.kind = DICT_LAUNCH,
+				      .token = token,
+				      .function = function };
 	record.name = name ? journal_put_string(name) : 0;
 	memcpy(record.grid, grid, sizeof(record.grid));
 	memcpy(record.block, block, sizeof(record.block));
@@ -42,8 +44,8 @@ static void describe(uint64_t token, uint64_t function, const uint32_t grid[3], 
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-		  uint32_t shared_bytes)
+bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
+		  const uint32_t block[3], uint32_t shared_bytes)
 {
 	uint32_t at = token >> 1 & (LAUNCH_SLOTS - 1);
 	uint64_t entry;
@@ -53,7 +55,9 @@ bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], con
 		at = (at + 1) & (LAUNCH_SLOTS - 1);
 	}
 	if (atomic_load_explicit(&g.used, memory_order_relaxed) > LAUNCH_SLOTS / 4 * 3) {
-		log_once(LOG_WARN, "more than %u shapes of launches: further ones have no name from the host side",
+		log_once(LOG_WARN,
+			 "more than %u shapes of launches: further ones have no name from the host "
+			 "side",
 			 LAUNCH_SLOTS / 4 * 3);
 		return false;
 	}
@@ -62,7 +66,8 @@ bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], con
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
 	/* another thread may have been here first, with the same launch or another one: then its word stands */
-	while (!atomic_compare_exchange_strong(&launch_table[at], &none, fresh) && (none ^ token) > 1) {
+	while (!atomic_compare_exchange_strong(&launch_table[at], &none, fresh) &&
+	       (none ^ token) > 1) {
 		at = (at + 1) & (LAUNCH_SLOTS - 1);
 		none = 0;
 	}

@@ -15,14 +15,15 @@
 /* token with its lowest bit replaced by "its kernel begins a step"; 0: free */
 extern _Atomic uint64_t launch_table[LAUNCH_SLOTS];
 
-bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-		  uint32_t shared_bytes);
+bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
+		  const uint32_t block[3], uint32_t shared_bytes);
 
 /* Whether the launch's kernel is the one that PROF_STEP=kernel:REGEX names. Writes DICT_LAUNCH at first sight. */
-static inline bool launch_known(uint64_t token, uint64_t function, const uint32_t grid[3], const uint32_t block[3],
-				uint32_t shared_bytes)
+static inline bool launch_known(uint64_t token, uint64_t function, const uint32_t grid[3],
+				const uint32_t block[3], uint32_t shared_bytes)
 {
-	uint64_t entry = atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)], memory_order_relaxed);
+	uint64_t entry = atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)],
+					      memory_order_relaxed);
 	if (__builtin_expect((entry ^ token) <= 1 && entry, 1))
 		return entry & 1;
 	return launch_learn(token, function, grid, block, shared_bytes);

@@ -18,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,8 @@
 #include <unistd.h>
 
 enum {
-	FINISH_AT_MOST_MS = 2000, /* the application's end waits no longer for CUPTI's last records */
+	FINISH_AT_MOST_MS =
+		2000, /* the application's end waits no longer for CUPTI's last records */
 };
 
 extern char **environ;
@@ -60,14 +62,16 @@ static void describe_hooks(void)
 static void describe_command(void)
 {
 	char text[4096];
-	FILE *f = fopen("/proc/self/cmdline", "re");
-	if (!f)
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return;
-	size_t n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	while (n && !text[n - 1])
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	while (n > 0 && !text[n - 1])
 		n--;
-	for (size_t i = 0; i < n; i++)
+	if (n <= 0)
+		return;
+	for (ssize_t i = 0; i < n; i++)
 		if (!text[i])
 			text[i] = ' ';
 	text[n] = 0;
@@ -77,8 +81,8 @@ static void describe_command(void)
 /* The launchers' own names for the number of a process in its job; the first that is set counts. */
 static void describe_rank(void)
 {
-	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-					     "SLURM_PROCID" };
+	static const char *const ranks[] = { "RANK",	 "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+					     "PMI_RANK", "MV2_COMM_WORLD_RANK",	 "SLURM_PROCID" };
 	static const char *const also[] = { "LOCAL_RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES" };
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
 		const char *rank = getenv(ranks[i]);
@@ -126,7 +130,8 @@ static void default_folder(char *folder, size_t bytes)
 	struct tm broken;
 	localtime_r(&now, &broken);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &broken);
-	snprintf(folder, bytes, "profrun-%s-%s-%d", program_invocation_short_name, date, (int)getpid());
+	snprintf(folder, bytes, "profrun-%s-%s-%d", program_invocation_short_name, date,
+		 (int)getpid());
 }
 
 /* A later chdir of the application must not move the run's folder. */
@@ -164,7 +169,8 @@ static void arm(void)
 {
 	struct config_step step;
 	struct schedule schedule;
-	bool launched = getenv("PROF_LAUNCHED") != NULL; /* the launcher has said what there is to say */
+	bool launched = getenv("PROF_LAUNCHED") !=
+			NULL; /* the launcher has said what there is to say */
 	config_read(&g.config, environ, launched ? NULL : complain, NULL);
 	log_set_level(g.config.log.text);
 	config_parse_step(g.config.step.text, &step, NULL);
@@ -181,7 +187,8 @@ static void arm(void)
 	launch_reset();
 	g.pid = getpid();
 	life_register_exit();
-	at_quick_exit(life_finish);
+	if (at_quick_exit(life_finish))
+		log_line(LOG_INFO, "quick_exit will not flush: no room for another handler");
 	steps_start(&step, &schedule);
 }
 
@@ -205,7 +212,9 @@ static void finish_at_exit(void)
 
 void life_register_exit(void)
 {
-	atexit(finish_at_exit);
+	if (atexit(finish_at_exit))
+		log_once(LOG_INFO,
+			 "the end of the process will not flush: no room for another handler");
 }
 
 void life_finish(void)
@@ -238,8 +247,8 @@ static void leave(const char *symbol, int status)
 	void (*next)(int) = (__typeof__(next))lookup_dlsym(RTLD_NEXT, symbol);
 	if (next)
 		next(status);
-	for (;;) /* both are declared not to return, and without libc's there is nothing else to do */
-		raise(SIGKILL);
+	for (;;) /* neither returns, and without libc's own there is nothing else left to do */
+		kill(getpid(), SIGKILL);
 }
 
 EXPORT void _exit(int status);

@@ -65,7 +65,8 @@ static void build_index(void)
 int lookup_row(const char *symbol)
 {
 	pthread_once(&index_once, build_index);
-	for (uint32_t at = hash_name(symbol) % INDEX_SLOTS; symbol_index[at]; at = (at + 1) % INDEX_SLOTS)
+	for (uint32_t at = hash_name(symbol) % INDEX_SLOTS; symbol_index[at];
+	     at = (at + 1) % INDEX_SLOTS)
 		if (!strcmp(hook_rows[symbol_index[at] - 1].symbol, symbol))
 			return symbol_index[at] - 1;
 	return -1;
@@ -99,7 +100,9 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
-static const char *const door_library[] = { [DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so" };
+static const char *const door_library[] = {
+	[DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so"
+};
 
 /* The library that carries a door's real functions: by file name, or by soname where a stand-in has another file name. */
 static bool is_door(const struct link_map *map, unsigned door)
@@ -143,7 +146,8 @@ static void *needed_by(const struct link_map *caller, unsigned door)
 		if (d->d_tag == DT_STRTAB)
 			strings = (const char *)d->d_un.d_ptr;
 	for (const ElfW(Dyn) *d = strings ? caller->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && starts_with(strings + d->d_un.d_val, door_library[door]))
+		if (d->d_tag == DT_NEEDED &&
+		    starts_with(strings + d->d_un.d_val, door_library[door]))
 			return mapped(strings + d->d_un.d_val);
 	return NULL;
 }
@@ -162,7 +166,8 @@ static void *find_in(void *handle, const char *symbol)
 static void *find_real(const struct hook_row *row, void *return_address)
 {
 	static const char *const libraries[][4] = {
-		[DOOR_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", NULL },
+		[DOOR_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+				   NULL },
 		[DOOR_DRIVER] = { "libcuda.so.1", NULL },
 	};
 	struct link_map *caller = object_of(return_address);
@@ -194,7 +199,8 @@ static void forget_runtime_pointers(void)
 static void notice_runtime(const struct link_map *runtime)
 {
 	const struct link_map *none = NULL;
-	if (!runtime || atomic_compare_exchange_strong(&first_runtime, &none, runtime) || none == runtime)
+	if (!runtime || atomic_compare_exchange_strong(&first_runtime, &none, runtime) ||
+	    none == runtime)
 		return;
 	if (!atomic_exchange(&many_runtimes, true))
 		forget_runtime_pointers();
@@ -231,7 +237,8 @@ static void *find_for_caller(const struct hook_row *row, void *return_address)
 	static atomic_flag filling = ATOMIC_FLAG_INIT;
 	const struct link_map *caller = object_of(return_address);
 	size_t at = ((uintptr_t)caller >> 6 ^ (size_t)(row - hook_rows) * 7) % 256;
-	if (atomic_load_explicit(&cache[at].caller, memory_order_acquire) == caller && cache[at].row == row)
+	if (atomic_load_explicit(&cache[at].caller, memory_order_acquire) == caller &&
+	    cache[at].row == row)
 		return cache[at].function;
 	void *function = find_real(row, return_address);
 	if (!atomic_flag_test_and_set_explicit(&filling, memory_order_acquire)) {
@@ -251,7 +258,8 @@ void *lookup_real(enum hook_id id, void *return_address)
 	const struct hook_row *row = &hook_rows[id];
 	int saved = errno;
 	void *found;
-	if (row->door == DOOR_RUNTIME && atomic_load_explicit(&many_runtimes, memory_order_relaxed)) {
+	if (row->door == DOOR_RUNTIME &&
+	    atomic_load_explicit(&many_runtimes, memory_order_relaxed)) {
 		found = find_for_caller(row, return_address);
 	} else {
 		found = find_real(row, return_address);
@@ -261,7 +269,8 @@ void *lookup_real(enum hook_id id, void *return_address)
 			atomic_store_explicit(row->real, found, memory_order_relaxed);
 	}
 	if (!found)
-		log_once(LOG_WARN, "%s was called, but no CUDA library in this process has it", row->symbol);
+		log_once(LOG_WARN, "%s was called, but no CUDA library in this process has it",
+			 row->symbol);
 	errno = saved;
 	return found;
 }
@@ -278,7 +287,8 @@ static const struct hook_row *row_for(const char *name, int version, bool twin)
 	const struct hook_row *best = NULL;
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
 		const struct hook_row *row = &hook_rows[i];
-		if (row->door != DOOR_DRIVER || row->is_twin != twin || row->version * 10 > version || strcmp(row->name, name))
+		if (row->door != DOOR_DRIVER || row->is_twin != twin ||
+		    row->version * 10 > version || strcmp(row->name, name))
 			continue;
 		if (!best || row->version > best->version)
 			best = row;
@@ -303,7 +313,8 @@ static void *wrapper_for(const char *name, int version, uint64_t flags, void *fu
 }
 
 static CUresult (*real_get_v1)(const char *, void **, int, cuuint64_t);
-static CUresult (*real_get_v2)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+static CUresult (*real_get_v2)(const char *, void **, int, cuuint64_t,
+			       CUdriverProcAddressQueryResult *);
 
 static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags);
 static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
@@ -347,8 +358,9 @@ static CUresult get_v2(const char *symbol, void **function, int version, cuuint6
 /* Programs linked with -lcuda call these two directly. */
 EXPORT CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version,
 					cuuint64_t flags) __asm__("cuGetProcAddress");
-EXPORT CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
-					   CUdriverProcAddressQueryResult *status) __asm__("cuGetProcAddress_v2");
+EXPORT CUresult
+hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+			   CUdriverProcAddressQueryResult *status) __asm__("cuGetProcAddress_v2");
 
 static void *find_driver(const char *symbol, void *return_address)
 {
@@ -359,16 +371,19 @@ static void *find_driver(const char *symbol, void *return_address)
 CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
 {
 	if (!real_get_v1)
-		real_get_v1 = (__typeof__(real_get_v1))find_driver("cuGetProcAddress", __builtin_return_address(0));
+		real_get_v1 = (__typeof__(real_get_v1))find_driver("cuGetProcAddress",
+								   __builtin_return_address(0));
 	return real_get_v1 ? get_v1(symbol, function, version, flags) : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
-				    CUdriverProcAddressQueryResult *status)
+CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+				    cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
 	if (!real_get_v2)
-		real_get_v2 = (__typeof__(real_get_v2))find_driver("cuGetProcAddress_v2", __builtin_return_address(0));
-	return real_get_v2 ? get_v2(symbol, function, version, flags, status) : CUDA_ERROR_NOT_INITIALIZED;
+		real_get_v2 = (__typeof__(real_get_v2))find_driver("cuGetProcAddress_v2",
+								   __builtin_return_address(0));
+	return real_get_v2 ? get_v2(symbol, function, version, flags, status)
+			   : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 /* ---- dlsym ---- */
@@ -376,7 +391,8 @@ CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int ver
 /* NVIDIA's own tools and the driver's parts look up driver functions to go around interposers; they stay raw. */
 static bool is_driver_side(const struct link_map *caller)
 {
-	static const char *const prefixes[] = { "libcuda.so", "libnvidia", "libcupti", "libnvperf" };
+	static const char *const prefixes[] = { "libcuda.so", "libnvidia", "libcupti",
+						"libnvperf" };
 	const char *file = file_of(caller);
 	if (caller == own_object() || is_door(caller, DOOR_DRIVER))
 		return true;
@@ -418,19 +434,21 @@ static void *wrap_found(int row_number, const char *name, void *found)
  * that is how programs ask whether CUDA is there. The failed search leaves the message for dlerror. */
 static bool is_hollow(int row, void *found, void *return_address)
 {
-	if (row < 0 || !found || object_of(found) != own_object() || find_real(&hook_rows[row], return_address))
+	if (row < 0 || !found || object_of(found) != own_object() ||
+	    find_real(&hook_rows[row], return_address))
 		return false;
 	lookup_dlsym(RTLD_NEXT, hook_rows[row].symbol);
 	return true;
 }
 
 /* What the trampoline understands beside an address: go on to the real dlsym; answer NULL. */
-#define PASS_ON NULL
+#define PASS_ON	  NULL
 #define NOT_FOUND ((void *)1)
 
 /* What dlsym(handle, name) shall give to the caller at `return_address`. */
 void *lookup_filter(void *handle, const char *name, void *return_address);
-__attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, const char *name, void *return_address)
+__attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, const char *name,
+								void *return_address)
 {
 	if (!lookup_real_dlsym)
 		find_real_dlsym();
@@ -449,7 +467,8 @@ __attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, co
 		found = lookup_dlsym(handle, name);
 	if (is_hollow(row, found, return_address))
 		given = NOT_FOUND;
-	else if (found && is_door(object_of(found), getter ? (unsigned)DOOR_DRIVER : hook_rows[row].door))
+	else if (found &&
+		 is_door(object_of(found), getter ? (unsigned)DOOR_DRIVER : hook_rows[row].door))
 		given = wrap_found(row, name, found);
 	errno = saved;
 	return given;

@@ -57,7 +57,8 @@ static struct name *slot_of(struct name *slots, uint64_t n_slots, uint64_t key)
 static bool table_grow(void)
 {
 	uint64_t n = table.n_slots ? table.n_slots * 4 : 4096;
-	struct name *slots = mmap(NULL, n * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct name *slots = mmap(NULL, n * sizeof(*slots), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (slots == MAP_FAILED)
 		return false;
 	for (uint64_t i = 0; i < table.n_slots; i++)
@@ -110,7 +111,8 @@ static char *copy_text(const char *text)
 	if (bytes > ARENA_BYTES)
 		return NULL;
 	if (bytes > left) {
-		char *fresh = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *fresh = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (fresh == MAP_FAILED)
 			return NULL;
 		arena = fresh;
@@ -151,21 +153,26 @@ EXPORT void **__cudaRegisterFatBinary(void *binary)
 {
 	static _Atomic(void *) cached;
 	lookup_notice_runtime(__builtin_return_address(0));
-	void **(*next)(void *) = (__typeof__(next))real_of(&cached, "__cudaRegisterFatBinary", __builtin_return_address(0));
+	void **(*next)(void *) = (__typeof__(next))real_of(&cached, "__cudaRegisterFatBinary",
+							   __builtin_return_address(0));
 	return next ? next(binary) : NULL;
 }
 
-EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name, int thread_limit,
-				   void *thread_index, void *block_index, void *block, void *grid, int *warp);
-EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name, int thread_limit,
-				   void *thread_index, void *block_index, void *block, void *grid, int *warp)
+EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name,
+				   int thread_limit, void *thread_index, void *block_index,
+				   void *block, void *grid, int *warp);
+EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name,
+				   int thread_limit, void *thread_index, void *block_index,
+				   void *block, void *grid, int *warp)
 {
 	static _Atomic(void *) cached;
-	void (*next)(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *) =
-		(__typeof__(next))real_of(&cached, "__cudaRegisterFunction", __builtin_return_address(0));
+	void (*next)(void **, const char *, char *, const char *, int, void *, void *, void *,
+		     void *, int *) = (__typeof__(next))real_of(&cached, "__cudaRegisterFunction",
+								__builtin_return_address(0));
 	remember((uint64_t)(uintptr_t)host, name);
 	if (next)
-		next(binary, host, device, name, thread_limit, thread_index, block_index, block, grid, warp);
+		next(binary, host, device, name, thread_limit, thread_index, block_index, block,
+		     grid, warp);
 }
 
 EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);

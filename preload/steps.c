@@ -10,8 +10,8 @@
 
 #include "core/log.h"
 #include "preload/gpu.h"
-#include "preload/life.h"
 #include "preload/launch.h"
+#include "preload/life.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,13 +36,13 @@ static struct {
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
 	bool counted_first; /* kernel, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
-	uint64_t number; /* of the step under way */
-	uint64_t own; /* auto: anchors since the adoption */
-	uint64_t shift; /* steps by which the schedule was moved */
-	uint32_t generation; /* of the adopted anchor */
+	uint64_t number;		   /* of the step under way */
+	uint64_t own;			   /* auto: anchors since the adoption */
+	uint64_t shift;			   /* steps by which the schedule was moved */
+	uint32_t generation;		   /* of the adopted anchor */
 	uint64_t began_ticks, slice_ticks; /* time: */
-	uint64_t graphs[8]; /* graph: the execs launched last */
-	_Atomic uint64_t graph; /* the one that repeats */
+	uint64_t graphs[8];		   /* graph: the execs launched last */
+	_Atomic uint64_t graph;		   /* the one that repeats */
 	unsigned next_graph;
 } g = { .crossing = ATOMIC_FLAG_INIT };
 
@@ -62,8 +62,12 @@ static enum step_state state(void)
 static uint32_t counting_categories(void)
 {
 	static const uint32_t by_mode[] = {
-		[STEP_MODE_AUTO] = TOKENS, [STEP_MODE_KERNEL] = BIT(LAUNCH), [STEP_MODE_GRAPH] = BIT(GRAPH),
-		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC), [STEP_MODE_TIME] = TOKENS | BIT(SYNC), [STEP_MODE_API] = 0,
+		[STEP_MODE_AUTO] = TOKENS,
+		[STEP_MODE_KERNEL] = BIT(LAUNCH),
+		[STEP_MODE_GRAPH] = BIT(GRAPH),
+		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC),
+		[STEP_MODE_TIME] = TOKENS | BIT(SYNC),
+		[STEP_MODE_API] = 0,
 	};
 	/* once nothing will ever be armed again, step times still want counting: the report's baseline is all steps */
 	return g.schedule.off ? 0 : by_mode[g.mode];
@@ -77,10 +81,12 @@ static void turn_switch(void)
 		record = EVERYTHING;
 	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !g.schedule.off)
 		record = LEARNING;
-	atomic_store_explicit(&hook_switch.names, (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
+	atomic_store_explicit(&hook_switch.names,
+			      (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
-	atomic_store_explicit(&hook_switch.watch, record | counting_categories(), memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),
+			      memory_order_relaxed);
 }
 
 static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
@@ -148,7 +154,8 @@ static void adopt_anchor(uint32_t generation)
 {
 	g.generation = generation;
 	g.own = 0;
-	atomic_store_explicit(&steps_hot.anchor, atomic_load_explicit(&shared()->anchor, memory_order_relaxed),
+	atomic_store_explicit(&steps_hot.anchor,
+			      atomic_load_explicit(&shared()->anchor, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&shared()->state, STEP_STATE_ADOPTED, memory_order_release);
 }
@@ -166,7 +173,8 @@ static void lock_steps(void)
 	atomic_store_explicit(&shared()->schedule_shift, g.shift, memory_order_relaxed);
 	atomic_store_explicit(&shared()->state, STEP_STATE_LOCKED, memory_order_release);
 	g.number = next - 1;
-	log_line(LOG_INFO, "steps are known: step %llu is under way%s", (unsigned long long)g.number,
+	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
+		 (unsigned long long)g.number,
 		 g.shift ? "; the schedule starts with the next one" : "");
 	turn_switch();
 }
@@ -175,10 +183,12 @@ static void lock_steps(void)
 static bool has_news(void)
 {
 	/* pair with the collector's release stores: the values lie behind their generations */
-	if (atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire) != g.generation)
+	if (atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire) !=
+	    g.generation)
 		return true;
 	return state() == STEP_STATE_ADOPTED && g.own &&
-	       atomic_load_explicit(&shared()->base_generation, memory_order_acquire) == g.generation;
+	       atomic_load_explicit(&shared()->base_generation, memory_order_acquire) ==
+		       g.generation;
 }
 
 static void listen(void)
@@ -236,12 +246,14 @@ void steps_notice(uint64_t hash, bool is_anchor)
 	bool ends = hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
-	if (g.schedule.off || !(urgent || slice_is_over() || (still_learning() && has_news())) || !enter_crossing(urgent))
+	if (g.schedule.off || !(urgent || slice_is_over() || (still_learning() && has_news())) ||
+	    !enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
 	if (still_learning())
 		listen();
-	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) || slice_is_over())
+	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) ||
+	    slice_is_over())
 		cross(ticks);
 	if (is_anchor)
 		begin_with_this(ticks);
@@ -299,7 +311,8 @@ void profiler_started(void)
 
 void profiler_stopped(void)
 {
-	if (g.mode != STEP_MODE_API || atomic_load_explicit(&g.outside, memory_order_relaxed) || !enter_crossing(true))
+	if (g.mode != STEP_MODE_API || atomic_load_explicit(&g.outside, memory_order_relaxed) ||
+	    !enter_crossing(true))
 		return;
 	atomic_store_explicit(&g.outside, true, memory_order_relaxed);
 	if (g.action != SCHED_NONE)
@@ -337,7 +350,8 @@ static uint64_t ticks_of_ns(uint64_t ns)
 	struct journal_clock_point a = clock_point(hook_switch.clock_kind), b = a;
 	while (b.monotonic_ns - a.monotonic_ns < 1000000)
 		b = clock_point(hook_switch.clock_kind);
-	return (uint64_t)((double)ns * (double)(b.ticks - a.ticks) / (double)(b.monotonic_ns - a.monotonic_ns));
+	return (uint64_t)((double)ns * (double)(b.ticks - a.ticks) /
+			  (double)(b.monotonic_ns - a.monotonic_ns));
 }
 
 void steps_start(const struct config_step *step, const struct schedule *schedule)

@@ -11,7 +11,7 @@
 
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
-	_Atomic bool attention; /* the next token is to be looked at more closely */
+	_Atomic bool attention;	 /* the next token is to be looked at more closely */
 };
 
 extern struct steps_hot steps_hot;
@@ -22,7 +22,8 @@ void steps_notice(uint64_t hash, bool is_anchor);
 static inline void steps_token(uint64_t token, bool is_anchor)
 {
 	uint64_t hash = token_window_push(&hook_thread.window, token);
-	if (UNLIKELY(hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed)) || UNLIKELY(is_anchor) ||
+	if (UNLIKELY(hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed)) ||
+	    UNLIKELY(is_anchor) ||
 	    UNLIKELY(atomic_load_explicit(&steps_hot.attention, memory_order_relaxed)))
 		steps_notice(hash, is_anchor);
 }

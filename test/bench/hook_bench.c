@@ -75,13 +75,15 @@ static bool lock(void)
 	struct journal_header *h = map_journal();
 	if (!h)
 		return false;
-	atomic_store(&h->steps.anchor, token_trigram(token(STEP - 3), token(STEP - 2), token(STEP - 1)));
+	atomic_store(&h->steps.anchor,
+		     token_trigram(token(STEP - 3), token(STEP - 2), token(STEP - 1)));
 	atomic_store(&h->steps.anchor_generation, 1);
 	time_calls(cudaLaunchKernel);
 	atomic_store(&h->steps.base, 0);
 	atomic_store(&h->steps.base_generation, 1);
 	time_calls(cudaLaunchKernel);
-	return atomic_load(&h->steps.state) == STEP_STATE_LOCKED && atomic_load(&h->steps.current) > 100;
+	return atomic_load(&h->steps.state) == STEP_STATE_LOCKED &&
+	       atomic_load(&h->steps.current) > 100;
 }
 
 int main(int argc, char **argv)

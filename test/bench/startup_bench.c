@@ -20,7 +20,8 @@ static double run(char **environment)
 	pid_t pid;
 	int status;
 	double begin = now_us();
-	if (posix_spawn(&pid, arguments[0], NULL, NULL, arguments, environment) || waitpid(pid, &status, 0) < 0)
+	if (posix_spawn(&pid, arguments[0], NULL, NULL, arguments, environment) ||
+	    waitpid(pid, &status, 0) < 0)
 		return 0;
 	return now_us() - begin;
 }
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 	qsort(bare, ROUNDS, sizeof(*bare), compare);
 	qsort(preloaded, ROUNDS, sizeof(*preloaded), compare);
 	qsort(added, ROUNDS, sizeof(*added), compare);
-	printf("%-34s %7.0f %7.0f %7.0f %7d %6.2fx\n", "start of /bin/true (us)", bare[ROUNDS / 2], preloaded[ROUNDS / 2],
-	       added[ROUNDS / 2], 1000, preloaded[ROUNDS / 2] / bare[ROUNDS / 2]);
+	printf("%-34s %7.0f %7.0f %7.0f %7d %6.2fx\n", "start of /bin/true (us)", bare[ROUNDS / 2],
+	       preloaded[ROUNDS / 2], added[ROUNDS / 2], 1000,
+	       preloaded[ROUNDS / 2] / bare[ROUNDS / 2]);
 	return 0;
 }

@@ -9,14 +9,16 @@ BOTH(cudaMemcpyAsync);
 BOTH(cudaStreamSynchronize);
 BOTH(cudaMalloc);
 
-cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
+cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+			     cudaStream_t stream)
 {
 	(void)func, (void)grid, (void)block, (void)args, (void)shared, (void)stream;
 	__asm__ volatile("");
 	return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+			    cudaStream_t stream)
 {
 	(void)dst, (void)src, (void)count, (void)kind, (void)stream;
 	__asm__ volatile("");
@@ -38,8 +40,8 @@ cudaError_t cudaMalloc(void **out, size_t size)
 
 #define ALIAS(symbol) __attribute__((alias(#symbol)))
 
-cudaError_t bare_cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
-				  cudaStream_t stream) ALIAS(cudaLaunchKernel);
+cudaError_t bare_cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args,
+				  size_t shared, cudaStream_t stream) ALIAS(cudaLaunchKernel);
 cudaError_t bare_cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
 				 cudaStream_t stream) ALIAS(cudaMemcpyAsync);
 cudaError_t bare_cudaStreamSynchronize(cudaStream_t stream) ALIAS(cudaStreamSynchronize);
