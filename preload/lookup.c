@@ -430,14 +430,16 @@ static void *wrap_found(int row_number, const char *name, void *found)
 	return known == found ? row->wrapper : NULL;
 }
 
-/* The whole program's scope has our export; without a CUDA library behind it the application must not find it, since
- * that is how programs ask whether CUDA is there. The failed search leaves the message for dlerror. */
-static bool is_hollow(int row, void *found, void *return_address)
+/* The whole program's scope has our export, and so has what comes next after the program itself; without a CUDA library behind
+ * it the application must not find it, since that is how programs ask whether CUDA is there. The failed search leaves the
+ * message for dlerror. */
+static bool is_hollow(const struct hook_row *row, void *handle, void *found, void *return_address)
 {
-	if (row < 0 || !found || object_of(found) != own_object() ||
-	    find_real(&hook_rows[row], return_address))
+	if (handle != RTLD_NEXT && (!found || object_of(found) != own_object()))
 		return false;
-	lookup_dlsym(RTLD_NEXT, hook_rows[row].symbol);
+	if (find_real(row, return_address))
+		return false;
+	lookup_dlsym(RTLD_NEXT, row->symbol);
 	return true;
 }
 
@@ -452,7 +454,7 @@ __attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, co
 {
 	if (!lookup_real_dlsym)
 		find_real_dlsym();
-	if (!name || handle == RTLD_NEXT || name[0] == 0)
+	if (!name || name[0] == 0)
 		return PASS_ON;
 	const char *stem = name + (name[0] == '_' && name[1] == '_' ? 2 : 0);
 	if (stem[0] != 'c' || stem[1] != 'u')
@@ -463,12 +465,14 @@ __attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, co
 		return PASS_ON;
 	int saved = errno;
 	void *given = PASS_ON, *found = NULL;
-	if (!is_driver_side(object_of(return_address)))
+	struct hook_row wanted = { .symbol = name,
+				   .door = getter ? DOOR_DRIVER : hook_rows[row].door };
+	/* what comes next depends on who asks, so the real dlsym has to find it */
+	if (handle != RTLD_NEXT && !is_driver_side(object_of(return_address)))
 		found = lookup_dlsym(handle, name);
-	if (is_hollow(row, found, return_address))
+	if (is_hollow(&wanted, handle, found, return_address))
 		given = NOT_FOUND;
-	else if (found &&
-		 is_door(object_of(found), getter ? (unsigned)DOOR_DRIVER : hook_rows[row].door))
+	else if (found && is_door(object_of(found), wanted.door))
 		given = wrap_found(row, name, found);
 	errno = saved;
 	return given;
