@@ -13,17 +13,22 @@
 
 /*
  * Turns that must have been seen before a level is believed. What looks like a step may be a layer while the first
- * forward pass runs, or one of many micro-batches before the first optimizer step; so the less a level shows of what
- * only steps have, the more of it must come.
+ * forward pass runs, one of many micro-batches before an optimizer step, or an inner loop; so the less a level shows of
+ * what only steps have, the more of it must come.
  */
 #define TURNS_OPTIMIZER 5u
 #define TURNS_MARKED	6u
 #define TURNS_BARE	20u
 #define EVENTS_BARE	400u
-/* Without an optimizer, though the program has one, or launches from two threads as only backward passes do. */
-#define TURNS_TRAINING 24u
+/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after
+ * 32 micro-batches; where they have none, it cannot be told, and waiting does not help. */
+#define TURNS_TRAINING	       40u
+#define TURNS_TRAINING_UNNAMED 24u
+/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
+#define TURNS_INNER 400u
 /* Votes that a level must win one after the other. */
-#define WINS 2u
+#define WINS	   2u
+#define WINS_ENDED 1u
 /* A level whose neighbouring turns share less than this is no loop. */
 #define MIN_ALIKE 0.4
 /* The level must still be going on: it may have missed this many of its own turns at the end of what has come. */
@@ -32,8 +37,7 @@
 struct levels {
 	struct levels_store store;
 	uint64_t next_vote_events; /* counted from the first one fed */
-	uint32_t
-		demand; /* asks for this many times the turns; doubled by every anchor that failed */
+	uint32_t demand;      /* factor on the turns wanted, doubled by every anchor that failed */
 	uint64_t leader;      /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
@@ -84,20 +88,38 @@ static bool level_is_current(const struct levels_index *x, const struct levels_l
 	return x->end - last <= MAX_STALE_TURNS * level->calls_per_turn;
 }
 
+/* Hints of the latter half of the stretch. */
+static uint32_t late_hints(const struct levels *l, const struct levels_index *x)
+{
+	uint32_t hints = 0;
+	for (uint32_t i = x->start + (x->end - x->start) / 2; i < x->end; i++)
+		hints |= l->store.events[i].hints;
+	return hints;
+}
+
+/* How many turns of this level make it believable; `ended`: nothing more will come, so there is nothing to wait for. */
+static uint32_t level_turns_wanted(const struct levels *l, const struct levels_index *x,
+				   const struct levels_level *level, bool ended)
+{
+	uint32_t hints = late_hints(l, x);
+	if (level->optimizer)
+		return TURNS_OPTIMIZER;
+	if (!ended && hints & LEVEL_OPTIMIZER)
+		return TURNS_INNER;
+	if (!ended && level->threads)
+		return hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNNAMED;
+	return level->marked ? TURNS_MARKED : TURNS_BARE;
+}
+
 static bool level_is_enough(const struct levels *l, const struct levels_index *x,
-			    const struct levels_level *level)
+			    const struct levels_level *level, bool ended)
 {
 	if (level->alike < MIN_ALIKE || !level_is_current(x, level))
 		return false;
-	if (level->optimizer)
-		return level->turns >= TURNS_OPTIMIZER * l->demand;
-	if ((level->threads || l->store.n_before_optimizer) &&
-	    level->turns < TURNS_TRAINING * l->demand)
+	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
+	if (!level->optimizer && !level->marked && (x->start || x->end < EVENTS_BARE))
 		return false;
-	if (level->marked)
-		return level->turns >= TURNS_MARKED * l->demand;
-	/* Of the whole stream only: the latter part of any program is full of bare loops. */
-	return !x->start && x->end >= EVENTS_BARE && level->turns >= TURNS_BARE * l->demand;
+	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;
 }
 
 /* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
@@ -155,7 +177,8 @@ static bool levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned
 	if (levels_index_make(&x, &l->store, start, end))
 		return false;
 	bool found = !levels_find(&l->store, &x, &level) && level.n_members &&
-		     level_is_enough(l, &x, &level) && !level_describe(l, &x, &level, &choice);
+		     level_is_enough(l, &x, &level, wins == WINS_ENDED) &&
+		     !level_describe(l, &x, &level, &choice);
 	if (found) {
 		l->leader_wins = l->leader_wins && level_has_anchor(l, &level, l->leader)
 					 ? l->leader_wins + 1
@@ -206,6 +229,6 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 bool levels_conclude(struct levels *l, struct level_choice *out)
 {
 	if (!levels_vote(l, out) && !levels_store_sort(&l->store))
-		levels_vote_once(l, l->store.n, 1);
+		levels_vote_once(l, l->store.n, WINS_ENDED);
 	return levels_answer(l, out);
 }

@@ -19,18 +19,18 @@ enum level_hint {
 	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: level_name_is_optimizer() */
 	LEVEL_H2D = 2,	     /* a copy to the device */
 	LEVEL_D2H = 4,	     /* a copy to the host */
-	LEVEL_COPY = 8,	     /* no work of its own: any copy or memset, set beside the two above */
+	LEVEL_COPY = 8,	     /* no work of its own: any copy; set beside the two above */
 	LEVEL_GRAPH = 16,    /* a graph launch */
-	LEVEL_SYNCED =
-		32, /* its thread waited for the device between its previous event and this one */
+	LEVEL_SYNCED = 32,   /* its thread waited for the device since its previous event */
+	LEVEL_NAMED = 64,    /* its kernel's name is known: an optimizer's would have been told */
 };
 
-/* One hooked call that the library pushes into its token window: launches, graph launches, copies, memsets. */
+/* One call that the library pushes into its thread's token window (preload/steps.h): a launch, graph launch or copy. */
 struct level_event {
 	uint64_t token; /* as core/token.h computes it */
 	uint64_t begin_ns, end_ns;
-	uint64_t
-		blocked_ns; /* of the time since its thread's previous event: spent waiting inside other hooked calls */
+	/* Of the time since its thread's previous event: spent waiting inside other hooked calls. */
+	uint64_t blocked_ns;
 	uint32_t hints; /* enum level_hint */
 };
 

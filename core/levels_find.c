@@ -14,12 +14,15 @@
 /* A trigram that covers less of the stretch belongs to a phase that is over or has just begun. */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u
+/* Trigrams of one level come equally often, but for a first turn that is different (an optimizer makes its state) and
+ * the turn under way. */
+#define MAX_COUNT_APART 2u
 /* Levels looked at turn by turn, those with most trigrams first. */
 #define MAX_WEIGHED 16u
 /* Share of turns in which something must be for it to count as part of the loop: a first or last turn may differ. */
 #define MOST_TURNS 0.8
 /* What can only happen once per step weighs this much more; see level_weigh(). */
-#define WEIGHT_OPTIMIZER 8.0
+#define WEIGHT_OPTIMIZER 50.0
 #define WEIGHT_MARKED	 2.0
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn to be a step with an
  * optimizer phase. A loop over the parameters inside the first such phase has only what is new. */
@@ -152,7 +155,7 @@ static uint32_t search_group_of(struct search *q, const struct candidate *c)
 	for (uint32_t g = q->n_groups; g-- > 0;) {
 		const struct group *group = &q->groups[g];
 		uint32_t allowed = search_allowed(q, group->count);
-		if (group->count - c->count > (allowed ? allowed : 1))
+		if (group->count - c->count > MAX_COUNT_APART + allowed)
 			return NO_GROUP;
 		if (search_alternates(q, levels_index_of(x, group->reference), group->count,
 				      levels_index_of(x, c->trigram), c->count, allowed))
@@ -179,11 +182,10 @@ static void search_groups(struct search *q)
 
 /* What a look at every turn of a level tells. */
 struct turns {
-	double alike;	    /* summed over pairs of neighbours */
-	uint32_t with_work; /* turns that launch something */
-	uint32_t
-		with_optimizer; /* turns with an optimizer's launches, and with what came before the first of those */
-	uint32_t with_threads; /* turns on two threads or more */
+	double alike;		 /* summed over pairs of neighbours */
+	uint32_t with_work;	 /* turns that launch something */
+	uint32_t with_optimizer; /* turns with an optimizer's launches, see MIN_OLD */
+	uint32_t with_threads;	 /* turns on two threads or more */
 };
 
 static void search_turn(const struct search *q, uint32_t begin, uint32_t end,

@@ -39,7 +39,7 @@ static inline uint64_t token_launch(uint64_t function, const uint32_t grid[3],
 }
 
 /* Small families of tokens that have no function handle. Sizes stay out: a batch's last copy is often a shorter one. */
-enum token_family { TOKEN_FAMILY_COPY = 1, TOKEN_FAMILY_MEMSET, TOKEN_FAMILY_GRAPH };
+enum token_family { TOKEN_FAMILY_COPY = 1, TOKEN_FAMILY_GRAPH };
 
 static inline uint64_t token_of(enum token_family family, uint64_t what)
 {
@@ -50,11 +50,6 @@ static inline uint64_t token_of(enum token_family family, uint64_t what)
 static inline uint64_t token_copy(uint32_t kind)
 {
 	return token_of(TOKEN_FAMILY_COPY, kind);
-}
-
-static inline uint64_t token_memset(void)
-{
-	return token_of(TOKEN_FAMILY_MEMSET, 0);
 }
 
 /* A graph is one piece of work, known by the handle of its executable form. */

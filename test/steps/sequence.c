@@ -63,11 +63,13 @@ static void sequence_add_line(struct sequence *s, char *const column[COLUMNS], b
 	if (column[COLUMN_KIND][0] == 'C') {
 		sequence_add(s, thread, token_copy(x), copy_hints[x < 4 ? x : 0]);
 	} else {
-		bool optimizer = hints && level_name_is_optimizer(column[COLUMN_NAME]);
+		uint32_t named = level_name_is_optimizer(column[COLUMN_NAME])
+					 ? LEVEL_NAMED | LEVEL_OPTIMIZER
+					 : LEVEL_NAMED;
 		sequence_add(s, thread,
 			     token_launch(hash_text(column[COLUMN_NAME]), (uint32_t[3]){ x, 1, 1 },
 					  (uint32_t[3]){ y, 1, 1 }),
-			     optimizer ? LEVEL_OPTIMIZER : 0);
+			     hints ? named : 0);
 	}
 }
 
@@ -142,22 +144,32 @@ static int compare_i32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static uint32_t count_true(const bool *flags, uint32_t begin, uint32_t end)
+{
+	uint32_t n = 0;
+	for (uint32_t i = begin; i < end; i++)
+		n += flags[i];
+	return n;
+}
+
 static void sequence_compare(const struct sequence *s, struct sequence_result *r)
 {
 	bool *boundary = calloc(s->n + 1, sizeof(*boundary));
 	int32_t *late = calloc(s->n_ends + 1, sizeof(*late));
-	uint32_t n_one = 0, n_exact = 0;
+	uint32_t n_one = 0, n_exact = 0, n_pairs = 0, n_one_in_pair = 0;
 	if (!boundary || !late)
 		abort();
 	r->looks = sequence_boundaries(s, r->choice.anchor, boundary);
 	for (uint32_t k = 0; k + 1 < s->n_ends; k++) {
 		if (s->ends[k] < r->locked_at)
 			continue;
-		uint32_t n_in_step = 0;
-		for (uint32_t i = s->ends[k]; i < s->ends[k + 1]; i++)
-			n_in_step += boundary[i];
+		uint32_t n_in_step = count_true(boundary, s->ends[k], s->ends[k + 1]);
 		late[r->n_steps++] = nearest(boundary, s->n, s->ends[k + 1] - 1);
 		n_one += n_in_step == 1;
+		if (k + 2 < s->n_ends) {
+			n_pairs++;
+			n_one_in_pair += count_true(boundary, s->ends[k], s->ends[k + 2]) == 1;
+		}
 		n_exact += boundary[s->ends[k + 1] - 1];
 	}
 	if (r->n_steps) {
@@ -165,6 +177,7 @@ static void sequence_compare(const struct sequence *s, struct sequence_result *r
 		r->typical_late = late[r->n_steps / 2];
 		r->one_per_step = (double)n_one / r->n_steps;
 		r->exact = (double)n_exact / r->n_steps;
+		r->one_per_pair = n_pairs ? (double)n_one_in_pair / n_pairs : 0;
 	}
 	free(boundary);
 	free(late);
@@ -199,8 +212,7 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 	}
 	if (conclude && !r->locked) {
 		r->locked = levels_conclude(l, &r->choice);
-		r->locked_at =
-			0; /* known in time for an export from the journal: all steps are judged */
+		r->locked_at = 0; /* an export from the journal divides all steps */
 	}
 	r->seconds = now_s() - begin;
 	levels_free(l);

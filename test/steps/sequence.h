@@ -41,6 +41,7 @@ struct sequence_result {
 	double locked_steps;  /* true steps that had passed then, the set-up not counted */
 	uint32_t n_steps;     /* true steps from there on */
 	double one_per_step;  /* share of those that hold exactly one boundary */
+	double one_per_pair;  /* the same for pairs of steps: right where an iteration marks two */
 	double exact;	      /* share of those whose end is a boundary */
 	int32_t typical_late; /* events from a true end to the boundary nearest to it, median */
 	double seconds;	      /* spent in learning */

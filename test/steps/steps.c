@@ -1,6 +1,6 @@
 /*
  * Prints how step learning does on launch sequences: steps FILE.tsv[.gz]... [--no-names]. One line a file: whether every
- * step after the lock has exactly one boundary, whether it is where the true step ends, and how many steps it took.
+ * step after the lock (or every two, where an iteration marks two) has exactly one boundary, whether it is where the true step ends, and how many steps it took.
  */
 #include "test/steps/sequence.h"
 
@@ -32,9 +32,10 @@ int main(int argc, char **argv)
 		}
 		sequence_run(&s, 1, false, &r);
 		n++;
-		n_period += r.locked && r.one_per_step == 1;
+		bool period = r.one_per_step == 1 || r.one_per_pair == 1;
+		n_period += r.locked && period;
 		n_exact += r.locked && r.exact == 1;
-		n_false += r.locked && r.one_per_step < 0.95;
+		n_false += r.locked && r.one_per_step < 0.95 && r.one_per_pair < 0.95;
 		if (r.locked)
 			printf("%-32s %7u %5u %6.1f %5u %7.3f %5.2f %+6d %6.2f %5.1f %s\n",
 			       file_name(argv[i]), s.n, s.n_ends, r.locked_steps, r.looks,
