@@ -1,0 +1,183 @@
+/*
+ * API calls as records, external correlation, and the functions of the activity API that are one step deep.
+ */
+#include "test/sim/cupti_sim.h"
+
+#include "cupti_impl.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXTERNAL_KINDS	(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1)
+#define EXTERNAL_DEPTH	256
+
+struct external {
+	int depth[EXTERNAL_KINDS];
+	uint64_t ids[EXTERNAL_KINDS][EXTERNAL_DEPTH];
+	uint32_t told; /* the correlation id that the stacks' tops were last recorded for */
+};
+
+static __thread struct external *external;
+static __thread uint32_t thread_id;
+
+static uint32_t thread_id_now(void)
+{
+	CUpti_ActivityThreadIdType type;
+	ct_cuptiGetThreadIdType(&type);
+	if (type == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
+		return (uint32_t)pthread_self();
+	if (!thread_id)
+		thread_id = (uint32_t)syscall(SYS_gettid);
+	return thread_id;
+}
+
+/* sink_data: by sink, the call's start on this CUPTI's clock. */
+void cupti_api_enter(struct sim_sink *sink, struct sim_frame *frame)
+{
+	cupti_callback_enter(frame);
+	frame->sink_data[sink->index] = cupti_api_on(frame->domain, frame->cbid) ? cupti_clock_now() : 0;
+}
+
+void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
+{
+	uint64_t start = frame->sink_data[sink->index];
+	CUpti_ActivityExternalCorrelation ids[EXTERNAL_KINDS];
+	struct write writes[EXTERNAL_KINDS + 1];
+	int count = 0;
+	if (start && cupti_buffer_registered()) {
+		/* The record before each API record is the top of each stack; once for a call and what it calls. */
+		struct external *e = external;
+		if (e && e->told != frame->correlation && cupti_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+			for (int k = 1; k < EXTERNAL_KINDS; k++) {
+				if (!e->depth[k])
+					continue;
+				ids[count] = (CUpti_ActivityExternalCorrelation){
+					.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+					.externalKind = (CUpti_ExternalCorrelationKind)k,
+					.externalId = e->ids[k][e->depth[k] - 1],
+					.correlationId = frame->correlation
+				};
+				writes[count] = (struct write){ &ids[count], cupti_record_bytes(ids[count].kind) };
+				count++;
+			}
+			e->told = frame->correlation;
+		}
+		CUpti_ActivityAPI api = { .kind = frame->domain == SIM_RUNTIME ? CUPTI_ACTIVITY_KIND_RUNTIME
+									       : CUPTI_ACTIVITY_KIND_DRIVER,
+					  .cbid = frame->cbid,
+					  .start = start,
+					  .end = cupti_clock_now(),
+					  .processId = (uint32_t)getpid(),
+					  .threadId = thread_id_now(),
+					  .correlationId = frame->correlation,
+					  .returnValue = (uint32_t)status };
+		writes[count++] = (struct write){ &api, cupti_record_bytes(api.kind) };
+		cupti_buffer_write(writes, count, 0, 0);
+	}
+	cupti_callback_exit(frame, status);
+}
+
+CUptiResult ct_cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
+{
+	if (kind < 1 || (int)kind >= EXTERNAL_KINDS)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (!external)
+		external = calloc(1, sizeof(*external));
+	if (external->depth[kind] == EXTERNAL_DEPTH)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	external->ids[kind][external->depth[kind]++] = id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *last)
+{
+	if (kind < 1 || (int)kind >= EXTERNAL_KINDS)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (!external || !external->depth[kind])
+		return CUPTI_ERROR_QUEUE_EMPTY;
+	uint64_t id = external->ids[kind][--external->depth[kind]];
+	if (last)
+		*last = id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+					      CUpti_BuffersCallbackCompleteFunc complete)
+{
+	if (!request || !complete)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return cupti_attach() ?: cupti_buffer_register(request, complete);
+}
+
+CUptiResult ct_cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback)
+{
+	CUptiResult rc = callback ? cupti_attach() : CUPTI_ERROR_INVALID_PARAMETER;
+	if (!rc)
+		cupti_clock_register(callback);
+	return rc;
+}
+
+/* What delivering cost, as CUPTI says it of itself. */
+static void overhead_write(uint64_t start)
+{
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		return;
+	CUpti_ActivityOverhead3 o;
+	memset(&o, 0, sizeof(o));
+	o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+	o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+	o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	o.objectId.pt.processId = (uint32_t)getpid();
+	o.objectId.pt.threadId = thread_id_now();
+	o.start = start;
+	o.end = cupti_clock_now();
+	struct write w = { &o, cupti_record_bytes(o.kind) };
+	cupti_buffer_write(&w, 1, 0, 0);
+}
+
+CUptiResult ct_cuptiActivityFlushAll(uint32_t flag)
+{
+	uint64_t start = cupti_clock_now();
+	if (!cupti_buffer_registered())
+		return CUPTI_ERROR_INVALID_OPERATION;
+	cupti_buffer_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	overhead_write(start);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t flag)
+{
+	(void)context, (void)stream;
+	return ct_cuptiActivityFlushAll(flag);
+}
+
+CUptiResult ct_cuptiActivityFlushPeriod(uint32_t ms)
+{
+	cupti_buffer_period(ms);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	if (!buffer || !record)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	uint8_t *next = *record ? (uint8_t *)*record + cupti_record_bytes((*record)->kind) : buffer;
+	if (next >= buffer + valid)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)next;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
+{
+	(void)stream;
+	/* Drops belong to no context. */
+	*count = context ? 0 : cupti_dropped_take();
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+							  uint32_t count)
+{
+	return config && count ? CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED : CUPTI_ERROR_INVALID_PARAMETER;
+}

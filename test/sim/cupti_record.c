@@ -1,0 +1,302 @@
+/*
+ * Operations of the device, and synchronisations, as CUPTI's activity records. Runs on the thread that submitted them.
+ */
+#include "test/sim/cupti_sim.h"
+
+#include <unistd.h>
+
+/* CUDA 13.2's kernel record is 16 bytes longer than 13.0's; consumers built against it may read those bytes. */
+#define KERNEL13_BYTES 224
+
+#if SIM_CUPTI == 12
+typedef CUpti_ActivityKernel9 kernel_record;
+#define KERNEL_BYTES sizeof(CUpti_ActivityKernel9)
+#else
+typedef CUpti_ActivityKernel10 kernel_record;
+#define KERNEL_BYTES KERNEL13_BYTES
+_Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record");
+#endif
+
+#define ROUNDED(bytes) (((bytes) + 7) & ~(size_t)7)
+
+size_t cupti_record_bytes(CUpti_ActivityKind kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return ROUNDED(KERNEL_BYTES);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return ROUNDED(sizeof(CUpti_ActivityMemcpy6));
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return ROUNDED(sizeof(CUpti_ActivityMemcpyPtoP4));
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return ROUNDED(sizeof(CUpti_ActivityMemset4));
+	case CUPTI_ACTIVITY_KIND_RUNTIME:
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+		return ROUNDED(sizeof(CUpti_ActivityAPI));
+	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+		return ROUNDED(sizeof(CUpti_ActivityExternalCorrelation));
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return ROUNDED(sizeof(CUpti_ActivitySynchronization2));
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		return ROUNDED(sizeof(CUpti_ActivityOverhead3));
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return ROUNDED(sizeof(CUpti_ActivityMemory4));
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return ROUNDED(sizeof(CUpti_ActivityGraphTrace2));
+	default:
+		abort(); /* only what this file wrote is ever measured */
+	}
+}
+
+uint64_t *cupti_record_times(CUpti_Activity *record)
+{
+	switch (record->kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return &((kernel_record *)record)->start;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return &((CUpti_ActivityMemcpy6 *)record)->start;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return &((CUpti_ActivityMemcpyPtoP4 *)record)->start;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return &((CUpti_ActivityMemset4 *)record)->start;
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return &((CUpti_ActivitySynchronization2 *)record)->start;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return &((CUpti_ActivityGraphTrace2 *)record)->start;
+	default:
+		return NULL;
+	}
+}
+
+static void record_put(const struct sim_op *op, void *record)
+{
+	struct write w = { record, cupti_record_bytes(((CUpti_Activity *)record)->kind) };
+	cupti_buffer_write(&w, 1, op->end_ns, op->resolved ? 0 : op->id);
+}
+
+static void record_kernel(const struct sim_op *op)
+{
+	union {
+		kernel_record k;
+		char bytes[ROUNDED(KERNEL_BYTES)];
+	} u;
+	bool concurrent = cupti_kind_on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (!concurrent && !cupti_kind_on(CUPTI_ACTIVITY_KIND_KERNEL))
+		return;
+	memset(&u, 0, sizeof(u));
+	kernel_record *k = &u.k;
+	k->kind = concurrent ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL;
+	k->start = (uint64_t)op->start_ns;
+	k->end = (uint64_t)op->end_ns;
+	k->deviceId = op->device;
+	k->contextId = op->context;
+	k->streamId = op->stream;
+	k->correlationId = op->correlation;
+	k->gridId = (int64_t)op->correlation;
+	k->name = op->name;
+	k->registersPerThread = (uint16_t)op->u.kernel.registers;
+	k->gridX = (int32_t)op->u.kernel.grid[0];
+	k->gridY = (int32_t)op->u.kernel.grid[1];
+	k->gridZ = (int32_t)op->u.kernel.grid[2];
+	k->blockX = (int32_t)op->u.kernel.block[0];
+	k->blockY = (int32_t)op->u.kernel.block[1];
+	k->blockZ = (int32_t)op->u.kernel.block[2];
+	k->clusterX = op->u.kernel.cluster[0];
+	k->clusterY = op->u.kernel.cluster[1];
+	k->clusterZ = op->u.kernel.cluster[2];
+	k->staticSharedMemory = (int32_t)op->u.kernel.static_shared;
+	k->dynamicSharedMemory = (int32_t)op->u.kernel.dynamic_shared;
+	k->sharedMemoryExecuted = (op->u.kernel.static_shared + op->u.kernel.dynamic_shared + 1023) & ~1023u;
+	k->localMemoryPerThread = op->u.kernel.local_bytes;
+	k->launchType = op->u.kernel.cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
+						 : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	k->graphId = op->graph;
+	k->graphNodeId = op->graph_node;
+	k->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	k->channelID = op->stream;
+	record_put(op, k);
+}
+
+static void record_copy(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivityMemcpy6 c;
+		char bytes[ROUNDED(sizeof(CUpti_ActivityMemcpy6))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMCPY))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivityMemcpy6 *c = &u.c;
+	c->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	c->copyKind = op->u.copy.kind;
+	c->srcKind = op->u.copy.src;
+	c->dstKind = op->u.copy.dst;
+	c->flags = op->u.copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	c->bytes = op->bytes;
+	c->start = (uint64_t)op->start_ns;
+	c->end = (uint64_t)op->end_ns;
+	c->deviceId = op->device;
+	c->contextId = op->context;
+	c->streamId = op->stream;
+	c->correlationId = op->correlation;
+	c->graphId = op->graph;
+	c->graphNodeId = op->graph_node;
+	c->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	c->copyCount = 1;
+	record_put(op, c);
+}
+
+static void record_peer(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivityMemcpyPtoP4 c;
+		char bytes[ROUNDED(sizeof(CUpti_ActivityMemcpyPtoP4))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMCPY2))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivityMemcpyPtoP4 *c = &u.c;
+	c->kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+	c->copyKind = op->u.copy.kind;
+	c->srcKind = op->u.copy.src;
+	c->dstKind = op->u.copy.dst;
+	c->flags = op->u.copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	c->bytes = op->bytes;
+	c->start = (uint64_t)op->start_ns;
+	c->end = (uint64_t)op->end_ns;
+	c->deviceId = op->device;
+	c->contextId = op->context;
+	c->streamId = op->stream;
+	c->srcDeviceId = op->u.copy.src_device;
+	c->dstDeviceId = op->u.copy.dst_device;
+	c->srcContextId = op->u.copy.src_context;
+	c->dstContextId = op->u.copy.dst_context;
+	c->correlationId = op->correlation;
+	c->graphId = op->graph;
+	c->graphNodeId = op->graph_node;
+	record_put(op, c);
+}
+
+static void record_set(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivityMemset4 m;
+		char bytes[ROUNDED(sizeof(CUpti_ActivityMemset4))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMSET))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivityMemset4 *m = &u.m;
+	m->kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	m->value = op->u.set.value;
+	m->bytes = op->bytes;
+	m->start = (uint64_t)op->start_ns;
+	m->end = (uint64_t)op->end_ns;
+	m->deviceId = op->device;
+	m->contextId = op->context;
+	m->streamId = op->stream;
+	m->correlationId = op->correlation;
+	m->flags = op->u.set.async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
+	m->memoryKind = op->u.set.memory;
+	m->graphId = op->graph;
+	m->graphNodeId = op->graph_node;
+	m->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	record_put(op, m);
+}
+
+static void record_sync(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivitySynchronization2 s;
+		char bytes[ROUNDED(sizeof(CUpti_ActivitySynchronization2))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivitySynchronization2 *s = &u.s;
+	s->kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	s->type = (CUpti_ActivitySynchronizationType)op->u.sync.type;
+	s->start = (uint64_t)op->start_ns;
+	s->end = (uint64_t)op->end_ns;
+	s->correlationId = op->correlation;
+	s->contextId = op->context;
+	s->streamId = op->u.sync.type == SIM_SYNC_CONTEXT ? CUPTI_SYNCHRONIZATION_INVALID_VALUE : op->stream;
+	s->cudaEventId = op->u.sync.event ?: CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+	s->cudaEventSyncId = op->u.sync.event_sync;
+	s->returnValue = op->u.sync.status;
+	record_put(op, s);
+}
+
+static void record_memory(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivityMemory4 m;
+		char bytes[ROUNDED(sizeof(CUpti_ActivityMemory4))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMORY2))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivityMemory4 *m = &u.m;
+	m->kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+	m->memoryOperationType = (CUpti_ActivityMemoryOperationType)op->u.memory.operation;
+	m->memoryKind = (CUpti_ActivityMemoryKind)op->u.memory.memory;
+	m->correlationId = op->correlation;
+	m->address = op->address;
+	m->bytes = op->bytes;
+	m->timestamp = cupti_clock_now();
+	m->processId = (uint32_t)getpid();
+	m->deviceId = op->device;
+	m->contextId = op->context;
+	m->streamId = op->u.memory.async ? op->stream : CUPTI_INVALID_STREAM_ID;
+	m->isAsync = op->u.memory.async;
+	struct write w = { m, cupti_record_bytes(m->kind) };
+	cupti_buffer_write(&w, 1, 0, 0);
+}
+
+static void record_graph(const struct sim_op *op)
+{
+	union {
+		CUpti_ActivityGraphTrace2 g;
+		char bytes[ROUNDED(sizeof(CUpti_ActivityGraphTrace2))];
+	} u;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+		return;
+	memset(&u, 0, sizeof(u));
+	CUpti_ActivityGraphTrace2 *g = &u.g;
+	g->kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	g->correlationId = op->correlation;
+	g->start = (uint64_t)op->start_ns;
+	g->end = (uint64_t)op->end_ns;
+	g->deviceId = g->endDeviceId = op->device;
+	g->contextId = g->endContextId = op->context;
+	g->streamId = op->stream;
+	g->graphId = op->graph;
+	record_put(op, g);
+}
+
+void cupti_record_op(const struct sim_op *op)
+{
+	/* Graph tracing replaces the records of a graph's nodes. */
+	if (op->graph && op->kind != SIM_OP_GRAPH && cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+		return;
+	switch (op->kind) {
+	case SIM_OP_KERNEL:
+		return record_kernel(op);
+	case SIM_OP_COPY:
+		return record_copy(op);
+	case SIM_OP_PEER_COPY:
+		return record_peer(op);
+	case SIM_OP_MEMSET:
+		return record_set(op);
+	case SIM_OP_SYNC:
+		return record_sync(op);
+	case SIM_OP_MEMORY:
+		return record_memory(op);
+	case SIM_OP_GRAPH:
+		return record_graph(op);
+	case SIM_OP_HOST:
+		return; /* CUPTI 13.0 has no record of host functions */
+	}
+}

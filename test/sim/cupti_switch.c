@@ -1,0 +1,177 @@
+/*
+ * What is being recorded: activity kinds, single API functions, attributes. Any thread.
+ */
+#include "test/sim/cupti_sim.h"
+
+#include "cupti_impl.h"
+
+static bool kinds[256];
+/* By domain and callback id; a whole kind sets or clears all. */
+static bool apis[2][2048];
+static CUpti_ActivityThreadIdType thread_id_type;
+
+bool cupti_kind_on(CUpti_ActivityKind kind)
+{
+	return kinds[kind];
+}
+
+bool cupti_api_on(enum sim_domain domain, uint32_t cbid)
+{
+	return cbid < 2048 && apis[domain][cbid];
+}
+
+void cupti_switches_reset(void)
+{
+	memset(kinds, 0, sizeof(kinds));
+	memset(apis, 0, sizeof(apis));
+}
+
+static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
+{
+	if (kind <= CUPTI_ACTIVITY_KIND_INVALID || (int)kind >= CUPTI_ACTIVITY_KIND_COUNT)
+		return CUPTI_ERROR_INVALID_KIND;
+	CUptiResult rc = cupti_attach();
+	if (rc)
+		return rc;
+	/* Serialised and concurrent kernel tracing exclude one another. */
+	if (on && kind == CUPTI_ACTIVITY_KIND_KERNEL && kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	if (on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && kinds[CUPTI_ACTIVITY_KIND_KERNEL])
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	kinds[kind] = on;
+	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+		memset(apis[SIM_RUNTIME], on, sizeof(apis[0]));
+	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
+		memset(apis[SIM_DRIVER], on, sizeof(apis[0]));
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, true);
+}
+
+CUptiResult ct_cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, true);
+}
+
+CUptiResult ct_cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, false);
+}
+
+CUptiResult ct_cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? kind_set(kind, true) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult ct_cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? kind_set(kind, false) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+static CUptiResult api_set(enum sim_domain domain, CUpti_CallbackId cbid, uint8_t enable)
+{
+	CUptiResult rc = cupti_attach();
+	if (!rc && cbid >= 2048)
+		rc = CUPTI_ERROR_INVALID_PARAMETER;
+	if (!rc)
+		apis[domain][cbid] = enable;
+	return rc;
+}
+
+CUptiResult ct_cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return api_set(SIM_RUNTIME, cbid, enable);
+}
+
+CUptiResult ct_cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return api_set(SIM_DRIVER, cbid, enable);
+}
+
+CUptiResult ct_cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	if ((unsigned)type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	thread_id_type = type;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
+{
+	*type = thread_id_type;
+	return CUPTI_SUCCESS;
+}
+
+/* Options that change nothing here: what they would add is not recorded. */
+CUptiResult ct_cuptiActivityEnableLatencyTimestamps(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableLaunchAttributes(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableAllocationSource(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableDeviceGraph(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityEnableHWTrace(uint8_t enable)
+{
+	return enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
+
+#define ATTRIBUTES 32
+static uint64_t attributes[ATTRIBUTES] = {
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER] = 0,
+	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = SIM_CUPTI >= 13,
+};
+
+CUptiResult ct_cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+{
+	if ((unsigned)attribute >= ATTRIBUTES || !bytes || !value || *bytes > sizeof(uint64_t))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	attributes[attribute] = 0;
+	memcpy(&attributes[attribute], value, *bytes);
+	if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
+		cupti_per_thread_set(*(uint8_t *)value);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult ct_cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+{
+	if ((unsigned)attribute >= ATTRIBUTES || !bytes || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (*bytes > sizeof(uint64_t))
+		*bytes = sizeof(uint64_t);
+	memcpy(value, &attributes[attribute], *bytes);
+	return CUPTI_SUCCESS;
+}

@@ -1,0 +1,311 @@
+/*
+ * Inside of the simulated driver (libcuda.so.1): devices, contexts, streams, events, memory, kernels, graphs.
+ * One mutex, engine_lock, guards all of it; no user code (host functions, CUPTI callbacks) runs under it, and nobody
+ * waits for simulated time while holding it.
+ *
+ * Time is arithmetic: a stream is the moment at which its last operation ends (struct when). Only work behind a host
+ * function, whose duration nobody knows beforehand, is kept as a node of a dependency graph (struct op).
+ */
+#ifndef TEST_SIM_ENGINE_H
+#define TEST_SIM_ENGINE_H
+
+/* Every version of every function under its own name. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cudaProfiler.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/sim/sim_tools.h"
+
+#define ENGINE_DRIVER_VERSION 13000
+#define ENGINE_MAX_DEVICES    16
+#define ENGINE_MAX_CONTEXTS   256
+#define ENGINE_CTX_STACK      32
+
+extern pthread_mutex_t engine_lock;
+extern struct sim_settings engine_settings;
+
+/* ---- API frames (engine_api.c) ---- */
+
+struct cu_thread {
+	int depth;
+	uint32_t correlation;
+	bool per_thread; /* this call is a _ptds or _ptsz variant */
+	bool exchange_used;
+	CUstreamCaptureMode capture_mode;
+	int stack_size;
+	struct context *stack[ENGINE_CTX_STACK];
+	struct stream **streams; /* this thread's default streams, by context index */
+	uint32_t index;
+};
+
+enum {
+	ENGINE_COLD = 1, /* settings not read yet */
+	ENGINE_FORKED = 2, /* child of a process that had used CUDA */
+	ENGINE_SINK = 4,
+	ENGINE_FAIL = 8,
+};
+extern volatile uint32_t engine_flags;
+
+struct cu_thread *engine_thread(void);
+int engine_frame_enter(struct sim_frame *frame, bool per_thread);
+int engine_frame_leave(struct sim_frame *frame, int status);
+uint32_t engine_correlation(struct cu_thread *thread);
+CUresult engine_missing(const char *name);
+extern const struct sim_tools engine_tools;
+
+#define cu_enter(frame, per_thread) ((CUresult)engine_frame_enter(frame, per_thread))
+#define cu_leave(frame, status)	    ((CUresult)engine_frame_leave(frame, status))
+#define cu_missing(name)	    engine_missing(name)
+
+/* Tells the sinks and the truth file; call without engine_lock. */
+void engine_publish(const struct sim_op *op);
+void engine_publish_resolved(const struct sim_op *op);
+bool engine_watched(void);
+
+/* ---- time (engine_op.c) ---- */
+
+struct op;
+
+/* A moment: known, or the end of an operation that waits for the host. */
+struct when {
+	int64_t ns;
+	struct op *op; /* owns a reference */
+};
+
+struct op_request {
+	struct sim_op desc;
+	int64_t not_before_ns;
+	int64_t duration_ns;
+	void (*action)(void *); /* moves the bytes, or is the host function; runs once, without the lock */
+	void *arg;
+	bool host; /* the operation lasts as long as its action does */
+	bool silent; /* no operation of the device: a join or an event */
+};
+
+#define OP_MAX_DEPS 260
+
+/* engine_lock held. Gives the end of the new operation and, when it is known already, runs nothing: the caller runs
+ * the action after unlocking if op_is_known(). */
+struct when op_submit(struct op_request *request, const struct when *deps, int count);
+bool op_is_known(const struct when *moment);
+struct when op_join(const struct when *moments, int count);
+struct when op_reference(struct when moment);
+void op_release(struct when *moment);
+void op_assign(struct when *to, struct when from);
+/* Without the lock. */
+int64_t op_wait(struct when moment, bool sleep); /* takes over the reference */
+void op_wait_before(struct when moment, int64_t ns); /* until `ns` before the moment */
+bool op_passed(struct when moment);
+void op_published(const struct when *moment);
+int64_t engine_ns(double us);
+
+/* ---- devices and contexts (engine_ctx.c) ---- */
+
+struct device {
+	int ordinal;
+	struct context *primary;
+	int primary_users;
+	unsigned primary_flags;
+	uint64_t used_bytes;
+	struct memory_pool *pool, *default_pool;
+};
+extern struct device engine_devices[ENGINE_MAX_DEVICES];
+int engine_device_count(void);
+
+struct context {
+	uint32_t magic;
+	uint32_t id, index;
+	struct device *device;
+	unsigned flags;
+	bool primary, destroyed;
+	struct stream *legacy;
+	struct stream *streams; /* every stream but the destroyed ones */
+	uint32_t next_stream_id;
+	int64_t orphans_ns; /* latest end of work in destroyed streams */
+	uint64_t peers; /* devices to which peer access is enabled */
+	uint64_t kernels; /* launched so far */
+	int captures; /* streams that capture in global mode */
+	size_t limits[16];
+};
+#define CONTEXT_MAGIC 0x43545831u
+
+CUresult engine_context_current(struct context **context);
+struct context *engine_context_checked(CUcontext handle);
+struct context *engine_context_by_device(int ordinal);
+CUresult engine_context_wait(struct context *context);
+CUresult engine_init_check(void);
+bool engine_has_context(void);
+
+/* ---- streams and events (engine_stream.c) ---- */
+
+struct stream {
+	uint32_t magic;
+	uint32_t id;
+	struct context *context;
+	unsigned flags;
+	int priority;
+	bool legacy, per_thread, destroyed;
+	struct when tail;
+	int64_t *queue; /* ends of the last `queue` launches: a full queue makes the host wait */
+	uint32_t queue_next;
+	struct capture *capture;
+	struct stream *next;
+	CUstreamAttrValue attributes[16];
+};
+#define STREAM_MAGIC 0x53545231u
+
+struct event {
+	uint32_t magic;
+	uint32_t id;
+	unsigned flags;
+	bool recorded;
+	struct context *context;
+	struct when at;
+	uint32_t stream_id;
+	uint64_t record_sequence;
+	struct capture *capture; /* recorded in a stream that captures: these nodes are what a wait joins */
+	uint64_t capture_id;
+	struct graph_node **capture_nodes;
+	int capture_count;
+	struct event *next_free;
+};
+#define EVENT_MAGIC 0x45565431u
+
+/* engine_lock held. */
+CUresult stream_find(CUstream handle, struct stream **stream);
+int stream_dependencies(struct stream *stream, struct when *deps);
+struct when stream_submit(struct stream *stream, struct op_request *request);
+struct when stream_moment(struct stream *stream);
+/* Without the lock: publishes, runs the action when due, spins for the host's cost. */
+/* engine_lock held on entry, released on exit. */
+CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end, struct when *end);
+CUresult stream_run(CUstream handle, struct op_request *request, double cost_us, struct when *end);
+struct stream *stream_create_in(struct context *context, unsigned flags, int priority);
+void stream_queue_note(struct stream *stream, int64_t end_ns, int64_t *wait_ns);
+struct event *event_checked(CUevent handle);
+void engine_sync_publish(enum sim_sync_type type, uint32_t stream, struct event *event, int64_t start_ns,
+			 int status, struct context *context);
+
+/* ---- address ranges (engine_map.c) ---- */
+
+struct range {
+	uintptr_t start;
+	size_t bytes;
+	struct range *left, *right;
+	uint32_t priority;
+};
+struct range *range_find(struct range *root, uintptr_t address);
+struct range *range_after(struct range *root, uintptr_t address); /* first that ends behind `address` */
+void range_insert(struct range **root, struct range *range);
+void range_remove(struct range **root, struct range *range);
+
+/* ---- memory (engine_mem.c) ---- */
+
+struct allocation {
+	struct range range;
+	enum sim_memory_kind kind;
+	struct context *context;
+	struct device *device;
+	struct memory_pool *pool;
+	uint64_t id;
+	size_t mapped_bytes;
+	bool registered, mapped_vmm, async, ipc;
+	unsigned flags;
+};
+extern struct range *engine_allocations;
+
+struct memory_pool {
+	uint32_t magic;
+	struct device *device;
+	uint64_t used, used_high, reserved_high, threshold;
+};
+
+CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out);
+CUresult memory_release(struct allocation *allocation);
+void memory_release_context(struct context *context); /* engine_lock held */
+struct allocation *memory_find(const void *address);
+enum sim_memory_kind memory_kind_of(const void *address, struct allocation **allocation);
+void memory_publish(int operation, struct allocation *a, bool async, uint32_t stream);
+
+/* ---- what the application wrote (engine_extent.c) ---- */
+
+void extent_write(uintptr_t address, size_t bytes, uint64_t kernels); /* engine_lock held */
+void extent_forget(uintptr_t address, size_t bytes);
+/* Copies what a copy from device memory at `from` delivers: the application's own bytes, else zeros. Lock not held. */
+bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels);
+
+/* ---- copies (engine_copy.c, engine_move.c) ---- */
+
+/* A copy or memset before it is submitted; graph nodes keep one too. Linear ones are 3D ones of one row. */
+struct move {
+	CUDA_MEMCPY3D_PEER copy;
+	bool is_set, linear;
+	unsigned value;
+	size_t element;
+	struct context *context;
+};
+
+enum move_wait { MOVE_NO_WAIT, MOVE_WAIT_START, MOVE_WAIT_END };
+
+struct move move_linear(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemorytype to_type,
+			CUmemorytype from_type);
+struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t element, size_t width, size_t height);
+CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *copy);
+CUresult copy_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool async);
+/* Fills description and duration. */
+CUresult move_describe(struct move *move, struct op_request *request);
+void move_run(void *move);
+enum move_wait move_waits(const struct sim_op *desc);
+
+struct array {
+	uint32_t magic;
+	char *base;
+	size_t pitch, rows, layers;
+	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	struct mipmapped *owner;
+};
+struct array *array_checked(CUarray handle);
+
+/* ---- kernels (engine_kernel.c) ---- */
+
+struct kernel {
+	uint32_t magic;
+	const char *name;
+	int64_t duration_ns; /* -1: PROFSIM_KERNEL_US */
+	struct module *module;
+	struct kernel *next;
+	int attributes[20];
+};
+#define KERNEL_MAGIC 0x4b524e31u
+
+struct launch {
+	struct kernel *kernel;
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t shared;
+	bool cooperative;
+};
+struct kernel *kernel_checked(const void *handle);
+int engine_variable_declare(void *library, const char *name, size_t bytes);
+CUresult kernel_describe(const struct launch *launch, struct op_request *request);
+
+/* ---- graphs (engine_graph.c, engine_capture.c) ---- */
+
+bool capture_active(const struct stream *stream);
+CUresult capture_forbids(struct stream *stream); /* for calls that may not happen during capture; engine_lock held */
+CUresult capture_unsafe(void); /* the same for calls without a stream; takes the lock */
+CUresult capture_kernel(struct stream *stream, const struct launch *launch);
+CUresult capture_move(struct stream *stream, const struct move *move);
+CUresult capture_host(struct stream *stream, CUhostFn function, void *data);
+CUresult capture_memory(struct stream *stream, CUdeviceptr address, size_t bytes, bool is_free);
+CUresult capture_event_record(struct stream *stream, struct event *event, unsigned flags);
+CUresult capture_event_wait(struct stream *stream, struct event *event, unsigned flags);
+CUresult capture_graph(struct stream *stream, CUgraph graph);
+CUresult capture_empty(struct stream *stream);
+void capture_event_forget(struct event *event);
+
+#include "driver_impl.h"
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * API frames: what every exported function does on its way in and out. Correlation ids, planted failures, CUPTI's
+ * sinks, the truth file. Runs on the application's threads, without engine_lock.
+ */
+#include "test/sim/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
+struct sim_settings engine_settings;
+volatile uint32_t engine_flags = ENGINE_COLD;
+
+static __thread struct cu_thread self = { .capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL };
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint32_t last_correlation;
+static int truth_fd = -1;
+static struct sim_sink *sinks[SIM_SINKS];
+
+struct failure {
+	char api[80];
+	long at, seen;
+	int error;
+};
+static struct failure failures[32];
+static int failure_count;
+
+struct cu_thread *engine_thread(void)
+{
+	return &self;
+}
+
+static void failures_read(const char *text)
+{
+	char copy[2048], *save = NULL;
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+		struct failure f = { .at = 0 };
+		char error[80];
+		if (sscanf(one, "%79[^:]:%ld:%79s", f.api, &f.at, error) == 3)
+			f.error = sim_error_parse(error);
+		if (f.error <= 0 || f.at < 1 || failure_count == 32)
+			sim_log("PROFSIM_FAIL: %s is not API:N:ERROR (N from 1, ERROR a number or a name); "
+				"ignored",
+				one);
+		else
+			failures[failure_count++] = f;
+	}
+}
+
+static void child_after_fork(void)
+{
+	engine_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* A context does not survive a fork; the real driver answers every call in the child like this too. */
+	if (engine_has_context())
+		engine_flags |= ENGINE_FORKED;
+}
+
+static void cold_start(void)
+{
+	sim_settings_read(&engine_settings);
+	failures_read(engine_settings.fail);
+	if (*engine_settings.truth) {
+		truth_fd = open(engine_settings.truth, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+		if (truth_fd < 0)
+			sim_log("PROFSIM_TRUTH=%s cannot be written: %s", engine_settings.truth,
+				strerror(errno));
+	}
+	pthread_atfork(NULL, NULL, child_after_fork);
+	uint32_t flags = engine_flags & ~ENGINE_COLD;
+	engine_flags = failure_count ? flags | ENGINE_FAIL : flags;
+}
+
+/* The name of a rule covers its versions: cuMemAlloc means cuMemAlloc_v2 too. */
+static bool failure_matches(const char *rule, const char *api)
+{
+	size_t length = strlen(rule);
+	if (strncmp(rule, api, length))
+		return false;
+	api += length;
+	return !*api || (api[0] == '_' && api[1] == 'v' && api[2] >= '0' && api[2] <= '9');
+}
+
+static int failure_due(const char *api)
+{
+	for (int i = 0; i < failure_count; i++) {
+		struct failure *f = &failures[i];
+		if (!failure_matches(f->api, api))
+			continue;
+		if (__atomic_add_fetch(&f->seen, 1, __ATOMIC_RELAXED) != f->at)
+			continue;
+		if (engine_settings.log >= 2)
+			sim_log("%s: planted failure %d at call %ld", api, f->error, f->at);
+		return f->error;
+	}
+	return 0;
+}
+
+uint32_t engine_correlation(struct cu_thread *thread)
+{
+	if (!thread->correlation)
+		thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
+	return thread->correlation;
+}
+
+static int frame_enter_slow(struct sim_frame *frame)
+{
+	pthread_once(&once, cold_start);
+	if (engine_flags & ENGINE_FORKED)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (engine_flags & ENGINE_SINK) {
+		frame->correlation = engine_correlation(frame->thread);
+		frame->observed = true;
+		for (int i = 0; i < SIM_SINKS; i++)
+			if (sinks[i])
+				sinks[i]->api_enter(sinks[i], frame);
+	}
+	return engine_flags & ENGINE_FAIL ? failure_due(frame->name) : 0;
+}
+
+int engine_frame_enter(struct sim_frame *frame, bool per_thread)
+{
+	struct cu_thread *t = &self;
+	frame->thread = t;
+	frame->observed = false;
+	frame->saved_per_thread = t->per_thread;
+	t->per_thread = per_thread;
+	/* A call within a call (the driver's below the runtime's) shares the outer one's correlation id. */
+	if (t->depth++ == 0)
+		t->correlation = 0;
+	return SIM_UNLIKELY(engine_flags) ? frame_enter_slow(frame) : 0;
+}
+
+int engine_frame_leave(struct sim_frame *frame, int status)
+{
+	struct cu_thread *t = frame->thread;
+	t->per_thread = frame->saved_per_thread;
+	if (SIM_UNLIKELY(frame->observed)) {
+		for (int i = SIM_SINKS - 1; i >= 0; i--)
+			if (sinks[i])
+				sinks[i]->api_exit(sinks[i], frame, status);
+	}
+	t->depth--;
+	return status;
+}
+
+CUresult engine_missing(const char *name)
+{
+	static const char *said[512];
+	static int count;
+	if (engine_settings.log < 1)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	pthread_mutex_lock(&engine_lock);
+	bool known = false;
+	for (int i = 0; i < count && !known; i++)
+		known = !strcmp(said[i], name);
+	if (!known && count < 512)
+		said[count++] = name;
+	pthread_mutex_unlock(&engine_lock);
+	if (!known)
+		sim_log("%s is not simulated", name);
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+bool engine_watched(void)
+{
+	return (engine_flags & ENGINE_SINK) || truth_fd >= 0;
+}
+
+static const char *op_kind_name(const struct sim_op *op)
+{
+	static const char *const kinds[] = { "kernel", "memcpy", "memcpy_p2p", "memset",
+					     "host",   NULL,	 NULL,	       NULL };
+	static const char *const copies[] = { "memcpy",	    "memcpy_h2d", "memcpy_d2h",
+					      "memcpy_h2a", "memcpy_a2h", "memcpy_a2a",
+					      "memcpy_a2d", "memcpy_d2a", "memcpy_d2d",
+					      "memcpy_h2h", "memcpy_p2p" };
+	if (op->kind == SIM_OP_COPY && op->u.copy.kind < sizeof(copies) / sizeof(*copies))
+		return copies[op->u.copy.kind];
+	return kinds[op->kind];
+}
+
+/* kind name stream start_ns end_ns correlation device bytes pid: written at once, so that no death loses it. */
+static void truth_write(const struct sim_op *op)
+{
+	const char *kind = op_kind_name(op);
+	if (truth_fd < 0 || !kind)
+		return;
+	char line[4400];
+	int n = snprintf(line, sizeof(line), "%s %.4000s %u %lld %lld %u %u %llu %d\n", kind,
+			 op->name ? op->name : "-", op->stream, (long long)op->start_ns,
+			 (long long)op->end_ns, op->correlation, op->device,
+			 (unsigned long long)op->bytes, (int)getpid());
+	if (write(truth_fd, line, n) != n)
+		truth_fd = -1;
+}
+
+void engine_publish(const struct sim_op *op)
+{
+	for (int i = 0; i < SIM_SINKS; i++)
+		if (sinks[i])
+			sinks[i]->op_submitted(sinks[i], op);
+	if (op->resolved)
+		truth_write(op);
+}
+
+void engine_publish_resolved(const struct sim_op *op)
+{
+	for (int i = 0; i < SIM_SINKS; i++)
+		if (sinks[i])
+			sinks[i]->op_resolved(sinks[i], op->id, op->start_ns, op->end_ns);
+	truth_write(op);
+}
+
+static int sink_attach(struct sim_sink *sink)
+{
+	pthread_once(&once, cold_start);
+	for (int i = 0; i < SIM_SINKS; i++) {
+		struct sim_sink *none = NULL;
+		sink->index = i;
+		if (__atomic_compare_exchange_n(&sinks[i], &none, sink, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST)) {
+			__atomic_or_fetch(&engine_flags, ENGINE_SINK, __ATOMIC_SEQ_CST);
+			return i;
+		}
+	}
+	return -1;
+}
+
+static void sink_detach(struct sim_sink *sink)
+{
+	bool left = false;
+	sinks[sink->index] = NULL;
+	for (int i = 0; i < SIM_SINKS; i++)
+		left |= sinks[i] != NULL;
+	if (!left)
+		__atomic_and_fetch(&engine_flags, ~(uint32_t)ENGINE_SINK, __ATOMIC_SEQ_CST);
+}
+
+static uint32_t tool_context_id(void *handle)
+{
+	pthread_mutex_lock(&engine_lock);
+	struct context *c = engine_context_checked(handle);
+	uint32_t id = c ? c->id : 0;
+	pthread_mutex_unlock(&engine_lock);
+	return id;
+}
+
+static int tool_context_device(void *handle)
+{
+	pthread_mutex_lock(&engine_lock);
+	struct context *c = engine_context_checked(handle);
+	int ordinal = c ? c->device->ordinal : -1;
+	pthread_mutex_unlock(&engine_lock);
+	return ordinal;
+}
+
+static int tool_stream_id(void *context, void *handle, uint32_t *id)
+{
+	struct cu_thread *t = engine_thread();
+	struct context *saved = NULL;
+	struct stream *s;
+	if (context && t->stack_size) {
+		saved = t->stack[t->stack_size - 1];
+		t->stack[t->stack_size - 1] = context;
+	}
+	pthread_mutex_lock(&engine_lock);
+	int rc = stream_find(handle, &s);
+	if (!rc)
+		*id = s->id;
+	pthread_mutex_unlock(&engine_lock);
+	if (saved)
+		t->stack[t->stack_size - 1] = saved;
+	return rc;
+}
+
+static void *tool_current(void)
+{
+	struct context *c;
+	return engine_context_current(&c) ? NULL : c;
+}
+
+static int tool_current_device(void)
+{
+	struct context *c;
+	return engine_context_current(&c) ? -1 : c->device->ordinal;
+}
+
+const struct sim_tools engine_tools = {
+	.size = sizeof(struct sim_tools),
+	.settings = &engine_settings,
+	.flags = &engine_flags,
+	.enter = engine_frame_enter,
+	.leave = engine_frame_leave,
+	.attach = sink_attach,
+	.detach = sink_detach,
+	.context_id = tool_context_id,
+	.stream_id = tool_stream_id,
+	.context_device = tool_context_device,
+	.variable_declare = engine_variable_declare,
+	.current = tool_current,
+	.current_device = tool_current_device,
+};
+
+CUresult sim_cuGetExportTable(const void **table, const CUuuid *id)
+{
+	if (!table || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memcmp(id->bytes, SIM_TOOLS_UUID, sizeof(id->bytes)))
+		return CUDA_ERROR_NOT_FOUND;
+	pthread_once(&once, cold_start);
+	*table = &engine_tools;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuGetErrorName(CUresult error, const char **text)
+{
+	*text = sim_error_name(false, error);
+	return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuGetErrorString(CUresult error, const char **text)
+{
+	*text = sim_error_name(false, error) ? sim_error_text(error) : NULL;
+	return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,69 @@
+/*
+ * cuGetProcAddress: the newest version of a function that the caller's CUDA version knows, and its per-thread twin
+ * where that is asked for. Any thread.
+ */
+#include "test/sim/engine.h"
+
+/* The exported functions under their symbols; their types do not matter here. */
+#define ENTRY(base, version, per_thread, symbol) void entry_##symbol(void) __asm__(#symbol);
+#include "driver_entries.def"
+#undef ENTRY
+
+struct entry {
+	const char *base;
+	int version;
+	bool per_thread;
+	void (*function)(void);
+};
+
+static const struct entry entries[] = {
+#define ENTRY(base, version, per_thread, symbol) { base, version, per_thread, entry_##symbol },
+#include "driver_entries.def"
+#undef ENTRY
+};
+#define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
+
+static int entry_compare(const void *name, const void *entry)
+{
+	return strcmp(name, ((const struct entry *)entry)->base);
+}
+
+CUresult sim_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+				 CUdriverProcAddressQueryResult *status)
+{
+	CUdriverProcAddressQueryResult unused;
+	if (!symbol || !*symbol || !function || flags > 2 || version < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!status)
+		status = &unused;
+	*function = NULL;
+	bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+	const struct entry *e = bsearch(symbol, entries, ENTRY_COUNT, sizeof(*e), entry_compare);
+	*status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	if (!e)
+		return CUDA_ERROR_NOT_FOUND;
+	while (e > entries && !strcmp(e[-1].base, symbol))
+		e--;
+	const struct entry *best = NULL, *twin = NULL;
+	for (; e < entries + ENTRY_COUNT && !strcmp(e->base, symbol); e++) {
+		if (e->version > version)
+			continue;
+		const struct entry **slot = e->per_thread ? &twin : &best;
+		if (!*slot || e->version > (*slot)->version)
+			*slot = e;
+	}
+	if (per_thread && twin)
+		best = twin;
+	if (!best) {
+		*status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+		return CUDA_ERROR_NOT_FOUND;
+	}
+	*status = CU_GET_PROC_ADDRESS_SUCCESS;
+	*function = (void *)best->function;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+	return sim_cuGetProcAddress_v2(symbol, function, version, flags, NULL);
+}

@@ -1,0 +1,88 @@
+/*
+ * Which device memory holds the application's own bytes. No kernel computes anything here, so memory that a kernel may
+ * have written must read as zeros, while data that the application copied in must come back.
+ *
+ * Copies and memsets leave extents. A read gets an extent's bytes when no kernel was launched since it was written, or
+ * when the read takes whole extents and nothing else; everything else reads as zeros. So a tensor that was copied in
+ * survives kernels, and a scalar that a kernel "computed" in recycled memory is zero instead of stale.
+ */
+#include "test/sim/engine.h"
+
+struct extent {
+	struct range range;
+	uint64_t kernels; /* launched in the context when it was written */
+};
+
+static struct range *extents;
+
+static void extent_add(uintptr_t address, size_t bytes, uint64_t kernels)
+{
+	struct extent *e = malloc(sizeof(*e));
+	*e = (struct extent){ .range = { .start = address, .bytes = bytes }, .kernels = kernels };
+	range_insert(&extents, &e->range);
+}
+
+/* Cuts the range out of whatever extents it touches. */
+void extent_forget(uintptr_t address, size_t bytes)
+{
+	uintptr_t end = address + bytes;
+	for (;;) {
+		struct extent *e = (struct extent *)range_after(extents, address);
+		if (!e || e->range.start >= end)
+			return;
+		uintptr_t from = e->range.start, to = from + e->range.bytes;
+		uint64_t kernels = e->kernels;
+		range_remove(&extents, &e->range);
+		free(e);
+		if (from < address)
+			extent_add(from, address - from, kernels);
+		if (to > end)
+			extent_add(end, to - end, kernels);
+	}
+}
+
+void extent_write(uintptr_t address, size_t bytes, uint64_t kernels)
+{
+	extent_forget(address, bytes);
+	if (bytes)
+		extent_add(address, bytes, kernels);
+}
+
+/* Whole extents, one beside the other, from `from` to `from + bytes`? */
+static bool extent_tiles(uintptr_t from, size_t bytes)
+{
+	uintptr_t at = from;
+	while (at < from + bytes) {
+		struct range *r = range_find(extents, at);
+		if (!r || r->start != at)
+			return false;
+		at = r->start + r->bytes;
+	}
+	return at == from + bytes;
+}
+
+bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels)
+{
+	pthread_mutex_lock(&engine_lock);
+	bool all = extent_tiles(from, bytes), any = all;
+	if (!all)
+		memset(to, 0, bytes);
+	for (uintptr_t at = from; !all && at < from + bytes;) {
+		struct extent *e = (struct extent *)range_after(extents, at);
+		if (!e || e->range.start >= from + bytes)
+			break;
+		uintptr_t start = e->range.start > at ? e->range.start : at;
+		uintptr_t end = e->range.start + e->range.bytes;
+		if (end > from + bytes)
+			end = from + bytes;
+		if (e->kernels == kernels) {
+			memcpy((char *)to + (start - from), (void *)start, end - start);
+			any = true;
+		}
+		at = end;
+	}
+	pthread_mutex_unlock(&engine_lock);
+	if (all)
+		memcpy(to, (void *)from, bytes);
+	return any;
+}

@@ -1,0 +1,565 @@
+/*
+ * Modules, libraries, kernels and launches. No image is read: a module has every function that it is asked for, and a
+ * name is all that a kernel is. Application threads.
+ */
+#include "test/sim/engine.h"
+
+#include <ctype.h>
+#include <unistd.h>
+
+struct variable {
+	struct variable *next;
+	char *name;
+	struct allocation *allocation;
+};
+
+struct module {
+	uint32_t magic;
+	bool is_library;
+	struct context *context;
+	struct kernel *kernels;
+	struct variable *variables;
+	unsigned kernel_count;
+};
+#define MODULE_MAGIC 0x4d4f4431u
+#define VARIABLE_BYTES 4096 /* of a variable whose size the image knows and we do not */
+
+#define NAME_BUCKETS 65536
+struct name {
+	struct name *next;
+	int64_t duration_ns;
+	char text[];
+};
+static struct name *names[NAME_BUCKETS];
+
+/* "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
+static int64_t duration_parse(const char *name)
+{
+	for (const char *p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
+		const char *q = p + 1;
+		while (isdigit((unsigned char)*q))
+			q++;
+		if (q > p + 1 && q[0] == 'u' && q[1] == 's')
+			return engine_ns(strtod(p + 1, NULL));
+	}
+	return -1;
+}
+
+/* engine_lock held. Names live for ever: CUPTI's records point at them. */
+static struct name *name_intern(const char *text)
+{
+	uint32_t hash = 2166136261u;
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619u;
+	struct name **bucket = &names[hash % NAME_BUCKETS];
+	for (struct name *n = *bucket; n; n = n->next)
+		if (!strcmp(n->text, text))
+			return n;
+	size_t length = strlen(text) + 1;
+	struct name *n = malloc(sizeof(*n) + length);
+	memcpy(n->text, text, length);
+	n->duration_ns = duration_parse(text);
+	n->next = *bucket;
+	*bucket = n;
+	return n;
+}
+
+struct kernel *kernel_checked(const void *handle)
+{
+	struct kernel *k = (struct kernel *)handle;
+	return k && !((uintptr_t)k & 7) && k->magic == KERNEL_MAGIC ? k : NULL;
+}
+
+static struct module *module_checked(const void *handle)
+{
+	struct module *m = (struct module *)handle;
+	return m && m->magic == MODULE_MAGIC ? m : NULL;
+}
+
+static CUresult module_create(bool is_library, void **out)
+{
+	struct context *c = NULL;
+	CUresult rc = is_library ? engine_init_check() : engine_context_current(&c);
+	if (rc)
+		return rc;
+	struct module *m = calloc(1, sizeof(*m));
+	m->magic = MODULE_MAGIC;
+	m->is_library = is_library;
+	m->context = c;
+	*out = m;
+	return CUDA_SUCCESS;
+}
+
+static CUresult module_kernel(struct module *m, const char *name, void **out)
+{
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!name || !*name || !out)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&engine_lock);
+	struct name *n = name_intern(name);
+	struct kernel *k = m->kernels;
+	while (k && k->name != n->text)
+		k = k->next;
+	if (!k) {
+		k = calloc(1, sizeof(*k));
+		k->magic = KERNEL_MAGIC;
+		k->name = n->text;
+		k->duration_ns = n->duration_ns;
+		k->module = m;
+		k->next = m->kernels;
+		k->attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
+		k->attributes[CU_FUNC_ATTRIBUTE_NUM_REGS] = 32;
+		k->attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = 90;
+		k->attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90;
+		k->attributes[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = -1;
+		k->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
+		m->kernels = k;
+		m->kernel_count++;
+	}
+	pthread_mutex_unlock(&engine_lock);
+	*out = k;
+	return CUDA_SUCCESS;
+}
+
+/* Kernels stay: launches and records may still name them. */
+static CUresult module_unload(struct module *m)
+{
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&engine_lock);
+	m->magic = 0;
+	for (struct variable *v = m->variables, *next; v; v = next) {
+		next = v->next;
+		memory_release(v->allocation);
+		free(v->name);
+		free(v);
+	}
+	m->variables = NULL;
+	pthread_mutex_unlock(&engine_lock);
+	return CUDA_SUCCESS;
+}
+
+/* engine_lock held. */
+static CUresult variable_find(struct module *m, const char *name, size_t bytes, struct variable **out)
+{
+	struct context *c;
+	struct allocation *a;
+	struct variable *v = m->variables;
+	while (v && strcmp(v->name, name))
+		v = v->next;
+	CUresult rc = v ? CUDA_SUCCESS : engine_context_current(&c);
+	if (!v && !rc)
+		rc = memory_allocate(c->device, SIM_MEMORY_DEVICE, bytes, &a);
+	if (!v && !rc) {
+		v = malloc(sizeof(*v));
+		*v = (struct variable){ .next = m->variables, .name = strdup(name), .allocation = a };
+		m->variables = v;
+		/* It goes with its module, not with the context. */
+		a->context = NULL;
+	}
+	*out = v;
+	return rc;
+}
+
+int engine_variable_declare(void *library, const char *name, size_t bytes)
+{
+	struct module *m = module_checked(library);
+	struct variable *v;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&engine_lock);
+	CUresult rc = variable_find(m, name, bytes ?: 1, &v);
+	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
+static CUresult module_variable(struct module *m, const char *name, CUdeviceptr *address, size_t *bytes)
+{
+	struct variable *v;
+	if (!m || !name)
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&engine_lock);
+	CUresult rc = variable_find(m, name, VARIABLE_BYTES, &v);
+	if (!rc && address)
+		*address = v->allocation->range.start;
+	if (!rc && bytes)
+		*bytes = v->allocation->range.bytes;
+	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
+CUresult sim_cuModuleLoad(CUmodule *module, const char *file)
+{
+	if (!file || access(file, R_OK))
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	return module_create(false, (void **)module);
+}
+
+CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
+{
+	return image ? module_create(false, (void **)module) : CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
+				void **values)
+{
+	(void)count, (void)options, (void)values;
+	return sim_cuModuleLoadData(module, image);
+}
+
+CUresult sim_cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	return sim_cuModuleLoadData(module, image);
+}
+
+CUresult sim_cuModuleUnload(CUmodule module)
+{
+	return module_unload(module_checked(module));
+}
+
+CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+	*mode = CU_MODULE_LAZY_LOADING;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	return module_kernel(module_checked(module), name, (void **)function);
+}
+
+CUresult sim_cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+{
+	struct module *m = module_checked(module);
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*count = m->kernel_count;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+{
+	return module_variable(module_checked(module), name, address, bytes);
+}
+
+CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit, void **jit_values,
+			       unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
+{
+	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+	return code ? module_create(true, (void **)library) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *file, CUjit_option *jit, void **jit_values,
+				   unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
+{
+	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+	if (!file || access(file, R_OK))
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	return module_create(true, (void **)library);
+}
+
+CUresult sim_cuLibraryUnload(CUlibrary library)
+{
+	return module_unload(module_checked(library));
+}
+
+CUresult sim_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	return module_kernel(module_checked(library), name, (void **)kernel);
+}
+
+CUresult sim_cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	*module = (CUmodule)library;
+	return module_checked(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
+{
+	return sim_cuModuleGetFunctionCount(count, (CUmodule)library);
+}
+
+CUresult sim_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+{
+	return module_variable(module_checked(library), name, address, bytes);
+}
+
+CUresult sim_cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+{
+	return module_variable(module_checked(library), name, address, bytes);
+}
+
+CUresult sim_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	*function = (CUfunction)kernel;
+	return kernel_checked(kernel) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
+{
+	struct kernel *k = kernel_checked(kernel);
+	*library = k ? (CUlibrary)k->module : NULL;
+	return k ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuKernelGetName(const char **name, CUkernel kernel)
+{
+	struct kernel *k = kernel_checked(kernel);
+	*name = k ? k->name : NULL;
+	return k ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuFuncGetName(const char **name, CUfunction function)
+{
+	return sim_cuKernelGetName(name, (CUkernel)function);
+}
+
+CUresult sim_cuFuncGetModule(CUmodule *module, CUfunction function)
+{
+	return sim_cuKernelGetLibrary((CUlibrary *)module, (CUkernel)function);
+}
+
+CUresult sim_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
+{
+	*state = CU_FUNCTION_LOADING_STATE_LOADED;
+	return kernel_checked(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuFuncLoad(CUfunction function)
+{
+	return kernel_checked(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult attribute_get(int *value, CUfunction_attribute attribute, const void *handle)
+{
+	struct kernel *k = kernel_checked(handle);
+	if (!k)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((unsigned)attribute >= sizeof(k->attributes) / sizeof(*k->attributes))
+		return CUDA_ERROR_INVALID_VALUE;
+	*value = k->attributes[attribute];
+	return CUDA_SUCCESS;
+}
+
+static CUresult attribute_set(const void *handle, CUfunction_attribute attribute, int value)
+{
+	struct kernel *k = kernel_checked(handle);
+	if (!k)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((unsigned)attribute >= sizeof(k->attributes) / sizeof(*k->attributes))
+		return CUDA_ERROR_INVALID_VALUE;
+	k->attributes[attribute] = value;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+	return attribute_get(value, attribute, function);
+}
+
+CUresult sim_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+	return attribute_set(function, attribute, value);
+}
+
+CUresult sim_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device)
+{
+	(void)device;
+	return attribute_get(value, attribute, kernel);
+}
+
+CUresult sim_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)
+{
+	(void)device;
+	return attribute_set(kernel, attribute, value);
+}
+
+CUresult sim_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
+{
+	(void)config;
+	return kernel_checked(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device)
+{
+	(void)config, (void)device;
+	return kernel_checked(kernel) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config)
+{
+	(void)config;
+	return kernel_checked(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- launches ---- */
+
+CUresult kernel_describe(const struct launch *l, struct op_request *request)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	struct kernel *k = l->kernel;
+	if (!k)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!threads || threads > 1024 || l->block[2] > 64 || !l->grid[0] || !l->grid[1] || !l->grid[2] ||
+	    l->grid[0] > 2147483647u || l->grid[1] > 65535 || l->grid[2] > 65535 || l->shared > 232448)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct sim_op *d = &request->desc;
+	d->kind = SIM_OP_KERNEL;
+	d->name = k->name;
+	memcpy(d->u.kernel.grid, l->grid, sizeof(l->grid));
+	memcpy(d->u.kernel.block, l->block, sizeof(l->block));
+	memcpy(d->u.kernel.cluster, l->cluster, sizeof(l->cluster));
+	d->u.kernel.static_shared = k->attributes[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES];
+	d->u.kernel.dynamic_shared = l->shared;
+	d->u.kernel.registers = k->attributes[CU_FUNC_ATTRIBUTE_NUM_REGS];
+	d->u.kernel.cooperative = l->cooperative;
+	request->duration_ns = k->duration_ns >= 0 ? k->duration_ns : engine_ns(engine_settings.kernel_us);
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_launch(const struct launch *launch, CUstream stream)
+{
+	struct op_request request = { .duration_ns = 0 };
+	struct stream *s;
+	int64_t host_end = sim_now_ns() + engine_ns(engine_settings.launch_us);
+	CUresult rc = kernel_describe(launch, &request);
+	if (rc)
+		return rc;
+	request.desc.correlation = engine_correlation(engine_thread());
+	pthread_mutex_lock(&engine_lock);
+	rc = stream_find(stream, &s);
+	if (!rc && capture_active(s))
+		rc = capture_kernel(s, launch);
+	else if (!rc) {
+		s->context->kernels++;
+		return stream_run_locked(s, &request, host_end, NULL);
+	}
+	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
+#define LAUNCH(f, cooperates)                                                                      \
+	struct launch launch = { .kernel = kernel_checked(f),                                      \
+				 .grid = { grid_x, grid_y, grid_z },                               \
+				 .block = { block_x, block_y, block_z },                           \
+				 .shared = shared,                                                 \
+				 .cooperative = cooperates }
+
+CUresult sim_cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+			    unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
+			    void **extra)
+{
+	(void)params, (void)extra;
+	LAUNCH(f, false);
+	return kernel_launch(&launch, stream);
+}
+
+CUresult sim_cuLaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+				       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+				       CUstream stream, void **params)
+{
+	(void)params;
+	LAUNCH(f, true);
+	return kernel_launch(&launch, stream);
+}
+
+CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+	(void)params, (void)extra;
+	if (!c)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct launch launch = { .kernel = kernel_checked(f),
+				 .grid = { c->gridDimX, c->gridDimY, c->gridDimZ },
+				 .block = { c->blockDimX, c->blockDimY, c->blockDimZ },
+				 .shared = c->sharedMemBytes };
+	for (unsigned i = 0; i < c->numAttrs; i++) {
+		const CUlaunchAttribute *a = &c->attrs[i];
+		if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			launch.cooperative = a->value.cooperative;
+		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+			launch.cluster[0] = a->value.clusterDim.x;
+			launch.cluster[1] = a->value.clusterDim.y;
+			launch.cluster[2] = a->value.clusterDim.z;
+		}
+	}
+	return kernel_launch(&launch, c->hStream);
+}
+
+CUresult sim_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned count, unsigned flags)
+{
+	CUresult rc = CUDA_SUCCESS;
+	(void)flags;
+	for (unsigned i = 0; i < count && !rc; i++) {
+		CUDA_LAUNCH_PARAMS *p = &list[i];
+		rc = sim_cuLaunchCooperativeKernel(p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
+						   p->blockDimX, p->blockDimY, p->blockDimZ,
+						   p->sharedMemBytes, p->hStream, p->kernelParams);
+	}
+	return rc;
+}
+
+/* ---- occupancy: the arithmetic of an H100, from threads and shared memory alone ---- */
+
+CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int threads,
+								  size_t shared, unsigned flags)
+{
+	(void)flags;
+	if (!kernel_checked(f))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (threads < 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	int by_threads = threads > 1024 ? 0 : 2048 / ((threads + 31) & ~31);
+	int by_shared = (int)(233472 / (shared + 1024));
+	*blocks = by_threads < by_shared ? by_threads : by_shared;
+	if (*blocks > 32)
+		*blocks = 32;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared)
+{
+	return sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, shared, 0);
+}
+
+CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction f,
+						       CUoccupancyB2DSize shared_of, size_t shared, int limit,
+						       unsigned flags)
+{
+	(void)shared_of, (void)shared, (void)flags;
+	if (!kernel_checked(f))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*block = limit > 0 && limit < 1024 ? limit : 1024;
+	*grid = 132 * (2048 / ((*block + 31) & ~31));
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, CUoccupancyB2DSize shared_of,
+					      size_t shared, int limit)
+{
+	return sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, f, shared_of, shared, limit, 0);
+}
+
+CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks, int threads)
+{
+	(void)threads;
+	if (!kernel_checked(f) || blocks < 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	size_t each = 233472 / blocks;
+	*bytes = each > 1024 ? each - 1024 : 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUlaunchConfig *config)
+{
+	(void)config;
+	*clusters = 66;
+	return kernel_checked(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f, const CUlaunchConfig *config)
+{
+	(void)config;
+	*size = 8;
+	return kernel_checked(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

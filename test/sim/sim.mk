@@ -1,0 +1,61 @@
+# The simulated GPU: build/sim/libcuda.so.1, libcudart.so.{12,13}, libcupti.so.{12,13}.
+# Used by the top-level Makefile, which gives BUILD, CC, CFLAGS, LDFLAGS, CUDA_INCLUDE, NVCC and Q.
+
+SIM := $(BUILD)/sim
+SIM_OBJ := $(BUILD)/obj/sim
+SIM_GEN := $(BUILD)/gen/sim
+SIM_PYTHON ?= python3
+
+# Generated code reads arguments of the runtime as the driver's types of the same layout.
+SIM_CFLAGS := -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
+	-isystem $(CUDA_INCLUDE) -MMD -MP
+SIM_LDFLAGS := -shared -Wl,-Bsymbolic -Wl,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+
+SIM_COMMON := sim_common sim_errors
+SIM_ENGINE := $(patsubst test/sim/%.c,%,$(wildcard test/sim/engine_*.c))
+SIM_RT := $(patsubst test/sim/%.c,%,$(wildcard test/sim/rt_*.c))
+SIM_CUPTI := $(patsubst test/sim/%.c,%,$(wildcard test/sim/cupti_*.c))
+SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.12 $(SIM)/libcupti.so.13 \
+	$(SIM)/libcupti.so.12
+
+sim: $(SIM_LIBRARIES)
+
+$(SIM_GEN)/stamp: test/sim/gen.py test/sim/rt_forward.def test/sim/rt_twelve.h $(wildcard test/sim/*.c) \
+		$(wildcard test/sim/exports/*.txt) $(CUDA_INCLUDE)/cuda.h
+	$(call say,GEN,$(SIM_GEN))
+	$(Q)mkdir -p $(SIM_GEN) && $(SIM_PYTHON) test/sim/gen.py $(SIM_GEN) $(CUDA_INCLUDE) "$(CC)" && touch $@
+
+# One rule for each library's objects, since the runtime's and CUPTI's are built once for each version.
+define sim_objects
+$(SIM_OBJ)/$(1)/%.o: test/sim/%.c $(SIM_GEN)/stamp $(BUILD)/obj/flags
+	$$(call say,CC,$$<)
+	$$(Q)mkdir -p $$(@D) && $$(CC) $$(CFLAGS) $(SIM_CFLAGS) $(2) -c $$< -o $$@
+$(SIM_OBJ)/$(1)/%.o: $(SIM_GEN)/stamp $(BUILD)/obj/flags
+	$$(call say,CC,$(SIM_GEN)/$$*.c)
+	$$(Q)mkdir -p $$(@D) && $$(CC) $$(CFLAGS) $(SIM_CFLAGS) $(2) -c $(SIM_GEN)/$$*.c -o $$@
+endef
+$(eval $(call sim_objects,cuda,))
+$(eval $(call sim_objects,cudart13,-DSIM_CUDART=13))
+$(eval $(call sim_objects,cudart12,-DSIM_CUDART=12))
+$(eval $(call sim_objects,cupti13,-DSIM_CUPTI=13))
+$(eval $(call sim_objects,cupti12,-DSIM_CUPTI=12))
+
+$(SIM)/libcuda.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_ENGINE) driver_wrappers)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -o $@
+
+$(SIM)/libcudart.so.%:
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=$(SIM_GEN)/$(@F).map \
+		$(filter %.o,$^) -lpthread -ldl -o $@
+$(SIM)/libcudart.so.13: $(patsubst %,$(SIM_OBJ)/cudart13/%.o,$(SIM_COMMON) $(SIM_RT) rt_forward runtime13_wrappers)
+$(SIM)/libcudart.so.12: $(patsubst %,$(SIM_OBJ)/cudart12/%.o,$(SIM_COMMON) $(SIM_RT) rt_forward runtime12_wrappers)
+
+$(SIM)/libcupti.so.%:
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=$(SIM_GEN)/$(@F).map \
+		$(filter %.o,$^) -lpthread -ldl -o $@
+$(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti13_wrappers)
+$(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti12_wrappers)
+
+-include $(wildcard $(SIM_OBJ)/*/*.d)

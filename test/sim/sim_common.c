@@ -1,0 +1,112 @@
+/*
+ * Settings, clock and waiting of the simulated GPU; see sim_common.h. Any thread.
+ */
+#include "test/sim/sim_common.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* A sleep overshoots by up to 50 us of timer slack and a few of wake-up: what remains is spun. */
+#define SPIN_NS 90000
+
+void sim_log(const char *format, ...)
+{
+	char line[512];
+	va_list args;
+	va_start(args, format);
+	int n = snprintf(line, sizeof(line), "profsim: ");
+	n += vsnprintf(line + n, sizeof(line) - n - 1, format, args);
+	va_end(args);
+	if (n > (int)sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	/* A closed stderr is no reason to fail. */
+	if (write(STDERR_FILENO, line, n) < 0)
+		return;
+}
+
+void sim_sleep_until(int64_t ns)
+{
+	struct timespec t = { ns / 1000000000, ns % 1000000000 };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		continue;
+}
+
+void sim_wait_until(int64_t ns)
+{
+	if (ns - sim_now_ns() > SPIN_NS + 10000)
+		sim_sleep_until(ns - SPIN_NS);
+	while (sim_now_ns() < ns)
+		__builtin_ia32_pause();
+}
+
+static void number_read(double *value, const char *name, double standard, double least, double most)
+{
+	const char *text = getenv(name);
+	*value = standard;
+	if (!text || !*text)
+		return;
+	char *end;
+	double number = strtod(text, &end);
+	if (*end || !(number >= least && number <= most))
+		sim_log("%s=%s is not a number from %g to %g; %g is used", name, text, least, most,
+			standard);
+	else
+		*value = number;
+}
+
+static bool cupti_mode_valid(const char *text)
+{
+	static const char *const words[] = { "ok", "busy", "missing" };
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(text, words[i]))
+			return true;
+	char *end;
+	if (strncmp(text, "drop:", 5) && strncmp(text, "full:", 5))
+		return false;
+	return strtol(text + 5, &end, 10) > 0 && !*end;
+}
+
+static const char *const setting_names[] = {
+#define NUMBER(field, name, ...) name,
+#define TEXT(field, name, ...)   name,
+#include "test/sim/sim_settings.def"
+#undef NUMBER
+#undef TEXT
+};
+
+static void unknown_report(void)
+{
+	for (char **e = environ; *e; e++) {
+		size_t length = strcspn(*e, "=");
+		bool known = strncmp(*e, "PROFSIM_", 8) != 0;
+		for (unsigned i = 0; !known && i < sizeof(setting_names) / sizeof(*setting_names); i++)
+			known = strlen(setting_names[i]) == length &&
+				!strncmp(*e, setting_names[i], length);
+		if (!known)
+			sim_log("unknown setting %.*s is ignored; test/sim/README.md lists them",
+				(int)length, *e);
+	}
+}
+
+void sim_settings_read(struct sim_settings *s)
+{
+#define NUMBER(field, name, standard, least, most, ...)                                            \
+	number_read(&s->field, name, standard, least, most);
+#define TEXT(field, name, standard, ...) s->field = getenv(name) ?: standard;
+#include "test/sim/sim_settings.def"
+#undef NUMBER
+#undef TEXT
+	if (!cupti_mode_valid(s->cupti)) {
+		sim_log("PROFSIM_CUPTI=%s is none of ok, busy, missing, drop:N, full:N; ok is used",
+			s->cupti);
+		s->cupti = "ok";
+	}
+	unknown_report();
+}

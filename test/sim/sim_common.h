@@ -1,0 +1,45 @@
+/*
+ * What all stand-ins share: the settings table, the clock, exact waiting. Compiled hidden into each library.
+ */
+#ifndef TEST_SIM_SIM_COMMON_H
+#define TEST_SIM_SIM_COMMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define SIM_EXPORT    __attribute__((visibility("default")))
+#define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+struct sim_settings {
+#define NUMBER(field, ...) double field;
+#define TEXT(field, ...)   const char *field;
+#include "test/sim/sim_settings.def"
+#undef NUMBER
+#undef TEXT
+};
+
+/* Reads the environment; says each bad or unknown PROFSIM_ variable once on stderr and goes on with the default. */
+void sim_settings_read(struct sim_settings *settings);
+
+static inline int64_t sim_now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Returns at `ns` of CLOCK_MONOTONIC, within about 2 us: sleeps until shortly before, then spins. */
+void sim_wait_until(int64_t ns);
+
+/* Returns some 50 us after `ns`, without spinning: what a blocking-sync event or device flag asks for. */
+void sim_sleep_until(int64_t ns);
+
+/* sim_errors.c: numbers are common to driver and runtime; unknown ones give NULL, unknown names 0. */
+const char *sim_error_name(bool runtime, int error);
+const char *sim_error_text(int error);
+int sim_error_parse(const char *text);
+
+void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * The private interface between the three stand-ins. libcuda owns the engine and hands out struct sim_tools through
+ * cuGetExportTable (as NVIDIA's libraries do between themselves), so it exports no symbol that the real one lacks.
+ * libcudart opens its API frames through it; libcupti registers a struct sim_sink and is told of calls and GPU work.
+ * Without a sink nothing is called and a frame costs a few nanoseconds.
+ */
+#ifndef TEST_SIM_SIM_TOOLS_H
+#define TEST_SIM_SIM_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "test/sim/sim_common.h"
+
+/* CUuuid bytes under which cuGetExportTable gives a struct sim_tools. */
+#define SIM_TOOLS_UUID "profsim-tools-01"
+
+enum sim_domain { SIM_DRIVER, SIM_RUNTIME };
+
+enum sim_op_kind {
+	SIM_OP_KERNEL,
+	SIM_OP_COPY,
+	SIM_OP_PEER_COPY,
+	SIM_OP_MEMSET,
+	SIM_OP_HOST,
+	SIM_OP_SYNC,
+	SIM_OP_MEMORY,
+	SIM_OP_GRAPH,
+};
+
+/* Values of CUpti_ActivityMemoryKind, so that records need no translation. */
+enum sim_memory_kind {
+	SIM_MEMORY_UNKNOWN = 0,
+	SIM_MEMORY_PAGEABLE = 1,
+	SIM_MEMORY_PINNED = 2,
+	SIM_MEMORY_DEVICE = 3,
+	SIM_MEMORY_ARRAY = 4,
+	SIM_MEMORY_MANAGED = 5,
+};
+
+/* Values of CUpti_ActivitySynchronizationType. */
+enum sim_sync_type {
+	SIM_SYNC_EVENT = 1,
+	SIM_SYNC_WAIT_EVENT = 2,
+	SIM_SYNC_STREAM = 3,
+	SIM_SYNC_CONTEXT = 4,
+};
+
+/* One operation of the device (or one synchronisation of the host), as the tools see it. Times: CLOCK_MONOTONIC. */
+struct sim_op {
+	uint64_t id; /* nonzero and unique while `resolved` is false; op_resolved() names it later */
+	enum sim_op_kind kind;
+	bool resolved; /* start_ns and end_ns are known: nothing before it waits for the host */
+	uint32_t device, context, stream, correlation;
+	uint32_t graph;
+	uint64_t graph_node;
+	int64_t start_ns, end_ns;
+	const char *name; /* lives for ever */
+	uint64_t bytes;
+	uint64_t address;
+	union {
+		struct {
+			uint32_t grid[3], block[3], cluster[3];
+			uint32_t static_shared, dynamic_shared, registers, local_bytes;
+			bool cooperative;
+		} kernel;
+		struct {
+			uint8_t kind; /* CUpti_ActivityMemcpyKind */
+			uint8_t src, dst; /* enum sim_memory_kind */
+			bool async;
+			uint32_t src_device, dst_device, src_context, dst_context;
+		} copy;
+		struct {
+			uint32_t value;
+			uint8_t memory;
+			bool async;
+		} set;
+		struct {
+			enum sim_sync_type type;
+			uint32_t event;
+			uint64_t event_sync;
+			uint32_t status;
+		} sync;
+		struct {
+			uint8_t operation; /* CUpti_ActivityMemoryOperationType */
+			uint8_t memory;
+			bool async;
+		} memory;
+	} u;
+};
+
+/* One API call in progress; lives on the stack of the generated wrapper. */
+struct sim_frame {
+	enum sim_domain domain;
+	uint32_t cbid;
+	const char *name;
+	const void *params; /* a struct of the call's arguments, laid out like CUPTI's <name>_params */
+	struct cu_thread *thread;
+	uint32_t correlation;
+	bool observed;
+	bool saved_per_thread, runtime_per_thread;
+	uint64_t sink_data[4]; /* owned by the sinks: the call's start on their clock */
+	uint64_t callback_data[4];
+};
+
+struct sim_sink {
+	int index; /* set by attach() */
+	void (*api_enter)(struct sim_sink *, struct sim_frame *);
+	void (*api_exit)(struct sim_sink *, struct sim_frame *, int status);
+	void (*op_submitted)(struct sim_sink *, const struct sim_op *);
+	void (*op_resolved)(struct sim_sink *, uint64_t id, int64_t start_ns, int64_t end_ns);
+};
+
+#define SIM_SINKS 4 /* libcupti.so.12 and .13 may be loaded together */
+
+struct sim_tools {
+	size_t size;
+	const struct sim_settings *settings;
+	const volatile uint32_t *flags; /* 0: no sink, no planted failure, initialised: nothing to do */
+	int (*enter)(struct sim_frame *, bool per_thread); /* nonzero: the planted error to return */
+	int (*leave)(struct sim_frame *, int status);
+	int (*attach)(struct sim_sink *);
+	void (*detach)(struct sim_sink *);
+	uint32_t (*context_id)(void *context);
+	int (*stream_id)(void *context, void *stream, uint32_t *id);
+	int (*context_device)(void *context);
+	/* The calling thread's context and its device, without an API frame; NULL and -1 where there is none. */
+	void *(*current)(void);
+	int (*current_device)(void);
+	/* A variable of a library or module: its real size, which no image tells. */
+	int (*variable_declare)(void *library, const char *name, size_t bytes);
+};
+
+#endif
