@@ -30,7 +30,11 @@
 #define WINS	   2u
 #define WINS_ENDED 1u
 /* A level whose neighbouring turns share less than this is no loop. */
-#define MIN_ALIKE 0.4
+#define MIN_ALIKE 0.5
+/* Any trigram alone alternates with itself: a turn of three launches or more must have three that agree. */
+#define MIN_MEMBERS 3u
+/* Below this, level_confidence() is that of a guess. */
+#define MIN_CONFIDENCE 0.3
 /* The level must still be going on: it may have missed this many of its own turns at the end of what has come. */
 #define MAX_STALE_TURNS 3u
 
@@ -82,6 +86,14 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 	return levels_store_keep(&l->store, thread, event, hash);
 }
 
+/* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
+static double level_confidence(const struct levels_level *level)
+{
+	double margin = 1 - level->runner_up / level->score;
+	double turns = 1 - 1.0 / level->turns;
+	return level->coverage * turns * (0.5 * level->alike + 0.5 * margin);
+}
+
 static bool level_is_current(const struct levels_index *x, const struct levels_level *level)
 {
 	uint32_t last = levels_index_of(x, level->reference)[level->turns];
@@ -114,20 +126,15 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 static bool level_is_enough(const struct levels *l, const struct levels_index *x,
 			    const struct levels_level *level, bool ended)
 {
-	if (level->alike < MIN_ALIKE || !level_is_current(x, level))
+	uint32_t members_wanted = level->calls_per_turn < MIN_MEMBERS ? level->calls_per_turn
+								      : MIN_MEMBERS;
+	if (level->n_members < members_wanted || level->alike < MIN_ALIKE ||
+	    level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
 		return false;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
 	if (!level->optimizer && !level->marked && (x->start || x->end < EVENTS_BARE))
 		return false;
 	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;
-}
-
-/* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
-static double level_confidence(const struct levels_level *level)
-{
-	double margin = 1 - level->runner_up / level->score;
-	double turns = 1 - 1.0 / level->turns;
-	return level->coverage * turns * (0.5 * level->alike + 0.5 * margin);
 }
 
 static bool level_has_anchor(const struct levels *l, const struct levels_level *level,

@@ -167,7 +167,7 @@ static uint32_t search_group_of(struct search *q, const struct candidate *c)
 static void search_groups(struct search *q)
 {
 	q->n_groups = 0;
-	q->budget = 32ull * (q->index->end - q->index->start) + 100000;
+	q->budget = 8ull * (q->index->end - q->index->start);
 	for (uint32_t i = 0; i < q->n_candidates; i++) {
 		struct candidate *c = &q->candidates[i];
 		c->group = search_group_of(q, c);
@@ -352,19 +352,18 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	int rc = -ENOMEM;
 	*best = (struct levels_level){ 0 };
 	if (q.candidates && q.groups && q.before && q.here) {
-		struct levels_level strict;
+		struct levels_level forgiving;
 		search_candidates(&q);
-		search_groups(&q);
-		uint32_t group = search_best(&q, &strict);
 		q.forgiven = FORGIVEN;
 		search_groups(&q);
-		uint32_t forgiven_group = search_best(&q, best);
-		if (best->score > FORGIVEN_ADVANTAGE * strict.score) {
-			group = forgiven_group;
-		} else {
-			q.forgiven = 0;
+		search_best(&q, &forgiving);
+		q.forgiven = 0;
+		search_groups(&q);
+		uint32_t group = search_best(&q, best);
+		if (forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
+			q.forgiven = FORGIVEN;
 			search_groups(&q);
-			*best = strict;
+			group = search_best(&q, best);
 		}
 		rc = group == NO_GROUP ? 0 : search_complete(&q, group, best);
 		if (rc)

@@ -1,0 +1,577 @@
+/*
+ * Step learning on recorded programs (test/steps/data) and on made ones: loops of every shape that real programs have,
+ * noise and holes, and streams in which there is no step to find.
+ */
+#include "test/steps/sequence.h"
+
+#include "core/token.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DATA	    "test/steps/data/"
+#define MAIN_THREAD 0u
+#define BACKWARD    1u
+#define LOADER	    2u
+
+/* A small generator of its own, so that every machine tests the same sequences. */
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t n)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((random_state >> 33) % n);
+}
+
+/* Kernel number `k`, of a size that is always the same. */
+static uint64_t kernel(uint32_t k)
+{
+	return token_launch(0x400000 + 16ull * k, (uint32_t[3]){ 1 + k % 7, 1, 1 },
+			    (uint32_t[3]){ 128, 1, 1 });
+}
+
+static void launch(struct sequence *s, uint32_t thread, uint32_t k, uint32_t hints)
+{
+	sequence_add(s, thread, kernel(k), hints | LEVEL_NAMED);
+}
+
+static void launch_range(struct sequence *s, uint32_t thread, uint32_t first, uint32_t n,
+			 uint32_t hints)
+{
+	for (uint32_t k = first; k < first + n; k++)
+		launch(s, thread, k, hints);
+}
+
+static void copy(struct sequence *s, uint32_t thread, uint32_t kind, uint32_t hint)
+{
+	sequence_add(s, thread, token_copy(kind), hint | LEVEL_COPY);
+}
+
+/* The parts of a training step. */
+static void forward(struct sequence *s)
+{
+	launch_range(s, MAIN_THREAD, 100, 12, 0);
+}
+
+static void backward(struct sequence *s)
+{
+	launch_range(s, BACKWARD, 200, 18, 0);
+}
+
+static void optimizer(struct sequence *s)
+{
+	launch_range(s, MAIN_THREAD, 300, 6, LEVEL_OPTIMIZER);
+}
+
+static void train_step(struct sequence *s)
+{
+	forward(s);
+	backward(s);
+	optimizer(s);
+	sequence_end_step(s);
+}
+
+static void check_steps(const struct sequence *s, double one_per_step, double exact,
+			double within_steps)
+{
+	struct sequence_result r;
+	sequence_run(s, 1, false, &r);
+	if (!r.locked)
+		fail_msg("abstained on %u events, %u steps", s->n, s->n_ends);
+	if (r.one_per_step < one_per_step || r.exact < exact || r.locked_steps > within_steps ||
+	    !r.n_steps)
+		fail_msg("one boundary per step in %.3f, at its end in %.3f of %u, locked after "
+			 "%.1f steps",
+			 r.one_per_step, r.exact, r.n_steps, r.locked_steps);
+	assert_in_range((int)(r.choice.confidence * 1000), 1, 1000);
+}
+
+static void check_abstains(const struct sequence *s, bool conclude)
+{
+	struct sequence_result r;
+	sequence_run(s, 1, conclude, &r);
+	if (r.locked)
+		fail_msg("found %u boundaries where there is no step, after %u events", r.looks,
+			 r.locked_at);
+}
+
+static void test_recorded(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *file;
+		double exact; /* share of true ends that are boundaries */
+		double within_steps;
+	} cases[] = {
+		{ DATA "accumulation_4.tsv.gz", 1, 8 },
+		{ DATA "cnn_conv.tsv.gz", 1, 8 },
+		{ DATA "eval_every_5.tsv.gz", 1, 10 },
+		{ DATA "hf_gpt2_trainer_eval.tsv.gz", 1, 8 },
+		{ DATA "inference_requests.tsv.gz", 1, 10 },
+		{ DATA "mlp_adam.tsv.gz", 1, 8 },
+		/* No trigram that ends with the last launch comes once: the next step's first launch ends it. */
+		{ DATA "stochastic_depth.tsv.gz", 0, 8 },
+		{ DATA "token_decoding.tsv.gz", 1, 10 },
+		{ DATA "variable_inner_loop.tsv.gz", 1, 8 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sequence s;
+		struct err e = { "" };
+		if (sequence_load(&s, cases[i].file, true, &e))
+			fail_msg("%s", e.text);
+		print_message("%s\n", cases[i].file);
+		check_steps(&s, 1, cases[i].exact, cases[i].within_steps);
+		sequence_free(&s);
+	}
+}
+
+/* The same programs where no kernel has a name: later, but no less right. */
+static void test_recorded_without_names(void **state)
+{
+	(void)state;
+	static const char *const files[] = {
+		DATA "accumulation_4.tsv.gz",	   DATA "cnn_conv.tsv.gz",
+		DATA "eval_every_5.tsv.gz",	   DATA "hf_gpt2_trainer_eval.tsv.gz",
+		DATA "inference_requests.tsv.gz",  DATA "mlp_adam.tsv.gz",
+		DATA "stochastic_depth.tsv.gz",	   DATA "token_decoding.tsv.gz",
+		DATA "variable_inner_loop.tsv.gz",
+	};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct sequence s;
+		struct err e = { "" };
+		if (sequence_load(&s, files[i], false, &e))
+			fail_msg("%s", e.text);
+		print_message("%s\n", files[i]);
+		check_steps(&s, 1, 0, 36);
+		sequence_free(&s);
+	}
+}
+
+/* An iteration of a GAN steps two optimizers; one boundary for both, never at different ones. */
+static void test_two_optimizers(void **state)
+{
+	(void)state;
+	struct sequence s;
+	struct sequence_result r;
+	struct err e = { "" };
+	if (sequence_load(&s, DATA "gan_two_optimizers.tsv.gz", true, &e))
+		fail_msg("%s", e.text);
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_true(r.one_per_pair == 1);
+	assert_int_equal(r.typical_late, 1);
+	sequence_free(&s);
+}
+
+static void test_plain(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 40; i++)
+		train_step(&s);
+	check_steps(&s, 1, 1, 8);
+	sequence_free(&s);
+}
+
+static void test_accumulation(void **state)
+{
+	(void)state;
+	static const int micro_batches[] = { 2, 8, 32 };
+	for (size_t m = 0; m < sizeof(micro_batches) / sizeof(micro_batches[0]); m++) {
+		struct sequence s = { 0 };
+		for (int i = 0; i < 20; i++) {
+			for (int k = 1; k < micro_batches[m]; k++) {
+				copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+				forward(&s);
+				backward(&s);
+			}
+			train_step(&s);
+		}
+		check_steps(&s, 1, 1, 9);
+		sequence_free(&s);
+	}
+}
+
+static void test_evaluation(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 1; i <= 60; i++) {
+		train_step(&s);
+		for (int k = 0; i % 4 == 0 && k < 9; k++) {
+			launch_range(&s, MAIN_THREAD, 400, 10, 0);
+			copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+		}
+	}
+	check_steps(&s, 1, 1, 12);
+	sequence_free(&s);
+}
+
+static void test_variable_inner_loop(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	random_state = 1;
+	for (int i = 0; i < 60; i++) {
+		launch(&s, MAIN_THREAD, 50, 0);
+		for (uint32_t k = 1 + random_below(6); k > 0; k--)
+			launch_range(&s, MAIN_THREAD, 60, 7, 0);
+		train_step(&s);
+	}
+	check_steps(&s, 1, 1, 10);
+	sequence_free(&s);
+}
+
+/* Set-up of another kind, as long as 40 steps: parameters drawn and uploaded, one by one. */
+static void test_warm_up_prefix(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	random_state = 2;
+	for (int i = 0; i < 700; i++) {
+		launch(&s, MAIN_THREAD, 1000 + random_below(20), 0);
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+	}
+	sequence_end_step(&s);
+	for (int i = 0; i < 60; i++)
+		train_step(&s);
+	check_steps(&s, 1, 1, 30);
+	sequence_free(&s);
+}
+
+static void make_noisy(struct sequence *s, const struct sequence *clean, uint32_t insert_permille,
+		       uint32_t drop_permille)
+{
+	uint32_t k = 0;
+	random_state = 3;
+	for (uint32_t i = 0; i < clean->n; i++) {
+		for (; k < clean->n_ends && clean->ends[k] == i; k++)
+			sequence_end_step(s);
+		if (random_below(1000) < insert_permille)
+			launch(s, random_below(2), 5000 + random_below(100), 0);
+		const struct sequence_event *e = &clean->events[i];
+		if (random_below(1000) >= drop_permille)
+			sequence_add(s, e->thread, e->event.token, e->event.hints);
+	}
+	sequence_end_step(s);
+}
+
+static void test_noise(void **state)
+{
+	(void)state;
+	struct sequence clean = { 0 }, inserted = { 0 }, dropped = { 0 };
+	for (int i = 0; i < 150; i++)
+		train_step(&clean);
+	make_noisy(&inserted, &clean, 10, 0);
+	check_steps(&inserted, 0.93, 0.93, 15);
+	/* An anchor of three launches loses 6 % of its turns when 2 % of the launches are lost. */
+	make_noisy(&dropped, &clean, 0, 20);
+	check_steps(&dropped, 0.85, 0.85, 30);
+	sequence_free(&clean);
+	sequence_free(&inserted);
+	sequence_free(&dropped);
+}
+
+/* A loader thread copies at its own pace, anywhere in the step. */
+static void test_interleaved_threads(void **state)
+{
+	(void)state;
+	struct sequence clean = { 0 }, s = { 0 };
+	random_state = 4;
+	for (int i = 0; i < 60; i++)
+		train_step(&clean);
+	for (uint32_t i = 0, k = 0; i < clean.n; i++) {
+		if (!random_below(18))
+			copy(&s, LOADER, 1, LEVEL_H2D);
+		sequence_add(&s, clean.events[i].thread, clean.events[i].event.token,
+			     clean.events[i].event.hints);
+		if (clean.ends[k] == i + 1) {
+			sequence_end_step(&s);
+			k++;
+		}
+	}
+	check_steps(&s, 1, 1, 10);
+	sequence_free(&clean);
+	sequence_free(&s);
+}
+
+/* The collector reads one thread's chunk, then another's: the order of feeding is not the order of time. */
+static void test_fed_out_of_order(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 }, by_thread = { 0 };
+	struct sequence_result in_order, out_of_order;
+	for (int i = 0; i < 60; i++)
+		train_step(&s);
+	for (uint32_t at = 0; at < s.n; at += 500)
+		for (uint32_t thread = 0; thread < 2; thread++)
+			for (uint32_t i = at; i < at + 500 && i < s.n; i++)
+				if (s.events[i].thread == thread) {
+					sequence_add(&by_thread, thread, s.events[i].event.token,
+						     s.events[i].event.hints);
+					by_thread.events[by_thread.n - 1].event = s.events[i].event;
+				}
+	sequence_run(&s, 500, false, &in_order);
+	sequence_run(&by_thread, 500, false, &out_of_order);
+	assert_true(in_order.locked && out_of_order.locked);
+	assert_true(in_order.choice.anchor == out_of_order.choice.anchor);
+	assert_int_equal(in_order.choice.count, out_of_order.choice.count);
+	assert_int_equal(in_order.choice.calls_per_step, 36);
+	sequence_free(&s);
+	sequence_free(&by_thread);
+}
+
+static void test_batches_do_not_matter(void **state)
+{
+	(void)state;
+	static const uint32_t batches[] = { 1, 7, 1000, 1u << 30 };
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++)
+		train_step(&s);
+	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+		struct sequence_result r;
+		sequence_run(&s, batches[i], false, &r);
+		assert_true(r.locked);
+		assert_int_equal(r.choice.count, 60);
+		assert_int_equal(r.looks, 60);
+		assert_int_equal(r.choice.thread, MAIN_THREAD);
+		assert_int_equal(r.choice.boundary, LEVEL_BY_OPTIMIZER);
+	}
+	sequence_free(&s);
+}
+
+/* No optimizer and no copy at the end: the host's pause says where a turn ends, though not where waiting was. */
+static void test_gap(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++) {
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+		launch_range(&s, MAIN_THREAD, 100, 5, 0);
+		s.now_ns += 900000;
+		launch_range(&s, MAIN_THREAD, 110, 1, LEVEL_SYNCED);
+		s.events[s.n - 1].event.blocked_ns = 895000;
+		launch_range(&s, MAIN_THREAD, 111, 6, 0);
+		sequence_end_step(&s);
+		s.now_ns += 300000;
+	}
+	check_steps(&s, 1, 1, 11);
+	sequence_free(&s);
+}
+
+static void test_read_back(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++) {
+		launch_range(&s, MAIN_THREAD, 100, 9, 0);
+		copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 11);
+	sequence_free(&s);
+}
+
+/* A loop of one graph launch, and one of a few bare launches, are steps too. */
+static void test_short_turns(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 100; i++) {
+		sequence_add(&s, MAIN_THREAD, token_graph(0xabc0), LEVEL_GRAPH);
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 70);
+	sequence_free(&s);
+	for (int i = 0; i < 300; i++) {
+		launch_range(&s, MAIN_THREAD, 100, 3, 0);
+		s.now_ns += 20000;
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 200);
+	sequence_free(&s);
+}
+
+/* Layers of the first forward pass, and parameters in the first optimizer phase, repeat often and are no steps. */
+static void test_first_step_is_no_loop(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 6; i++) {
+		for (int layer = 0; layer < 32; layer++)
+			launch_range(&s, MAIN_THREAD, 500, 11, 0);
+		for (int layer = 0; layer < 32; layer++)
+			launch_range(&s, BACKWARD, 600, 22, 0);
+		for (int parameter = 0; parameter < 300; parameter++) {
+			launch_range(&s, MAIN_THREAD, 700, 2, 0);
+			launch_range(&s, MAIN_THREAD, 702, 2, LEVEL_OPTIMIZER);
+		}
+		sequence_end_step(&s);
+		if (i == 0)
+			check_abstains(&s, false);
+	}
+	for (int i = 0; i < 10; i++)
+		train_step(&s);
+	sequence_free(&s);
+}
+
+static void test_nothing_repeats(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (uint32_t i = 0; i < 5000; i++)
+		launch(&s, MAIN_THREAD, i, 0);
+	check_abstains(&s, true);
+	sequence_free(&s);
+	random_state = 5;
+	for (uint32_t i = 0; i < 20000; i++)
+		launch(&s, random_below(2), random_below(40), 0);
+	check_abstains(&s, true);
+	sequence_free(&s);
+}
+
+static void test_too_little(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	check_abstains(&s, true);
+	for (int i = 0; i < 3; i++)
+		train_step(&s);
+	check_abstains(&s, true);
+	sequence_free(&s);
+	for (int i = 0; i < 1000; i++)
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+	check_abstains(&s, true);
+	sequence_free(&s);
+}
+
+/* A short run, read when it has ended: what was not sure enough while it went on is believed then. */
+static void test_conclude(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	for (int i = 0; i < 6; i++)
+		train_step(&s);
+	check_abstains(&s, false);
+	sequence_run(&s, 1, true, &r);
+	assert_true(r.locked);
+	assert_true(r.exact == 1);
+	assert_int_equal(r.choice.count, 6);
+	sequence_free(&s);
+}
+
+/* 100,000 launches of the kind that keep it thinking: all votes together within 0.2 s, here with room for slow machines. */
+static void test_cost(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	random_state = 6;
+	while (s.n < 100000)
+		launch(&s, random_below(2), random_below(12),
+		       random_below(50) ? 0 : LEVEL_OPTIMIZER);
+	sequence_run(&s, 1000, true, &r);
+	print_message("100,000 launches without a step: %.0f ms\n", r.seconds * 1e3);
+	assert_false(r.locked);
+	assert_true(r.seconds < 1.0);
+	sequence_free(&s);
+}
+
+/* More than it keeps: the older half goes, and steps that begin after that are found. */
+static void test_bounded_memory(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	random_state = 7;
+	while (s.n < 1300000)
+		launch(&s, MAIN_THREAD, random_below(1000), 0);
+	sequence_end_step(&s);
+	for (int i = 0; i < 40000; i++)
+		train_step(&s);
+	sequence_run(&s, 10000, false, &r);
+	print_message("%u launches, more than are kept: %.0f ms\n", s.n, r.seconds * 1e3);
+	assert_true(r.locked);
+	assert_true(r.n_steps > 100);
+	assert_true(r.one_per_step == 1 && r.exact == 1);
+	sequence_free(&s);
+}
+
+static uint32_t events_until_locked(struct levels *l, const struct sequence *s)
+{
+	struct level_choice choice;
+	for (uint32_t i = 0; i < s->n; i++) {
+		assert_int_equal(levels_feed(l, s->events[i].thread, &s->events[i].event), 0);
+		if (levels_vote(l, &choice))
+			return i + 1;
+	}
+	fail_msg("no lock after %u events", s->n);
+	return 0;
+}
+
+/* After an anchor that failed, twice the turns are wanted. */
+static void test_relearn(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++)
+		train_step(&s);
+	struct levels *l = levels_new();
+	assert_non_null(l);
+	uint32_t first = events_until_locked(l, &s);
+	levels_relearn(l);
+	uint32_t second = events_until_locked(l, &s);
+	assert_in_range(second, first * 3 / 2, first * 3);
+	levels_free(l);
+	levels_free(NULL);
+	sequence_free(&s);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_true(level_name_is_optimizer("_ZN2at6native12_GLOBAL__N_125multi_tensor_apply_"
+					    "kernelINS1_18TensorList"));
+	assert_true(level_name_is_optimizer("void at::native::FusedAdamMathFunctor<float>(int)"));
+	assert_false(level_name_is_optimizer("_amp_foreach_non_finite_check_and_unscale_cuda_multi_"
+					     "tensor_apply_kernel"));
+	assert_false(level_name_is_optimizer("multi_tensor_apply_kernel LpNormFunctor"));
+	assert_false(level_name_is_optimizer("ampere_sgemm_128x64_tn"));
+	assert_false(level_name_is_optimizer(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_recorded_without_names),
+		cmocka_unit_test(test_two_optimizers),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_accumulation),
+		cmocka_unit_test(test_evaluation),
+		cmocka_unit_test(test_variable_inner_loop),
+		cmocka_unit_test(test_warm_up_prefix),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_interleaved_threads),
+		cmocka_unit_test(test_fed_out_of_order),
+		cmocka_unit_test(test_batches_do_not_matter),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_short_turns),
+		cmocka_unit_test(test_first_step_is_no_loop),
+		cmocka_unit_test(test_nothing_repeats),
+		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_conclude),
+		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_bounded_memory),
+		cmocka_unit_test(test_relearn),
+		cmocka_unit_test(test_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
