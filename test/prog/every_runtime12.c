@@ -1,0 +1,97 @@
+/*
+ * The rows of hooks.def that only CUDA 12's libcudart has, and those whose signature was another one there; linked with it,
+ * so declared here as its headers had them. every.h says what is printed.
+ */
+#include <stddef.h>
+
+#include "test/prog/every.h"
+
+struct dim {
+	unsigned x, y, z;
+};
+
+struct launch_parameters {
+	const void *function;
+	struct dim grid, block;
+	void **args;
+	size_t shared;
+	void *stream;
+};
+
+struct location {
+	int type, id;
+};
+
+int cudaEventCreate(void **event);
+int cudaEventElapsedTime_v2(float *ms, void *begin, void *end);
+int cudaEventRecord(void *event, void *stream);
+int cudaDeviceSynchronize(void);
+int cudaStreamCreate(void **stream);
+int cudaMalloc(void **p, size_t bytes);
+int cudaMallocManaged(void **p, size_t bytes, unsigned flags);
+int cudaMemPrefetchAsync(const void *p, size_t bytes, int device, void *stream);
+int cudaMemPrefetchAsync_ptsz(const void *p, size_t bytes, int device, void *stream);
+int cudaMemPrefetchAsync_v2(const void *p, size_t bytes, struct location location, unsigned flags,
+			    void *stream);
+int cudaMemPrefetchAsync_v2_ptsz(const void *p, size_t bytes, struct location location,
+				 unsigned flags, void *stream);
+int cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, void *attributes,
+			 size_t *first, size_t n, size_t *failed, void *stream);
+int cudaLaunchCooperativeKernelMultiDevice(struct launch_parameters *list, unsigned count,
+					   unsigned flags);
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+			    int threads, void *tid, void *bid, void *block, void *grid, int *warp);
+
+static void spin_5us(void)
+{
+}
+
+static void register_image(void)
+{
+	static const struct {
+		int magic, version;
+		const void *data;
+		void *unused;
+	} image = { 0x466243b1, 1, "no image", NULL };
+	void **handle = __cudaRegisterFatBinary((void *)(uintptr_t)&image);
+	__cudaRegisterFunction(handle, (const char *)(uintptr_t)spin_5us, "spin_5us", "spin_5us",
+			       -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFatBinaryEnd(handle);
+}
+
+int main(void)
+{
+	enum { BYTES = 65536 };
+	void *stream = NULL, *begin = NULL, *end = NULL, *p = NULL, *q = NULL;
+	float ms = 0;
+	register_image();
+	CALL(cudaStreamCreate, (&stream), "stream=%lx", HEX(stream));
+	CALL(cudaMallocManaged, (&p, BYTES, 1), "arg=%lx bytes=%x", HEX(p), BYTES);
+	CALL(cudaMalloc, (&q, BYTES), "arg=%lx bytes=%x", HEX(q), BYTES);
+	struct location device = { .type = 1, .id = 0 };
+	CALL_SZ(cudaMemPrefetchAsync, (p, BYTES, 0, stream), "arg=%x", BYTES);
+	CALL_SZ(cudaMemPrefetchAsync_v2, (p, BYTES, device, 0, stream), "arg=%x", BYTES);
+	void *to[] = { q }, *from[] = { (char *)q + 4096 };
+	size_t sizes[] = { 512 }, first[] = { 0 }, failed = SIZE_MAX;
+	struct {
+		int order;
+		struct location source, destination;
+		unsigned flags;
+	} attributes = { .order = 1 /* in stream order */ };
+	CALL(cudaMemcpyBatchAsync, (to, from, sizes, 1, &attributes, first, 1, &failed, stream),
+	     "arg=200");
+	struct launch_parameters list[] = {
+		{ (const void *)(uintptr_t)spin_5us, { 2, 1, 1 }, { 32, 1, 1 }, NULL, 0, stream }
+	};
+	CALL(cudaLaunchCooperativeKernelMultiDevice, (list, 1, 0),
+	     "stream=%lx grid=2,1,1 block=32,1,1 name=spin_5us", HEX(stream));
+	CALL(cudaEventCreate, (&begin), "arg=%lx", HEX(begin));
+	CALL(cudaEventCreate, (&end), "arg=%lx", HEX(end));
+	CALL(cudaEventRecord, (begin, stream), "stream=%lx arg=%lx", HEX(stream), HEX(begin));
+	CALL(cudaEventRecord, (end, stream), "stream=%lx arg=%lx", HEX(stream), HEX(end));
+	CALL(cudaDeviceSynchronize, (), "cat=sync");
+	CALL(cudaEventElapsedTime_v2, (&ms, begin, end), "arg=%lx", HEX(begin));
+	return 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step, loss back.
+ *   loop STEPS [plain|graph|api|mark|bare] [PAUSE_US]
+ * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
+ * one; bare neither waits nor copies. A warm-up of two odd launches comes first, PAUSE_US of host work in every step.
+ */
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/prog/work.h"
+
+static const void *first, *middle, *last;
+static cudaStream_t stream;
+
+static void kernels(void)
+{
+	work_launch(first, 8, stream);
+	work_launch(middle, 16, stream);
+	work_launch(middle, 32, stream);
+	work_launch(last, 8, stream);
+}
+
+static cudaGraphExec_t captured(void)
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	kernels();
+	MUST(cudaStreamEndCapture(stream, &graph));
+	MUST(cudaGraphInstantiate(&exec, graph, 0));
+	return exec;
+}
+
+int main(int argc, char **argv)
+{
+	int steps = argc > 1 ? atoi(argv[1]) : 0;
+	const char *how = argc > 2 ? argv[2] : "plain";
+	useconds_t pause_us = argc > 3 ? (useconds_t)atoi(argv[3]) : 0;
+	void (*mark)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "profrun_step");
+	float loss = 0, *p;
+	int bare = !strcmp(how, "bare"), api = !strcmp(how, "api");
+	first = work_kernel("first_10us");
+	middle = work_kernel("spin_5us");
+	last = work_kernel("last_15us");
+	MUST(cudaStreamCreate(&stream));
+	MUST(cudaMalloc((void **)&p, 4096));
+	cudaGraphExec_t exec = strcmp(how, "graph") ? NULL : captured();
+	work_launch(middle, 1, stream);
+	work_launch(middle, 2, stream);
+	for (int i = 0; i < steps; i++) {
+		if (api)
+			MUST(cudaProfilerStart());
+		if (mark && !strcmp(how, "mark"))
+			mark();
+		if (!bare)
+			MUST(cudaMemcpyAsync(p, &loss, sizeof(loss), cudaMemcpyHostToDevice,
+					     stream));
+		if (exec)
+			MUST(cudaGraphLaunch(exec, stream));
+		else
+			kernels();
+		if (!bare)
+			MUST(cudaMemcpyAsync(&loss, p, sizeof(loss), cudaMemcpyDeviceToHost,
+					     stream));
+		if (!bare)
+			MUST(cudaStreamSynchronize(stream));
+		if (pause_us)
+			usleep(pause_us);
+		if (api)
+			MUST(cudaProfilerStop());
+	}
+	MUST(cudaDeviceSynchronize());
+	printf("%d steps\n", steps);
+	return 0;
+}

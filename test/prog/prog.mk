@@ -1,0 +1,46 @@
+# Programs that the end-to-end tests run, in build/test/prog. They are linked with the simulated GPU's libraries, whose
+# sonames and symbol versions are the real ones', so they run on a real GPU too. Those by nvcc only where there is one.
+PROG := $(BUILD)/test/prog
+PROG_SIM12 := $(BUILD)/sim/libcudart.so.12
+PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
+
+# The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
+PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
+PROG_LINKED13 := every_runtime fork ends threads process spawn loop
+PROG_PLAIN := every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes
+PROG_SHARED := local_extension.so half_13.so half_12.so
+PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
+
+PROG_ALL := $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 $(PROG_NVCC)
+prog: $(PROG_ALL:%=$(PROG)/%)
+prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
+
+$(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
+	$(call say,CC,$<)
+	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
+
+$(PROG)/every_runtime12: test/prog/every_runtime12.c $(PROG_SIM12)
+	$(call say,CC,$<)
+	$(prog_build) $< $(PROG_SIM12) -o $@
+
+$(PROG_PLAIN:%=$(PROG)/%): $(PROG)/%: test/prog/%.c
+	$(call say,CC,$<)
+	$(prog_build) $< -ldl -lpthread -o $@
+
+$(PROG)/local_extension.so: test/prog/local_extension.c $(PROG_SIM13)
+	$(call say,CC,$<)
+	$(prog_build) -shared -fPIC $< $(PROG_SIM13) -o $@
+
+$(PROG)/half_%.so: test/prog/half.c $(BUILD)/sim/libcudart.so.%
+	$(call say,CC,$<)
+	$(prog_build) -DHALF=$* -shared -fPIC $< $(BUILD)/sim/libcudart.so.$* -o $@
+
+# nvcc's default links cudart statically; the launch forms differ by these flags (test/prog/launch.cu says how). The define must
+# reach the stub too, which nvcc compiles without the -D of its own command line.
+$(PROG)/legacy: PROG_NVCC_FLAGS := -D__NV_LEGACY_LAUNCH -Xcompiler -D__NV_LEGACY_LAUNCH
+$(PROG)/per_thread: PROG_NVCC_FLAGS := --default-stream per-thread
+$(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -I. $(PROG_NVCC_FLAGS) $< -o $@
+
+-include $(wildcard $(BUILD)/obj/prog/*.d)

@@ -1,0 +1,94 @@
+/* Threads that use CUDA: some that end, many at once, one that outlives main. */
+#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "test/prog/modes.h"
+#include "test/prog/work.h"
+
+static void *works(void *launches)
+{
+	return (void *)(intptr_t)work_some((int)(intptr_t)launches);
+}
+
+static int good(pthread_t thread)
+{
+	void *result = NULL;
+	pthread_join(thread, &result);
+	return result != NULL;
+}
+
+/* One after the other: each gives its chunk back for the next. */
+static int ending(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 40; i++) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, works, (void *)5);
+		sum += good(thread);
+	}
+	printf("%d good\n", sum);
+	return 0;
+}
+
+static int many(void)
+{
+	enum { THREADS = 16 };
+	pthread_t threads[THREADS];
+	int sum = 0;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, works, (void *)100);
+	for (int i = 0; i < THREADS; i++)
+		sum += good(threads[i]);
+	printf("%d good\n", sum);
+	return 0;
+}
+
+static void *comes_late(void *unused)
+{
+	(void)unused;
+	usleep(20000);
+	printf("late %s\n", work_some(4) ? "good" : "bad");
+	return NULL;
+}
+
+/* main ends as a thread, not as the process: the other one goes on alone. */
+static int late(void)
+{
+	pthread_t thread;
+	work_some(2);
+	pthread_create(&thread, NULL, comes_late, NULL);
+	pthread_exit(NULL);
+}
+
+/* Still calling CUDA while exit runs. */
+__attribute__((noreturn)) static void *never_stops(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		void *p;
+		if (!cudaMalloc(&p, 64))
+			cudaFree(p);
+	}
+}
+
+static int during_exit(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, never_stops, NULL);
+	work_some(3);
+	usleep(20000);
+	printf("main is done\n");
+	return 4;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct mode modes[] = { { "ending", ending },
+					     { "many", many },
+					     { "late", late },
+					     { "during-exit", during_exit },
+					     { NULL, NULL } };
+	return modes_run(modes, argc, argv);
+}
