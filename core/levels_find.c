@@ -17,6 +17,8 @@
 /* Trigrams of one level come equally often, but for a first turn that is different (an optimizer makes its state) and
  * the turn under way. */
 #define MAX_COUNT_APART 2u
+/* Groups that a trigram is compared with: programs have few loops of nearly the same count, noise has hundreds. */
+#define MAX_TRIED 64u
 /* Levels looked at turn by turn, those with most trigrams first. */
 #define MAX_WEIGHED 16u
 /* Share of turns in which something must be for it to count as part of the loop: a first or last turn may differ. */
@@ -152,7 +154,8 @@ static uint32_t search_allowed(const struct search *q, uint32_t count)
 static uint32_t search_group_of(struct search *q, const struct candidate *c)
 {
 	const struct levels_index *x = q->index;
-	for (uint32_t g = q->n_groups; g-- > 0;) {
+	uint32_t last = q->n_groups > MAX_TRIED ? q->n_groups - MAX_TRIED : 0;
+	for (uint32_t g = q->n_groups; g-- > last;) {
 		const struct group *group = &q->groups[g];
 		uint32_t allowed = search_allowed(q, group->count);
 		if (group->count - c->count > MAX_COUNT_APART + allowed)
