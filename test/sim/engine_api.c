@@ -73,9 +73,12 @@ static void cold_start(void)
 	engine_flags = failure_count ? flags | ENGINE_FAIL : flags;
 }
 
-/* The name of a rule covers its versions: cuMemAlloc means cuMemAlloc_v2 too. */
+/* The name of a rule covers its versions: cuMemAlloc means cuMemAlloc_v2 too. nvcc's __cudaLaunchKernel is the call
+ * cudaLaunchKernel. */
 static bool failure_matches(const char *rule, const char *api)
 {
+	if (!strncmp(rule, "__", 2))
+		rule += 2;
 	size_t length = strlen(rule);
 	if (strncmp(rule, api, length))
 		return false;

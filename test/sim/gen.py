@@ -18,8 +18,12 @@ PROTOTYPE = re.compile(
     r"\s+(\w+)\s*\(([^;{}]*?)\)\s*;")
 
 # Calls so cheap that a frame would be most of their cost: without an observer they go straight to the implementation.
-LIGHT = {"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString",
-         "__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "__cudaGetKernel"}
+LIGHT = {"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString"}
+
+# The real runtime gives these no callback: no record, no correlation id.
+BARE = {"__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "__cudaGetKernel"}
+# In the real runtime a jump to the function beside it, whose record therefore stands for both.
+SAME = {"__cudaLaunchKernel": "cudaLaunchKernel", "__cudaLaunchKernel_ptsz": "cudaLaunchKernel_ptsz"}
 
 # crt/host_runtime.h declares these only to nvcc.
 INTERNAL_RUNTIME = """
@@ -144,12 +148,15 @@ def wrapper(out, name, returns, arguments, target, cbid, per_thread, kind):
     out.append("SIM_EXPORT %s w_%s(%s)\n{" % (returns, name, declared))
     if kind == "rt" and SUFFIX.sub("", name) in LIGHT and target:
         out.append("\tif (!RT_WATCHED())\n\t\treturn %s(%s);" % (target, values))
+    if name in BARE:
+        out.append("\treturn %s(%s);\n}\n" % (target, values))
+        return
     if arguments:
         out.append("\tstruct { %s; } sim_params;" % "; ".join(field(d, n) for d, n in arguments))
         for d, n in arguments:
             out.append("\tmemcpy(&sim_params.%s, &%s, sizeof(sim_params.%s));" % (n, n, n))
     out.append("\tstruct sim_frame sim_frame = { .domain = %s, .cbid = %d, .name = \"%s\", .params = %s };"
-               % ("SIM_DRIVER" if kind == "cu" else "SIM_RUNTIME", cbid, SUFFIX.sub("", name),
+               % ("SIM_DRIVER" if kind == "cu" else "SIM_RUNTIME", cbid, SUFFIX.sub("", SAME.get(name, name)),
                   "&sim_params" if arguments else "NULL"))
     if returns in ("CUresult", "cudaError_t"):
         call = "%s(%s)" % (target, values) if target else "%s_missing(\"%s\")" % (kind, name)
@@ -286,6 +293,7 @@ def runtime(out_dir, declared13, ids, major, forwarded):
             continue
         returns, arguments = declared13[source]
         target = "rt_" + own_base if own_base in done else None
+        own, own_base = SAME.get(own, own), SAME.get(own_base, own_base)
         wrapper(out, name, returns, arguments, target, runtime_cbid(ids["runtime"], own, newest, False)
                 or runtime_cbid(ids["runtime"], own_base, newest, False), per_thread, "rt")
     write(out_dir, "runtime%d_wrappers.c" % major, out)

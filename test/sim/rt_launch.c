@@ -45,17 +45,17 @@ static cudaError_t kernel_launch(CUfunction f, dim3 grid, dim3 block, void **arg
 						      (unsigned)shared, stream, args, NULL));
 }
 
-cudaError_t rt___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
-				  cudaStream_t stream)
-{
-	return kernel_launch((CUfunction)kernel, grid, block, args, shared, stream);
-}
-
 cudaError_t rt_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
 				cudaStream_t stream)
 {
 	CUfunction f;
 	return rt_function(function, &f) ?: kernel_launch(f, grid, block, args, shared, stream);
+}
+
+cudaError_t rt___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+				  cudaStream_t stream)
+{
+	return rt_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
 }
 
 cudaError_t rt_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args,

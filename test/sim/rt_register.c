@@ -217,14 +217,16 @@ SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, in
 	return rc ? (CUresult)rc : rt_driver[0].cuGetProcAddress_v2(symbol, function, version, flags, status);
 }
 
+/* The handle that nvcc's stubs launch is the stub's address itself; the launch looks it up. */
 cudaError_t rt___cudaGetKernel(cudaKernel_t *kernel, const void *function)
 {
-	return rt_function(function, (CUfunction *)kernel);
+	*kernel = (cudaKernel_t)function;
+	return function ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
 cudaError_t rt_cudaGetKernel(cudaKernel_t *kernel, const void *function)
 {
-	return rt_function(function, (CUfunction *)kernel);
+	return rt_context() ?: rt_function(function, (CUfunction *)kernel);
 }
 
 cudaError_t rt_cudaGetFuncBySymbol(cudaFunction_t *function, const void *symbol)
