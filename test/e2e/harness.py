@@ -1,0 +1,159 @@
+"""Runs programs for the end-to-end tests: bare, with libprofrun.so preloaded by hand, or under profrun.sh; on the simulated GPU.
+
+Every run gets a folder of its own under a temporary one, which goes when the test class ends.
+"""
+import glob
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from journal import Journal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, "build")
+SIM = os.path.join(BUILD, "sim")
+LIBRARY = os.path.join(BUILD, "libprofrun.so")
+LAUNCHER = os.path.join(ROOT, "profrun.sh")
+TOOL = os.path.join(BUILD, "profrun")
+EVERYTHING = {"PROF_SCHEDULE": "always"}
+
+
+def prog(name):
+    """Path of a built program; the test is skipped where it could not be built (no nvcc)."""
+    path = os.path.join(BUILD, "test", "prog", name)
+    if not os.path.exists(path):
+        raise unittest.SkipTest(f"{name} is not built: there is no nvcc here")
+    return path
+
+
+def script(name):
+    return [sys.executable, os.path.join(ROOT, "test", "prog", name)]
+
+
+def environment(**settings):
+    """This process's environment without settings of profrun and of the simulated GPU, then `settings`."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "PROFSIM_")) and k != "LD_PRELOAD"}
+    env["LD_LIBRARY_PATH"] = SIM
+    env["PROFSIM_LAUNCH_US"] = "1"
+    env.update({k: str(v) for k, v in settings.items()})
+    return env
+
+
+def hook_rows():
+    """build/hooks.txt: (symbol, door, category)."""
+    with open(os.path.join(BUILD, "hooks.txt")) as file:
+        return [tuple(line.split()) for line in file if line.strip()]
+
+
+class Run:
+    """A finished run."""
+
+    def __init__(self, status, out, err, folder):
+        self.status, self.out, self.err, self.folder = status, out, err, folder
+
+    def paths(self, pattern):
+        return sorted(glob.glob(os.path.join(self.folder, pattern)))
+
+    def journals(self):
+        return [Journal(path) for path in self.paths("journal/*.journal")]
+
+    def journal(self):
+        found = self.journals()
+        assert len(found) == 1, f"{len(found)} journals; stderr: {self.err}"
+        return found[0]
+
+    def traces(self):
+        return self.paths("traces/*/*.pftrace.gz")
+
+    def trace_steps(self):
+        """Step numbers that have a trace, in order."""
+        return sorted(int(os.path.basename(path).split("-")[1].split(".")[0]) for path in self.traces())
+
+    def trace_bytes(self, path):
+        with gzip.open(path) as file:
+            return file.read()
+
+    @property
+    def json(self):
+        with open(os.path.join(self.folder, "run.json")) as file:
+            return json.load(file)
+
+    def own_lines(self):
+        """What profrun itself said."""
+        return [line for line in self.err.splitlines() if line.startswith("profrun:")]
+
+    def other_err(self):
+        return "".join(line + "\n" for line in self.err.splitlines() if not line.startswith("profrun:"))
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.base = tempfile.mkdtemp(prefix="profrun-e2e-")
+        cls.counter = 0
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.base, ignore_errors=True)
+
+    def folder(self):
+        type(self).counter += 1
+        return os.path.join(self.base, f"run{self.counter}")
+
+    def execute(self, command, folder, env, stdin="", cwd=None, timeout=60):
+        command = [command] if isinstance(command, str) else list(command)
+        child = subprocess.Popen(command, env=env, text=True, errors="replace", cwd=cwd or self.base, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, err = child.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            self.fail(f"{command} did not end in {timeout} s; stdout: {out[-500:]}; stderr: {err[-2000:]}")
+        return Run(child.returncode, out, err, folder)
+
+    def bare(self, command, stdin="", **settings):
+        return self.execute(command, self.folder(), environment(**settings), stdin)
+
+    def preloaded(self, command, stdin="", **settings):
+        """The library alone, as `LD_PRELOAD=libprofrun.so CMD`: no launcher, no collector."""
+        folder = settings.get("PROF_OUT") or self.folder()
+        return self.execute(command, folder, environment(**{"LD_PRELOAD": LIBRARY, "PROF_OUT": folder, **settings}), stdin)
+
+    def launched(self, command, options=(), **settings):
+        """The command line of a run under profrun.sh, its folder and its environment."""
+        folder = self.folder()
+        command = [command] if isinstance(command, str) else list(command)
+        return [LAUNCHER, "--sim", "-o", folder, *options, "--", *command], folder, environment(**settings)
+
+    def profiled(self, command, options=(), stdin="", timeout=60, **settings):
+        line, folder, env = self.launched(command, options, **settings)
+        return self.execute(line, folder, env, stdin, timeout=timeout)
+
+    def tool(self, *arguments, **settings):
+        """profrun.sh with a subcommand."""
+        return self.execute([LAUNCHER, *arguments], self.base, environment(**settings))
+
+    def eventually(self, what, condition, within_s=10):
+        until = time.monotonic() + within_s
+        while not condition():
+            if time.monotonic() > until:
+                self.fail(f"not within {within_s} s: {what}")
+            time.sleep(0.01)
+
+
+def truth(path):
+    """The simulated GPU's own account: a list of (kind, name, stream, start_ns, end_ns, correlation)."""
+    rows = []
+    with open(path) as file:
+        for line in file:
+            kind, name, stream, start, end, correlation = line.split()[:6]
+            rows.append((kind, name, int(stream), int(start), int(end), int(correlation)))
+    return rows

@@ -1,0 +1,153 @@
+"""A second reader of journals, written from core/record.h alone: the tests' oracle for core/reader.c.
+
+It reads whole files of finished runs and trusts them; what it gives are plain lists and dictionaries.
+"""
+import struct
+
+CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query event stream capture control profiler".split()
+GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
+WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where others carry bytes
+CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL = range(1, 13)
+GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
+GPU_STATES = "off on flushed unavailable lost yielded".split()
+STEP_EVENTS = "begin outside counted".split()
+HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
+CHUNK = struct.Struct("<4IQ")
+CHUNK_ENTRY_BYTES = 64
+
+
+class Record(dict):
+    """A record: its fields as attributes too."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Journal:
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
+        self.records = []  # all, by thread and then in order; `slot` says whose
+        self._read_header()
+        self._read_dictionary()
+        self._read_chunks()
+
+    def _read_header(self):
+        (magic, self.version, self.header_bytes, self.chunk_bytes, self.n_chunks, self.directory, self.dictionary,
+         self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes, gpu_bytes, self.pid, self.ppid, self.process_start,
+         self.clock_kind, _, *points, self.ended_ticks) = HEADER.unpack_from(self.data)
+        assert magic == b"PROFRUN\n" and self.version == 1 and (call_bytes, gpu_bytes) == (48, 64), "not a journal"
+        self.first_point, self.last_point = points[:3], points[3:]
+        (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,
+         self.dropped_dictionary) = struct.unpack_from("<QIIQQQ", self.data, HEADER.size)
+        (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
+         self.step_state, self.current_step, self.schedule_shift) = struct.unpack_from("<IIQQIIIIQQ", self.data, HEADER.size + 40)
+
+    def ns(self, ticks):
+        """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""
+        (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
+        return m0 + (ticks - t0) * (m1 - m0) / (t1 - t0)
+
+    def _text(self, at):
+        return self.data[at:self.data.index(b"\0", at)].decode(errors="replace")
+
+    def _read_dictionary(self):
+        at, end = self.dictionary, self.dictionary + self.dictionary_used
+        while at < end:
+            mark, kind, size = struct.unpack_from("<HHI", self.data, at)
+            assert mark == 0xD1C7 and size >= 8, "torn dictionary"
+            if kind == 1:
+                key = self._text(at + 8)
+                self.info[key] = self._text(at + 8 + len(key.encode()) + 1)
+            elif kind == 2:
+                number, category, door, space = struct.unpack_from("<HBBB", self.data, at + 8)
+                self.hooks[number] = Record(name=self._text(at + 16), category=CATEGORIES[category],
+                                            door=("RUNTIME", "DRIVER")[door], space=space)
+            elif kind == 3:
+                slot, tid, name, handle = struct.unpack_from("<II16sI", self.data, at + 8)
+                self.threads[slot] = Record(tid=tid, name=name.split(b"\0")[0].decode(), handle=handle)
+            elif kind == 4:
+                self.strings[struct.unpack_from("<I", self.data, at + 8)[0]] = self._text(at + 12)
+            elif kind == 5:
+                token, function, name, gx, gy, gz, bx, by, bz, shared = struct.unpack_from("<QQ8I", self.data, at + 8)
+                self.launches[token] = Record(function=function, name=name, grid=(gx, gy, gz), block=(bx, by, bz), shared=shared)
+            elif kind == 6:
+                number, name, bx, by, bz, registers = struct.unpack_from("<6I", self.data, at + 8)
+                self.kernels[number] = Record(name=name, block=(bx, by, bz), registers=registers)
+            elif kind == 7:
+                number, units = struct.unpack_from("<II", self.data, at + 8)
+                self.devices[number] = Record(multiprocessors=units, name=self._text(at + 32))
+            at += size
+
+    def _read_chunks(self):
+        rows = []
+        for i in range(self.n_chunks):
+            state, committed, thread, _, claim = CHUNK.unpack_from(self.data, self.directory + i * CHUNK_ENTRY_BYTES)
+            if claim:
+                rows.append((thread, claim, self.chunks + i * self.chunk_bytes, committed, state))
+        self.chunk_states = [row[4] for row in rows]
+        for thread, _, at, committed, _ in sorted(rows):
+            end = at + committed
+            while at < end:
+                self.records.append(self._record(at, thread))
+                at += self.data[at + 1] * 8
+
+    def _record(self, at, slot):
+        kind = self.data[at]
+        r = Record(kind=kind, slot=slot)
+        if kind == CALL:
+            hook, stack, begin, packed, union, stream, arg = struct.unpack_from("<HI5Q", self.data, at + 2)
+            duration = packed & (1 << 40) - 1
+            duration = (duration & (1 << 39) - 1) << 12 if duration >> 39 else duration
+            row = self.hooks[hook]
+            r.update(name=row.name, category=row.category, door=row.door, begin=begin, end=begin + duration, stack=stack,
+                     status=packed >> 40 & 0xffff, device=packed >> 56, stream=stream, arg=arg, bytes=union,
+                     seq=union & 0xffffffff, detail=union >> 32)
+        elif kind == STEP:
+            event, action, generation, ticks, number, calls = struct.unpack_from("<BBIQQQ", self.data, at + 2)
+            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number, calls=calls)
+        elif kind == DROPPED:
+            lost, count, first, last = struct.unpack_from("<IQQQ", self.data, at + 4)
+            r.update(lost=lost, count=count, first=first, last=last)
+        elif kind == GPU_STATE:
+            state, _, ticks, detail = struct.unpack_from("<HIQQ", self.data, at + 2)
+            r.update(state=GPU_STATES[state], ticks=ticks, detail=detail)
+        elif kind == EXTERNAL:
+            correlation, seq, thread = struct.unpack_from("<III", self.data, at + 4)
+            r.update(correlation=correlation, seq=seq, thread=thread)
+        elif kind == API:
+            driver, correlation, begin, end, tid, cbid = struct.unpack_from("<HIQQII", self.data, at + 2)
+            r.update(driver=driver, correlation=correlation, begin=begin, end=end, tid=tid, cbid=cbid)
+        elif kind in GPU_KINDS:
+            device, flags, name, begin, end, correlation, stream, x, y, z, context, node, graph, peer = struct.unpack_from(
+                "<BBIQQIIIIIIQII", self.data, at + 2)
+            r.update(device=device, flags=flags, name=name, begin=begin, end=end, correlation=correlation, stream=stream,
+                     grid=(x, y, z), bytes=x | y << 32, extra=z, context=context, node=node, graph=graph, peer=peer,
+                     work=GPU_KINDS[kind])
+        return r
+
+    def of(self, kind):
+        return [r for r in self.records if r.kind == kind]
+
+    def calls(self, slot=None):
+        """Hooked calls in order, of one thread or of all (by time)."""
+        found = [r for r in self.of(CALL) if slot in (None, r.slot)]
+        return found if slot else sorted(found, key=lambda r: r.begin)
+
+    def names(self):
+        return [r.name for r in self.calls()]
+
+    def gpu(self):
+        return [r for r in self.records if r.kind in GPU_KINDS]
+
+    def kernel_name(self, record):
+        return self.strings[self.kernels[record.name].name]
+
+    def launch_name(self, call):
+        shape = self.launches.get(call.arg)
+        return self.strings.get(shape.name) if shape else None
+
+    def pairs(self):
+        """GPU work by correlation -> the call that made it, by external correlation: {correlation: call}."""
+        by_seq = {(r.slot, r.seq): r for r in self.of(CALL) if r.category in GPU_WORK}
+        return {r.correlation: by_seq.get((r.thread, r.seq)) for r in self.of(EXTERNAL)}
