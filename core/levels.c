@@ -1,27 +1,29 @@
 /*
- * When to think about steps, and when to believe the answer (core/levels.h). The finding itself is in levels_find.c and
- * levels_boundary.c. Collector only, one thread.
+ * When to think about steps, and when to believe the answer (core/levels.h). The finding itself is
+ * in levels_find.c and levels_boundary.c. Collector only, one thread.
  */
 #include "core/levels_find.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first look, and how much more must have come for the next one: all looks together cost five times the last. */
+/* The first look, and how much more must have come for the next one: all looks together cost five
+ * times the last. */
 #define FIRST_VOTE_EVENTS 48u
 #define VOTE_GROWTH	  1.25
 
 /*
- * Turns that must have been seen before a level is believed. What looks like a step may be a layer while the first
- * forward pass runs, one of many micro-batches before an optimizer step, or an inner loop; so the less a level shows of
- * what only steps have, the more of it must come.
+ * Turns that must have been seen before a level is believed. What looks like a step may be a layer
+ * while the first forward pass runs, one of many micro-batches before an optimizer step, or an
+ * inner loop; so the less a level shows of what only steps have, the more of it must come.
  */
 #define TURNS_OPTIMIZER 5u
 #define TURNS_MARKED	6u
 #define TURNS_BARE	20u
 #define EVENTS_BARE	400u
-/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after
- * 32 micro-batches; where they have none, it cannot be told, and waiting does not help. */
+/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names,
+ * one may come after 32 micro-batches; where they have none, it cannot be told, and waiting does
+ * not help. */
 #define TURNS_TRAINING	       40u
 #define TURNS_TRAINING_UNNAMED 24u
 /* The program has an optimizer, and this level is not its step: something inside, or beside it. */
@@ -31,11 +33,13 @@
 #define WINS_ENDED 1u
 /* A level whose neighbouring turns share less than this is no loop. */
 #define MIN_ALIKE 0.5
-/* Any trigram alone alternates with itself: a turn of three launches or more must have three that agree. */
+/* Any trigram alone alternates with itself: a turn of three launches or more must have three that
+ * agree. */
 #define MIN_MEMBERS 3u
 /* Below this, level_confidence() is that of a guess. */
 #define MIN_CONFIDENCE 0.3
-/* The level must still be going on: it may have missed this many of its own turns at the end of what has come. */
+/* The level must still be going on: it may have missed this many of its own turns at the end of
+ * what has come. */
 #define MAX_STALE_TURNS 3u
 
 struct levels {
@@ -109,7 +113,8 @@ static uint32_t late_hints(const struct levels *l, const struct levels_index *x)
 	return hints;
 }
 
-/* How many turns of this level make it believable; `ended`: nothing more will come, so there is nothing to wait for. */
+/* How many turns of this level make it believable; `ended`: nothing more will come, so there is
+ * nothing to wait for. */
 static uint32_t level_turns_wanted(const struct levels *l, const struct levels_index *x,
 				   const struct levels_level *level, bool ended)
 {
@@ -131,7 +136,8 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 	if (level->n_members < members_wanted || level->alike < MIN_ALIKE ||
 	    level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
 		return false;
-	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
+	/* A bare one of the whole stream only: the latter part of any program is full of bare
+	 * loops. */
 	if (!level->optimizer && !level->marked && (x->start || x->end < EVENTS_BARE))
 		return false;
 	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;
@@ -175,7 +181,8 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 	return 0;
 }
 
-/* Looks at the events [start, end). Whether there is a believable level; locks when it has won `wins` times running. */
+/* Looks at the events [start, end). Whether there is a believable level; locks when it has won
+ * `wins` times running. */
 static bool levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
 {
 	struct levels_index x;
@@ -200,8 +207,8 @@ static bool levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned
 	return found;
 }
 
-/* One vote on the first `end` events. Set-up fills the beginning of many programs: without an answer from all of them,
- * the latter parts are asked. */
+/* One vote on the first `end` events. Set-up fills the beginning of many programs: without an
+ * answer from all of them, the latter parts are asked. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
 	if (!levels_look(l, 0, end, wins) && !levels_look(l, end / 2, end, wins) &&
@@ -221,7 +228,8 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 bool levels_vote(struct levels *l, struct level_choice *out)
 {
 	struct levels_store *s = &l->store;
-	/* On growing beginnings of what has come, so that the answer does not depend on the size of the batches. */
+	/* On growing beginnings of what has come, so that the answer does not depend on the size of
+	 * the batches. */
 	while (!l->locked && l->next_vote_events <= s->n_forgotten + s->n &&
 	       !levels_store_sort(s)) {
 		uint64_t end = s->n;

@@ -1,12 +1,14 @@
 /*
- * Learns what a step is from the launches alone. Owns the launches of one process as the collector reads them from the
- * journal, finds the loops in them (levels), and chooses the loop that is the step and the anchor that ends it: a
- * trigram of launches, as core/token.h hashes it, that comes exactly once per step. Runs in the collector, one thread;
- * never in the application. It abstains rather than guesses.
+ * Learns what a step is from the launches alone. Owns the launches of one process as the collector
+ * reads them from the journal, finds the loops in them (levels), and chooses the loop that is the
+ * step and the anchor that ends it: a trigram of launches, as core/token.h hashes it, that comes
+ * exactly once per step. Runs in the collector, one thread; never in the application. It abstains
+ * rather than guesses.
  *
- * What makes a level: trigrams that strictly alternate (between two of one there is exactly one of each other) belong to
- * one loop. The step is the level with most trigrams, weighted by how alike its turns are, and by what can only happen
- * once per step: an optimizer phase, a copy, a synchronisation.
+ * What makes a level: trigrams that strictly alternate (between two of one there is exactly one of
+ * each other) belong to one loop. The step is the level with most trigrams, weighted by how alike
+ * its turns are, and by what can only happen once per step: an optimizer phase, a copy, a
+ * synchronisation.
  */
 #ifndef CORE_LEVELS_H
 #define CORE_LEVELS_H
@@ -14,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an event may be, besides a launch: bits of level_event.hints. All are optional; they sharpen the choice. */
+/* What an event may be, besides a launch: bits of level_event.hints. All are optional; they sharpen
+ * the choice. */
 enum level_hint {
 	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: level_name_is_optimizer() */
 	LEVEL_H2D = 2,	     /* a copy to the device */
@@ -25,11 +28,12 @@ enum level_hint {
 	LEVEL_NAMED = 64,    /* its kernel's name is known: an optimizer's would have been told */
 };
 
-/* One call that the library pushes into its thread's token window (preload/steps.h): a launch, graph launch or copy. */
+/* One call that the library pushes into its thread's token window (preload/steps.h): a launch,
+ * graph launch or copy. */
 struct level_event {
 	uint64_t token; /* as core/token.h computes it */
 	uint64_t begin_ns, end_ns;
-	/* Of the time since its thread's previous event: spent waiting inside other hooked calls. */
+	/* Of the time since its thread's previous event: spent waiting inside other calls. */
 	uint64_t blocked_ns;
 	uint32_t hints; /* enum level_hint */
 };
@@ -37,7 +41,7 @@ struct level_event {
 /* How the boundary within the turn was found. */
 enum level_boundary {
 	LEVEL_BY_OPTIMIZER, /* the optimizer's last launch */
-	LEVEL_BY_GAP, /* the longest time in which the host launched nothing; copies decide between like gaps */
+	LEVEL_BY_GAP,	    /* the host's longest pause; copies decide between like ones */
 };
 
 struct level_choice {
@@ -56,27 +60,30 @@ struct levels *levels_new(void);
 void levels_free(struct levels *l);
 
 /*
- * Takes the next event of `thread`: in order per thread, threads in any order. Leave out no call that the library pushes
- * into its window: anchors are trigrams of neighbours. 0 or -ENOMEM.
+ * Takes the next event of `thread`: in order per thread, threads in any order. Leave out no call
+ * that the library pushes into its window: anchors are trigrams of neighbours. 0 or -ENOMEM.
  */
 int levels_feed(struct levels *l, uint32_t thread, const struct level_event *event);
 
 /*
- * Whether the step is known; if so `out` says what it is. Cheap to call after every batch: it thinks only when a
- * quarter more events have come. The choice then stays the same (count grows) until levels_relearn().
+ * Whether the step is known; if so `out` says what it is. Cheap to call after every batch: it
+ * thinks only when a quarter more events have come. The choice then stays the same (count grows)
+ * until levels_relearn().
  */
 bool levels_vote(struct levels *l, struct level_choice *out);
 
-/* The same once the stream has ended: with nothing more to wait for, a level need not win a second time. */
+/* The same once the stream has ended: with nothing more to wait for, a level need not win a second
+ * time. */
 bool levels_conclude(struct levels *l, struct level_choice *out);
 
 /*
- * The anchor failed: forget all events and learn again, from twice as many turns as the last time. Also for a hole in
- * the stream (dropped records, a library that had stopped journaling).
+ * The anchor failed: forget all events and learn again, from twice as many turns as the last time.
+ * Also for a hole in the stream (dropped records, a library that had stopped journaling).
  */
 void levels_relearn(struct levels *l);
 
-/* Whether a kernel's name, mangled or not, is one that optimizers launch: the caller's source of LEVEL_OPTIMIZER. */
+/* Whether a kernel's name, mangled or not, is one that optimizers launch: the caller's source of
+ * LEVEL_OPTIMIZER. */
 bool level_name_is_optimizer(const char *name);
 
 #endif

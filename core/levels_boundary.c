@@ -1,7 +1,8 @@
 /*
- * Where in its turn a step ends (core/levels_find.h). Every trigram of the level comes once per turn, so each is a
- * possible boundary; the one that a person would choose is after the optimizer's last launch, or, in programs without
- * an optimizer, where the host pauses before it begins again. Runs in the collector.
+ * Where in its turn a step ends (core/levels_find.h). Every trigram of the level comes once per
+ * turn, so each is a possible boundary; the one that a person would choose is after the optimizer's
+ * last launch, or, in programs without an optimizer, where the host pauses before it begins again.
+ * Runs in the collector.
  */
 #include "core/levels_find.h"
 
@@ -10,8 +11,8 @@
 
 /* Latest occurrences looked at for each member: a median over more says the same. */
 #define MAX_LOOKED_AT 64u
-/* Between gaps of like length, what a program does at the end of a turn decides: it reads the result back, waits for
- * the device, and begins the next turn by copying input. */
+/* Between gaps of like length, what a program does at the end of a turn decides: it reads the
+ * result back, waits for the device, and begins the next turn by copying input. */
 #define FAVOUR_READ_BACK 4.0
 #define FAVOUR_WAIT	 3.0
 #define FAVOUR_INPUT	 2.0
@@ -27,8 +28,9 @@ struct boundary {
 };
 
 /*
- * Marks the optimizer launches that end a step. An optimizer's phase may be broken by other launches, and a turn may
- * have two (a GAN): the end is where the longest stretch without any optimizer begins, one for each turn.
+ * Marks the optimizer launches that end a step. An optimizer's phase may be broken by other
+ * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
+ * optimizer begins, one for each turn.
  */
 static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
 			       bool *is_end)
@@ -86,7 +88,8 @@ static void boundary_set_gaps(struct boundary *b)
 	}
 }
 
-/* How good a boundary a member is: near the optimizer's end first (rather after than before it), then by its gap. */
+/* How good a boundary a member is: near the optimizer's end first (rather after than before it),
+ * then by its gap. */
 struct merit {
 	int64_t distance; /* events from the optimizer's end, median */
 	double gap;

@@ -1,7 +1,8 @@
 /*
- * The levels of a program (core/levels.h says what one is): trigrams are grouped by strict alternation, groups weighed.
- * Runs in the collector. Its work is linear in the events but for sorting: grouping has a budget of steps, and only the
- * most promising levels are looked at turn by turn.
+ * The levels of a program (core/levels.h says what one is): trigrams are grouped by strict
+ * alternation, groups weighed. Runs in the collector. Its work is linear in the events but for
+ * sorting: grouping has a budget of steps, and only the most promising levels are looked at turn by
+ * turn.
  */
 #include "core/levels_find.h"
 
@@ -14,22 +15,26 @@
 /* A trigram that covers less of the stretch belongs to a phase that is over or has just begun. */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u
-/* Trigrams of one level come equally often, but for a first turn that is different (an optimizer makes its state) and
- * the turn under way. */
+/* Trigrams of one level come equally often, but for a first turn that is different (an optimizer
+ * makes its state) and the turn under way. */
 #define MAX_COUNT_APART 2u
-/* Groups that a trigram is compared with: programs have few loops of nearly the same count, noise has hundreds. */
+/* Groups that a trigram is compared with: programs have few loops of nearly the same count, noise
+ * has hundreds. */
 #define MAX_TRIED 64u
 /* Levels looked at turn by turn, those with most trigrams first. */
 #define MAX_WEIGHED 16u
-/* Share of turns in which something must be for it to count as part of the loop: a first or last turn may differ. */
+/* Share of turns in which something must be for it to count as part of the loop: a first or last
+ * turn may differ. */
 #define MOST_TURNS 0.8
 /* What can only happen once per step weighs this much more; see level_weigh(). */
 #define WEIGHT_OPTIMIZER 50.0
 #define WEIGHT_MARKED	 2.0
-/* Share of a turn that the program must have done before its first optimizer launch, for the turn to be a step with an
- * optimizer phase. A loop over the parameters inside the first such phase has only what is new. */
+/* Share of a turn that the program must have done before its first optimizer launch, for the turn
+ * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
+ * only what is new. */
 #define MIN_OLD 0.1
-/* Second look, for streams with holes: violations of alternation that are forgiven, as a share of the turns. */
+/* Second look, for streams with holes: violations of alternation that are forgiven, as a share of
+ * the turns. */
 #define FORGIVEN 0.1
 /* The second look's level must explain this much more than the strict one's. */
 #define FORGIVEN_ADVANTAGE 2.0
@@ -47,7 +52,8 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 		levels_index_free(x);
 		return -ENOMEM;
 	}
-	/* Counted two places up, summed, then filled one place up: in the end offsets[t] is where t begins. */
+	/* Counted two places up, summed, then filled one place up: in the end offsets[t] is where t
+	 * begins. */
 	for (uint32_t i = start; i < end; i++)
 		x->offsets[s->events[i].trigram + 2]++;
 	for (uint32_t t = 0; t < n_trigrams; t++)
@@ -150,7 +156,8 @@ static uint32_t search_allowed(const struct search *q, uint32_t count)
 	return (uint32_t)(q->forgiven * count);
 }
 
-/* The group that a candidate belongs to. Groups stand in the order of falling counts, so the last ones are nearest. */
+/* The group that a candidate belongs to. Groups stand in the order of falling counts, so the last
+ * ones are nearest. */
 static uint32_t search_group_of(struct search *q, const struct candidate *c)
 {
 	const struct levels_index *x = q->index;
@@ -250,9 +257,10 @@ static bool search_has_mark(const struct search *q, uint32_t group)
 }
 
 /*
- * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence. An optimizer runs once per step
- * while micro-batches and layers have none; a loop over parameters inside the optimizer has nothing else. Copies and
- * waits are once per step more often than once per layer. A loop that only copies (uploading parameters) is none.
+ * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
+ * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
+ * inside the optimizer has nothing else. Copies and waits are once per step more often than once
+ * per layer. A loop that only copies (uploading parameters) is none.
  */
 static void search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 {
@@ -283,7 +291,8 @@ static bool level_same_period(const struct levels_level *a, const struct levels_
 	return more - less <= 1 + more / 10;
 }
 
-/* Weighs the groups with most trigrams; `best` gets the winner without its members, and its group's number. */
+/* Weighs the groups with most trigrams; `best` gets the winner without its members, and its group's
+ * number. */
 static uint32_t search_best(struct search *q, struct levels_level *best)
 {
 	struct levels_level weighed[MAX_WEIGHED];

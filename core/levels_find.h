@@ -1,13 +1,14 @@
 /*
- * Finds the loops (levels) in a stretch of events and the one that is most likely the step; then, in that loop, the
- * trigram that ends it. Pure functions of a sorted levels_store; core/levels.c decides whether to believe them.
+ * Finds the loops (levels) in a stretch of events and the one that is most likely the step; then,
+ * in that loop, the trigram that ends it. Pure functions of a sorted levels_store; core/levels.c
+ * decides whether to believe them.
  */
 #ifndef CORE_LEVELS_FIND_H
 #define CORE_LEVELS_FIND_H
 
 #include "core/levels_store.h"
 
-/* Where each trigram ends: positions[offsets[t] .. offsets[t + 1]) for trigram number t, ascending. */
+/* Where trigram number t ends: positions[offsets[t] .. offsets[t + 1]), ascending. */
 struct levels_index {
 	uint32_t *offsets, *positions;
 	uint32_t start, end; /* the stretch: events [start, end) */
@@ -28,7 +29,7 @@ static inline const uint32_t *levels_index_of(const struct levels_index *x, uint
 	return x->positions + x->offsets[trigram];
 }
 
-/* One loop of the program. A turn is the events from one occurrence of the reference to the next. */
+/* One loop of the program. A turn goes from one occurrence of the reference to the next. */
 struct levels_level {
 	uint32_t reference; /* its most frequent trigram */
 	uint32_t *members;  /* all its trigrams */

@@ -1,4 +1,5 @@
-/* Kernel names that tell an optimizer's step (core/levels.h). Parts of names, as they stand in mangled and plain ones. */
+/* Kernel names that tell an optimizer's step (core/levels.h). Parts of names, as they stand in
+ * mangled and plain ones. */
 #include "core/levels.h"
 
 #include <stddef.h>
@@ -24,7 +25,8 @@ static const char *const optimizer_parts[] = {
 	"kPreconditionOptimizer", /* Apex, TensorFlow, bitsandbytes */
 };
 
-/* ...is an optimizer's, unless it also has one of these: gradient scaling and norms come before the step. */
+/* ...is an optimizer's, unless it also has one of these: gradient scaling and norms come before the
+ * step. */
 static const char *const other_parts[] = {
 	"non_finite_check",
 	"LpNorm",

@@ -143,8 +143,9 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 		.trigram = trigram,
 		.token = token,
 		.thread = thread,
-		.blocked_us = blocked_us < UINT16_MAX ? (uint16_t)blocked_us : UINT16_MAX,
-		.hints = (uint16_t)event->hints,
+		.blocked_us = blocked_us < LEVELS_MAX_BLOCKED_US ? (uint32_t)blocked_us
+								 : LEVELS_MAX_BLOCKED_US,
+		.hints = event->hints & 0xff,
 	};
 	return 0;
 }
@@ -173,8 +174,9 @@ static uint32_t store_run_end(const struct levels_stored *e, uint32_t from, uint
 }
 
 /*
- * Merges neighbouring ascending runs until one is left. The events come as a few long runs, one per thread and batch,
- * and stably: of equal times the one fed first stays first. `from` is where the new events begin to matter.
+ * Merges neighbouring ascending runs until one is left. The events come as a few long runs, one per
+ * thread and batch, and stably: of equal times the one fed first stays first. `from` is where the
+ * new events begin to matter.
  */
 int levels_store_sort(struct levels_store *s)
 {

@@ -1,6 +1,7 @@
 /*
- * The events that step learning looks at: one process's launches in the order of time, with tokens and trigrams as small
- * numbers. Owned by core/levels.c; nobody else writes. Memory is bounded: the older half goes when it is full.
+ * The events that step learning looks at: one process's launches in the order of time, with tokens
+ * and trigrams as small numbers. Owned by core/levels.c; nobody else writes. Memory is bounded: the
+ * older half goes when it is full.
  */
 #ifndef CORE_LEVELS_STORE_H
 #define CORE_LEVELS_STORE_H
@@ -13,6 +14,9 @@
 /* 48 MiB with its tables; more than a hundred steps of the longest kind seen (7,000 launches). */
 #define LEVELS_MAX_EVENTS (1u << 20)
 
+/* What 24 bits hold, 16 s: longer waits are no part of a step. */
+#define LEVELS_MAX_BLOCKED_US 0xffffffu
+
 /* Numbers 64-bit keys 0, 1, 2... in the order of their first coming. */
 struct levels_intern {
 	uint64_t *keys;	 /* by number */
@@ -24,9 +28,9 @@ struct levels_stored {
 	uint64_t begin_ns, end_ns;
 	uint32_t trigram; /* number of the trigram that this event completes */
 	uint32_t token;
-	uint32_t thread;     /* the caller's name for it */
-	uint16_t blocked_us; /* the longest gaps that matter are shorter waits than 65 ms */
-	uint16_t hints;
+	uint32_t thread; /* the caller's name for it */
+	uint32_t blocked_us : 24;
+	uint32_t hints : 8;
 };
 
 struct levels_store {
@@ -35,13 +39,15 @@ struct levels_store {
 	uint64_t n_forgotten; /* older ones that had to go */
 	uint32_t n_sorted;    /* events before this one are in the order of begin_ns */
 	struct levels_intern tokens, trigrams, threads;
-	/* Trigrams with smaller numbers came before the first optimizer's launch; 0: there has been none, or it is forgotten. */
+	/* Trigrams with smaller numbers came before the first optimizer's launch; 0: there has been
+	 * none, or it is forgotten. */
 	uint32_t n_before_optimizer;
 	struct token_window *windows; /* by thread number */
 	uint32_t n_windows;
 };
 
-/* Pushes a token into its thread's window. 0 or -ENOMEM; `hash` receives the trigram that it completes. */
+/* Pushes a token into its thread's window. 0 or -ENOMEM; `hash` receives the trigram that it
+ * completes. */
 int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash);
 
 /* Keeps an event that has been pushed. 0 or -ENOMEM. */

@@ -1,6 +1,7 @@
 /*
- * The schedule's parser and evaluator (core/schedule.h). Runs in the application, in its collector and in tests; the
- * semantics are torch's, checked against torch's own results in test/steps/torch_schedule.tsv.
+ * The schedule's parser and evaluator (core/schedule.h). Runs in the application, in its collector
+ * and in tests; the semantics are torch's, checked against torch's own results in
+ * test/steps/torch_schedule.tsv.
  */
 #include "core/schedule.h"
 
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A million million steps is more than any job has, and sums of a few such numbers cannot overflow. */
+/* A million million steps is more than any job has, and sums of a few do not overflow. */
 #define SCHEDULE_MAX_STEPS 1000000000000ull
 
 #define SCHEDULE_ACCEPTED            \

@@ -1,7 +1,8 @@
 /*
- * PROF_SCHEDULE: which steps are recorded, with the meaning of torch.profiler.schedule. Owns the parsed schedule and
- * answers, for a step's number, what happens in it. Pure arithmetic on the caller's struct: any thread, no memory,
- * no locks; only schedule_parse() formats text, once at start.
+ * PROF_SCHEDULE: which steps are recorded, with the meaning of torch.profiler.schedule. Owns the
+ * parsed schedule and answers, for a step's number, what happens in it. Pure arithmetic on the
+ * caller's struct: any thread, no memory, no locks; only schedule_parse() formats text, once at
+ * start.
  */
 #ifndef CORE_SCHEDULE_H
 #define CORE_SCHEDULE_H
@@ -18,8 +19,8 @@
 #define SCHEDULE_NEVER UINT64_MAX
 
 /*
- * After `skip_first` steps, cycles of `wait` idle, `warmup` warming and `active` recorded steps, `repeat` times (0: for
- * ever). `skip_first_wait` leaves out the wait of the first cycle.
+ * After `skip_first` steps, cycles of `wait` idle, `warmup` warming and `active` recorded steps,
+ * `repeat` times (0: for ever). `skip_first_wait` leaves out the wait of the first cycle.
  */
 struct schedule {
 	bool off;    /* nothing is ever recorded */
@@ -29,9 +30,10 @@ struct schedule {
 };
 
 /*
- * Reads "always", "off" or "key=N,key=N...", keys in any order. A key left out has torch's own default where torch has
- * one (skip_first=0, repeat=0, skip_first_wait=0), else wait=0, warmup=0, active=1: what is not named is not waited for.
- * 0, or -EINVAL with one line in `e` (may be NULL) and `out` untouched.
+ * Reads "always", "off" or "key=N,key=N...", keys in any order. A key left out has torch's own
+ * default where torch has one (skip_first=0, repeat=0, skip_first_wait=0), else wait=0, warmup=0,
+ * active=1: what is not named is not waited for. 0, or -EINVAL with one line in `e` (may be NULL)
+ * and `out` untouched.
  */
 int schedule_parse(const char *text, struct schedule *out, struct err *e);
 

@@ -1,19 +1,22 @@
 /*
- * What a launch or copy looks like to step learning, as 64 bits, and the hash of three in a row (an anchor). Shared by
- * the application, which counts an anchor with one compare per launch, and the collector, which chooses it: both must
- * mix alike, so both include this. Nothing here is secret or hostile; tokens only have to differ where launches do.
+ * What a launch or copy looks like to step learning, as 64 bits, and the hash of three in a row (an
+ * anchor). Shared by the application, which counts an anchor with one compare per launch, and the
+ * collector, which chooses it: both must mix alike, so both include this. Nothing here is secret or
+ * hostile; tokens only have to differ where launches do.
  */
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
 
 #include <stdint.h>
 
-/* Odd, with well spread bits; three unlike ones so that equal numbers in different places do not cancel. */
+/* Odd, with well spread bits; three unlike ones so that equal numbers in different places do not
+ * cancel. */
 #define TOKEN_K0 0x9e3779b97f4a7c15ull
 #define TOKEN_K1 0xd6e8feb86659fd93ull
 #define TOKEN_K2 0xa0761d6478bd642full
 
-/* The high half of a product knows every bit of both factors' low parts: folding it back makes one step a full mix. */
+/* The high half of a product knows every bit of both factors' low parts: folding it back makes one
+ * step a full mix. */
 static inline uint64_t token_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -26,8 +29,9 @@ static inline uint64_t token_pair(uint32_t low, uint32_t high)
 }
 
 /*
- * A kernel launch: function handle, grid and block as the caller asked. The three products do not wait for one another.
- * Shared memory and stream stay out: the first is set by the function, the second by the caller's allocator of streams.
+ * A kernel launch: function handle, grid and block as the caller asked. The three products do not
+ * wait for one another. Shared memory and stream stay out: the first is set by the function, the
+ * second by the caller's allocator of streams.
  */
 static inline uint64_t token_launch(uint64_t function, const uint32_t grid[3],
 				    const uint32_t block[3])
@@ -38,7 +42,8 @@ static inline uint64_t token_launch(uint64_t function, const uint32_t grid[3],
 	return xy ^ (zx << 1 | zx >> 63) ^ yz;
 }
 
-/* Small families of tokens that have no function handle. Sizes stay out: a batch's last copy is often a shorter one. */
+/* Small families of tokens that have no function handle. Sizes stay out: a batch's last copy is
+ * often a shorter one. */
 enum token_family { TOKEN_FAMILY_COPY = 1, TOKEN_FAMILY_GRAPH };
 
 static inline uint64_t token_of(enum token_family family, uint64_t what)
@@ -70,7 +75,8 @@ struct token_window {
 	uint64_t before_last, last;
 };
 
-/* The anchor hash that `token` completes. Before a thread's third token it is a hash that no anchor has, for all practical purposes. */
+/* The anchor hash that `token` completes. Before a thread's third token it is a hash that no anchor
+ * has, for all practical purposes. */
 static inline uint64_t token_window_push(struct token_window *w, uint64_t token)
 {
 	uint64_t hash = token_trigram(w->before_last, w->last, token);

@@ -1,4 +1,5 @@
-/* Reads launch sequences, runs step learning on them and compares with the true steps (test/steps/sequence.h). */
+/* Reads launch sequences, runs step learning on them and compares with the true steps
+ * (test/steps/sequence.h). */
 #include "test/steps/sequence.h"
 
 #include "core/token.h"
@@ -114,7 +115,8 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The anchor as the library counts it: whether each event ends a step. Its count must agree with the collector's. */
+/* The anchor as the library counts it: whether each event ends a step. Its count must agree with
+ * the collector's. */
 static uint32_t sequence_boundaries(const struct sequence *s, uint64_t anchor, bool *boundary)
 {
 	struct token_window windows[16] = { 0 };

@@ -1,7 +1,8 @@
 /*
- * Launch sequences for step learning: one program's launches with its true steps. Read from recorded ones
- * (test/steps/data/README.md has the format) or appended by a test's generator. Times are made up: recorded sequences
- * have none, so every launch takes SEQUENCE_BUSY_NS and the next comes SEQUENCE_APART_NS after it began.
+ * Launch sequences for step learning: one program's launches with its true steps. Read from
+ * recorded ones (test/steps/data/README.md has the format) or appended by a test's generator. Times
+ * are made up: recorded sequences have none, so every launch takes SEQUENCE_BUSY_NS and the next
+ * comes SEQUENCE_APART_NS after it began.
  */
 #ifndef TEST_STEPS_SEQUENCE_H
 #define TEST_STEPS_SEQUENCE_H
@@ -25,7 +26,8 @@ struct sequence {
 	uint64_t now_ns;
 };
 
-/* A .tsv or .tsv.gz file. `hints`: whether the optimizer's kernels are told. 0 or -errno with the reason in `e`. */
+/* A .tsv or .tsv.gz file. `hints`: whether the optimizer's kernels are told. 0 or -errno with the
+ * reason in `e`. */
 int sequence_load(struct sequence *s, const char *path, bool hints, struct err *e);
 
 /* Out of memory ends the program: these are tests. */
@@ -48,7 +50,8 @@ struct sequence_result {
 	uint32_t looks;	      /* boundaries in all */
 };
 
-/* Feeds the sequence in batches of `batch` events, votes after each, concludes at the end if asked. */
+/* Feeds the sequence in batches of `batch` events, votes after each, concludes at the end if asked.
+ */
 void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		  struct sequence_result *r);
 

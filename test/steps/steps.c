@@ -1,6 +1,7 @@
 /*
- * Prints how step learning does on launch sequences: steps FILE.tsv[.gz]... [--no-names]. One line a file: whether every
- * step after the lock (or every two, where an iteration marks two) has exactly one boundary, whether it is where the true step ends, and how many steps it took.
+ * Prints how step learning does on launch sequences: steps FILE.tsv[.gz]... [--no-names]. One line
+ * a file: whether every step after the lock (or every two, where an iteration marks two) has
+ * exactly one boundary, whether it is where the true step ends, and how many steps it took.
  */
 #include "test/steps/sequence.h"
 

@@ -7,8 +7,9 @@ $(BUILD)/test/steps/steps: $(STEPS_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ -lz -o $@
 
-$(BUILD)/test/unit/test_levels: UNIT_EXTRA += $(BUILD)/obj/tool/test/steps/sequence.o
-$(BUILD)/test/unit/test_levels: $(BUILD)/obj/tool/test/steps/sequence.o
+STEPS_UNIT := $(BUILD)/test/unit/test_levels $(BUILD)/test/unit/test_levels_recorded
+$(STEPS_UNIT): UNIT_EXTRA += $(BUILD)/obj/tool/test/steps/sequence.o
+$(STEPS_UNIT): $(BUILD)/obj/tool/test/steps/sequence.o
 
 .PHONY: steps
 steps: steps-tool ## how step learning does on recorded programs (STEPS_FILES=...)

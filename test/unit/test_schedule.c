@@ -1,4 +1,5 @@
-/* The schedule against torch's own answers (test/steps/torch_schedule.tsv), and what its parser accepts and refuses. */
+/* The schedule against torch's own answers (test/steps/torch_schedule.tsv), and what the parser
+ * takes. */
 #include "core/schedule.h"
 
 #include <errno.h>
