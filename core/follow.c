@@ -14,21 +14,6 @@ bool follow_action_is_armed(uint8_t action)
 	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
 }
 
-int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
-		struct err *e)
-{
-	memset(f, 0, sizeof(*f));
-	int error = reader_open(&f->reader, path, live, e);
-	if (error)
-		return error;
-	f->is_live = live;
-	f->sink = *sink;
-	f->last_number = UINT64_MAX;
-	vec_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
-	timebase_set(&f->time, f->reader.header, live);
-	return 0;
-}
-
 void follow_close(struct follow *f)
 {
 	for (size_t i = 0; i < f->threads.n; i++)
@@ -83,6 +68,24 @@ static void read_dictionary(struct follow *f, bool is_final)
 		learn_schedule(f);
 }
 
+int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
+		struct err *e)
+{
+	memset(f, 0, sizeof(*f));
+	int error = reader_open(&f->reader, path, live, e);
+	if (error)
+		return error;
+	f->is_live = live;
+	f->sink = *sink;
+	f->last_number = UINT64_MAX;
+	vec_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
+	timebase_set(&f->time, f->reader.header, live);
+	schedule_parse(SCHEDULE_DEFAULT, &f->schedule, NULL);
+	if (!live)
+		read_dictionary(f, true);
+	return 0;
+}
+
 static void saw(struct follow *f, uint64_t ticks)
 {
 	if (!f->first_ticks || ticks < f->first_ticks)
@@ -109,7 +112,8 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark)
 	struct step_mark *first = &f->marks.at[0];
 	if (f->one_step)
 		return;
-	if (mark->number == first->number && !first->is_outside && !mark->is_outside) {
+	f->saw_outside |= mark->is_outside;
+	if (!mark->number && !first->number && !first->ticks && !f->saw_outside) {
 		first->action = mark->action; /* the first step, told by the library too */
 		return;
 	}

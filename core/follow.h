@@ -65,7 +65,7 @@ struct follow {
 	struct follow_sink sink;
 	bool is_live, is_over;
 	bool one_step; /* everything is step 0: nothing else could be told apart */
-	bool knows_schedule;
+	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	VEC(struct follow_thread) threads;
 	struct map thread_of_slot;

@@ -290,7 +290,7 @@ static void note_missing_gpu(struct build *b)
 	if (b->cut->n_works)
 		return;
 	if (b->f->gpu_state == GPU_UNAVAILABLE || b->f->gpu_state == GPU_YIELDED)
-		note(b, b->m->begin_ns, "no GPU times: %s", why ? why : "CUPTI is not available");
+		note(b, b->m->begin_ns, "%s", why ? why : "no GPU times: CUPTI is not available");
 	else if (!b->f->saw_gpu_on)
 		note(b, b->m->begin_ns, "no GPU times: they were not switched on in this step");
 }

@@ -100,6 +100,16 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
+/* Chunks that an earlier collector gave back: their claims are over, and nothing of them can be read. */
+static void count_given_back(struct reader *r)
+{
+	uint64_t used = 0, claims = atomic_load(&r->header->chunk_claims);
+	for (uint32_t i = 0; i < r->n_chunks; i++)
+		used += atomic_load(&r->directory[i].state) != CHUNK_FREE;
+	r->n_freed = claims > used ? claims - used : 0;
+	r->n_taken = r->n_freed;
+}
+
 static int open_validated(struct reader *r, const char *path, struct err *e)
 {
 	struct stat status;
@@ -140,6 +150,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	r->directory = (struct journal_chunk *)(r->meta + h.directory_offset);
 	r->seen = mem_zero(r->n_chunks * sizeof(*r->seen));
 	r->buffer = mem_resize(NULL, h.chunk_bytes);
+	count_given_back(r);
 	return 0;
 }
 
@@ -188,6 +199,8 @@ static void find_new_chunks(struct reader *r)
 {
 	uint64_t claims = atomic_load_explicit(&r->header->chunk_claims, memory_order_acquire);
 	size_t before = r->open.n;
+	if (r->n_taken == claims)
+		return;
 	for (uint32_t i = 0; i < r->n_chunks; i++) {
 		struct journal_chunk *c = &r->directory[i];
 		if (atomic_load_explicit(&c->state, memory_order_acquire) == CHUNK_FREE)
@@ -197,6 +210,7 @@ static void find_new_chunks(struct reader *r)
 		if (claim == r->seen[i] || claim > claims)
 			continue;
 		r->seen[i] = claim;
+		r->n_taken++;
 		vec_push(&r->open,
 			 (struct reader_chunk){ .claim = claim, .index = i, .thread = c->thread });
 	}
@@ -291,6 +305,7 @@ const struct rec_head *reader_next_record(struct reader *r, struct reader_batch 
 void reader_free_chunk(struct reader *r, uint32_t index)
 {
 	struct journal_chunk *c = &r->directory[index];
+	r->n_freed++;
 	atomic_store_explicit(&c->committed_bytes, 0, memory_order_relaxed);
 	/* pairs with the acquire of the claiming compare and swap */
 	atomic_store_explicit(&c->state, CHUNK_FREE, memory_order_release);
@@ -298,11 +313,9 @@ void reader_free_chunk(struct reader *r, uint32_t index)
 
 uint32_t reader_count_free(const struct reader *r)
 {
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < r->n_chunks; i++)
-		n += atomic_load_explicit(&r->directory[i].state, memory_order_relaxed) ==
-		     CHUNK_FREE;
-	return n;
+	uint64_t claims = atomic_load_explicit(&r->header->chunk_claims, memory_order_relaxed);
+	uint64_t used = claims - r->n_freed;
+	return used < r->n_chunks ? r->n_chunks - (uint32_t)used : 0;
 }
 
 /* ---- Dictionary ---- */

@@ -42,6 +42,8 @@ struct reader {
 	VEC(struct reader_finished) finished; /* chunks sealed and read to their end */
 	size_t next;			      /* in `open`, of this pass */
 	uint8_t *buffer;
+	uint64_t n_taken; /* claims taken into `open`, all in all */
+	uint64_t n_freed; /* chunks given back */
 	uint64_t n_records,
 		n_damaged; /* records given; places where the rest of a chunk made no sense */
 };

@@ -1,0 +1,322 @@
+/* The collector's half of learning steps. The library's is preload/steps.c; both hash launches by core/token.h alike. */
+#include "core/learn.h"
+
+enum {
+	SETTLE_NS =
+		20000000, /* a launch that began before a boundary is in the journal this much later */
+	LOST_TURNS =
+		20, /* this many times a step's calls without the anchor: it was the wrong one */
+	LOST_LEAST = 10000,
+};
+
+void learn_start(struct learn *l)
+{
+	*l = (struct learn){ .levels = levels_new() };
+}
+
+void learn_stop(struct learn *l)
+{
+	levels_free(l->levels);
+	vec_free(&l->threads);
+	map_free(&l->thread_of_slot);
+	vec_free(&l->since);
+	vec_free(&l->counted);
+}
+
+/* The library pushes exactly these into its window (preload/capture.h). 0: it does not push this call. */
+static uint64_t token_of_call(const struct rec_call *c, uint8_t category)
+{
+	switch (category) {
+	case CAT_LAUNCH:
+		return c->arg;
+	case CAT_GRAPH:
+		return token_graph(c->arg);
+	case CAT_MEMCPY:
+		return token_copy(c->detail);
+	default:
+		return 0;
+	}
+}
+
+static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&l->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = l->threads.n;
+		vec_push(&l->threads, (struct learn_thread){ .slot = slot });
+	}
+	return &l->threads.at[*at];
+}
+
+static uint32_t hints_of(const struct follow *f, const struct rec_call *c, uint8_t category)
+{
+	if (category == CAT_LAUNCH) {
+		const struct launch_entry *launch = dict_launch(&f->dict, c->arg);
+		return launch && launch->is_optimizer ? LEVEL_OPTIMIZER : 0;
+	}
+	if (category == CAT_GRAPH)
+		return LEVEL_GRAPH;
+	return LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
+	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
+}
+
+static void note_anchor(struct learn *l, uint64_t hash, const struct rec_call *c)
+{
+	l->n_since_anchor++;
+	if (!l->has_choice || hash != l->choice.anchor)
+		return;
+	l->n_since_anchor = 0;
+	if (!l->has_base)
+		vec_push(&l->since, c->begin_ticks);
+}
+
+void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
+{
+	uint8_t category = dict_category(&f->dict, c->hook);
+	uint64_t token = token_of_call(c, category);
+	struct learn_thread *t = thread_of(l, slot);
+	if (!token) {
+		if (category == CAT_SYNC) {
+			t->has_synced = true;
+			t->blocked_ticks += record_duration(c);
+		}
+		return;
+	}
+	note_anchor(l, token_window_push(&t->window, token), c);
+	if (!l->levels || l->has_choice)
+		return;
+	levels_feed(l->levels, slot,
+		    &(struct level_event){
+			    .token = token,
+			    .begin_ns = timebase_ns(&f->time, c->begin_ticks),
+			    .end_ns = timebase_ns(&f->time, c->begin_ticks + record_duration(c)),
+			    .blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
+			    .hints = hints_of(f, c, category) | (t->has_synced ? LEVEL_SYNCED : 0),
+		    });
+	t->has_synced = false;
+	t->blocked_ticks = 0;
+}
+
+static uint8_t action_of(const struct follow *f, uint64_t number, bool arms)
+{
+	if (f->schedule.always)
+		return SCHED_RECORD;
+	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
+}
+
+void learn_mark_counted(struct follow *f, const struct rec_step *step, const struct learn_anchor *a)
+{
+	uint64_t number = a->base + step->number;
+	if (a->has_base && step->generation == a->generation)
+		follow_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
+							.number = number,
+							.action = action_of(f, number, a->arms) });
+}
+
+static void mark_counted(const struct learn *l, struct follow *f, const struct rec_step *step)
+{
+	const struct learn_anchor a = { .has_base = true,
+					.base = atomic_load(&f->reader.header->steps.base),
+					.generation = l->generation };
+	learn_mark_counted(f, step, &a);
+}
+
+void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
+{
+	if (step->generation != l->generation)
+		return;
+	if (l->has_base)
+		mark_counted(l, f, step);
+	else
+		vec_push(&l->counted, *step);
+}
+
+/* ---- Telling the library ---- */
+
+static void tell_anchor(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	l->has_choice = true;
+	l->n_before = l->choice.count;
+	l->n_since_anchor = 0;
+	l->generation = atomic_load(&shared->anchor_generation) + 1;
+	atomic_store(&shared->anchor, l->choice.anchor);
+	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
+	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
+	/* release: the library that sees the generation sees the anchor */
+	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
+}
+
+/* What stood in the stream before STEP_COUNTED 1, once all of it has been read; the first anchor ended step 0. */
+static bool tell_base(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	uint64_t first = l->counted.at[0].ticks, n = l->n_before;
+	if (l->counted.at[0].number != 1 ||
+	    f->read_until_ticks < first + timebase_ticks(&f->time, SETTLE_NS))
+		return false;
+	for (size_t i = 0; i < l->since.n; i++)
+		n += l->since.at[i] < first;
+	atomic_store(&shared->base, n ? n - 1 : 0);
+	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
+	l->has_base = true;
+	vec_free(&l->since);
+	return true;
+}
+
+static bool anchor_is_lost(const struct learn *l)
+{
+	return l->n_since_anchor > LOST_LEAST &&
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_TURNS;
+}
+
+/* The anchor stopped coming before the library could count it: the program has gone over to something else. */
+static void start_again(struct learn *l)
+{
+	levels_relearn(l->levels);
+	l->has_choice = false;
+	l->since.n = l->counted.n = 0;
+}
+
+bool learn_tell(struct learn *l, struct follow *f)
+{
+	if (!l->levels || l->has_base)
+		return false;
+	if (!l->has_choice) {
+		if (levels_vote(l->levels, &l->choice))
+			tell_anchor(l, f);
+		return false;
+	}
+	if (!l->counted.n) {
+		if (anchor_is_lost(l))
+			start_again(l);
+		return false;
+	}
+	if (!tell_base(l, f))
+		return false;
+	for (size_t i = 0; i < l->counted.n; i++)
+		mark_counted(l, f, &l->counted.at[i]);
+	return true;
+}
+
+bool learn_conclude(struct learn *l)
+{
+	if (!l->has_choice && l->levels)
+		l->has_choice = levels_conclude(l->levels, &l->choice);
+	return l->has_choice;
+}
+
+/* ---- Where an anchor stands ---- */
+
+struct finder {
+	struct learn windows; /* only its threads' windows are used */
+	uint64_t anchor;
+	struct map waiting;   /* threads whose next launch begins a step */
+	VEC(uint64_t) begins; /* of steps, by ticks once sorted */
+	uint64_t first_counted,
+		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
+	uint32_t generation;
+};
+
+static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
+		      const struct rec_call *c)
+{
+	uint64_t token = token_of_call(c, dict_category(d, c->hook));
+	if (!token)
+		return;
+	if (map_remove(&x->waiting, slot))
+		vec_push(&x->begins, c->begin_ticks);
+	if (token_window_push(&thread_of(&x->windows, slot)->window, token) == x->anchor)
+		*map_at(&x->waiting, slot, NULL) = 1;
+}
+
+static void find_step(struct finder *x, const struct rec_step *s)
+{
+	if (s->event == STEP_COUNTED && s->number == 1 && s->generation == x->generation)
+		x->first_counted = s->ticks;
+	if (s->event == STEP_BEGIN && s->number && s->ticks < x->first_numbered)
+		x->first_numbered = s->ticks;
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int find(struct finder *x, const char *path, struct err *e)
+{
+	struct reader r;
+	struct dict d = { 0 };
+	struct reader_batch batch;
+	const struct dict_head *entry;
+	const struct rec_head *head;
+	int error = reader_open(&r, path, false, e);
+	if (error)
+		return error;
+	while ((entry = reader_next_dictionary(&r, true)))
+		dict_add(&d, entry);
+	reader_begin_pass(&r);
+	while (reader_next_batch(&r, &batch)) {
+		while ((head = reader_next_record(&r, &batch))) {
+			if (head->kind == REC_CALL)
+				find_call(x, &d, batch.thread, (const struct rec_call *)head);
+			else if (head->kind == REC_STEP)
+				find_step(x, (const struct rec_step *)head);
+		}
+	}
+	dict_free(&d);
+	reader_close(&r);
+	if (x->begins.n)
+		qsort(x->begins.at, x->begins.n, sizeof(*x->begins.at), by_ticks);
+	return 0;
+}
+
+/* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
+static void add_marks(struct follow *f, const struct finder *x, const struct learn_anchor *a,
+		      size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t number = i + 1;
+		if (a->has_base) {
+			if (a->base + 1 + i < n)
+				continue; /* more than there can be: a hole in the stream */
+			number = a->base + 1 + i - n;
+		}
+		if (number)
+			follow_add_mark(
+				f, &(struct step_mark){ .ticks = x->begins.at[i],
+							.number = number,
+							.action = action_of(f, number, a->arms) });
+	}
+}
+
+long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a,
+		uint64_t before_ticks, struct err *e)
+{
+	struct finder x = { .anchor = a->anchor,
+			    .generation = a->generation,
+			    .first_numbered = UINT64_MAX };
+	int error = find(&x, path, e);
+	uint64_t end = before_ticks;
+	bool has_base = a->has_base && x.first_counted;
+	if (has_base && x.first_counted < end)
+		end = x.first_counted;
+	if (x.first_numbered < end)
+		end = x.first_numbered;
+	size_t n = 0;
+	while (n < x.begins.n && x.begins.at[n] < end)
+		n++;
+	struct learn_anchor usable = *a;
+	usable.has_base = has_base;
+	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
+	if (!error)
+		add_marks(f, &x, &usable, n);
+	vec_free(&x.windows.threads);
+	map_free(&x.windows.thread_of_slot);
+	map_free(&x.waiting);
+	long found = error ? error : (long)x.begins.n;
+	vec_free(&x.begins);
+	return found;
+}

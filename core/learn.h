@@ -1,0 +1,73 @@
+/*
+ * Steps of PROF_STEP=auto, on the reading side: feeds levels.h with what the library journals, tells the library the anchor
+ * and the base (core/record.h, struct journal_steps), and finds where in a journal an anchor stands, for the steps that
+ * were over before it was known. One per process, in the collector or a tool.
+ */
+#ifndef CORE_LEARN_H
+#define CORE_LEARN_H
+
+#include "core/follow.h"
+#include "core/levels.h"
+#include "core/token.h"
+
+struct learn_thread {
+	uint32_t slot;
+	struct token_window window;
+	uint64_t blocked_ticks;
+	bool has_synced;
+};
+
+struct learn {
+	struct levels *levels;
+	VEC(struct learn_thread) threads;
+	struct map thread_of_slot;
+	struct level_choice choice;
+	bool has_choice;
+	uint32_t generation; /* of the anchor told to the library, 0: none yet */
+	bool has_base;
+	uint64_t n_before;	      /* anchors that had come when it was chosen */
+	VEC(uint64_t) since;	      /* begin of the launches that completed one since */
+	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
+	uint64_t n_since_anchor;      /* launches and copies since the last anchor */
+};
+
+void learn_start(struct learn *l);
+void learn_stop(struct learn *l);
+
+/* A call that was read, in its thread's order. */
+void learn_feed(struct learn *l, const struct follow *f, uint32_t thread,
+		const struct rec_call *call);
+
+/* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
+void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);
+
+/* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
+bool learn_tell(struct learn *l, struct follow *f);
+
+/* Afterwards: what all that was fed says. False: no step could be told. */
+bool learn_conclude(struct learn *l);
+
+/* ---- Where an anchor stands ---- */
+
+/* STEP_COUNTED of the anchor's generation: its number is base + count. */
+struct learn_anchor;
+void learn_mark_counted(struct follow *f, const struct rec_step *step,
+			const struct learn_anchor *anchor);
+
+/* What a journal says about its steps, or `anchor` 0. */
+struct learn_anchor {
+	uint64_t anchor;
+	bool has_base;
+	uint64_t base;
+	uint32_t generation;
+	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
+};
+
+/*
+ * Reads the journal at `path` once more and adds a mark to `f` for each step that the anchor tells and that the library did
+ * not number itself. `before_ticks`: only those. The number of anchors found, or -errno.
+ */
+long learn_mark(struct follow *f, const char *path, const struct learn_anchor *anchor,
+		uint64_t before_ticks, struct err *e);
+
+#endif
