@@ -50,8 +50,7 @@ struct sequence_result {
 	uint32_t looks;	      /* boundaries in all */
 };
 
-/* Feeds the sequence in batches of `batch` events, votes after each, concludes at the end if asked.
- */
+/* Feeds the sequence in batches of `batch` events, votes after each, and concludes if asked. */
 void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		  struct sequence_result *r);
 
