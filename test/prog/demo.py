@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""An example to profile: a training loop in plain Python, on the CUDA runtime by ctypes. It needs nothing but Python.
+
+Forty steps; each loads a batch, copies it to the GPU on a stream of its own, runs a forward pass, a backward pass (on a
+second thread, as PyTorch's autograd does), an optimizer, and reads the loss back, which waits for all of it. Its kernels
+compute nothing: each spins for the time that stands in its name, so that the trace shows what the names promise. The loss
+travels with the batch.
+
+    ./profrun.sh --sim python3 test/prog/demo.py          without a GPU
+    ./profrun.sh python3 test/prog/demo.py                with one
+"""
+import argparse
+import ctypes
+import math
+import queue
+import sys
+import threading
+import time
+
+LAYERS = 4
+BATCH_BYTES = 2 << 20
+ACTIVATION_BYTES = 8 << 20
+KERNELS = ["linear_forward_30us", "gelu_forward_6us", "cross_entropy_12us", "cross_entropy_backward_8us", "gelu_backward_7us",
+           "linear_backward_input_28us", "linear_backward_weight_32us", "adam_15us", "zero_grad_4us"]
+TO_DEVICE, TO_HOST = 1, 2
+NON_BLOCKING = 1
+
+
+class Dim3(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint)]
+
+
+class Cuda:
+    """The CUDA runtime: cuda.Malloc(...) calls cudaMalloc and raises if that fails."""
+
+    def __init__(self):
+        for name in ("libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so"):
+            try:
+                self.library = ctypes.CDLL(name)
+                return
+            except OSError:
+                continue
+        sys.exit("demo.py: no libcudart.so here; try ./profrun.sh --sim python3 test/prog/demo.py")
+
+    def __getattr__(self, name):
+        function = getattr(self.library, "cuda" + name)
+
+        def call(*arguments):
+            status = function(*arguments)
+            if status:
+                raise RuntimeError(f"cuda{name}: error {status}")
+
+        setattr(self, name, call)
+        return call
+
+    def made(self, name, *arguments):
+        """For functions that hand out a handle or an address through their first argument."""
+        handle = ctypes.c_void_p()
+        getattr(self, name)(ctypes.byref(handle), *arguments)
+        return handle
+
+
+def spin(name):
+    """PTX of a kernel that runs for the N microseconds of its name's _Nus, by the GPU's nanosecond clock."""
+    nanoseconds = int(name.rsplit("_", 1)[1][:-2]) * 1000
+    return f"""
+.visible .entry {name}()
+{{
+    .reg .u64 %begin, %now;
+    .reg .pred %busy;
+    mov.u64 %begin, %globaltimer;
+wait:
+    mov.u64 %now, %globaltimer;
+    sub.u64 %now, %now, %begin;
+    setp.lt.u64 %busy, %now, {nanoseconds};
+    @%busy bra wait;
+    ret;
+}}
+"""
+
+
+class Model:
+    def __init__(self, cuda):
+        self.cuda = cuda
+        ptx = ".version 7.0\n.target sm_75\n.address_size 64\n" + "".join(map(spin, KERNELS))
+        library = cuda.made("LibraryLoadData", ptx.encode(), None, None, 0, None, None, 0)
+        self.kernels = {name.rsplit("_", 1)[0]: cuda.made("LibraryGetKernel", library, name.encode()) for name in KERNELS}
+        self.compute = cuda.made("StreamCreateWithFlags", NON_BLOCKING)
+        self.grid = Dim3(32, 1, 1)
+        self.block = Dim3(128, 1, 1)
+
+    def launch(self, name):
+        self.cuda.LaunchKernel(self.kernels[name], self.grid, self.block, None, ctypes.c_size_t(0), self.compute)
+
+    def forward(self):
+        """Returns the activations, which the backward pass frees."""
+        kept = []
+        for _ in range(LAYERS):
+            kept.append(self.cuda.made("MallocAsync", ctypes.c_size_t(ACTIVATION_BYTES), self.compute))
+            self.launch("linear_forward")
+            self.launch("gelu_forward")
+        self.launch("cross_entropy")
+        return kept
+
+    def backward(self, kept):
+        self.launch("cross_entropy_backward")
+        for activation in reversed(kept):
+            self.launch("gelu_backward")
+            self.launch("linear_backward_input")
+            self.launch("linear_backward_weight")
+            self.cuda.FreeAsync(activation, self.compute)
+
+    def optimize(self):
+        for _ in range(LAYERS):
+            self.launch("adam")
+        self.launch("zero_grad")
+
+
+class Backward(threading.Thread):
+    """Runs backward passes, one at a time, on a thread of its own."""
+
+    def __init__(self, model):
+        super().__init__(daemon=True)
+        self.model, self.work, self.done = model, queue.SimpleQueue(), queue.SimpleQueue()
+        self.start()
+
+    def run(self):
+        ctypes.CDLL(None).prctl(15, b"backward", 0, 0, 0)  # PR_SET_NAME: the thread's name in the trace
+        while (kept := self.work.get()) is not None:
+            self.model.backward(kept)
+            self.done.put(None)
+
+    def __call__(self, kept):
+        self.work.put(kept)
+        self.done.get()
+
+
+class Loader:
+    """Makes batches in pinned memory and copies them on a stream of their own, ahead of the computation."""
+
+    def __init__(self, cuda, compute):
+        self.cuda, self.compute = cuda, compute
+        self.stream = cuda.made("StreamCreateWithFlags", NON_BLOCKING)
+        self.ready = cuda.made("EventCreateWithFlags", 2)  # without timing
+        self.host = cuda.made("HostAlloc", ctypes.c_size_t(BATCH_BYTES), 0)
+        self.device = cuda.made("Malloc", ctypes.c_size_t(BATCH_BYTES))
+
+    def next(self, step):
+        time.sleep(0.0003)  # reading and decoding
+        loss = 0.35 + 1.95 * math.exp(-step / 14) + 0.04 * math.sin(step * 1.7)
+        ctypes.cast(self.host, ctypes.POINTER(ctypes.c_float))[0] = loss
+        self.cuda.MemcpyAsync(self.device, self.host, ctypes.c_size_t(BATCH_BYTES), TO_DEVICE, self.stream)
+        self.cuda.EventRecord(self.ready, self.stream)
+        self.cuda.StreamWaitEvent(self.compute, self.ready, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="an example training loop to profile")
+    parser.add_argument("--steps", type=int, default=40)
+    steps = parser.parse_args().steps
+    cuda = Cuda()
+    model = Model(cuda)
+    backward, loader = Backward(model), Loader(cuda, model.compute)
+    loss = ctypes.c_float()
+    for step in range(steps):
+        loader.next(step)
+        kept = model.forward()
+        backward(kept)
+        model.optimize()
+        cuda.MemcpyAsync(ctypes.byref(loss), loader.device, ctypes.c_size_t(4), TO_HOST, model.compute)
+        cuda.StreamSynchronize(model.compute)
+        if step % 5 == 0 or step == steps - 1:
+            print(f"step {step:3}  loss {loss.value:.4f}", flush=True)
+    backward.work.put(None)
+    backward.join()
+
+
+if __name__ == "__main__":
+    main()
