@@ -1,0 +1,182 @@
+"""The unmodified CUDA wheel of PyTorch under profrun, on the simulated GPU; on a real one with PROFRUN_GPU=1.
+
+Oracles: the script's own output without profrun, the simulated GPU's account of every operation (PROFSIM_TRUTH), the raw
+journal read by the tests' own reader, and torch.profiler's trace of the same loop.
+"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+from harness import BUILD, EVERYTHING, LAUNCHER, SIM, Case, environment, truth  # noqa: E402
+
+TRAIN = os.path.join(HERE, "train.py")
+ON_GPU = os.environ.get("PROFRUN_GPU") == "1"
+STEPS = 40
+SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
+
+
+def python():
+    """The interpreter that has torch: the tier's own environment, or the machine's where a GPU is."""
+    own = os.path.join(BUILD, "torch-venv", "bin", "python")
+    if os.path.exists(os.path.join(BUILD, "torch-venv", ".complete")):
+        return own
+    if ON_GPU:
+        return sys.executable
+    done = subprocess.run([os.path.join(HERE, "setup.sh")])
+    if done.returncode == 77:
+        raise unittest.SkipTest("PyTorch's CUDA wheel cannot be had here")
+    return own
+
+
+def setUpModule():
+    global PYTHON
+    PYTHON = python()
+
+
+def demangle(names):
+    """Mangled -> demangled, by binutils: another implementation than the one under test."""
+    names = sorted(set(names))
+    done = subprocess.run(["c++filt"], input="\n".join(names), text=True, stdout=subprocess.PIPE, check=True)
+    return dict(zip(names, done.stdout.split("\n")))
+
+
+class TorchCase(Case):
+    def train(self, *arguments, profiled=True, options=(), **settings):
+        command = [PYTHON, TRAIN, "--steps", str(STEPS), *arguments]
+        if profiled:
+            folder = self.folder()
+            line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, *options, "--", *command]
+            return self.execute(line, folder, environment(**settings), timeout=300)
+        preload = " ".join(os.path.join(SIM, name)
+                           for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
+        if not ON_GPU:
+            settings["LD_PRELOAD"] = preload
+        return self.execute(command, self.folder(), environment(**settings), timeout=300)
+
+
+def armed_steps(journal):
+    """[(number, begin, end)] of the steps that were recorded."""
+    marks = sorted((r for r in journal.of(2) if r.event == "begin"), key=lambda r: r.ticks)
+    ends = [r.ticks for r in marks[1:]] + [1 << 64]
+    return [(m.number, m.ticks, end) for m, end in zip(marks, ends) if m.action >= 2]
+
+
+def kernels_of(journal, begin, end):
+    """Kernel records in the order of their launches, of the launches that began in [begin, end)."""
+    pairs = journal.pairs()
+    found = []
+    for work in journal.gpu():
+        call = pairs.get(work.correlation)
+        if work.work == "kernel" and call and begin <= call.begin < end:
+            found.append((call.begin, work))
+    return [work for _, work in sorted(found, key=lambda row: (row[0], row[1].begin))]
+
+
+class TrainUnderProfrun(TorchCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = cls("test_prints_what_it_prints_alone")
+        cls.truth_path = os.path.join(cls.base, "truth")
+        cls.alone = case.train(profiled=False)
+        cls.run_ = case.train(options=["--schedule", SCHEDULE], PROFSIM_TRUTH=cls.truth_path)
+        cls.journal = cls.run_.journal()
+
+    def test_prints_what_it_prints_alone(self):
+        self.assertEqual(self.alone.status, 0, self.alone.err)
+        self.assertEqual(self.run_.status, 0, self.run_.err)
+        self.assertEqual(self.run_.out, self.alone.out)
+        self.assertEqual(self.run_.other_err(), self.alone.err)
+
+    def test_steps_are_counted_right(self):
+        process, = self.run_.json["processes"]
+        self.assertEqual(process["steps"]["count"], STEPS)
+        self.assertEqual(process["steps"]["armed"], self.run_.trace_steps())
+        self.assertEqual(len(self.run_.trace_steps()), 3)
+
+    def test_every_launch_is_paired_and_named(self):
+        steps = armed_steps(self.journal)
+        self.assertEqual([number for number, _, _ in steps], self.run_.trace_steps())
+        for _, begin, end in steps:
+            launches = [c for c in self.journal.calls() if c.category == "launch" and begin <= c.begin < end]
+            kernels = kernels_of(self.journal, begin, end)
+            self.assertGreater(len(launches), 40)
+            self.assertEqual(len(kernels), len(launches))
+            host = [self.journal.launch_name(call) for call in launches]
+            device = [self.journal.kernel_name(kernel) for kernel in kernels]
+            self.assertEqual(host, device)
+        shapes = [[self.journal.kernel_name(k) for k in kernels_of(self.journal, b, e)] for _, b, e in steps]
+        self.assertEqual(shapes[0], shapes[1])
+        self.assertEqual(shapes[0], shapes[2])
+
+    def test_trace_holds_what_the_journal_holds(self):
+        names = demangle(self.journal.kernel_name(k) for k in self.journal.gpu() if k.work == "kernel")
+        for (_, begin, end), path in zip(armed_steps(self.journal), self.run_.traces()):
+            expected = collections.Counter(names[self.journal.kernel_name(k)] for k in kernels_of(self.journal, begin, end))
+            text = self.run_.trace_bytes(path)
+            for name in expected:
+                self.assertIn(name.encode(), text)
+
+    @unittest.skipIf(ON_GPU, "only the simulated GPU has an account of its own")
+    def test_durations_are_the_gpus_own(self):
+        by_correlation = {row[5]: row for row in truth(self.truth_path) if row[0] == "kernel"}
+        checked = 0
+        for _, begin, end in armed_steps(self.journal):
+            for kernel in kernels_of(self.journal, begin, end):
+                _, name, _, start_ns, end_ns, _ = by_correlation[kernel.correlation]
+                self.assertEqual(name, self.journal.kernel_name(kernel))
+                took = self.journal.ns(kernel.end) - self.journal.ns(kernel.begin)
+                self.assertAlmostEqual(took, end_ns - start_ns, delta=max(50, 0.01 * (end_ns - start_ns)))
+                checked += 1
+        self.assertGreater(checked, 100)
+
+
+class AgainstTorchProfiler(TorchCase):
+    """The same loop, once under profrun and once under torch.profiler with CUDA activity: what both see of a step."""
+
+    def kernels_by_torch(self, path):
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        steps = [e for e in events if str(e.get("name", "")).startswith("ProfilerStep#") and e.get("cat") == "user_annotation"]
+        launches = {e["args"]["correlation"]: e for e in events
+                    if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in e.get("args", {})}
+        found = collections.defaultdict(list)
+        for event in events:
+            launch = launches.get(event.get("args", {}).get("correlation")) if event.get("cat") == "kernel" else None
+            for step in steps if launch else ():
+                if step["ts"] <= launch["ts"] < step["ts"] + step["dur"]:
+                    found[step["name"]].append((event["name"], event["dur"]))
+        return list(found.values())
+
+    def test_same_kernels_and_durations(self):
+        out = os.path.join(self.base, "torch.json")
+        theirs = self.train("--torch-profiler", out, profiled=False)
+        self.assertEqual(theirs.status, 0, theirs.err)
+        by_torch = self.kernels_by_torch(out)
+        self.assertEqual(len(by_torch), 3)
+        ours = self.train(options=["--schedule", SCHEDULE]).journal()
+        names = demangle(ours.kernel_name(k) for k in ours.gpu() if k.work == "kernel")
+        by_us = [[(names[ours.kernel_name(k)], (ours.ns(k.end) - ours.ns(k.begin)) / 1e3) for k in kernels_of(ours, b, e)]
+                 for _, b, e in armed_steps(ours)]
+        total = {"torch.profiler": [], "profrun": []}
+        for who, steps in (("torch.profiler", by_torch), ("profrun", by_us)):
+            for step in steps:
+                total[who].append(sum(duration for _, duration in step))
+        print("| step | kernels, torch.profiler | kernels, profrun | GPU us, torch.profiler | GPU us, profrun |")
+        print("| --- | ---: | ---: | ---: | ---: |")
+        for i, (a, b) in enumerate(zip(by_torch, by_us)):
+            print(f"| {i} | {len(a)} | {len(b)} | {total['torch.profiler'][i]:.1f} | {total['profrun'][i]:.1f} |")
+        for a, b in zip(by_torch, by_us):
+            self.assertEqual(collections.Counter(name for name, _ in a), collections.Counter(name for name, _ in b))
+        mean = {who: sum(values) / len(values) for who, values in total.items()}
+        self.assertAlmostEqual(mean["profrun"] / mean["torch.profiler"], 1, delta=0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()
