@@ -33,13 +33,20 @@ static inline uint64_t token_pair(uint32_t low, uint32_t high)
  * wait for one another. Shared memory and stream stay out: the first is set by the function, the
  * second by the caller's allocator of streams.
  */
+static inline uint64_t token_launch_of(uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
+				       uint32_t bx, uint32_t by, uint32_t bz)
+{
+	uint64_t xy = token_fold(token_pair(gx, gy) ^ TOKEN_K0, TOKEN_K1);
+	uint64_t zx = token_fold(token_pair(gz, bx) ^ TOKEN_K1, TOKEN_K2);
+	uint64_t yz = token_fold(token_pair(by, bz) ^ function, TOKEN_K0);
+	return xy ^ (zx << 1 | zx >> 63) ^ yz;
+}
+
+/* The same of arrays. Arrays that were only just stored cost 5 ns more: two halves do not forward to one load. */
 static inline uint64_t token_launch(uint64_t function, const uint32_t grid[3],
 				    const uint32_t block[3])
 {
-	uint64_t xy = token_fold(token_pair(grid[0], grid[1]) ^ TOKEN_K0, TOKEN_K1);
-	uint64_t zx = token_fold(token_pair(grid[2], block[0]) ^ TOKEN_K1, TOKEN_K2);
-	uint64_t yz = token_fold(token_pair(block[1], block[2]) ^ function, TOKEN_K0);
-	return xy ^ (zx << 1 | zx >> 63) ^ yz;
+	return token_launch_of(function, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
 }
 
 /* Small families of tokens that have no function handle. Sizes stay out: a batch's last copy is

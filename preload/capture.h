@@ -64,15 +64,25 @@
 	capture_launch(c, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
 		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
+/* Apart, so that the arrays are made only where a shape is looked up. */
+static inline bool capture_shape(uint64_t token, uint64_t function, uint32_t gx, uint32_t gy,
+				 uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+				 uint32_t shared_bytes)
+{
+	if (LIKELY(launch_is_known(token)))
+		return launch_is_anchor(token);
+	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	return launch_learn(token, function, grid, block, shared_bytes);
+}
+
 static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_t gx, uint32_t gy,
 				  uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
 				  uint32_t shared_bytes, uint64_t stream)
 {
-	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
-	uint64_t token = token_launch(function, grid, block);
+	uint64_t token = token_launch_of(function, gx, gy, gz, bx, by, bz);
 	bool is_anchor = false;
 	if (atomic_load_explicit(&hook_switch.names, memory_order_relaxed))
-		is_anchor = launch_known(token, function, grid, block, shared_bytes);
+		is_anchor = capture_shape(token, function, gx, gy, gz, bx, by, bz, shared_bytes);
 	c->arg = token;
 	c->stream = stream;
 	steps_token(token, is_anchor);

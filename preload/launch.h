@@ -1,6 +1,6 @@
 /*
  * The shapes of launches: each (function, grid, block) is written into the journal's dictionary once, with the kernel's
- * name where it can be told. launch_known is on the hot path while launches are recorded: one table look-up.
+ * name where it can be told. launch_is_known is on the hot path while launches are recorded: one table look-up.
  */
 #ifndef PRELOAD_LAUNCH_H
 #define PRELOAD_LAUNCH_H
@@ -15,19 +15,28 @@
 /* token with its lowest bit replaced by "its kernel begins a step"; 0: free */
 extern _Atomic uint64_t launch_table[LAUNCH_SLOTS];
 
+static inline uint64_t launch_entry(uint64_t token)
+{
+	return atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)],
+				    memory_order_relaxed);
+}
+
+/* Whether the first slot that the token may stand in holds it: nearly always, after the first time. */
+static inline bool launch_is_known(uint64_t token)
+{
+	uint64_t entry = launch_entry(token);
+	return (entry ^ token) <= 1 && entry;
+}
+
+/* Of a known one: whether its kernel is the one that PROF_STEP=kernel:REGEX names. */
+static inline bool launch_is_anchor(uint64_t token)
+{
+	return launch_entry(token) & 1;
+}
+
+/* Finds the token further on, or writes DICT_LAUNCH at its first sight. Answers as launch_is_anchor. */
 bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
 		  const uint32_t block[3], uint32_t shared_bytes);
-
-/* Whether the launch's kernel is the one that PROF_STEP=kernel:REGEX names. Writes DICT_LAUNCH at first sight. */
-static inline bool launch_known(uint64_t token, uint64_t function, const uint32_t grid[3],
-				const uint32_t block[3], uint32_t shared_bytes)
-{
-	uint64_t entry = atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)],
-					      memory_order_relaxed);
-	if (__builtin_expect((entry ^ token) <= 1 && entry, 1))
-		return entry & 1;
-	return launch_learn(token, function, grid, block, shared_bytes);
-}
 
 /* Launches whose kernel's name `pattern` (extended regular expression) finds begin a step. Before any launch. */
 void launch_watch(const char *pattern);

@@ -29,6 +29,7 @@ enum {
 struct steps_hot steps_hot;
 
 static struct {
+	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
 	struct schedule schedule;
 	atomic_flag crossing;
@@ -46,14 +47,9 @@ static struct {
 	unsigned next_graph;
 } g = { .crossing = ATOMIC_FLAG_INIT };
 
-static struct journal_steps *shared(void)
-{
-	return &journal_header()->steps;
-}
-
 static enum step_state state(void)
 {
-	return (enum step_state)atomic_load_explicit(&shared()->state, memory_order_relaxed);
+	return (enum step_state)atomic_load_explicit(&g.shared->state, memory_order_relaxed);
 }
 
 /* ---- The switch ---- */
@@ -126,7 +122,7 @@ static void begin_step(uint64_t number, uint64_t ticks)
 		gpu_start();
 	if (g.action == SCHED_NONE && before != SCHED_NONE)
 		gpu_stop();
-	atomic_store_explicit(&shared()->current, number, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->current, number, memory_order_relaxed);
 	g.began_ticks = ticks;
 	write_step(STEP_BEGIN, number, ticks);
 	if ((g.action == SCHED_NONE) != (before == SCHED_NONE))
@@ -155,9 +151,9 @@ static void adopt_anchor(uint32_t generation)
 	g.generation = generation;
 	g.own = 0;
 	atomic_store_explicit(&steps_hot.anchor,
-			      atomic_load_explicit(&shared()->anchor, memory_order_relaxed),
+			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
 			      memory_order_relaxed);
-	atomic_store_explicit(&shared()->state, STEP_STATE_ADOPTED, memory_order_release);
+	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
 /*
@@ -166,12 +162,12 @@ static void adopt_anchor(uint32_t generation)
  */
 static void lock_steps(void)
 {
-	uint64_t next = atomic_load_explicit(&shared()->base, memory_order_relaxed) + g.own + 1;
+	uint64_t next = atomic_load_explicit(&g.shared->base, memory_order_relaxed) + g.own + 1;
 	uint64_t first = schedule_first_armed(&g.schedule);
 	if (!g.schedule.always && first != SCHEDULE_NEVER && next > first)
 		g.shift = next - first;
-	atomic_store_explicit(&shared()->schedule_shift, g.shift, memory_order_relaxed);
-	atomic_store_explicit(&shared()->state, STEP_STATE_LOCKED, memory_order_release);
+	atomic_store_explicit(&g.shared->schedule_shift, g.shift, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	g.number = next - 1;
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
 		 (unsigned long long)g.number,
@@ -183,17 +179,17 @@ static void lock_steps(void)
 static bool has_news(void)
 {
 	/* pair with the collector's release stores: the values lie behind their generations */
-	if (atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire) !=
+	if (atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire) !=
 	    g.generation)
 		return true;
 	return state() == STEP_STATE_ADOPTED && g.own &&
-	       atomic_load_explicit(&shared()->base_generation, memory_order_acquire) ==
+	       atomic_load_explicit(&g.shared->base_generation, memory_order_acquire) ==
 		       g.generation;
 }
 
 static void listen(void)
 {
-	uint32_t anchor = atomic_load_explicit(&shared()->anchor_generation, memory_order_acquire);
+	uint32_t anchor = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
 	if (anchor != g.generation)
 		adopt_anchor(anchor);
 	else if (has_news())
@@ -356,15 +352,16 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 void steps_start(const struct config_step *step, const struct schedule *schedule)
 {
+	g.shared = &journal_header()->steps;
 	g.mode = (enum step_mode)step->mode;
 	g.schedule = *schedule;
-	shared()->mode = (uint32_t)g.mode;
+	g.shared->mode = (uint32_t)g.mode;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
 	if (g.mode == STEP_MODE_TIME)
 		g.slice_ticks = ticks_of_ns(step->slice_ns);
 	bool learning = g.mode == STEP_MODE_AUTO && !g.schedule.off;
-	atomic_store(&shared()->state, learning ? STEP_STATE_LEARNING : STEP_STATE_OWN);
+	atomic_store(&g.shared->state, learning ? STEP_STATE_LEARNING : STEP_STATE_OWN);
 	uint64_t now = hook_ticks();
 	if (g.mode == STEP_MODE_API) {
 		g.outside = true;
