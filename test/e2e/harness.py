@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from journal import Journal
+from journal import Journal, Record
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build")
@@ -150,10 +150,11 @@ class Case(unittest.TestCase):
 
 
 def truth(path):
-    """The simulated GPU's own account: a list of (kind, name, stream, start_ns, end_ns, correlation)."""
+    """The simulated GPU's own account of a run: what ran on it, in order."""
     rows = []
     with open(path) as file:
         for line in file:
-            kind, name, stream, start, end, correlation = line.split()[:6]
-            rows.append((kind, name, int(stream), int(start), int(end), int(correlation)))
+            kind, name, stream, start, end, correlation, _, size, *_ = line.split()
+            rows.append(Record(work=kind.split("_")[0], kind=kind, name=name, stream=int(stream), start=int(start), end=int(end),
+                               correlation=int(correlation), bytes=int(size)))
     return rows

@@ -2,6 +2,7 @@
 
 It reads whole files of finished runs and trusts them; what it gives are plain lists and dictionaries.
 """
+import mmap
 import struct
 
 CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query event stream capture control profiler".split()
@@ -25,7 +26,7 @@ class Record(dict):
 class Journal:
     def __init__(self, path):
         with open(path, "rb") as file:
-            self.data = file.read()
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # sparse: a read would be 256 MiB of zeros
         self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
         self.records = []  # all, by thread and then in order; `slot` says whose
         self._read_header()
@@ -49,7 +50,7 @@ class Journal:
         return m0 + (ticks - t0) * (m1 - m0) / (t1 - t0)
 
     def _text(self, at):
-        return self.data[at:self.data.index(b"\0", at)].decode(errors="replace")
+        return self.data[at:self.data.find(b"\0", at)].decode(errors="replace")
 
     def _read_dictionary(self):
         at, end = self.dictionary, self.dictionary + self.dictionary_used
@@ -148,6 +149,17 @@ class Journal:
         return self.strings.get(shape.name) if shape else None
 
     def pairs(self):
-        """GPU work by correlation -> the call that made it, by external correlation: {correlation: call}."""
-        by_seq = {(r.slot, r.seq): r for r in self.of(CALL) if r.category in GPU_WORK}
-        return {r.correlation: by_seq.get((r.thread, r.seq)) for r in self.of(EXTERNAL)}
+        """{correlation: the call that made it}, by the pushed ids where there are any, else by CUPTI's own records of calls."""
+        work = [r for r in self.of(CALL) if r.category in GPU_WORK]
+        external = self.of(EXTERNAL)
+        if external:
+            by_seq = {(r.slot, r.seq): r for r in work}
+            return {r.correlation: by_seq.get((r.thread, r.seq)) for r in external}
+        slots = {t.handle: slot for slot, t in self.threads.items()}
+        slots.update({t.tid: slot for slot, t in self.threads.items()})
+        found = {}
+        for api in self.of(API):
+            for call in work:
+                if call.slot == slots.get(api.tid) and call.begin <= api.begin and api.end <= call.end:
+                    found[api.correlation] = call
+        return found

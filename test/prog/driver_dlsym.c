@@ -14,7 +14,7 @@ int main(void)
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
-#define F(name, version)                                                 \
+#define F(name)                                                          \
 	d.p_##name = (__typeof__(d.p_##name))dlsym(library, NAME(name)); \
 	if (!d.p_##name) {                                               \
 		fprintf(stderr, "%s\n", dlerror());                      \

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 
+enum { VERSION = 12000 }; /* what programs of CUDA 12 ask for */
+
 typedef CUresult get_v1(const char *name, void **function, int version, cuuint64_t flags);
 typedef CUresult get_v2(const char *name, void **function, int version, cuuint64_t flags,
 			CUdriverProcAddressQueryResult *status);
@@ -44,8 +46,8 @@ int main(int argc, char **argv)
 	else
 		v2 = (get_v2 *)dlsym(library, "cuGetProcAddress_v2");
 	for (int i = 0; i < 2 && !strcmp(how, "self"); i++)
-		v2 = (get_v2 *)get("cuGetProcAddress", 12000, 0);
-#define F(name, version) d.p_##name = (__typeof__(d.p_##name))get(#name, version, flags);
+		v2 = (get_v2 *)get("cuGetProcAddress", VERSION, 0);
+#define F(name) d.p_##name = (__typeof__(d.p_##name))get(#name, VERSION, flags);
 	DRIVER_FUNCTIONS(F)
 #undef F
 	driver_work(&d);

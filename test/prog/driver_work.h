@@ -1,4 +1,4 @@
-/* The same work for every way to get at the driver's functions: F(name, symbol) rows are what it needs. */
+/* The same work for every way to get at the driver's functions: F(name) rows are what it needs. */
 #ifndef TEST_PROG_DRIVER_WORK_H
 #define TEST_PROG_DRIVER_WORK_H
 
@@ -9,25 +9,24 @@
 
 #include "test/prog/ptx.h"
 
-/*     name asked for          first version of this form */
-#define DRIVER_FUNCTIONS(F)               \
-	F(cuInit, 2000)                   \
-	F(cuDeviceGet, 2000)              \
-	F(cuDevicePrimaryCtxRetain, 7000) \
-	F(cuCtxSetCurrent, 4000)          \
-	F(cuModuleLoadData, 2000)         \
-	F(cuModuleGetFunction, 2000)      \
-	F(cuMemAlloc, 3020)               \
-	F(cuMemFree, 3020)                \
-	F(cuMemcpyHtoD, 3020)             \
-	F(cuMemcpyDtoHAsync, 3020)        \
-	F(cuLaunchKernel, 4000)           \
-	F(cuStreamSynchronize, 2000)      \
-	F(cuCtxSynchronize, 2000)
+#define DRIVER_FUNCTIONS(F)         \
+	F(cuInit)                   \
+	F(cuDeviceGet)              \
+	F(cuDevicePrimaryCtxRetain) \
+	F(cuCtxSetCurrent)          \
+	F(cuModuleLoadData)         \
+	F(cuModuleGetFunction)      \
+	F(cuMemAlloc)               \
+	F(cuMemFree)                \
+	F(cuMemcpyHtoD)             \
+	F(cuMemcpyDtoHAsync)        \
+	F(cuLaunchKernel)           \
+	F(cuStreamSynchronize)      \
+	F(cuCtxSynchronize)
 
 /* cuda.h's macros give each name its newest form (cuMemAlloc is cuMemAlloc_v2): so do the types here. */
 struct driver {
-#define F(name, version) __typeof__(&name) p_##name;
+#define F(name) __typeof__(&name) p_##name;
 	DRIVER_FUNCTIONS(F)
 #undef F
 };
