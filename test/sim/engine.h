@@ -33,12 +33,10 @@ struct cu_thread {
 	int depth;
 	uint32_t correlation;
 	bool per_thread; /* this call is a _ptds or _ptsz variant */
-	bool exchange_used;
 	CUstreamCaptureMode capture_mode;
 	int stack_size;
 	struct context *stack[ENGINE_CTX_STACK];
 	struct stream **streams; /* this thread's default streams, by context index */
-	uint32_t index;
 };
 
 enum {
@@ -127,7 +125,6 @@ struct context {
 	int64_t orphans_ns; /* latest end of work in destroyed streams */
 	uint64_t peers; /* devices to which peer access is enabled */
 	uint64_t kernels; /* launched so far */
-	int captures; /* streams that capture in global mode */
 	size_t limits[16];
 };
 #define CONTEXT_MAGIC 0x43545831u
@@ -151,7 +148,9 @@ struct stream {
 	struct when tail;
 	int64_t *queue; /* ends of the last `queue` launches: a full queue makes the host wait */
 	uint32_t queue_next;
-	struct capture *capture;
+	struct capture *capture; /* in progress on this stream, and the nodes that it did last */
+	struct graph_node **capture_nodes;
+	int capture_count;
 	struct stream *next;
 	CUstreamAttrValue attributes[16];
 };
@@ -220,7 +219,8 @@ extern struct range *engine_allocations;
 struct memory_pool {
 	uint32_t magic;
 	struct device *device;
-	uint64_t used, used_high, reserved_high, threshold;
+	uint64_t used, used_high, reserved, reserved_high, threshold;
+	int reuse[4];
 };
 
 CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out);
@@ -257,6 +257,7 @@ CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *copy);
 CUresult copy_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool async);
 /* Fills description and duration. */
 CUresult move_describe(struct move *move, struct op_request *request);
+CUresult move_describe_locked(struct move *move, struct op_request *request); /* engine_lock held */
 void move_run(void *move);
 enum move_wait move_waits(const struct sim_op *desc);
 
@@ -303,7 +304,6 @@ CUresult capture_memory(struct stream *stream, CUdeviceptr address, size_t bytes
 CUresult capture_event_record(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_event_wait(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_graph(struct stream *stream, CUgraph graph);
-CUresult capture_empty(struct stream *stream);
 void capture_event_forget(struct event *event);
 
 #include "driver_impl.h"

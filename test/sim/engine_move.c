@@ -74,14 +74,20 @@ static bool endpoint_fits(const struct endpoint *e, const CUDA_MEMCPY3D_PEER *c)
 
 CUresult move_describe(struct move *m, struct op_request *request)
 {
+	pthread_mutex_lock(&engine_lock);
+	CUresult rc = move_describe_locked(m, request);
+	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
+CUresult move_describe_locked(struct move *m, struct op_request *request)
+{
 	struct endpoint to = { .side = SIDE_HOST }, from = { .side = SIDE_HOST };
 	struct sim_op *d = &request->desc;
 	double gbps;
-	pthread_mutex_lock(&engine_lock);
 	CUresult rc = endpoints(m, &to, &from);
 	if (!rc && (!endpoint_fits(&to, &m->copy) || (!m->is_set && !endpoint_fits(&from, &m->copy))))
 		rc = CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_unlock(&engine_lock);
 	if (rc)
 		return rc;
 	d->bytes = m->copy.WidthInBytes * m->copy.Height * m->copy.Depth;
