@@ -1,0 +1,340 @@
+/*
+ * `profrun collect DIR`: makes traces while the run goes on. Started by `run` in a session of its own, so that nothing sent to
+ * the application's terminal reaches it; told through a pipe which process to watch and when it ended; goes on alone if
+ * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
+ * to 50 ms.
+ */
+#include "export/command.h"
+#include "export/journals.h"
+#include "export/process.h"
+#include "export/procfs.h"
+#include "export/runfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LEARNING_MS = 1,
+	BUSY_MS = 5,
+	IDLE_MS = 50,
+	SAVE_EVERY_MS = 1000,
+	LIST_EVERY_MS = 20,
+	ALIVE_EVERY_MS = 20,
+	OPEN_PATIENCE_MS =
+		2000, /* a journal is opened as soon as its name is there, its header comes a moment later */
+	SETTLE_MS =
+		60, /* after the application's end: children that were just beginning to use CUDA */
+};
+
+struct watched {
+	char *path;
+	struct process *process; /* NULL: not opened yet, or given up */
+	uint64_t found_ms;
+	bool is_given_up;
+};
+
+struct collector {
+	const char *folder;
+	struct output output;
+	VEC(struct watched) watched;
+	VEC(char *) messages;
+	int control, status;  /* pipes of the launcher, -1: none */
+	uint32_t application; /* its pid, 0: not told */
+	uint64_t application_start;
+	bool is_over, has_reported;
+	bool is_dirty;
+	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms;
+	uint64_t n_known; /* traces and ends that run.json has */
+	char line[256];
+	size_t n_line;
+};
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void say(struct collector *c, const char *text)
+{
+	vec_push(&c->messages, mem_text(text));
+	c->is_dirty = true;
+	fprintf(stderr, "profrun: %s\n", text);
+}
+
+/* ---- run.json ---- */
+
+static uint64_t count_news(const struct collector *c)
+{
+	uint64_t n = c->messages.n;
+	for (size_t i = 0; i < c->watched.n; i++)
+		if (c->watched.at[i].process)
+			n += 1 + c->watched.at[i].process->n_traces +
+			     c->watched.at[i].process->is_finished +
+			     c->watched.at[i].process->follow.counts.steps;
+	return n;
+}
+
+static void save(struct collector *c)
+{
+	struct err e;
+	json_t *root = runfile_load(c->folder), *processes = json_array(), *messages = json_array();
+	for (size_t i = 0; i < c->watched.n; i++)
+		if (c->watched.at[i].process)
+			json_array_append_new(processes,
+					      process_describe(c->watched.at[i].process));
+	for (size_t i = 0; i < c->messages.n; i++)
+		json_array_append_new(messages, json_string(c->messages.at[i]));
+	json_object_set_new(root, "processes", processes);
+	json_object_set_new(root, "messages", messages);
+	if (runfile_save(c->folder, root, &e))
+		fprintf(stderr, "profrun: %s\n", e.text);
+	json_decref(root);
+	c->saved_ms = c->now_ms;
+	c->n_known = count_news(c);
+}
+
+static void save_if_due(struct collector *c)
+{
+	if (c->now_ms - c->saved_ms >= SAVE_EVERY_MS && count_news(c) != c->n_known)
+		save(c);
+}
+
+/* ---- Journals ---- */
+
+static bool is_watched(const struct collector *c, const char *path)
+{
+	for (size_t i = 0; i < c->watched.n; i++)
+		if (!strcmp(c->watched.at[i].path, path))
+			return true;
+	return false;
+}
+
+static void find_journals(struct collector *c)
+{
+	struct journals j;
+	struct err e;
+	if (c->listed_ms && c->now_ms - c->listed_ms < LIST_EVERY_MS)
+		return;
+	c->listed_ms = c->now_ms;
+	if (journals_list(&j, c->folder, &e))
+		return;
+	for (size_t i = 0; i < j.paths.n; i++)
+		if (!is_watched(c, j.paths.at[i]))
+			vec_push(&c->watched, (struct watched){ .path = mem_text(j.paths.at[i]),
+								.found_ms = c->now_ms });
+	journals_free(&j);
+}
+
+static void open_journal(struct collector *c, struct watched *w)
+{
+	struct err e;
+	struct process *p = mem_zero(sizeof(*p));
+	if (!process_open(p, &c->output, w->path, true, &e)) {
+		w->process = p;
+		return;
+	}
+	free(p);
+	if (c->now_ms - w->found_ms < OPEN_PATIENCE_MS && !c->is_over)
+		return;
+	w->is_given_up = true;
+	say(c, e.text);
+}
+
+/* Reads one process; when to look again, in milliseconds. */
+static int serve(struct collector *c, struct watched *w, bool ask)
+{
+	if (!w->process && !w->is_given_up)
+		open_journal(c, w);
+	struct process *p = w->process;
+	if (!p || p->is_finished)
+		return w->is_given_up || p ? IDLE_MS : BUSY_MS;
+	bool is_gone = ask && !process_is_alive(p);
+	bool is_new = process_poll(p);
+	if (is_gone)
+		process_finish(p);
+	if (p->trouble.text[0] && !p->is_finished)
+		c->is_dirty = true;
+	if (process_is_learning(p))
+		return LEARNING_MS;
+	return is_new ? BUSY_MS : IDLE_MS;
+}
+
+static int serve_all(struct collector *c)
+{
+	bool ask = c->now_ms - c->asked_ms >= ALIVE_EVERY_MS;
+	int wait = c->watched.n ? IDLE_MS : LIST_EVERY_MS;
+	if (ask)
+		c->asked_ms = c->now_ms;
+	for (size_t i = 0; i < c->watched.n; i++) {
+		int wanted = serve(c, &c->watched.at[i], ask);
+		if (wanted < wait)
+			wait = wanted;
+	}
+	return wait;
+}
+
+static size_t count_running(const struct collector *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct watched *w = &c->watched.at[i];
+		n += w->process ? !w->process->is_finished : !w->is_given_up;
+	}
+	return n;
+}
+
+/* ---- The launcher ---- */
+
+static void obey(struct collector *c, const char *line)
+{
+	unsigned pid;
+	if (sscanf(line, "pid %u", &pid) == 1) {
+		c->application = pid;
+		c->application_start = procfs_start(pid);
+	} else if (!strcmp(line, "end")) {
+		c->is_over = true;
+		c->over_ms = c->now_ms;
+	}
+}
+
+static void listen(struct collector *c)
+{
+	ssize_t n = read(c->control, c->line + c->n_line, sizeof(c->line) - 1 - c->n_line);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) { /* the launcher is gone, however it went */
+		close(c->control);
+		c->control = -1;
+		return;
+	}
+	c->n_line += (size_t)n;
+	c->line[c->n_line] = 0;
+	for (char *end; (end = strchr(c->line, '\n'));) {
+		*end = 0;
+		obey(c, c->line);
+		c->n_line -= (size_t)(end + 1 - c->line);
+		memmove(c->line, end + 1, c->n_line + 1);
+	}
+}
+
+/* Without a launcher the run is over with the application, or with the last process that has a journal. */
+static void check_over(struct collector *c)
+{
+	if (c->is_over || c->control >= 0)
+		return;
+	if (c->application
+		    ? procfs_start(c->application) != c->application_start || !c->application_start
+		    : c->watched.n && !count_running(c)) {
+		c->is_over = true;
+		c->over_ms = c->now_ms;
+	}
+}
+
+static void report_settled(struct collector *c, size_t n_running)
+{
+	char text[32];
+	if (c->has_reported || c->status < 0)
+		return;
+	save(c);
+	int n = snprintf(text, sizeof(text), "settled %zu\n", n_running);
+	if (write(c->status, text, (size_t)n) < 0 && errno != EPIPE)
+		fprintf(stderr, "profrun: cannot report to the launcher: %s\n", strerror(errno));
+	close(c->status);
+	c->status = -1;
+	c->has_reported = true;
+}
+
+/* Whether all is done. Every process was asked for since the application's end. */
+static bool is_done(struct collector *c)
+{
+	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
+	    c->listed_ms < c->over_ms)
+		return false;
+	size_t n_running = count_running(c);
+	report_settled(c, n_running);
+	return !n_running;
+}
+
+static void collect(struct collector *c)
+{
+	for (;;) {
+		c->now_ms = clock_ms();
+		find_journals(c);
+		int wait = serve_all(c);
+		save_if_due(c);
+		check_over(c);
+		if (is_done(c))
+			break;
+		if (c->is_over && wait > BUSY_MS)
+			wait = BUSY_MS;
+		struct pollfd p = { .fd = c->control, .events = POLLIN };
+		if (poll(&p, 1, wait) > 0)
+			listen(c);
+	}
+	save(c);
+}
+
+/* ---- The command ---- */
+
+static int parse(struct collector *c, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--control") && i + 1 < argc)
+			c->control = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--status") && i + 1 < argc)
+			c->status = atoi(argv[++i]);
+		else if (argv[i][0] == '-')
+			return usage_error("collect: no option '%s'; usage: collect DIR", argv[i]);
+		else if (c->folder)
+			return usage_error("collect takes one folder, got '%s' too", argv[i]);
+		else
+			c->folder = argv[i];
+	}
+	return c->folder ? 0 : usage_error("collect: which run's folder? usage: collect DIR");
+}
+
+static void release(struct collector *c)
+{
+	for (size_t i = 0; i < c->watched.n; i++) {
+		if (c->watched.at[i].process)
+			process_close(c->watched.at[i].process);
+		free(c->watched.at[i].process);
+		free(c->watched.at[i].path);
+	}
+	for (size_t i = 0; i < c->messages.n; i++)
+		free(c->messages.at[i]);
+	vec_free(&c->watched);
+	vec_free(&c->messages);
+	output_free(&c->output);
+}
+
+int cmd_collect(int argc, char **argv)
+{
+	struct collector c = { .control = -1, .status = -1 };
+	struct stat status;
+	struct err e;
+	const char *formats = getenv("PROF_FORMAT");
+	int error = parse(&c, argc, argv);
+	if (error)
+		return error;
+	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
+		return data_error("%s: no such folder", c.folder);
+	signal(SIGPIPE, SIG_IGN);
+	snprintf(c.output.folder, sizeof(c.output.folder), "%s", c.folder);
+	c.output.n_formats =
+		exporters_parse(formats && *formats ? formats : "perfetto", c.output.formats, &e);
+	if (c.output.n_formats < 0)
+		c.output.n_formats = exporters_parse("perfetto", c.output.formats, &e);
+	collect(&c);
+	error = c.messages.n ? EXIT_DATA : EXIT_DONE;
+	release(&c);
+	return error;
+}

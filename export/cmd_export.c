@@ -1,0 +1,110 @@
+/* `profrun export DIR --format F[,F...] [-o PATH]`: traces from the journals alone, also where no collector ever ran. */
+#include "export/command.h"
+#include "export/journals.h"
+#include "export/outfile.h"
+#include "export/process.h"
+#include "export/runfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct request {
+	const char *folder, *formats, *path;
+};
+
+static int parse(int argc, char **argv, struct request *r)
+{
+	for (int i = 1; i < argc; i++) {
+		bool takes_value = !strcmp(argv[i], "--format") || !strcmp(argv[i], "-o");
+		if (takes_value && i + 1 == argc)
+			return usage_error("export: %s needs a value", argv[i]);
+		if (!strcmp(argv[i], "--format"))
+			r->formats = argv[++i];
+		else if (!strcmp(argv[i], "-o"))
+			r->path = argv[++i];
+		else if (argv[i][0] == '-' && argv[i][1])
+			return usage_error("export: no option '%s'; usage: export DIR --format "
+					   "F[,F...] [-o PATH]",
+					   argv[i]);
+		else if (r->folder)
+			return usage_error("export takes one folder, got '%s' too", argv[i]);
+		else
+			r->folder = argv[i];
+	}
+	return r->folder ? 0
+			 : usage_error("export: which run's folder? usage: export DIR --format "
+				       "F[,F...] [-o PATH]");
+}
+
+static void report(const struct process *p, const char *where)
+{
+	const struct follow *f = &p->follow;
+	printf("%s: %llu traces in %s", p->stem, (unsigned long long)p->n_traces, where);
+	if (f->last_number != UINT64_MAX)
+		printf(", %llu steps (%s)", (unsigned long long)f->last_number + 1,
+		       step_mode_name(f->reader.header->steps.mode));
+	printf("\n");
+	if (p->remark.text[0])
+		printf("%s: %s\n", p->stem, p->remark.text);
+	if (f->reader.is_truncated)
+		printf("%s: the journal is cut short; what is there was used\n", p->stem);
+	if (f->reader.n_damaged)
+		printf("%s: %llu damaged places were skipped\n", p->stem,
+		       (unsigned long long)f->reader.n_damaged);
+}
+
+/* A bad journal does not keep the others from being exported. */
+static int export_all(const struct journals *j, struct output *out, json_t *processes)
+{
+	int status = EXIT_DONE;
+	for (size_t i = 0; i < j->paths.n; i++) {
+		struct process p;
+		struct err e;
+		if (process_export(&p, out, j->paths.at[i], &e)) {
+			status = data_error("%s", e.text);
+			continue;
+		}
+		if (p.trouble.text[0])
+			status = data_error("%s", p.trouble.text);
+		report(&p, out->folder);
+		json_array_append_new(processes, process_describe(&p));
+		process_close(&p);
+	}
+	return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct request r = { .formats = "perfetto" };
+	struct output out = { .n_formats = 0 };
+	struct journals journals;
+	struct err e;
+	int status = parse(argc, argv, &r);
+	if (status)
+		return status;
+	out.n_formats = exporters_parse(r.formats, out.formats, &e);
+	if (out.n_formats < 0)
+		return usage_error("export: %s", e.text);
+	if (journals_list(&journals, r.folder, &e))
+		return data_error("%s", e.text);
+	out.is_plain = r.path != NULL;
+	snprintf(out.folder, sizeof(out.folder), "%s", r.path ? r.path : r.folder);
+	if (make_folders(out.folder, &e)) {
+		journals_free(&journals);
+		return data_error("%s", e.text);
+	}
+	json_t *processes = json_array();
+	status = export_all(&journals, &out, processes);
+	if (!r.path) {
+		json_t *root = runfile_load(r.folder);
+		json_object_set(root, "processes", processes);
+		if (runfile_save(r.folder, root, &e))
+			status = data_error("%s", e.text);
+		json_decref(root);
+	}
+	json_decref(processes);
+	output_free(&out);
+	journals_free(&journals);
+	return status;
+}

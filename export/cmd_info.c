@@ -1,0 +1,191 @@
+/* `profrun info DIR|JOURNAL|TRACE`: what is in there, in words. */
+#include "export/command.h"
+#include "export/journals.h"
+#include "export/process.h"
+#include "export/runfile.h"
+#include "export/trace_count.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void print_steps(const struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const struct journal_steps *s = &f->reader.header->steps;
+	if (f->last_number == UINT64_MAX) {
+		printf("  steps      none told apart (PROF_STEP %s)\n", step_mode_name(s->mode));
+		return;
+	}
+	printf("  steps      %" PRIu64 " by %s", f->last_number + 1, step_mode_name(s->mode));
+	if (s->mode == STEP_MODE_AUTO)
+		printf(", confidence %.2f", p->confidence);
+	if (f->step_ms.n)
+		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", f->step_ms.mean,
+		       sample_percentile(&f->step_ms, 0.5), sample_percentile(&f->step_ms, 0.95),
+		       f->step_ms.n);
+	printf("\n  recorded   ");
+	for (size_t i = 0; i < f->armed.n && i < 20; i++)
+		printf("%s%" PRIu64, i ? ", " : "steps ", f->armed.at[i]);
+	printf("%s\n", f->armed.n > 20 ? ", ..." : f->armed.n ? "" : "no step");
+}
+
+static void print_counts(const struct follow *f)
+{
+	const struct follow_counts *c = &f->counts;
+	printf("  calls      %" PRIu64, c->calls);
+	for (unsigned i = 0; i <= CAT_COUNT; i++)
+		if (c->calls_by_category[i])
+			printf(", %s %" PRIu64, category_name((uint8_t)i), c->calls_by_category[i]);
+	printf("\n  gpu work   %" PRIu64 ", kernels %" PRIu64 ", copies %" PRIu64
+	       ", memsets %" PRIu64 ", waits %" PRIu64 "\n",
+	       c->works, c->works_by_kind[REC_KERNEL], c->works_by_kind[REC_MEMCPY],
+	       c->works_by_kind[REC_MEMSET], c->works_by_kind[REC_GPU_SYNC]);
+	printf("  pairing    %" PRIu64 " calls paired, %" PRIu64 " calls without work, %" PRIu64
+	       " pieces of work without call, %" PRIu64 " late\n",
+	       c->paired, c->calls_without_work, c->works_without_call, c->late);
+}
+
+static void print_losses(const struct follow *f)
+{
+	const struct journal_header *h = f->reader.header;
+	uint64_t dropped = atomic_load(&h->dropped_records),
+		 names = atomic_load(&h->dropped_dictionary);
+	printf("  dropped    %" PRIu64 " records", dropped);
+	if (names)
+		printf(", %" PRIu64 " names", names);
+	if (f->counts.gpu_lost)
+		printf(", %" PRIu64 " by CUPTI", f->counts.gpu_lost);
+	if (f->reader.n_damaged)
+		printf(", %" PRIu64 " damaged places skipped", f->reader.n_damaged);
+	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
+}
+
+static void print_process(const struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const struct journal_header *h = f->reader.header;
+	const char *command = dict_find_info(&f->dict, "command"),
+		   *rank = dict_find_info(&f->dict, "rank");
+	const char *cupti = dict_find_info(&f->dict, "cupti");
+	bool is_alive = !atomic_load(&h->ended_ticks) && process_is_alive(p);
+	printf("process %u%s%s: %s\n", h->pid, rank ? ", rank " : "", rank ? rank : "",
+	       command ? command : "(unknown command)");
+	printf("  state      %s\n", is_alive			 ? "running"
+				    : p->state == PROCESS_KILLED ? "killed"
+								 : "ended");
+	printf("  threads    %zu\n", f->dict.threads.n);
+	for (size_t i = 0; i < f->dict.devices.n; i++)
+		printf("  device %u   %s\n", f->dict.devices.at[i].id, f->dict.devices.at[i].name);
+	print_steps(p);
+	print_counts(f);
+	print_losses(f);
+	printf("  clock      %s%s\n",
+	       h->clock.kind == CLOCK_KIND_TSC ? "time-stamp counter" : "CLOCK_MONOTONIC",
+	       f->time.is_estimate ? ", its rate is a guess" : "");
+	printf("  cupti      %s\n", cupti ? cupti : f->saw_gpu_on ? "used" : "not used");
+}
+
+static int info_journal(const char *path)
+{
+	struct process p;
+	struct output nowhere = { .n_formats = 0 };
+	struct err e;
+	if (process_export(&p, &nowhere, path, &e))
+		return data_error("%s", e.text);
+	print_process(&p);
+	process_close(&p);
+	output_free(&nowhere);
+	return EXIT_DONE;
+}
+
+static void print_run(const char *folder)
+{
+	json_t *root = runfile_load(folder);
+	const json_t *run = json_object_get(root, "run"), *word;
+	size_t i;
+	printf("run in %s\n", folder);
+	if (json_is_array(json_object_get(run, "command"))) {
+		printf("  command   ");
+		json_array_foreach(json_object_get(run, "command"), i, word)
+			printf(" %s", json_is_string(word) ? json_string_value(word) : "?");
+		printf("\n");
+	}
+	const char *host = json_string_value(json_object_get(run, "host"));
+	const char *start = json_string_value(json_object_get(run, "start"));
+	if (host)
+		printf("  host       %s\n", host);
+	if (start)
+		printf("  start      %s\n", start);
+	json_t *process;
+	size_t n_traces = 0;
+	json_array_foreach(json_object_get(root, "processes"), i, process)
+		n_traces += (size_t)json_integer_value(json_object_get(process, "n_traces"));
+	printf("  traces     %zu\n", n_traces);
+	json_decref(root);
+}
+
+static int info_folder(const char *folder)
+{
+	struct journals j;
+	struct err e;
+	int status = EXIT_DONE;
+	if (journals_list(&j, folder, &e))
+		return data_error("%s", e.text);
+	print_run(folder);
+	for (size_t i = 0; i < j.paths.n; i++) {
+		int one = info_journal(j.paths.at[i]);
+		status = one ? one : status;
+	}
+	journals_free(&j);
+	return status;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), m = strlen(suffix);
+	return n >= m && !strcmp(path + n - m, suffix);
+}
+
+static bool begins_like_a_journal(const char *path)
+{
+	char magic[8] = "";
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return false;
+	size_t n = fread(magic, 1, sizeof(magic), f);
+	fclose(f);
+	return n == sizeof(magic) && !memcmp(magic, JOURNAL_MAGIC, sizeof(magic));
+}
+
+static int info_trace(const char *path)
+{
+	struct trace_count c;
+	struct err e;
+	if (trace_count_file(path, &c, &e))
+		return data_error("%s", e.text);
+	printf("Perfetto trace %s\n", path);
+	printf("  packets    %" PRIu64 "\n", c.packets);
+	printf("  processes  %" PRIu64 "\n", c.processes);
+	printf("  tracks     %" PRIu64 ", of them threads %" PRIu64 ", counters %" PRIu64 "\n",
+	       c.tracks, c.threads, c.counters);
+	printf("  slices     %" PRIu64 ", instants %" PRIu64 ", counter points %" PRIu64 "\n",
+	       c.slices, c.instants, c.counter_points);
+	printf("  arrows     %" PRIu64 " begin, %" PRIu64 " end\n", c.flows, c.flow_ends);
+	return EXIT_DONE;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct stat status;
+	if (argc != 2)
+		return usage_error("usage: info DIR|JOURNAL|TRACE");
+	if (stat(argv[1], &status))
+		return data_error("%s: no such file or folder", argv[1]);
+	if (S_ISDIR(status.st_mode))
+		return info_folder(argv[1]);
+	if (has_suffix(argv[1], ".journal") || begins_like_a_journal(argv[1]))
+		return info_journal(argv[1]);
+	return info_trace(argv[1]);
+}

@@ -1,0 +1,25 @@
+/* The subcommands: one file each (cmd_*.c), one row each in main.c. */
+#ifndef EXPORT_COMMAND_H
+#define EXPORT_COMMAND_H
+
+enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
+
+struct command {
+	const char *name, *usage, *summary;
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
+};
+
+/* One line on stderr; returns EXIT_USAGE or EXIT_DATA. */
+__attribute__((format(printf, 1, 2))) int usage_error(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int data_error(const char *format, ...);
+
+int cmd_run(int argc, char **argv);
+int cmd_collect(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_env(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+#endif

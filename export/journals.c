@@ -1,0 +1,74 @@
+/* Listing DIR/journal/. */
+#include "export/journals.h"
+
+#include "core/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+
+struct found {
+	char *path;
+	uint64_t began_ns;
+};
+
+/* 0 for a file that is no journal: whoever opens it will say so. */
+static uint64_t began(const char *path)
+{
+	struct journal_header h;
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return 0;
+	size_t n = fread(&h, 1, sizeof(h), f);
+	fclose(f);
+	return n == sizeof(h) ? h.clock.first.monotonic_ns : 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	if (x->began_ns != y->began_ns)
+		return x->began_ns < y->began_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static bool is_journal_name(const char *name)
+{
+	size_t n = strlen(name), suffix = strlen(".journal");
+	return n > suffix && !strcmp(name + n - suffix, ".journal");
+}
+
+int journals_list(struct journals *j, const char *folder, struct err *e)
+{
+	char path[PATH_MAX];
+	VEC(struct found) found = { 0 };
+	snprintf(path, sizeof(path), "%s/journal", folder);
+	memset(j, 0, sizeof(*j));
+	DIR *d = opendir(path);
+	if (!d)
+		return err_set(e, -errno, "%.180s: no run's folder: it has no journal/ (%s)",
+			       folder, strerror(errno));
+	for (struct dirent *entry; (entry = readdir(d));) {
+		char file[PATH_MAX + 300];
+		if (!is_journal_name(entry->d_name))
+			continue;
+		snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+		vec_push(&found, (struct found){ mem_text(file), began(file) });
+	}
+	closedir(d);
+	if (!found.n)
+		return err_set(e, -ENOENT, "%.180s: no journals in it", folder);
+	qsort(found.at, found.n, sizeof(*found.at), by_begin);
+	for (size_t i = 0; i < found.n; i++)
+		vec_push(&j->paths, found.at[i].path);
+	vec_free(&found);
+	return 0;
+}
+
+void journals_free(struct journals *j)
+{
+	for (size_t i = 0; i < j->paths.n; i++)
+		free(j->paths.at[i]);
+	vec_free(&j->paths);
+}

@@ -1,0 +1,16 @@
+/* The journals of a run's folder. */
+#ifndef EXPORT_JOURNALS_H
+#define EXPORT_JOURNALS_H
+
+#include "core/err.h"
+#include "core/vec.h"
+
+struct journals {
+	VEC(char *) paths; /* by the moment at which their processes began to use CUDA */
+};
+
+/* 0, or -errno with one line: no folder, or nothing in it. */
+int journals_list(struct journals *j, const char *folder, struct err *e);
+void journals_free(struct journals *j);
+
+#endif

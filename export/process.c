@@ -1,0 +1,380 @@
+/* See process.h. */
+#include "export/process.h"
+
+#include "core/clock.h"
+#include "export/procfs.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void output_free(struct output *o)
+{
+	for (size_t i = 0; i < o->taken.n; i++)
+		free(o->taken.at[i]);
+	vec_free(&o->taken);
+}
+
+const char *step_mode_name(uint32_t mode)
+{
+	static const char *const names[] = { "auto", "kernel", "graph", "sync", "time", "api" };
+	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
+}
+
+/* ---- Writing traces ---- */
+
+static bool take_name(struct output *o, const char *name)
+{
+	for (size_t i = 0; i < o->taken.n; i++)
+		if (!strcmp(o->taken.at[i], name))
+			return false;
+	vec_push(&o->taken, mem_text(name));
+	return true;
+}
+
+/* The rank, if it is a plain number and no other process of the run has it; a worker inherits its parent's. */
+static void choose_name(struct process *p)
+{
+	const char *rank = dict_find_info(&p->follow.dict, "rank");
+	if (p->name[0])
+		return;
+	if (rank && *rank && strlen(rank) < 10 && strspn(rank, "0123456789") == strlen(rank) &&
+	    take_name(p->output, rank))
+		snprintf(p->name, sizeof(p->name), "%s", rank);
+	else
+		snprintf(p->name, sizeof(p->name), "%s", p->stem);
+}
+
+static void write_with(struct process *p, const struct exporter *x, const struct model_step *m)
+{
+	char relative[192], path[PATH_MAX];
+	struct err e;
+	snprintf(relative, sizeof(relative), "%s%s%s/step-%llu%s",
+		 p->output->is_plain ? "" : x->folder, p->output->is_plain ? "" : "/", p->name,
+		 (unsigned long long)m->number, x->suffix);
+	if (snprintf(path, sizeof(path), "%s/%s", p->output->folder, relative) >=
+	    (int)sizeof(path)) {
+		if (!p->trouble.text[0])
+			err_set(&p->trouble, 0, "%.100s...: the name is too long",
+				p->output->folder);
+		return;
+	}
+	if (x->write_step(m, path, &e)) {
+		if (!p->trouble.text[0])
+			p->trouble = e;
+		return;
+	}
+	p->n_traces++;
+	if (p->traces.n < TRACES_LISTED)
+		vec_push(&p->traces, mem_text(relative));
+}
+
+static void on_step(void *context, struct follow *f, const struct model_step *m)
+{
+	struct process *p = context;
+	(void)f;
+	choose_name(p);
+	for (int i = 0; i < p->output->n_formats; i++)
+		write_with(p, p->output->formats[i], m);
+}
+
+/* ---- Live ---- */
+
+static void on_call(void *context, struct follow *f, uint32_t thread, const struct rec_call *call)
+{
+	struct process *p = context;
+	if (!p->learn.has_base)
+		learn_feed(&p->learn, f, thread, call);
+}
+
+static void on_counted(void *context, struct follow *f, uint32_t thread,
+		       const struct rec_step *step)
+{
+	struct process *p = context;
+	(void)thread;
+	learn_count(&p->learn, f, step);
+}
+
+static void set_stem(struct process *p)
+{
+	const char *slash = strrchr(p->path, '/');
+	snprintf(p->stem, sizeof(p->stem), "%.60s", slash ? slash + 1 : p->path);
+	char *dot = strrchr(p->stem, '.');
+	if (dot && dot != p->stem)
+		*dot = 0;
+}
+
+static uint32_t mode_of(const struct process *p)
+{
+	return p->follow.reader.header->steps.mode;
+}
+
+int process_open(struct process *p, struct output *output, const char *path, bool live,
+		 struct err *e)
+{
+	memset(p, 0, sizeof(*p));
+	p->output = output;
+	p->is_live = live;
+	snprintf(p->path, sizeof(p->path), "%s", path);
+	set_stem(p);
+	const struct follow_sink sink = {
+		.context = p, .call = on_call, .counted = on_counted, .step = on_step
+	};
+	int error = follow_open(&p->follow, path, live, &sink, e);
+	if (error)
+		return error;
+	if (live)
+		atomic_store(&p->follow.reader.header->collector, (uint32_t)getpid());
+	if (mode_of(p) == STEP_MODE_AUTO)
+		learn_start(&p->learn);
+	else
+		p->follow.sink.call = NULL;
+	return 0;
+}
+
+void process_close(struct process *p)
+{
+	if (p->is_live && p->follow.reader.header)
+		atomic_store(&p->follow.reader.header->collector, 0);
+	for (size_t i = 0; i < p->traces.n; i++)
+		free(p->traces.at[i]);
+	vec_free(&p->traces);
+	learn_stop(&p->learn);
+	follow_close(&p->follow);
+}
+
+/* Steps before the lock get their numbers from where the anchor stands in what was journaled. */
+static void mend_backwards(struct process *p)
+{
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct learn_anchor a = {
+		.anchor = atomic_load(&s->anchor),
+		.has_base = true,
+		.base = atomic_load(&s->base),
+		.generation = p->learn.generation,
+	};
+	struct err e;
+	if (!p->was_recycled || p->follow.schedule.always)
+		learn_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
+}
+
+bool process_poll(struct process *p)
+{
+	uint64_t before = p->follow.counts.records;
+	follow_read(&p->follow);
+	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->follow))
+		mend_backwards(p);
+	if (follow_recycle(&p->follow))
+		p->was_recycled = true;
+	return p->follow.counts.records != before;
+}
+
+bool process_is_learning(const struct process *p)
+{
+	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
+	return !p->is_finished && (state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED);
+}
+
+/* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. */
+static bool has_successor(const struct process *p)
+{
+	char path[PATH_MAX];
+	const char *dash = strchr(p->stem, '-');
+	int number = dash ? atoi(dash + 1) : 1;
+	int folder = (int)(strrchr(p->path, '/') ? strrchr(p->path, '/') - p->path : 0);
+	uint32_t pid = p->follow.reader.header->pid;
+	if (snprintf(path, sizeof(path), "%.*s/%u-%d.journal", folder, p->path, pid, number + 1) >=
+	    (int)sizeof(path))
+		return false;
+	return !access(path, F_OK);
+}
+
+bool process_is_alive(const struct process *p)
+{
+	const struct journal_header *h = p->follow.reader.header;
+	return procfs_start(h->pid) == h->process_start && !has_successor(p);
+}
+
+/* ---- Afterwards ---- */
+
+/* Reads everything once to find out what a step is. */
+static bool learn_from(const char *path, struct learn_anchor *anchor, double *confidence)
+{
+	struct err e;
+	struct process reading;
+	struct output nowhere = { .n_formats = 0 };
+	if (process_open(&reading, &nowhere, path, false, &e))
+		return false;
+	follow_read(&reading.follow);
+	follow_finish(&reading.follow, false);
+	bool is_known = learn_conclude(&reading.learn);
+	if (is_known) {
+		*anchor = (struct learn_anchor){ .anchor = reading.learn.choice.anchor,
+						 .arms = true };
+		*confidence = reading.learn.choice.confidence;
+	}
+	process_close(&reading);
+	output_free(&nowhere);
+	return is_known;
+}
+
+static bool find_anchor(struct process *p, struct learn_anchor *anchor)
+{
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	uint32_t generation = atomic_load(&s->anchor_generation);
+	if (!generation)
+		return learn_from(p->path, anchor, &p->confidence);
+	*anchor = (struct learn_anchor){
+		.anchor = atomic_load(&s->anchor),
+		.has_base = atomic_load(&s->base_generation) == generation,
+		.base = atomic_load(&s->base),
+		.generation = generation,
+	};
+	anchor->arms = !anchor->has_base;
+	p->confidence = atomic_load(&s->confidence_permille) / 1000.0;
+	return true;
+}
+
+struct replay {
+	struct process *p;
+	struct learn_anchor anchor;
+};
+
+static void replay_counted(void *context, struct follow *f, uint32_t thread,
+			   const struct rec_step *step)
+{
+	const struct replay *r = context;
+	(void)thread;
+	learn_mark_counted(f, step, &r->anchor);
+}
+
+static void replay_step(void *context, struct follow *f, const struct model_step *m)
+{
+	struct replay *r = context;
+	on_step(r->p, f, m);
+}
+
+static bool process_was_killed(const struct process *p)
+{
+	return !atomic_load(&p->follow.reader.header->ended_ticks);
+}
+
+/* Opens the journal anew in place of what was followed so far. */
+static int start_replay(struct process *p, struct replay *r, struct err *e)
+{
+	const struct follow_sink sink = { .context = r,
+					  .counted = replay_counted,
+					  .step = replay_step };
+	follow_close(&p->follow);
+	return follow_open(&p->follow, p->path, false, &sink, e);
+}
+
+static void explain_nothing_armed(struct process *p)
+{
+	const struct follow *f = &p->follow;
+	uint64_t first = schedule_first_armed(&f->schedule);
+	if (f->schedule.off)
+		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
+	else if (!p->has_steps)
+		err_set(&p->remark, 0,
+			"no repeating step was found: set PROF_STEP to say what a step is, or "
+			"PROF_SCHEDULE=always");
+	else
+		err_set(&p->remark, 0,
+			"the run ended before the schedule's first recorded step: %llu steps seen, "
+			"step %llu would have "
+			"been the first; set PROF_SCHEDULE (skip_first=0) or PROF_SCHEDULE=always",
+			(unsigned long long)f->last_number + 1, (unsigned long long)first);
+}
+
+/* Everything as one step: better than nothing to look at. */
+static int show_whole_run(struct process *p, struct replay *r, struct err *e)
+{
+	struct follow_counts counts = p->follow.counts;
+	uint64_t last_number = p->follow.last_number;
+	struct sample steps = p->follow.step_ms;
+	int error = start_replay(p, r, e);
+	if (error)
+		return error;
+	p->follow.sink.counted = NULL;
+	p->follow.one_step = true;
+	follow_read(&p->follow);
+	follow_finish(&p->follow, process_was_killed(p));
+	p->follow.counts = counts; /* what was found out about steps stands */
+	p->follow.last_number = last_number;
+	p->follow.step_ms = steps;
+	p->follow.armed.n = 0;
+	return 0;
+}
+
+static int replay_all(struct process *p, struct err *e)
+{
+	struct replay r = { .p = p };
+	bool is_auto = mode_of(p) == STEP_MODE_AUTO;
+	p->has_steps = !is_auto || find_anchor(p, &r.anchor);
+	int error = start_replay(p, &r, e);
+	if (error)
+		return error;
+	struct follow *f = &p->follow;
+	if (!is_auto)
+		p->confidence = 1;
+	if (r.anchor.anchor) {
+		if (r.anchor.arms && !f->schedule.off)
+			f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
+		learn_mark(f, p->path, &r.anchor, UINT64_MAX, e);
+	}
+	follow_read(f);
+	follow_finish(f, process_was_killed(p));
+	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
+	if (!p->output->n_formats || p->n_traces || p->trouble.text[0])
+		return 0;
+	explain_nothing_armed(p);
+	return is_auto && !f->schedule.off ? show_whole_run(p, &r, e) : 0;
+}
+
+int process_export(struct process *p, struct output *output, const char *path, struct err *e)
+{
+	int error = process_open(p, output, path, false, e);
+	if (error)
+		return error;
+	error = replay_all(p, e);
+	if (error)
+		return error;
+	p->is_finished = true;
+	p->state = process_was_killed(p) ? PROCESS_KILLED : PROCESS_ENDED;
+	return 0;
+}
+
+/* ---- The end of a live process ---- */
+
+static void note_closing_clock(struct process *p)
+{
+	struct journal_header *h = p->follow.reader.header;
+	if (!h->clock.last.ticks)
+		h->clock.last = clock_point(h->clock.kind);
+}
+
+void process_finish(struct process *p)
+{
+	struct err e;
+	bool killed = process_was_killed(p);
+	bool is_auto = mode_of(p) == STEP_MODE_AUTO;
+	note_closing_clock(p);
+	if (is_auto && learn_tell(&p->learn, &p->follow))
+		mend_backwards(p);
+	/* a journal that was recycled cannot be read again from the start */
+	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled;
+	p->is_finished = true;
+	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
+	p->confidence = is_auto ? p->learn.choice.confidence : 1;
+	if (is_locked) {
+		follow_finish(&p->follow, killed);
+		p->has_steps = p->follow.last_number != UINT64_MAX;
+		if (p->n_traces || p->trouble.text[0])
+			return;
+	}
+	/* too short for the lock, or nothing was armed: now that all is there, more can be told */
+	atomic_store(&p->follow.reader.header->collector, 0);
+	p->is_live = false;
+	if (!p->was_recycled && replay_all(p, &e) && !p->trouble.text[0])
+		p->trouble = e;
+}

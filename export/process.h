@@ -1,0 +1,76 @@
+/*
+ * One process of a run, from its journal to its traces: follows it, learns its steps, writes a file per step to be shown. Used
+ * by the collector while the process lives and by `profrun export` afterwards.
+ */
+#ifndef EXPORT_PROCESS_H
+#define EXPORT_PROCESS_H
+
+#include "core/follow.h"
+#include "core/learn.h"
+#include "export/exporter.h"
+
+#include <jansson.h>
+#include <limits.h>
+
+enum { TRACES_LISTED = 4096 }; /* in run.json; beyond that only counted */
+
+/* Where traces go, for all processes of a run. */
+struct output {
+	char folder
+		[PATH_MAX]; /* with `is_plain`, a format's files go right below it instead of into its own folder */
+	bool is_plain;
+	const struct exporter *formats[EXPORTERS_MOST];
+	int n_formats;
+	VEC(char *) taken; /* names of processes: ranks, pids */
+};
+
+void output_free(struct output *o);
+
+enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_KILLED };
+
+struct process {
+	struct follow follow;
+	struct learn learn;
+	struct output *output;
+	char path[PATH_MAX],
+		stem[64]; /* the journal and what its name says: pid, or pid-2 after an exec */
+	char name[64];	  /* of its folder: rank or stem; "" until it is needed */
+	bool is_live, is_finished;
+	bool was_recycled; /* the journal is no longer whole */
+	enum process_state state;
+	VEC(char *) traces; /* relative to the run's folder */
+	uint64_t n_traces;
+	struct err trouble; /* the first that stood in the way of a trace */
+	struct err remark;  /* what the user should know about its steps */
+	bool has_steps;	    /* steps could be told */
+	double confidence;
+	double last_change_s;
+};
+
+/* 0 or -errno with one line in `e`. */
+int process_open(struct process *p, struct output *output, const char *path, bool live,
+		 struct err *e);
+void process_close(struct process *p);
+
+/* Live: takes in what is new; whether there was anything. */
+bool process_poll(struct process *p);
+
+/* Live: whether records are wanted quickly, because steps are being learned. */
+bool process_is_learning(const struct process *p);
+
+/* Whether it can still write. */
+bool process_is_alive(const struct process *p);
+
+/* It has ended: writes what is left. */
+void process_finish(struct process *p);
+
+/* All of it, from the journal alone. */
+int process_export(struct process *p, struct output *output, const char *path, struct err *e);
+
+/* For run.json. New reference. */
+json_t *process_describe(const struct process *p);
+
+/* "auto", "kernel", ... */
+const char *step_mode_name(uint32_t mode);
+
+#endif

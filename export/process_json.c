@@ -1,0 +1,132 @@
+/* What run.json says about a process. Names are the interface's; scripts read them. */
+#include "export/process.h"
+
+static const char *state_name(enum process_state state)
+{
+	static const char *const names[] = { "running", "ended", "killed" };
+	return names[state];
+}
+
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* Whole microseconds are all that a step's length is worth. */
+static json_t *milliseconds(double ms)
+{
+	return json_real((double)(int64_t)(ms * 1000 + 0.5) / 1000);
+}
+
+static json_t *describe_lengths(const struct sample *s)
+{
+	if (!s->n)
+		return json_null();
+	double deviation = sample_deviation(s);
+	return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "n", integer(s->n),
+			 "mean", milliseconds(s->mean), "std", milliseconds(deviation), "cv",
+			 s->mean > 0 ? deviation / s->mean : 0.0, "min", milliseconds(s->min),
+			 "p50", milliseconds(sample_percentile(s, 0.5)), "p95",
+			 milliseconds(sample_percentile(s, 0.95)), "p99",
+			 milliseconds(sample_percentile(s, 0.99)), "max", milliseconds(s->max));
+}
+
+static json_t *describe_steps(const struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const struct journal_steps *shared = &f->reader.header->steps;
+	bool has_steps = f->last_number != UINT64_MAX;
+	json_t *armed = json_array();
+	for (size_t i = 0; i < f->armed.n; i++)
+		json_array_append_new(armed, integer(f->armed.at[i]));
+	return json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
+			 integer(has_steps ? f->last_number + 1 : 0), "detector",
+			 has_steps ? step_mode_name(shared->mode) : "none", "confidence",
+			 has_steps ? p->confidence : 0.0, "armed", armed, "schedule_shift",
+			 integer(atomic_load(&shared->schedule_shift)), "step_ms",
+			 describe_lengths(&f->step_ms), "armed_step_ms",
+			 describe_lengths(&f->armed_step_ms));
+}
+
+static json_t *describe_records(const struct follow *f)
+{
+	const struct follow_counts *c = &f->counts;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "records", integer(c->records),
+			 "calls", integer(c->calls), "launches", integer(c->launches), "kernels",
+			 integer(c->works_by_kind[REC_KERNEL]), "memcpys",
+			 integer(c->works_by_kind[REC_MEMCPY]), "memsets",
+			 integer(c->works_by_kind[REC_MEMSET]), "gpu_syncs",
+			 integer(c->works_by_kind[REC_GPU_SYNC]), "paired", integer(c->paired));
+}
+
+static json_t *describe_losses(const struct follow *f)
+{
+	const struct follow_counts *c = &f->counts;
+	const struct journal_header *h = f->reader.header;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dropped",
+			 integer(atomic_load(&h->dropped_records)), "dropped_names",
+			 integer(atomic_load(&h->dropped_dictionary)), "dropped_by_cupti",
+			 integer(c->gpu_lost), "calls_without_gpu_work",
+			 integer(c->calls_without_work), "gpu_work_without_call",
+			 integer(c->works_without_call), "late", integer(c->late),
+			 "too_many_in_a_step", integer(c->cut), "damaged_places",
+			 integer(f->reader.n_damaged));
+}
+
+static json_t *describe_cupti(const struct follow *f)
+{
+	static const char *const states[] = { "off", "on", "on", "unavailable", "on", "yielded" };
+	const char *why = dict_find_info(&f->dict, "cupti");
+	const char *state = f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state]
+									    : "unknown";
+	if (f->gpu_state == GPU_OFF)
+		state = f->saw_gpu_on ? "used" : "not used";
+	return json_pack("{s:s, s:s*}", "state", state, "reason", why);
+}
+
+static json_t *describe_devices(const struct dict *d)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < d->devices.n; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:s%}", "id", integer(d->devices.at[i].id), "name",
+					d->devices.at[i].name, strlen(d->devices.at[i].name)));
+	return list;
+}
+
+static json_t *describe_traces(const struct process *p)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < p->traces.n; i++)
+		json_array_append_new(list, json_string(p->traces.at[i]));
+	return list;
+}
+
+json_t *process_describe(const struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const struct journal_header *h = f->reader.header;
+	const char *rank = dict_find_info(&f->dict, "rank");
+	const char *command = dict_find_info(&f->dict, "command");
+	json_t *o = json_pack("{s:o, s:o, s:s, s:s*, s:s*, s:s*, s:s}", "pid", integer(h->pid),
+			      "ppid", integer(h->ppid), "state", state_name(p->state), "rank", rank,
+			      "command", command, "version", dict_find_info(&f->dict, "version"),
+			      "clock", h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
+	if (!o) /* a name that is not text in UTF-8 */
+		o = json_pack("{s:o, s:s}", "pid", integer(h->pid), "state", state_name(p->state));
+	json_object_set_new(o, "journal", json_sprintf("journal/%s.journal", p->stem));
+	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
+	json_object_set_new(o, "threads", integer(f->dict.threads.n));
+	json_object_set_new(o, "devices", describe_devices(&f->dict));
+	json_object_set_new(o, "steps", describe_steps(p));
+	json_object_set_new(o, "records", describe_records(f));
+	json_object_set_new(o, "losses", describe_losses(f));
+	json_object_set_new(o, "cupti", describe_cupti(f));
+	json_object_set_new(o, "traces", describe_traces(p));
+	json_object_set_new(o, "n_traces", integer(p->n_traces));
+	if (p->remark.text[0])
+		json_object_set_new(o, "remark", json_string(p->remark.text));
+	if (p->trouble.text[0])
+		json_object_set_new(o, "trouble", json_string(p->trouble.text));
+	return o;
+}

@@ -1,0 +1,206 @@
+/*
+ * The two children of a run. The application stays in this process group with everything as it was: dispositions, mask, files.
+ * The collector gets a session of its own and none of the application's files. This process then only waits, passing
+ * on what was sent to it alone.
+ */
+#include "export/command.h"
+#include "export/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- The collector ---- */
+
+static void close_from(int first)
+{
+	if (close_range((unsigned)first, ~0u, 0) == 0)
+		return;
+	for (int fd = first; fd < 4096; fd++) /* a kernel before 5.9 */
+		close(fd);
+}
+
+/* Moves two descriptors to 3 and 4 whatever they were, and nothing to 0, 1, 2. */
+__attribute__((noreturn)) static void become_collector(struct run *r, int control, int status)
+{
+	char program[PATH_MAX + 16], format[256];
+	const char *formats = run_setting(r, "PROF_FORMAT");
+	const char *argv[] = { "profrun",  "collect", "--control", "3",
+			       "--status", "4",	      r->folder,   NULL };
+	int nothing = open("/dev/null", O_RDWR);
+	int high_control = fcntl(control, F_DUPFD, 10), high_status = fcntl(status, F_DUPFD, 10);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(nothing, fd);
+	dup2(high_control, 3);
+	dup2(high_status, 4);
+	close_from(5);
+	setsid();
+	for (int s = 1; s < NSIG;
+	     s++) /* the launcher's own may have been ignored or blocked by whoever started it */
+		signal(s, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	snprintf(format, sizeof(format), "%s", formats && *formats ? formats : "perfetto");
+	setenv("PROF_FORMAT", format, 1);
+	unsetenv("LD_PRELOAD");
+	snprintf(program, sizeof(program), "%s/profrun", r->home);
+	execv(program, (char **)(uintptr_t)argv);
+	_exit(127);
+}
+
+void run_start_collector(struct run *r)
+{
+	int control[2], status[2];
+	if (pipe2(control, O_CLOEXEC))
+		return;
+	if (pipe2(status, O_CLOEXEC)) {
+		close(control[0]);
+		close(control[1]);
+		return;
+	}
+	pid_t pid = fork();
+	if (!pid)
+		become_collector(r, control[0], status[1]);
+	close(control[0]);
+	close(status[1]);
+	if (pid < 0) {
+		fprintf(stderr,
+			"profrun: no collector (%s): `profrun.sh export %s` will make the traces\n",
+			strerror(errno), r->folder);
+		close(control[1]);
+		close(status[0]);
+		return;
+	}
+	r->collector = pid;
+	r->control = control[1];
+	r->status = status[0];
+}
+
+static void tell_collector(struct run *r, pid_t application)
+{
+	char line[32];
+	int n = snprintf(line, sizeof(line), "pid %d\n", (int)application);
+	if (r->control >= 0 && write(r->control, line, (size_t)n) < 0) {
+		close(r->control); /* it has died: the end will say so */
+		r->control = -1;
+	}
+}
+
+/* ---- The application ---- */
+
+/* What may be sent to this process to reach the application. Stops and continues act on the whole group by themselves. */
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
+				 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
+
+struct before {
+	sigset_t mask, waited;
+	struct sigaction child, pipe;
+};
+
+/* Signals that were ignored stay so, here and in the application. */
+static void hold_signals(struct before *b)
+{
+	struct sigaction now;
+	sigemptyset(&b->waited);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
+		if (!sigaction(passed_on[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&b->waited, passed_on[i]);
+	sigaddset(&b->waited, SIGCHLD);
+	const struct sigaction plain = { .sa_handler = SIG_DFL },
+			       ignored = { .sa_handler = SIG_IGN };
+	sigaction(SIGCHLD, &plain, &b->child); /* ignored children could not be waited for */
+	sigaction(SIGPIPE, &ignored, &b->pipe);
+	sigprocmask(SIG_BLOCK, &b->waited, &b->mask);
+}
+
+__attribute__((noreturn)) static void become_application(struct run *r, const struct before *b,
+							 int told)
+{
+	sigaction(SIGCHLD, &b->child, NULL);
+	sigaction(SIGPIPE, &b->pipe, NULL);
+	sigprocmask(SIG_SETMASK, &b->mask, NULL);
+	execvpe(r->command[0], r->command, r->environment.at);
+	int error = errno;
+	if (write(told, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int refuse(const char *command, int error)
+{
+	fprintf(stderr, "profrun: %s: %s\n", command,
+		error == ENOENT ? (strchr(command, '/') ? "no such file" : "command not found")
+				: strerror(error));
+	return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+/* Terminal signals (sent by the kernel) have reached the application, which is in the same group. */
+static void pass_on(const siginfo_t *info, pid_t application)
+{
+	if (info->si_code != SI_KERNEL && info->si_pid != application)
+		kill(application, info->si_signo);
+}
+
+static int wait_for(pid_t application, const struct before *b)
+{
+	int status;
+	for (;;) {
+		siginfo_t info;
+		pid_t got = waitpid(application, &status, WNOHANG);
+		if (got == application)
+			return status;
+		if (sigwaitinfo(&b->waited, &info) > 0 && info.si_signo != SIGCHLD)
+			pass_on(&info, application);
+	}
+}
+
+int run_application(struct run *r, int *wait_status)
+{
+	struct before before;
+	int told[2], error = 0;
+	if (pipe2(told, O_CLOEXEC))
+		return refuse(r->command[0], errno);
+	hold_signals(&before);
+	pid_t pid = fork();
+	if (!pid)
+		become_application(r, &before, told[1]);
+	close(told[1]);
+	if (pid < 0) {
+		close(told[0]);
+		return refuse(r->command[0], errno);
+	}
+	tell_collector(r, pid);
+	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
+	close(told[0]);
+	*wait_status = wait_for(pid, &before);
+	return has_failed ? refuse(r->command[0], error) : 0;
+}
+
+void run_end_like(int wait_status)
+{
+	if (!WIFSIGNALED(wait_status))
+		_exit(WEXITSTATUS(wait_status));
+	int s = WTERMSIG(wait_status);
+	const struct rlimit no_core = { 0, 0 }; /* the application has left its own */
+	sigset_t one;
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(s, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, s);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	kill(getpid(), s);
+	_exit(128 + s);
+}

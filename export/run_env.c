@@ -1,0 +1,116 @@
+/* Settings of a run: options win over the environment; what a bad value means depends on where it stands. */
+#include "core/config.h"
+#include "export/command.h"
+#include "export/run.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *value_in(char *const *list, size_t n, const char *name)
+{
+	size_t length = strlen(name);
+	const char *found = NULL;
+	for (size_t i = 0; i < n && list[i]; i++)
+		if (!strncmp(list[i], name, length) && list[i][length] == '=')
+			found = list[i] + length + 1;
+	return found;
+}
+
+const char *run_setting(const struct run *r, const char *name)
+{
+	const char *value = value_in(r->settings.at, r->settings.n, name);
+	return value ? value : value_in(environ, SIZE_MAX, name);
+}
+
+static void say(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "profrun: %s\n", line);
+}
+
+/* Bad values of the environment are named and dropped; those of options were refused when they were parsed. */
+int run_check_settings(struct run *r)
+{
+	struct config *c = mem_zero(sizeof(*c));
+	config_read(c, environ, say, NULL);
+	const char *sim = value_in(r->settings.at, r->settings.n, "PROF_SIM");
+	r->is_sim = !strcmp(sim ? sim : c->sim.text, "1");
+	free(c);
+	return 0;
+}
+
+/* "A:B" without empty parts. */
+static void append_path(char *to, size_t bytes, const char *part)
+{
+	size_t used = strlen(to);
+	if (part && *part)
+		snprintf(to + used, bytes - used, "%s%s", used ? ":" : "", part);
+}
+
+static void set(struct run *r, const char *name, const char *value)
+{
+	size_t length = strlen(name), bytes = length + strlen(value) + 2;
+	char *entry = mem_resize(NULL, bytes);
+	snprintf(entry, bytes, "%s=%s", name, value);
+	for (size_t i = 0; i < r->environment.n; i++) {
+		if (strncmp(r->environment.at[i], entry, length + 1))
+			continue;
+		free(r->environment.at[i]);
+		r->environment.at[i] = entry;
+		return;
+	}
+	vec_push(&r->environment, entry);
+}
+
+/* The stand-ins under their real names: a program that has its own path to libcudart (RPATH) must find them loaded already. */
+static void add_sim(struct run *r, char *preload, size_t bytes)
+{
+	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12", "libcupti.so.13",
+					     "libcupti.so.12", "libprofsim_libs.so" };
+	char path[PATH_MAX + 64], libraries[8192] = "";
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/sim/%s", r->home, names[i]);
+		if (!access(path, R_OK))
+			append_path(preload, bytes, path);
+	}
+	snprintf(path, sizeof(path), "%s/sim", r->home);
+	append_path(libraries, sizeof(libraries), path);
+	append_path(libraries, sizeof(libraries), value_in(environ, SIZE_MAX, "LD_LIBRARY_PATH"));
+	set(r, "LD_LIBRARY_PATH", libraries);
+}
+
+static void add_settings(struct run *r)
+{
+	struct err e;
+	for (size_t i = 0; i < config_n_rows; i++) {
+		const char *name = config_rows[i].name, *value = run_setting(r, name);
+		if (value && *value && config_check(name, value, &e))
+			value = config_rows[i].fallback; /* named already */
+		if (value)
+			set(r, name, value);
+	}
+	set(r, "PROF_OUT", r->folder);
+	set(r, "PROF_LAUNCHED", "1");
+}
+
+void run_make_environment(struct run *r)
+{
+	char preload[16384] = "", library[PATH_MAX + 64];
+	for (char **entry = environ; *entry; entry++)
+		vec_push(&r->environment, mem_text(*entry));
+	if (r->profiles) {
+		snprintf(library, sizeof(library), "%s/libprofrun.so", r->home);
+		append_path(preload, sizeof(preload), library);
+		add_settings(r);
+	}
+	if (r->is_sim)
+		add_sim(r, preload, sizeof(preload));
+	append_path(preload, sizeof(preload), value_in(environ, SIZE_MAX, "LD_PRELOAD"));
+	if (*preload)
+		set(r, "LD_PRELOAD", preload);
+	vec_push(&r->environment, NULL);
+}

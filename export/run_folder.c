@@ -1,0 +1,179 @@
+/* The run's folder: its name, making it, taking it away again, and what run.json says of the run. */
+#include "core/config.h"
+#include "core/version.h"
+#include "export/outfile.h"
+#include "export/run.h"
+#include "export/runfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void default_name(const struct run *r, char *to, size_t bytes)
+{
+	char date[32];
+	time_t now = time(NULL);
+	struct tm broken;
+	const char *slash = strrchr(r->command[0], '/');
+	localtime_r(&now, &broken);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &broken);
+	snprintf(to, bytes, "profrun-%s-%s-%d", slash ? slash + 1 : r->command[0], date,
+		 (int)getpid());
+}
+
+static int make_absolute(char *path, size_t bytes)
+{
+	char cwd[PATH_MAX], joined[2 * PATH_MAX];
+	if (path[0] == '/')
+		return 0;
+	if (!getcwd(cwd, sizeof(cwd)))
+		return -errno;
+	snprintf(joined, sizeof(joined), "%s/%s", cwd, path);
+	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
+}
+
+static bool holds(const char *folder, const char *name)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return !access(path, F_OK);
+}
+
+static bool holds_a_run(const char *folder)
+{
+	return holds(folder, "run.json") || holds(folder, "journal");
+}
+
+/* DIR-2, DIR-3, ... where DIR is another run's already. */
+static void step_aside(struct run *r)
+{
+	char wanted[PATH_MAX];
+	if (!holds_a_run(r->folder))
+		return;
+	snprintf(wanted, sizeof(wanted), "%s", r->folder);
+	for (int i = 2; i < 100000 && holds_a_run(r->folder); i++)
+		snprintf(r->folder, sizeof(r->folder), "%.4000s-%d", wanted, i);
+	fprintf(stderr, "profrun: %s holds a run already; this one goes to %s\n", wanted,
+		r->folder);
+}
+
+/* The journal is mapped: a folder that a file can be made in is the test that counts. */
+static int try_writing(const char *folder, struct err *e)
+{
+	char path[PATH_MAX + 32];
+	struct outfile probe;
+	snprintf(path, sizeof(path), "%s/.profrun", folder);
+	int error = outfile_open(&probe, path, 0, e);
+	if (error)
+		return err_set(e, error, "cannot write into %.160s: %s", folder, strerror(-error));
+	outfile_abandon(&probe);
+	return 0;
+}
+
+void run_make_folder(struct run *r)
+{
+	struct err e;
+	const char *wanted = run_setting(r, "PROF_OUT");
+	if (wanted && *wanted)
+		snprintf(r->folder, sizeof(r->folder), "%s", wanted);
+	else
+		default_name(r, r->folder, sizeof(r->folder));
+	int error = make_absolute(r->folder, sizeof(r->folder));
+	if (error) {
+		err_set(&e, error, "the run's folder has no absolute name: %s", strerror(-error));
+	} else {
+		step_aside(r);
+		r->folder_was_there = !access(r->folder, F_OK);
+		error = make_folders(r->folder, &e);
+		if (!error)
+			error = try_writing(r->folder, &e);
+	}
+	if (!error)
+		return;
+	fprintf(stderr,
+		"profrun: %s; the application runs on without profiling (-o DIR or PROF_OUT names "
+		"another place)\n",
+		e.text);
+	r->profiles = false;
+}
+
+bool run_remove_folder(struct run *r)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/journal", r->folder);
+	if (!access(path, F_OK) && rmdir(path))
+		return false; /* somebody's journal is in it */
+	snprintf(path, sizeof(path), "%s/run.json", r->folder);
+	unlink(path);
+	if (!r->folder_was_there)
+		rmdir(r->folder);
+	return true;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	json_t *t = text ? json_string(text) : NULL;
+	return t ? t : json_null();
+}
+
+static json_t *describe_command(const struct run *r)
+{
+	json_t *list = json_array();
+	for (char **word = r->command; *word; word++)
+		json_array_append_new(list, text_or_null(*word));
+	return list;
+}
+
+static json_t *describe_settings(const struct run *r)
+{
+	struct err e;
+	json_t *o = json_object();
+	for (size_t i = 0; i < config_n_rows; i++) {
+		const char *name = config_rows[i].name, *value = run_setting(r, name);
+		bool is_good = value && *value && !config_check(name, value, &e);
+		json_object_set_new(o, name,
+				    text_or_null(is_good ? value : config_rows[i].fallback));
+	}
+	json_object_set_new(o, "PROF_OUT", text_or_null(r->folder));
+	return o;
+}
+
+static void save(const struct run *r, json_t *root)
+{
+	struct err e;
+	if (runfile_save(r->folder, root, &e))
+		fprintf(stderr, "profrun: %s\n", e.text);
+	json_decref(root);
+}
+
+void run_describe(const struct run *r)
+{
+	char start[64], cwd[PATH_MAX] = "";
+	time_t now = time(NULL);
+	struct tm broken;
+	json_t *root = runfile_load(r->folder), *run = json_object_get(root, "run");
+	gmtime_r(&now, &broken);
+	strftime(start, sizeof(start), "%Y-%m-%dT%H:%M:%SZ", &broken);
+	json_object_set_new(run, "command", describe_command(r));
+	json_object_set_new(run, "start", json_string(start));
+	json_object_set_new(run, "version", json_string(PROFRUN_VERSION));
+	json_object_set_new(run, "cwd", text_or_null(getcwd(cwd, sizeof(cwd))));
+	json_object_set_new(run, "simulated_gpu", json_boolean(r->is_sim));
+	json_object_set_new(run, "settings", describe_settings(r));
+	save(r, root);
+}
+
+void run_describe_end(const struct run *r, int wait_status, double wall_s)
+{
+	json_t *root = runfile_load(r->folder), *run = json_object_get(root, "run");
+	json_object_set_new(run, "wall_s", json_real((double)(long)(wall_s * 1e6) / 1e6));
+	if (WIFSIGNALED(wait_status))
+		json_object_set_new(run, "signal", json_integer(WTERMSIG(wait_status)));
+	else
+		json_object_set_new(run, "exit_status", json_integer(WEXITSTATUS(wait_status)));
+	save(r, root);
+}

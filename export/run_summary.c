@@ -1,0 +1,153 @@
+/* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+#include "export/run.h"
+#include "export/runfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Tells the end and waits for "settled N". N, or -1: the collector has died. */
+static long wait_for_collector(struct run *r)
+{
+	char text[64];
+	size_t n = 0;
+	long running = -1;
+	if (r->control >= 0) {
+		ssize_t told = write(r->control, "end\n", 4);
+		(void)told; /* a dead collector shows below */
+	}
+	while (r->status >= 0 && n < sizeof(text) - 1) {
+		ssize_t got = read(r->status, text + n, sizeof(text) - 1 - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	text[n] = 0;
+	if (sscanf(text, "settled %ld", &running) != 1)
+		running = -1;
+	if (!running) /* it ends now: no zombie, and its last save is done */
+		waitpid(r->collector, NULL, 0);
+	return running;
+}
+
+static long long number(const json_t *o, const char *group, const char *name)
+{
+	return json_integer_value(json_object_get(json_object_get(o, group), name));
+}
+
+static void say_steps(const json_t *p)
+{
+	const json_t *steps = json_object_get(p, "steps");
+	const char *detector = json_string_value(json_object_get(steps, "detector"));
+	long long count = number(p, "steps", "count");
+	const json_t *ms = json_object_get(steps, "step_ms");
+	if (!detector || !strcmp(detector, "none"))
+		return;
+	fprintf(stderr, ", %lld steps (%s", count, detector);
+	if (!strcmp(detector, "auto"))
+		fprintf(stderr, ", confidence %.2f",
+			json_real_value(json_object_get(steps, "confidence")));
+	fprintf(stderr, ")");
+	if (json_is_object(ms))
+		fprintf(stderr, ", %.3f ms a step", json_number_value(json_object_get(ms, "mean")));
+}
+
+static void say_losses(const json_t *p, const char *who)
+{
+	long long dropped = number(p, "losses", "dropped"),
+		  cupti = number(p, "losses", "dropped_by_cupti");
+	long long calls = number(p, "losses", "calls_without_gpu_work");
+	long long works = number(p, "losses", "gpu_work_without_call");
+	if (dropped)
+		fprintf(stderr, "profrun: %s: %lld records dropped: raise PROF_BUFFER_MB\n", who,
+			dropped);
+	if (cupti)
+		fprintf(stderr, "profrun: %s: CUPTI itself dropped %lld records\n", who, cupti);
+	if (calls || works)
+		fprintf(stderr,
+			"profrun: %s: not paired: %lld calls without GPU work, %lld pieces of GPU "
+			"work without a call\n",
+			who, calls, works);
+}
+
+static void say_process(const json_t *p)
+{
+	char who[48];
+	const char *reason =
+		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
+	const char *state =
+		json_string_value(json_object_get(json_object_get(p, "cupti"), "state"));
+	const char *remark = json_string_value(json_object_get(p, "remark"));
+	const char *trouble = json_string_value(json_object_get(p, "trouble"));
+	long long traces = json_integer_value(json_object_get(p, "n_traces"));
+	snprintf(who, sizeof(who), "process %lld",
+		 (long long)json_integer_value(json_object_get(p, "pid")));
+	fprintf(stderr, "profrun: %s: %lld trace%s", who, traces, traces == 1 ? "" : "s");
+	say_steps(p);
+	fprintf(stderr, "\n");
+	if (remark)
+		fprintf(stderr, "profrun: %s: %s\n", who, remark);
+	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
+		fprintf(stderr, "profrun: %s: %s\n", who, reason);
+	if (trouble)
+		fprintf(stderr, "profrun: %s: %s\n", who, trouble);
+	say_losses(p, who);
+}
+
+enum { PROCESSES_SAID = 8 };
+
+static void say_all(const struct run *r, const json_t *root)
+{
+	const json_t *processes = json_object_get(root, "processes"),
+		     *messages = json_object_get(root, "messages");
+	size_t n = json_array_size(processes);
+	bool has_traces = false;
+	for (size_t i = 0; i < n; i++)
+		has_traces |= json_integer_value(json_object_get(json_array_get(processes, i),
+								 "n_traces")) > 0;
+	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
+		say_process(json_array_get(processes, i));
+	if (n > PROCESSES_SAID)
+		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
+			n - PROCESSES_SAID);
+	for (size_t i = 0; i < json_array_size(messages); i++)
+		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
+	if (has_traces)
+		fprintf(stderr,
+			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
+			r->folder);
+	else
+		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
+}
+
+void run_finish(struct run *r, int wait_status, double wall_s)
+{
+	long running = wait_for_collector(r);
+	if (running <= 0 && run_remove_folder(r)) {
+		if (!r->is_quiet)
+			fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded\n",
+				r->command[0]);
+		return;
+	}
+	run_describe_end(r, wait_status, wall_s);
+	if (r->is_quiet)
+		return;
+	json_t *root = runfile_load(r->folder);
+	if (running >= 0)
+		say_all(r, root);
+	else
+		fprintf(stderr,
+			"profrun: the collector has died; `profrun.sh export %s --format perfetto` "
+			"makes the traces\n",
+			r->folder);
+	if (running > 0)
+		fprintf(stderr,
+			"profrun: %ld process%s of the run still go%s on; traces are written as "
+			"they come\n",
+			running, running == 1 ? "" : "es", running == 1 ? "es" : "");
+	json_decref(root);
+}
