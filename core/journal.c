@@ -22,7 +22,8 @@
 enum {
 	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
 	DICTIONARY_PER_GROWTH = 1 << 20,
-	PAUSE_RECORDS = 1024, /* a full pool is searched once per so many drops */
+	LEAST_BYTES = 8 << 20, /* as PROF_BUFFER_MB's least */
+	PAUSE_RECORDS = 1024,  /* a full pool is searched once per so many drops */
 };
 
 static struct {
@@ -466,6 +467,11 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 		error = make_folder(path, e);
 	if (error)
 		return error;
+	if (file_size_limit() < LEAST_BYTES)
+		return err_set(e, -EFBIG,
+			       "this process may not write files of %d MiB (ulimit -f), which a "
+			       "journal needs",
+			       LEAST_BYTES >> 20);
 	int fd = create_file(folder, e);
 	if (fd < 0)
 		return fd;

@@ -28,18 +28,21 @@ enum {
 	DRAIN_EVERY_MS = 5,
 	DRAIN_AT_MOST_MS =
 		2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
+	FINISH_DRAIN_AT_MOST_MS = 100, /* the same at the process's end, which must not be felt */
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                                 \
-	X(cuptiGetVersion)                                                                 \
-	X(cuptiGetResultString) X(cuptiGetCallbackName) X(cuptiActivityRegisterCallbacks)  \
-		X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)    \
-			X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) \
-				X(cuptiActivityRegisterTimestampCallback)                  \
-					X(cuptiActivityPushExternalCorrelationId)          \
-						X(cuptiActivityPopExternalCorrelationId)   \
-							X(cuptiActivityEnableRuntimeApi)   \
+#define CUPTI_FUNCTIONS(X)                                                               \
+	X(cuptiGetVersion)                                                               \
+	X(cuptiGetResultString)                                                          \
+	X(cuptiGetCallbackName)                                                          \
+	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable) \
+		X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                   \
+			X(cuptiActivityGetNumDroppedRecords)                             \
+				X(cuptiActivityRegisterTimestampCallback)                \
+					X(cuptiActivityPushExternalCorrelationId)        \
+						X(cuptiActivityPopExternalCorrelationId) \
+							X(cuptiActivityEnableRuntimeApi) \
 								X(cuptiActivityEnableDriverApi)
 
 static struct {
@@ -68,6 +71,7 @@ static struct {
 	bool agent_runs;
 	enum agent_order order;
 	uint64_t window_end_ticks;
+	_Atomic int64_t pushed; /* ids, in this window */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, bool external)
@@ -275,13 +279,20 @@ static void flush(uint32_t flag)
 	pthread_mutex_lock(&g.lock);
 }
 
-/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. */
-static void drain(void)
+/* Calls whose records have not come, or whose GPU work has not. CUPTI keeps a buffer back while one of its records is under way. */
+static bool is_waiting(void)
 {
-	for (unsigned waited = 0; g.order == AGENT_DRAIN && waited < DRAIN_AT_MOST_MS;
+	return atomic_load_explicit(&g.pushed, memory_order_relaxed) > gpu_records_pushed() ||
+	       gpu_records_outstanding();
+}
+
+/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. */
+static void drain(enum agent_order order, unsigned at_most_ms)
+{
+	for (unsigned waited = 0; g.order == order && waited < at_most_ms;
 	     waited += DRAIN_EVERY_MS) {
 		flush(0);
-		if (!gpu_records_outstanding())
+		if (!is_waiting())
 			break;
 		wait_ms(DRAIN_EVERY_MS);
 	}
@@ -293,6 +304,8 @@ static void close_window(void)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	else
 		switch_kinds(false);
+	/* what is missing now never comes: the next window must not wait for it again */
+	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks);
 	gpu_write_state(GPU_OFF, 0);
 }
@@ -308,7 +321,9 @@ static void *agent(void *unused)
 		flush(0);
 	}
 	if (g.order == AGENT_DRAIN)
-		drain();
+		drain(AGENT_DRAIN, DRAIN_AT_MOST_MS);
+	if (g.order == AGENT_FINISH)
+		drain(AGENT_FINISH, FINISH_DRAIN_AT_MOST_MS);
 	/* a new window may have begun while this one drained: then CUPTI just stays on */
 	if (g.order != AGENT_FLUSH)
 		close_window();
@@ -417,6 +432,7 @@ void gpu_finish(unsigned timeout_ms)
 
 void gpu_push(uint64_t id)
 {
+	atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
 	cupti.cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
 }
 

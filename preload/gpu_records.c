@@ -14,9 +14,10 @@
 
 enum {
 	BUFFER_BYTES = 2 << 20, /* about 7,000 launches */
-	MAX_BUFFERS = 32,	/* 64 MiB; CUPTI 13 has one under way per thread */
-	CUPTI_11_8 = 18,	/* graph ids and pool sizes are there */
-	CUPTI_12_9 = 27,	/* a refused buffer no longer crashes it */
+	MAX_BUFFERS =
+		256, /* address space: CUPTI 13 holds one per thread, and writes to little of it */
+	CUPTI_11_8 = 18, /* graph ids and pool sizes are there */
+	CUPTI_12_9 = 27, /* a refused buffer no longer crashes it */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
@@ -40,7 +41,7 @@ static struct {
 	uint32_t n_kernels;
 	uint32_t
 		flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
-	_Atomic int64_t outstanding;
+	_Atomic int64_t outstanding, pushed;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -72,6 +73,12 @@ void gpu_records_forget(void)
 	g.stale = g.n_kernels > 0 || g.stale;
 	g.n_kernels = 0;
 	g.outstanding = 0;
+	g.pushed = 0;
+}
+
+int64_t gpu_records_pushed(void)
+{
+	return atomic_load_explicit(&g.pushed, memory_order_relaxed);
 }
 
 bool gpu_records_outstanding(void)
@@ -201,6 +208,8 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 		before = tag;
 	}
 	*slot = before | seen;
+	if (seen == SEEN_PUSH && !(before & SEEN_PUSH))
+		atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
 	if ((before & 3) == 0 && seen == SEEN_PUSH)
 		atomic_fetch_add_explicit(&g.outstanding, 1, memory_order_relaxed);
 	if ((before & 3) == SEEN_PUSH && seen == SEEN_WORK)

@@ -15,7 +15,10 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
 				   size_t bytes, size_t valid_bytes);
 
-/* Whether calls that were given an id still wait for their GPU records. */
+/* How many pushed ids have come back. */
+int64_t gpu_records_pushed(void);
+
+/* Whether calls that were given an id and have come back still wait for their GPU records. */
 bool gpu_records_outstanding(void);
 
 /* REC_GPU_STATE into the calling thread's stream. */

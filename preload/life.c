@@ -1,5 +1,5 @@
 /*
- * Birth, death and copies of the process. The constructor does nothing: every child of the application is preloaded too,
+ * Birth, death and copies of the process. The constructor does next to nothing: every child of the application is preloaded too,
  * and most of them never touch CUDA. The first CUDA call arms; it may take a millisecond.
  */
 #include "preload/life.h"
@@ -38,6 +38,7 @@ extern char **environ;
 static struct {
 	atomic_flag arming;
 	struct config config;
+	char start_folder[PATH_MAX];
 	pid_t pid; /* of the process that armed: an exit in a child that did not is none of ours */
 	atomic_bool finished;
 } g = { .arming = ATOMIC_FLAG_INIT };
@@ -134,15 +135,15 @@ static void default_folder(char *folder, size_t bytes)
 		 (int)getpid());
 }
 
-/* A later chdir of the application must not move the run's folder. */
+/* Where the process began: the application may have gone elsewhere since, and its environment names the folder from there. */
 static bool absolute(char *folder, size_t bytes)
 {
-	char cwd[PATH_MAX], joined[PATH_MAX * 2];
+	char joined[PATH_MAX * 2];
 	if (folder[0] == '/')
 		return true;
-	if (!getcwd(cwd, sizeof(cwd)))
+	if (!g.start_folder[0])
 		return false;
-	snprintf(joined, sizeof(joined), "%s/%s", cwd, folder);
+	snprintf(joined, sizeof(joined), "%s/%s", g.start_folder, folder);
 	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
 }
 
@@ -286,7 +287,9 @@ static void forget(void)
 	atomic_store(&hook_switch.watch, UINT32_MAX);
 }
 
-__attribute__((constructor)) static void register_fork(void)
+__attribute__((constructor)) static void begin(void)
 {
+	if (!getcwd(g.start_folder, sizeof(g.start_folder)))
+		g.start_folder[0] = 0;
 	pthread_atfork(NULL, NULL, forget);
 }
