@@ -6,6 +6,7 @@ import glob
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ SIM = os.path.join(BUILD, "sim")
 LIBRARY = os.path.join(BUILD, "libprofrun.so")
 LAUNCHER = os.path.join(ROOT, "profrun.sh")
 TOOL = os.path.join(BUILD, "profrun")
+OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")  # what profrun itself says: the launcher, and the library with its pid
 EVERYTHING = {"PROF_SCHEDULE": "always"}
 
 
@@ -87,10 +89,10 @@ class Run:
 
     def own_lines(self):
         """What profrun itself said."""
-        return [line for line in self.err.splitlines() if line.startswith("profrun:")]
+        return [line for line in self.err.splitlines() if OWN_LINE.match(line)]
 
     def other_err(self):
-        return "".join(line + "\n" for line in self.err.splitlines() if not line.startswith("profrun:"))
+        return "".join(line + "\n" for line in self.err.splitlines() if not OWN_LINE.match(line))
 
 
 class Case(unittest.TestCase):

@@ -1,0 +1,216 @@
+"""The application's life is its own: forks, ends, threads, signals, descriptors. Each program does what it does without profrun,
+and what it did with CUDA is in the journal, wherever a journal can be. The library alone, without launcher and collector."""
+import os
+import signal
+import subprocess
+import unittest
+
+from harness import EVERYTHING, Case, environment, prog
+
+
+def count(journal, *categories):
+    return sum(1 for call in journal.calls() if call.category in categories)
+
+
+class Unchanged(Case):
+    """Base: the same output and the same end with and without the library."""
+
+    def both(self, command, stdin="", out_may_differ=False, **settings):
+        bare = self.bare(command, stdin, **settings)
+        run = self.preloaded(command, stdin, **{**EVERYTHING, **settings})
+        if not out_may_differ:
+            self.assertEqual(run.out, bare.out)
+        self.assertEqual(run.status, bare.status)
+        self.assertEqual(run.other_err(), bare.err)
+        return run
+
+    def launches(self, run):
+        """Launches in each journal, sorted."""
+        return sorted(count(journal, "launch") for journal in run.journals())
+
+
+class Forks(Unchanged):
+    def test_fork_before_cuda(self):
+        run = self.both([prog("fork"), "before"])
+        self.assertEqual(self.launches(run), [2, 3])
+        parent, child = sorted(run.journals(), key=lambda j: count(j, "launch"))
+        self.assertEqual(child.ppid, parent.pid)
+
+    def test_fork_after_cuda_child_without(self):
+        run = self.both([prog("fork"), "after"])
+        self.assertEqual(self.launches(run), [4], "the child leaves nothing")
+        self.assertTrue(run.journal().ended_ticks)
+
+    def test_fork_after_cuda_child_tries(self):
+        run = self.both([prog("fork"), "after-tries"])
+        self.assertIn(4, self.launches(run))
+
+    def test_grandchild(self):
+        self.assertEqual(self.launches(self.both([prog("fork"), "grandchild"])), [3])
+
+    def test_child_that_leaves_by__exit(self):
+        run = self.both([prog("fork"), "leaving-child"])
+        self.assertEqual(self.launches(run), [3])
+        self.assertTrue(run.journal().ended_ticks)
+
+
+class Spawns(Unchanged):
+    def test_exec_leaves_a_journal_for_each_program(self):
+        run = self.both([prog("spawn"), "exec"])
+        self.assertEqual(self.launches(run), [2, 3])
+        self.assertEqual(len({journal.pid for journal in run.journals()}), 1)
+
+    def test_vfork(self):
+        self.assertEqual(self.launches(self.both([prog("spawn"), "vfork"])), [2, 2])
+
+    def test_failing_vfork_does_not_end_the_parents_recording(self):
+        run = self.both([prog("spawn"), "failing-vfork"])
+        self.assertEqual(self.launches(run), [3])
+
+    def test_posix_spawn(self):
+        self.assertEqual(self.launches(self.both([prog("spawn"), "spawn"])), [1, 2])
+
+    def test_system(self):
+        self.assertEqual(self.launches(self.both([prog("spawn"), "system"])), [1])
+
+
+class Ends(Unchanged):
+    ORDERLY = ("return", "exit", "_exit", "_Exit", "quick_exit", "thread")
+    DEATHS = {"abort": signal.SIGABRT, "kill": signal.SIGKILL, "term": signal.SIGTERM, "segv": signal.SIGSEGV}
+
+    def test_orderly_ends_deliver_everything(self):
+        for how in self.ORDERLY:
+            with self.subTest(how=how):
+                run = self.both([prog("ends"), how])
+                self.assertEqual(run.status, 3)
+                journal = run.journal()
+                self.assertTrue(journal.ended_ticks)
+                # an atexit handler from before the first CUDA call runs after recording has ended: its launch works, unseen
+                self.assertEqual(count(journal, "launch"), 8)
+                kernels = [r for r in journal.gpu() if r.work == "kernel"]
+                self.assertEqual(len(kernels), 8, "kernels that were under way at the end are there too")
+                self.assertEqual([r for r in kernels if r.flags & 1], [], "and each has its end")
+
+    def test_deaths_keep_what_was_written(self):
+        for how, number in self.DEATHS.items():
+            with self.subTest(how=how):
+                run = self.both([prog("ends"), how])
+                self.assertEqual(run.status, -number)
+                journal = run.journal()
+                self.assertFalse(journal.ended_ticks)
+                self.assertEqual(count(journal, "launch"), 8)
+
+    def test_signals_from_outside(self):
+        for number, how, status in ((signal.SIGINT, "waits", 5), (signal.SIGTERM, "waits", 5),
+                                    (signal.SIGTERM, "waits-for-death", -signal.SIGTERM),
+                                    (signal.SIGKILL, "waits-for-death", -signal.SIGKILL)):
+            with self.subTest(signal=number.name, how=how):
+                run = self.preloaded_and_signalled([prog("ends"), how], number)
+                self.assertEqual(run.returncode, status)
+
+    def preloaded_and_signalled(self, command, number):
+        folder = self.folder()
+        env = environment(LD_PRELOAD=os.path.join(os.path.dirname(prog("ends")), "../../libprofrun.so"), PROF_OUT=folder)
+        child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        try:
+            while child.stdout.readline() not in ("ready\n", ""):
+                pass
+            child.send_signal(number)
+            child.stdout.read()
+            child.wait(10)
+        finally:
+            child.kill()
+            child.wait()
+            child.stdout.close()
+        return child
+
+
+class Threads(Unchanged):
+    def test_threads_that_end_hand_their_chunks_over(self):
+        journal = self.both([prog("threads"), "ending"]).journal()
+        self.assertEqual(count(journal, "launch"), 200)
+        self.assertEqual(len({call.slot for call in journal.calls()}), 40)
+        self.assertLess(len(journal.chunk_states), 60, "one chunk for each thread, not more")
+
+    def test_many_threads_at_once(self):
+        journal = self.both([prog("threads"), "many"]).journal()
+        by_thread = {}
+        for call in journal.calls():
+            if call.category == "launch":
+                by_thread[call.slot] = by_thread.get(call.slot, 0) + 1
+        # calls that others make while the first one arms pass unrecorded
+        self.assertEqual(len(by_thread), 16)
+        self.assertEqual(set(by_thread.values()), {100})
+        pairs = journal.pairs()
+        kernels = [r for r in journal.gpu() if r.work == "kernel"]
+        self.assertEqual(len(kernels), 1600)
+        self.assertTrue(all(pairs.get(r.correlation) for r in kernels))
+
+    def test_thread_that_outlives_main(self):
+        journal = self.both([prog("threads"), "late"]).journal()
+        self.assertEqual(count(journal, "launch"), 6)
+        self.assertTrue(journal.ended_ticks)
+
+    def test_threads_that_call_on_while_the_process_ends(self):
+        for _ in range(10):
+            run = self.both([prog("threads"), "during-exit"])
+            self.assertEqual(run.status, 4)
+            self.assertTrue(run.journal().ended_ticks)
+
+
+class Process(Unchanged):
+    def test_device_reset_in_the_middle(self):
+        journal = self.both([prog("process"), "resets"]).journal()
+        self.assertEqual(count(journal, "launch"), 7)
+        self.assertEqual(sum(r.work == "kernel" for r in journal.gpu()), 7, "the records of both contexts are there")
+
+    def test_closing_every_descriptor(self):
+        journal = self.both([prog("process"), "closes-all"]).journal()
+        self.assertEqual(count(journal, "launch"), 30006)
+        self.assertEqual(journal.dropped_records, 0)
+
+    def test_chdir(self):
+        run = self.both([prog("process"), "chdir"])
+        self.assertEqual(count(run.journal(), "launch"), 6)
+
+    def test_chdir_with_a_relative_folder(self):
+        self.both([prog("process"), "chdir"], PROF_OUT="relative")
+        self.assertTrue(os.listdir(os.path.join(self.base, "relative", "journal")))
+
+    def test_file_size_limit(self):
+        run = self.both([prog("process"), "limits"])
+        self.assertEqual(run.status, 0)
+        self.assertEqual(len(run.own_lines()), 1, run.err)
+
+    def test_umask(self):
+        self.both([prog("process"), "umask"])
+
+    def test_errno_survives_every_call(self):
+        run = self.both([prog("process"), "errno"])
+        self.assertEqual(run.out, "errno good\n")
+
+    def test_signal_handler_that_calls_cuda(self):
+        journal = self.both([prog("process"), "handler"]).journal()
+        self.assertEqual((count(journal, "launch"), count(journal, "memset")), (200, 200))
+
+    def test_no_cuda_no_file_no_thread(self):
+        run = self.both([prog("process"), "no-cuda"])
+        self.assertEqual((run.status, run.paths("*"), run.err), (6, [], ""))
+        self.assertEqual(self.both([prog("process"), "threads"]).out, "one thread\n")
+
+    def test_standard_input(self):
+        run = self.both([prog("process"), "input"], stdin="one\ntwo\n")
+        self.assertEqual(count(run.journal(), "launch"), 2)
+
+    def test_calls_that_fail_fail_alike(self):
+        run = self.both([prog("process"), "fails"])
+        failed = [c for c in run.journal().calls() if c.status]
+        self.assertEqual([c.name for c in failed], ["cudaMalloc", "cudaMemcpy"])
+
+    def test_planted_failures(self):
+        run = self.both([prog("process"), "resets"], PROFSIM_FAIL="cudaDeviceSynchronize:2:700")
+        self.assertNotEqual(run.status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
