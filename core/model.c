@@ -140,8 +140,26 @@ static uint32_t assign_lanes(struct model_work *works, size_t n)
 	return lanes;
 }
 
+/* CUPTI names a wait's context, not its device: other work of the context tells. */
+static void place_waits(struct model_step *m)
+{
+	struct map device_of_context = { 0 };
+	for (size_t i = 0; i < m->works.n; i++)
+		if (m->works.at[i].device != DEVICE_UNKNOWN)
+			*map_at(&device_of_context, m->works.at[i].context, NULL) =
+				m->works.at[i].device;
+	for (size_t i = 0; i < m->works.n; i++) {
+		struct model_work *w = &m->works.at[i];
+		const uint64_t *device = map_find(&device_of_context, w->context);
+		if (w->device == DEVICE_UNKNOWN)
+			w->device = device ? (uint8_t)*device : 0;
+	}
+	map_free(&device_of_context);
+}
+
 static void order_works(struct model_step *m)
 {
+	place_waits(m);
 	split_streams(m);
 	for (size_t i = 0; i < m->streams.n; i++) {
 		struct model_stream *s = &m->streams.at[i];

@@ -335,9 +335,10 @@ static void write_gpus(struct trace *t)
 	uint32_t rank = 0;
 	for (size_t i = 0; i < t->m->counters.n; i++) {
 		uint32_t device = t->m->counters.at[i].device;
-		if (device < DEVICE_UNKNOWN && !is_described[device])
-			describe_gpu(t, device, rank++);
-		is_described[device & 255] = true;
+		if (device >= DEVICE_UNKNOWN || is_described[device])
+			continue;
+		describe_gpu(t, device, rank++);
+		is_described[device] = true;
 	}
 	for (size_t i = 0; i < t->m->streams.n; i++) {
 		uint32_t device = t->m->streams.at[i].device;
