@@ -1,4 +1,4 @@
-# The simulated GPU: build/sim/libcuda.so.1, libcudart.so.{12,13}, libcupti.so.{12,13}.
+# The simulated GPU: build/sim/libcuda.so.1, libcudart.so.{12,13}, libcupti.so.{12,13}, libprofsim_libs.so.
 # Used by the top-level Makefile, which gives BUILD, CC, CFLAGS, LDFLAGS, CUDA_INCLUDE, NVCC and Q.
 
 SIM := $(BUILD)/sim
@@ -15,8 +15,9 @@ SIM_COMMON := sim_common sim_errors
 SIM_ENGINE := $(patsubst test/sim/%.c,%,$(wildcard test/sim/engine_*.c))
 SIM_RT := $(patsubst test/sim/%.c,%,$(wildcard test/sim/rt_*.c))
 SIM_CUPTI := $(patsubst test/sim/%.c,%,$(wildcard test/sim/cupti_*.c))
+SIM_LIBS := $(patsubst test/sim/%.c,%,$(wildcard test/sim/libs_*.c))
 SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.12 $(SIM)/libcupti.so.13 \
-	$(SIM)/libcupti.so.12
+	$(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so
 
 sim: $(SIM_LIBRARIES)
 
@@ -57,5 +58,10 @@ $(SIM)/libcupti.so.%:
 		$(filter %.o,$^) -lpthread -ldl -o $@
 $(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti13_wrappers)
 $(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti12_wrappers)
+
+# Preloaded under a name of its own: an object without versions answers PyTorch's versioned references.
+$(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -ldl -o $@
 
 -include $(wildcard $(SIM_OBJ)/*/*.d)

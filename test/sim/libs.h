@@ -1,0 +1,34 @@
+/*
+ * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL. Each call launches one kernel with a
+ * telling name on its handle's stream, through the driver as NVIDIA's own libraries do (dlopen, dlsym,
+ * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's header is needed.
+ */
+#ifndef TEST_SIM_LIBS_H
+#define TEST_SIM_LIBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/sim/sim_common.h"
+
+struct libs_handle {
+	void *stream;
+	int pointer_mode, math_mode;
+};
+
+/* 0, or a CUresult. */
+int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned threads);
+int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
+
+/* Generated entry points come here. */
+int libs_compute(void *handle, const char *function);
+int libs_nothing(const char *function);
+int libs_create(void **out);
+int libs_destroy(void *object);
+
+#define CUBLAS_FAILED 13
+#define CUDNN_FAILED  5000
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * cuDNN and NCCL as far as plain PyTorch programs go: descriptors are memory, questions get the smallest answer, and
+ * what computes launches one kernel on the handle's stream. One rank only. Application threads.
+ */
+#include "test/sim/libs.h"
+
+#include <stdio.h>
+
+#define CUDNN_VERSION 92600
+
+SIM_EXPORT int cudnnCreate(void **out);
+SIM_EXPORT int cudnnCreate(void **out)
+{
+	*out = calloc(1, sizeof(struct libs_handle));
+	return 0;
+}
+
+SIM_EXPORT int cudnnSetStream(struct libs_handle *h, void *stream);
+SIM_EXPORT int cudnnSetStream(struct libs_handle *h, void *stream)
+{
+	h->stream = stream;
+	return 0;
+}
+
+SIM_EXPORT int cudnnGetStream(struct libs_handle *h, void **stream);
+SIM_EXPORT int cudnnGetStream(struct libs_handle *h, void **stream)
+{
+	*stream = h->stream;
+	return 0;
+}
+
+SIM_EXPORT size_t cudnnGetVersion(void);
+SIM_EXPORT size_t cudnnGetVersion(void)
+{
+	return CUDNN_VERSION;
+}
+
+SIM_EXPORT size_t cudnnGetCudartVersion(void);
+SIM_EXPORT size_t cudnnGetCudartVersion(void)
+{
+	return 13020;
+}
+
+SIM_EXPORT const char *cudnnGetErrorString(int status);
+SIM_EXPORT const char *cudnnGetErrorString(int status)
+{
+	return status ? "CUDNN_STATUS_EXECUTION_FAILED" : "CUDNN_STATUS_SUCCESS";
+}
+
+SIM_EXPORT void cudnnGetLastErrorString(char *text, size_t bytes);
+SIM_EXPORT void cudnnGetLastErrorString(char *text, size_t bytes)
+{
+	if (bytes)
+		*text = 0;
+}
+
+SIM_EXPORT int cudnnGetProperty(int type, int *value);
+SIM_EXPORT int cudnnGetProperty(int type, int *value)
+{
+	static const int version[] = { CUDNN_VERSION / 10000, CUDNN_VERSION / 100 % 100, CUDNN_VERSION % 100 };
+	*value = version[type % 3];
+	return 0;
+}
+
+/* ---- the backend API, by which PyTorch's convolutions come ---- */
+
+enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15 };
+
+SIM_EXPORT int cudnnBackendCreateDescriptor(int type, void **out);
+SIM_EXPORT int cudnnBackendCreateDescriptor(int type, void **out)
+{
+	(void)type;
+	return libs_create(out);
+}
+
+/* One of whatever is counted, zero for every number. */
+SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted, int64_t *got, void *to);
+SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted, int64_t *got, void *to)
+{
+	(void)descriptor, (void)name;
+	int64_t count = type == TYPE_DESCRIPTOR || type == TYPE_INT64;
+	if (count && to && type == TYPE_INT64 && wanted > 0)
+		memset(to, 0, sizeof(int64_t));
+	if (got)
+		*got = count;
+	return 0;
+}
+
+SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack);
+SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack)
+{
+	(void)plan, (void)pack;
+	return libs_launch(h->stream, "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nchw_kernel__5x_cudnn",
+			   64, 1, 1, 128)
+		       ? CUDNN_FAILED
+		       : 0;
+}
+
+/* ---- recurrent networks: sizes that are large enough, weights that lie at the start of the buffer ---- */
+
+SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, void *rnn, size_t *bytes);
+SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, void *rnn, size_t *bytes)
+{
+	(void)h, (void)rnn;
+	*bytes = 64 << 20;
+	return 0;
+}
+
+SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve);
+SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve)
+{
+	(void)h, (void)rnn, (void)mode, (void)x;
+	if (work)
+		*work = 1 << 20;
+	if (reserve)
+		*reserve = 1 << 20;
+	return 0;
+}
+
+SIM_EXPORT int cudnnDropoutGetStatesSize(void *h, size_t *bytes);
+SIM_EXPORT int cudnnDropoutGetStatesSize(void *h, size_t *bytes)
+{
+	(void)h;
+	*bytes = 1 << 20;
+	return 0;
+}
+
+/* ---- NCCL: one rank, so a collective copies its input where it is not in place already ---- */
+
+static const size_t nccl_bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
+
+static int collective(const char *name, const void *from, void *to, size_t count, int type, void *stream)
+{
+	size_t bytes = count * (type >= 0 && type < 12 ? nccl_bytes[type] : 4);
+	return libs_launch(stream, name, 16, 1, 1, 512) || libs_copy_on(stream, to, from, bytes);
+}
+
+SIM_EXPORT int ncclGetVersion(int *version);
+SIM_EXPORT int ncclGetVersion(int *version)
+{
+	*version = 22809;
+	return 0;
+}
+
+SIM_EXPORT const char *ncclGetErrorString(int status);
+SIM_EXPORT const char *ncclGetErrorString(int status)
+{
+	return status ? "unhandled cuda error" : "no error";
+}
+
+SIM_EXPORT const char *ncclGetLastError(void *communicator);
+SIM_EXPORT const char *ncclGetLastError(void *communicator)
+{
+	(void)communicator;
+	return "";
+}
+
+struct nccl_id {
+	char bytes[128];
+};
+
+SIM_EXPORT int ncclGetUniqueId(struct nccl_id *id);
+SIM_EXPORT int ncclGetUniqueId(struct nccl_id *id)
+{
+	memset(id, 7, sizeof(*id));
+	return 0;
+}
+
+SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank, void *config);
+SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank, void *config)
+{
+	(void)id, (void)rank, (void)config;
+	if (ranks != 1)
+		sim_log("NCCL: %d ranks asked for; each process works alone", ranks);
+	return libs_create(out);
+}
+
+SIM_EXPORT int ncclCommInitRank(void **out, int ranks, struct nccl_id id, int rank);
+SIM_EXPORT int ncclCommInitRank(void **out, int ranks, struct nccl_id id, int rank)
+{
+	return ncclCommInitRankConfig(out, ranks, id, rank, NULL);
+}
+
+SIM_EXPORT int ncclCommGetAsyncError(void *communicator, int *status);
+SIM_EXPORT int ncclCommGetAsyncError(void *communicator, int *status)
+{
+	(void)communicator;
+	*status = 0;
+	return 0;
+}
+
+SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream);
+SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream)
+{
+	(void)op, (void)comm;
+	return collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count,
+			  type, stream);
+}
+
+SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
+SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream)
+{
+	(void)root, (void)comm;
+	return collective("ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count, type,
+			  stream);
+}
+
+SIM_EXPORT int ncclBcast(void *buffer, size_t count, int type, int root, void *comm, void *stream);
+SIM_EXPORT int ncclBcast(void *buffer, size_t count, int type, int root, void *comm, void *stream)
+{
+	return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
+}
+
+SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream);
+SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream)
+{
+	(void)comm;
+	return collective("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count, type,
+			  stream);
+}
+
+SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream);
+SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream)
+{
+	(void)op, (void)comm;
+	return collective("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to,
+			  count, type, stream);
+}
