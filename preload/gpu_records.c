@@ -16,6 +16,7 @@ enum {
 	BUFFER_BYTES = 2 << 20, /* about 7,000 launches */
 	MAX_BUFFERS =
 		256, /* address space: CUPTI 13 holds one per thread, and writes to little of it */
+	POPULATED_BUFFERS = 8,
 	CUPTI_11_8 = 18, /* graph ids and pool sizes are there */
 	CUPTI_12_9 = 27, /* a refused buffer no longer crashes it */
 	FLIGHT_SLOTS = 65536,
@@ -101,13 +102,13 @@ static uint8_t *take_free_buffer(void)
 
 static uint8_t *make_buffer(void)
 {
-	if (atomic_fetch_add(&g.n_buffers, 1) >= MAX_BUFFERS) {
-		atomic_fetch_sub(&g.n_buffers, 1);
-		return NULL;
-	}
-	/* populated here, so that a launch that fills it does not pay for page faults */
-	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint32_t number = atomic_fetch_add(&g.n_buffers, 1);
+	/* the first ones are populated here, so that a launch that fills them does not pay for page faults; a
+	 * program with hundreds of threads fills few of the others */
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (number < POPULATED_BUFFERS ? MAP_POPULATE : 0);
+	uint8_t *b = MAP_FAILED;
+	if (number < MAX_BUFFERS)
+		b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (b != MAP_FAILED)
 		return b;
 	atomic_fetch_sub(&g.n_buffers, 1);

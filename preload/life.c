@@ -226,6 +226,7 @@ void life_finish(void)
 	uint32_t depth = hook_thread.depth;
 	hook_thread.depth = 1;
 	devices_describe();
+	steps_finish();
 	gpu_finish(FINISH_AT_MOST_MS);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, 0);

@@ -378,6 +378,15 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	atomic_store(&steps_hot.attention, needs_attention());
 }
 
+void steps_finish(void)
+{
+	if (g.shared && !g.schedule.off && enter_crossing(true)) {
+		if (atomic_exchange_explicit(&g.pending, false, memory_order_relaxed))
+			write_step(STEP_OUTSIDE, g.number, hook_ticks());
+		leave_crossing();
+	}
+}
+
 void steps_forget(void)
 {
 	g = (__typeof__(g)){ .crossing = ATOMIC_FLAG_INIT };

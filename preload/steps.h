@@ -44,6 +44,9 @@ bool steps_wants_syncs(void);
 void profiler_started(void);
 void profiler_stopped(void);
 
+/* The process ends: says so if the last step has ended too, since no launch will come to begin another. */
+void steps_finish(void);
+
 /* Forgets everything, in a forked child. */
 void steps_forget(void);
 
