@@ -3,7 +3,6 @@
 Every run gets a folder of its own under a temporary one, which goes when the test class ends.
 """
 import glob
-import gzip
 import json
 import os
 import re
@@ -78,9 +77,8 @@ class Run:
         """Step numbers that have a trace, in order."""
         return sorted(int(os.path.basename(path).split("-")[1].split(".")[0]) for path in self.traces())
 
-    def trace_bytes(self, path):
-        with gzip.open(path) as file:
-            return file.read()
+    def traces_in_order(self):
+        return sorted(self.traces(), key=lambda path: int(os.path.basename(path).split("-")[1].split(".")[0]))
 
     @property
     def json(self):

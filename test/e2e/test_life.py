@@ -15,11 +15,10 @@ def count(journal, *categories):
 class Unchanged(Case):
     """Base: the same output and the same end with and without the library."""
 
-    def both(self, command, stdin="", out_may_differ=False, **settings):
+    def both(self, command, stdin="", **settings):
         bare = self.bare(command, stdin, **settings)
         run = self.preloaded(command, stdin, **{**EVERYTHING, **settings})
-        if not out_may_differ:
-            self.assertEqual(run.out, bare.out)
+        self.assertEqual(run.out, bare.out)
         self.assertEqual(run.status, bare.status)
         self.assertEqual(run.other_err(), bare.err)
         return run

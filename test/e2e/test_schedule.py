@@ -1,0 +1,139 @@
+"""Which steps get a trace, for every way to know a step and every kind of schedule; what stands in those traces."""
+import unittest
+
+from harness import Case, prog, script
+from trace import Trace
+
+STEP_KERNELS = ["first_10us", "spin_5us", "spin_5us", "last_15us"]
+TWICE = "skip_first=2,wait=1,warmup=1,active=2,repeat=2"  # 4, 5 and 8, 9
+TWICE_STEPS = [4, 5, 8, 9]
+
+
+class Steps(Case):
+    def loop(self, how, steps, pause_us=0, options=(), **settings):
+        run = self.profiled([prog("loop"), str(steps), how, str(pause_us)], options, **settings)
+        self.assertEqual((run.status, run.out), (0, f"{steps} steps\n"), run.err)
+        return run
+
+    def facts(self, run):
+        (process,) = run.json["processes"]
+        return process
+
+    def check_steps(self, run, numbers, kernels=STEP_KERNELS):
+        """A trace for each of these steps, and each holds one iteration's work, paired, with its arrows."""
+        self.assertEqual(run.trace_steps(), numbers, run.err)
+        self.assertEqual(self.facts(run)["steps"]["armed"], numbers)
+        for path, number in zip(run.traces_in_order(), numbers):
+            trace = Trace(path)
+            with self.subTest(step=number):
+                self.assertEqual([s.name for s in trace.slices if trace.tracks[s.track].name == "steps"], [f"step {number}"])
+                work = sorted((s for s in trace.slices if trace.tracks[s.track].name.startswith("Stream")), key=lambda s: s.time)
+                self.assertEqual([s.name for s in work if s.name.endswith("us")], kernels)
+                self.assertEqual(len(trace.flows_in), len(work))
+                self.assertEqual({flow for flow, _ in trace.flows_in}, {flow for flow, _ in trace.flows_out})
+        self.assertEqual(self.facts(run)["losses"]["calls_without_gpu_work"], 0)
+        self.assertEqual(self.facts(run)["losses"]["gpu_work_without_call"], 0)
+
+    def iteration_of(self, run, number):
+        """The loop's own number of the iteration whose first kernel is in step `number`: launches of that kernel before the trace begins."""
+        journal = run.journal()
+        begins = [journal.ns(c.begin) for c in journal.calls() if c.category == "launch" and journal.launch_name(c) == "first_10us"]
+        trace = Trace(run.traces_in_order()[run.trace_steps().index(number)])
+        (step,) = [s for s in trace.slices if s.name == f"step {number}"]
+        return sum(begin < step.time - 1000 for begin in begins)
+
+    def test_kernel(self):
+        run = self.loop("plain", 14, PROF_STEP="kernel:first", PROF_SCHEDULE=TWICE)
+        self.check_steps(run, TWICE_STEPS)
+        self.assertEqual(self.facts(run)["steps"]["count"], 14)
+
+    def test_kernel_by_options(self):
+        run = self.loop("plain", 14, options=["--step", "kernel:^first", "--schedule", TWICE], PROF_STEP="sync")
+        self.check_steps(run, TWICE_STEPS)
+
+    def test_graph(self):
+        run = self.loop("graph", 14, PROF_STEP="graph", PROF_SCHEDULE=TWICE)
+        self.check_steps(run, TWICE_STEPS)
+        self.assertEqual(self.facts(run)["steps"]["count"], 14)
+
+    def test_sync(self):
+        run = self.loop("plain", 14, PROF_STEP="sync", PROF_SCHEDULE=TWICE)
+        self.check_steps(run, TWICE_STEPS)
+        self.assertEqual(self.facts(run)["steps"]["count"], 14)
+
+    def test_time(self):
+        run = self.loop("plain", 60, 1000, PROF_STEP="time:10", PROF_SCHEDULE="skip_first=1,wait=0,warmup=1,active=2,repeat=1")
+        self.assertEqual(run.trace_steps(), [2, 3])
+        for path in run.traces():
+            trace = Trace(path)
+            (step,) = [s for s in trace.slices if s.name.startswith("step ")]
+            self.assertLess(9e6, step.end - step.time)
+            self.assertLess(step.end - step.time, 40e6)
+
+    def test_api(self):
+        run = self.loop("api", 6, PROF_STEP="api")
+        self.check_steps(run, [0, 1, 2, 3, 4, 5])
+
+    def test_api_with_a_schedule(self):
+        self.check_steps(self.loop("api", 14, PROF_STEP="api", PROF_SCHEDULE=TWICE), TWICE_STEPS)
+
+    def test_profrun_step(self):
+        run = self.loop("mark", 6, PROF_STEP="api")
+        self.assertEqual(run.trace_steps(), [0, 1, 2, 3, 4, 5])
+
+    def test_auto(self):
+        run = self.loop("plain", 150, 500)
+        steps = self.facts(run)["steps"]
+        self.assertEqual(steps["detector"], "auto")
+        self.assertEqual(len(run.trace_steps()), 3, run.err)
+        first = run.trace_steps()[0]
+        self.check_steps(run, [first, first + 1, first + 2])
+        self.assertEqual(first, 12 + steps["schedule_shift"])
+        self.assertIn(steps["count"], (150, 151))
+        self.assertEqual(self.iteration_of(run, first), first, "the step's number is the loop's own")
+
+    def test_auto_on_the_example(self):
+        run = self.profiled(script("demo.py") + ["--steps", "80"])
+        self.assertEqual(len(run.trace_steps()), 3, run.err)
+        self.assertIn(self.facts(run)["steps"]["count"], (80, 81))
+
+    def test_auto_locks_late_and_moves_the_window(self):
+        run = self.loop("plain", 150, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")
+        first = run.trace_steps()[0]
+        self.check_steps(run, [first, first + 1])
+        self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
+        self.assertEqual(self.iteration_of(run, first), first)
+
+    def test_auto_always(self):
+        run = self.loop("plain", 40, 500, PROF_SCHEDULE="always")
+        self.assertGreaterEqual(len(run.trace_steps()), 39, run.err)
+        whole = [path for path in run.traces_in_order()[2:35]]
+        for path in whole:
+            work = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
+            self.assertEqual(sorted(work), sorted(STEP_KERNELS))
+
+    def test_repeat_for_ever(self):
+        run = self.loop("plain", 20, PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=0,wait=2,warmup=1,active=1,repeat=0")
+        self.check_steps(run, [3, 7, 11, 15, 19])
+
+    def test_always(self):
+        run = self.loop("plain", 5, PROF_STEP="kernel:first", PROF_SCHEDULE="always")
+        self.assertEqual(run.trace_steps(), [0, 1, 2, 3, 4])
+
+    def test_off(self):
+        run = self.loop("plain", 30, PROF_SCHEDULE="off")
+        self.assertEqual(run.trace_steps(), [])
+
+    def test_run_that_ends_before_the_window(self):
+        run = self.loop("plain", 5)
+        self.assertEqual(len(run.own_lines()), len(run.err.splitlines()))
+        self.assertIn("PROF_SCHEDULE", run.err)
+        self.assertEqual(run.trace_steps(), [0])
+
+    def test_window_cut_by_the_end(self):
+        run = self.loop("plain", 6, PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=4,wait=0,warmup=0,active=5,repeat=1")
+        self.assertEqual(run.trace_steps(), [4, 5])
+
+
+if __name__ == "__main__":
+    unittest.main()
