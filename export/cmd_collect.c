@@ -21,6 +21,7 @@
 
 enum {
 	LEARNING_MS = 1,
+	QUIET_POLLS = 50, /* so many without a record: nobody waits for an answer */
 	BUSY_MS = 5,
 	IDLE_MS = 50,
 	SAVE_EVERY_MS = 1000,
@@ -35,6 +36,7 @@ enum {
 struct watched {
 	char *path;
 	struct process *process; /* NULL: not opened yet, or given up */
+	unsigned n_quiet;	 /* polls since the last record */
 	uint64_t found_ms;
 	bool is_given_up;
 };
@@ -162,8 +164,9 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 		process_finish(p);
 	if (p->trouble.text[0] && !p->is_finished)
 		c->is_dirty = true;
+	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
 	if (process_is_learning(p))
-		return LEARNING_MS;
+		return w->n_quiet < QUIET_POLLS ? LEARNING_MS : BUSY_MS;
 	return is_new ? BUSY_MS : IDLE_MS;
 }
 

@@ -1,0 +1,512 @@
+/*
+ * The Perfetto encoding, read back by a decoder of its own (a plain protobuf walker that shares no code with the writer):
+ * clocks first, words known before they are used, slices nested per track, times and arrows as recorded.
+ */
+#include "core/follow.h"
+#include "export/exporter.h"
+#include "export/perfetto.h"
+#include "export/trace_count.h"
+#include "test/unit/journal_builder.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- A decoder ---- */
+
+struct bytes {
+	const uint8_t *at, *end;
+};
+
+static uint64_t varint(struct bytes *b)
+{
+	uint64_t value = 0;
+	for (int shift = 0;; shift += 7) {
+		assert_true(b->at < b->end && shift < 64);
+		value |= (uint64_t)(*b->at & 0x7f) << shift;
+		if (*b->at++ < 0x80)
+			return value;
+	}
+}
+
+struct field {
+	unsigned number, wire;
+	uint64_t value;
+	struct bytes body;
+};
+
+static bool next(struct bytes *b, struct field *f)
+{
+	if (b->at == b->end)
+		return false;
+	uint64_t key = varint(b);
+	*f = (struct field){ .number = (unsigned)(key >> 3), .wire = key & 7 };
+	if (f->wire == 0) {
+		f->value = varint(b);
+	} else if (f->wire == 1) {
+		assert_true(b->end - b->at >= 8);
+		memcpy(&f->value, b->at, 8);
+		b->at += 8;
+	} else {
+		assert_int_equal(f->wire, 2);
+		uint64_t n = varint(b);
+		assert_true(n <= (uint64_t)(b->end - b->at));
+		f->body = (struct bytes){ b->at, b->at + n };
+		b->at += n;
+	}
+	return true;
+}
+
+/* The last value of a number field, 0 if there is none. */
+static uint64_t number_of(struct bytes b, unsigned number)
+{
+	struct field f;
+	uint64_t value = 0;
+	while (next(&b, &f))
+		if (f.number == number)
+			value = f.value;
+	return value;
+}
+
+static bool body_of(struct bytes b, unsigned number, struct bytes *body)
+{
+	struct field f;
+	while (next(&b, &f)) {
+		if (f.number == number) {
+			*body = f.body;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum { MOST = 64, NAMES = 512 };
+
+struct decoded_track {
+	uint64_t uuid, parent;
+	char name[64];
+	int depth;
+	uint64_t last_end, n_slices, n_points, total_ns;
+	uint64_t begin;
+};
+
+struct sequence {
+	uint64_t now, track;
+	bool is_begun;
+	char *names[NAMES];
+	bool arg_strings[NAMES];
+	unsigned n_categories, n_args;
+};
+
+struct decoded {
+	struct decoded_track tracks[MOST];
+	size_t n_tracks;
+	struct sequence sequences[MOST];
+	uint64_t flows[4096], flow_ends[4096];
+	size_t n_flows, n_flow_ends, n_packets;
+	int64_t highest_point;
+	char last_instant[256];
+};
+
+static struct decoded_track *track(struct decoded *d, uint64_t uuid)
+{
+	for (size_t i = 0; i < d->n_tracks; i++)
+		if (d->tracks[i].uuid == uuid)
+			return &d->tracks[i];
+	fail_msg("an event on a track that was never described");
+	return NULL;
+}
+
+static struct decoded_track *named(struct decoded *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_tracks; i++)
+		if (!strcmp(d->tracks[i].name, name))
+			return &d->tracks[i];
+	fail_msg("no track '%s'", name);
+	return NULL;
+}
+
+static char *copy(struct bytes b)
+{
+	char *text = mem_zero((size_t)(b.end - b.at) + 1);
+	memcpy(text, b.at, (size_t)(b.end - b.at));
+	return text;
+}
+
+static void take_track(struct decoded *d, struct bytes b)
+{
+	struct bytes name = { 0 }, thread = { 0 };
+	assert_true(d->n_tracks < MOST);
+	struct decoded_track *t = &d->tracks[d->n_tracks++];
+	t->uuid = number_of(b, 1);
+	t->parent = number_of(b, 5);
+	if (body_of(b, 4, &thread) && body_of(thread, 5, &name))
+		b = thread;
+	else if (!body_of(b, 2, &name))
+		return;
+	snprintf(t->name, sizeof(t->name), "%.*s", (int)(name.end - name.at),
+		 (const char *)name.at);
+}
+
+static void take_words(struct sequence *s, struct bytes b)
+{
+	struct field f;
+	struct bytes text = { 0 };
+	while (next(&b, &f)) {
+		uint64_t iid = number_of(f.body, 1);
+		assert_true(iid && iid < NAMES && body_of(f.body, 2, &text));
+		s->n_categories += f.number == 1;
+		s->n_args += f.number == 3;
+		if (f.number == 2 && !s->names[iid])
+			s->names[iid] = copy(text);
+		if (f.number == 29)
+			s->arg_strings[iid] = true;
+	}
+}
+
+static void check_arg(const struct sequence *s, struct bytes b)
+{
+	uint64_t name = number_of(b, 1), text = number_of(b, 17);
+	assert_true(name && name <= s->n_args);
+	assert_true(!text || s->arg_strings[text]);
+}
+
+static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
+{
+	struct decoded_track *t = track(d, s->track);
+	struct field f;
+	struct bytes text = { 0 };
+	uint64_t type = number_of(b, 9), name = number_of(b, 10), category = number_of(b, 3);
+	assert_true(!name || s->names[name]);
+	assert_true(category <= s->n_categories);
+	if (type == 1) {
+		assert_int_equal(t->depth++, 0);
+		assert_true(s->now >= t->last_end);
+		t->begin = s->now;
+		t->n_slices++;
+	} else if (type == 2) {
+		assert_int_equal(--t->depth, 0);
+		t->last_end = s->now;
+		t->total_ns += s->now - t->begin;
+	} else if (type == 3) {
+		assert_true(body_of(b, 23, &text));
+		snprintf(d->last_instant, sizeof(d->last_instant), "%.*s",
+			 (int)(text.end - text.at), (const char *)text.at);
+	} else {
+		assert_int_equal(type, 4);
+		t->n_points++;
+		int64_t value = (int64_t)number_of(b, 30);
+		d->highest_point = value > d->highest_point ? value : d->highest_point;
+	}
+	while (next(&b, &f)) {
+		if (f.number == 4)
+			check_arg(s, f.body);
+		if (f.number == 47)
+			d->flows[d->n_flows++] = f.value;
+		if (f.number == 48)
+			d->flow_ends[d->n_flow_ends++] = f.value;
+	}
+}
+
+/* What begins a sequence: its clock, relative from here on, and its track. */
+static void begin_sequence(struct sequence *s, struct bytes packet)
+{
+	struct bytes snapshot, defaults, event;
+	struct field f;
+	assert_true(body_of(packet, 6, &snapshot) && body_of(packet, 59, &defaults) &&
+		    body_of(defaults, 11, &event));
+	assert_int_equal(number_of(defaults, 58), 64);
+	while (next(&snapshot, &f))
+		if (f.number == 1 && number_of(f.body, 1) == 64)
+			s->now = number_of(f.body, 2);
+	s->track = number_of(event, 11);
+	s->is_begun = true;
+}
+
+static void take_packet(struct decoded *d, struct bytes packet)
+{
+	struct bytes body;
+	uint64_t id = number_of(packet, 10), flags = number_of(packet, 13);
+	assert_true(id && id < MOST);
+	struct sequence *s = &d->sequences[id];
+	if (!d->n_packets++) {
+		assert_true(body_of(packet, 6, &body));
+		assert_int_equal(number_of(body, 2),
+				 3); /* all times are related to CLOCK_MONOTONIC */
+		return;
+	}
+	if (flags & 1)
+		begin_sequence(s, packet);
+	if (body_of(packet, 12, &body))
+		take_words(s, body);
+	if (body_of(packet, 60, &body))
+		take_track(d, body);
+	if (body_of(packet, 11, &body)) {
+		assert_true(s->is_begun && (flags & 2));
+		s->now += number_of(packet, 8);
+		take_event(d, s, body);
+	}
+}
+
+static void decode(struct decoded *d, const uint8_t *at, size_t n)
+{
+	struct bytes b = { at, at + n };
+	struct field f;
+	memset(d, 0, sizeof(*d));
+	while (next(&b, &f)) {
+		assert_int_equal(f.number, 1);
+		take_packet(d, f.body);
+	}
+	for (size_t i = 0; i < d->n_tracks; i++)
+		assert_int_equal(d->tracks[i].depth, 0);
+}
+
+static void forget(struct decoded *d)
+{
+	for (size_t i = 0; i < MOST; i++)
+		for (size_t k = 0; k < NAMES; k++)
+			free(d->sequences[i].names[k]);
+}
+
+/* ---- Traces to decode ---- */
+
+static char path[80];
+static struct decoded decoded;
+
+static void append(void *context, const void *bytes, size_t n)
+{
+	struct {
+		uint8_t *at;
+		size_t n, room;
+	} *v = context;
+	vec_reserve(v, n);
+	memcpy(v->at + v->n, bytes, n);
+	v->n += n;
+}
+
+static void decode_step(void *context, struct follow *f, const struct model_step *m)
+{
+	VEC(uint8_t) bytes = { 0 };
+	(void)f;
+	perfetto_encode(m, append, &bytes);
+	decode(&decoded, bytes.at, bytes.n);
+	vec_free(&bytes);
+	++*(int *)context;
+}
+
+static void encode_journal(const struct journal_builder *b)
+{
+	int n_steps = 0;
+	struct follow f;
+	struct err e;
+	const struct follow_sink sink = { .context = &n_steps, .step = decode_step };
+	jb_write(b, path);
+	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
+	follow_read(&f);
+	follow_finish(&f, false);
+	follow_close(&f);
+	assert_int_equal(n_steps, 1);
+}
+
+enum { LAUNCHES = 300 };
+
+static struct journal_builder *example(void)
+{
+	struct journal_builder *b = jb_new(64, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "worker");
+	jb_device(b, 0, "Test GPU");
+	jb_string(b, 1, "_Z6kernelPf");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	jb_step(b, 1, STEP_BEGIN, 100, 1, SCHED_RECORD);
+	jb_alloc(b, 2, JB_MALLOC, 200, 0x1000, 1 << 20);
+	for (uint32_t i = 1; i <= LAUNCHES; i++) {
+		jb_call(b, 1, JB_LAUNCH, i * 1000, 600, i, 7);
+		jb_external(b, 2, i, 1, i);
+		/* every third overlaps the one before it */
+		jb_work(b, 2, REC_KERNEL, 1, i * 1000 + 700, i % 3 ? 900 : 1500, i, 7);
+	}
+	jb_work(b, 2, REC_MEMSET, 0, 5000, 100, 99999, 8); /* nobody's */
+	jb_step(b, 1, STEP_BEGIN, 400000, 2, SCHED_NONE);
+	jb_end(b, 500000);
+	return b;
+}
+
+static bool is_begun(uint64_t flow)
+{
+	for (size_t i = 0; i < decoded.n_flows; i++)
+		if (decoded.flows[i] == flow)
+			return true;
+	return false;
+}
+
+static void test_what_was_recorded_is_in_the_trace(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example();
+	encode_journal(b);
+	const struct decoded_track *calls = named(&decoded, "main"),
+				   *gpu = named(&decoded, "GPU 0: Test GPU");
+	const struct decoded_track *first = named(&decoded, "Stream 7"),
+				   *second = named(&decoded, "Stream 7 (overlap 2)");
+	assert_int_equal(calls->n_slices, LAUNCHES);
+	assert_int_equal(calls->total_ns, LAUNCHES * 600);
+	assert_int_equal(first->parent, gpu->uuid);
+	assert_int_equal(second->parent, gpu->uuid);
+	assert_int_equal(first->n_slices + second->n_slices, LAUNCHES);
+	assert_int_equal(first->total_ns + second->total_ns, LAUNCHES / 3 * (900 + 900 + 1500));
+	assert_true(second->n_slices == LAUNCHES / 3 - 1);
+	assert_int_equal(named(&decoded, "Stream 8")->n_slices, 1);
+	assert_int_equal(named(&decoded, "steps")->n_slices, 1);
+	assert_int_equal(named(&decoded, "steps")->total_ns, 400000 - 100);
+	assert_int_equal(named(&decoded, "launches in flight")->n_points, 2 * LAUNCHES);
+	assert_int_equal(named(&decoded, "device memory allocated")->parent, gpu->uuid);
+	assert_int_equal(decoded.highest_point, 1 << 20);
+	assert_non_null(strstr(decoded.last_instant, "no call"));
+	forget(&decoded);
+	jb_free(b);
+}
+
+static void test_arrows_join_each_launch_to_its_kernel(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example();
+	encode_journal(b);
+	assert_int_equal(decoded.n_flows, LAUNCHES);
+	assert_int_equal(decoded.n_flow_ends, LAUNCHES);
+	for (size_t i = 0; i < decoded.n_flow_ends; i++)
+		assert_true(is_begun(decoded.flow_ends[i]));
+	forget(&decoded);
+	jb_free(b);
+}
+
+/* Calls of one thread that overlap (a damaged journal) are clipped, not misnested: the decoder asserts nesting. */
+static void test_never_misnests(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_step(b, 1, STEP_BEGIN, 1, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 100, 5000, 1, 7);
+	jb_call(b, 1, JB_LAUNCH, 200, 10, 2, 7);
+	jb_call(b, 1, JB_LAUNCH, 5000, 200, 3, 7);
+	jb_end(b, 9000);
+	encode_journal(b);
+	assert_int_equal(named(&decoded, "main")->n_slices, 3);
+	forget(&decoded);
+	jb_free(b);
+}
+
+static void write_example(void *context, struct follow *f, const struct model_step *m)
+{
+	struct err e = { "" };
+	(void)f;
+	assert_int_equal(exporter_perfetto.write_step(m, context, &e), 0);
+}
+
+/* The file: whole or absent, counted by `profrun info`; a cut one is refused in words. */
+static void test_file_is_whole_and_can_be_counted(void **state)
+{
+	(void)state;
+	char trace[120], cut[120], part[160];
+	struct journal_builder *b = example();
+	struct follow f;
+	struct err e = { "" };
+	struct trace_count count;
+	snprintf(trace, sizeof(trace), "%s.pftrace.gz", path);
+	snprintf(cut, sizeof(cut), "%s.cut.gz", path);
+	snprintf(part, sizeof(part), "%s.%d.part", trace, (int)getpid());
+	const struct follow_sink sink = { .context = trace, .step = write_example };
+	jb_write(b, path);
+	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
+	follow_read(&f);
+	follow_finish(&f, false);
+	follow_close(&f);
+	assert_int_not_equal(access(part, F_OK), 0);
+	assert_int_equal(trace_count_file(trace, &count, &e), 0);
+	assert_int_equal(count.slices,
+			 2 * LAUNCHES + 1 /* memset */ + 1 /* step */ + 1 /* cudaMalloc */);
+	assert_int_equal(count.flows, LAUNCHES);
+	assert_int_equal(count.threads, 2);
+	struct stat status;
+	stat(trace, &status);
+	FILE *from = fopen(trace, "rb"), *to = fopen(cut, "wb");
+	for (long i = 0; i < status.st_size * 2 / 3; i++)
+		fputc(fgetc(from), to);
+	fclose(from);
+	fclose(to);
+	assert_int_not_equal(trace_count_file(cut, &count, &e), 0);
+	assert_non_null(strstr(e.text, "cut short"));
+	assert_int_not_equal(trace_count_file(path, &count, &e), 0);
+	assert_non_null(strstr(e.text, "not a Perfetto trace"));
+	unlink(trace);
+	unlink(cut);
+	jb_free(b);
+}
+
+static void test_says_why_a_file_cannot_be_written(void **state)
+{
+	(void)state;
+	struct dict d = { 0 };
+	struct model_step m = { .dict = &d, .command = "" };
+	struct err e = { "" };
+	assert_int_not_equal(
+		exporter_perfetto.write_step(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
+	assert_non_null(strstr(e.text, "/proc/nowhere"));
+}
+
+/* A disk that takes no more (here: a limit on file sizes): an error in words, and nothing is left behind. */
+static void test_leaves_nothing_where_the_disk_is_full(void **state)
+{
+	(void)state;
+	const struct rlimit small = { 64, RLIM_INFINITY },
+			    plenty = { RLIM_INFINITY, RLIM_INFINITY };
+	char trace[120];
+	struct dict d = { 0 };
+	struct model_step m = { .dict = &d, .command = "" };
+	struct err e = { "" };
+	snprintf(trace, sizeof(trace), "%s.d/step-1.pftrace.gz", path);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	int error = exporter_perfetto.write_step(&m, trace, &e);
+	setrlimit(RLIMIT_FSIZE, &plenty);
+	assert_int_equal(error, -EFBIG);
+	assert_non_null(strstr(e.text, trace));
+	*strrchr(trace, '/') = 0;
+	assert_int_equal(rmdir(trace), 0); /* only an empty folder goes */
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/test-perfetto-%d.journal", (int)getpid());
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_arrows_join_each_launch_to_its_kernel),
+		cmocka_unit_test(test_never_misnests),
+		cmocka_unit_test(test_file_is_whole_and_can_be_counted),
+		cmocka_unit_test(test_says_why_a_file_cannot_be_written),
+		cmocka_unit_test(test_leaves_nothing_where_the_disk_is_full),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
