@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -32,18 +33,18 @@ enum {
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                               \
-	X(cuptiGetVersion)                                                               \
-	X(cuptiGetResultString)                                                          \
-	X(cuptiGetCallbackName)                                                          \
-	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable) \
-		X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                   \
-			X(cuptiActivityGetNumDroppedRecords)                             \
-				X(cuptiActivityRegisterTimestampCallback)                \
-					X(cuptiActivityPushExternalCorrelationId)        \
-						X(cuptiActivityPopExternalCorrelationId) \
-							X(cuptiActivityEnableRuntimeApi) \
-								X(cuptiActivityEnableDriverApi)
+#define CUPTI_FUNCTIONS(X)                                                         \
+	X(cuptiGetVersion)                                                         \
+	X(cuptiGetResultString)                                                    \
+	X(cuptiGetCallbackName)                                                    \
+	X(cuptiActivityRegisterCallbacks)                                          \
+	X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)    \
+		X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) \
+			X(cuptiActivityRegisterTimestampCallback)                  \
+				X(cuptiActivityPushExternalCorrelationId)          \
+					X(cuptiActivityPopExternalCorrelationId)   \
+						X(cuptiActivityEnableRuntimeApi)   \
+							X(cuptiActivityEnableDriverApi)
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -71,7 +72,7 @@ static struct {
 	bool agent_runs;
 	enum agent_order order;
 	uint64_t window_end_ticks;
-	_Atomic int64_t pushed; /* ids, in this window */
+	_Atomic int64_t pushed; /* calls announced by gpu_push in this window */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, bool external)
@@ -142,7 +143,9 @@ static void give_up(const char *what, CUptiResult result)
 	if (result && cupti.cuptiGetResultString)
 		cupti.cuptiGetResultString(result, &why);
 	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
-	log_once(LOG_WARN, "%s; calls are still timed on the host", text);
+	/* under the launcher its last lines say so */
+	log_once(getenv("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
+		 "%s; calls are still timed on the host", text);
 	journal_put_info("cupti", text);
 	gpu_write_state(GPU_UNAVAILABLE, (uint64_t)result);
 	g.unavailable = true;
@@ -249,7 +252,7 @@ static bool take_over(void)
 	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
 			 !cupti.cuptiActivityRegisterTimestampCallback(timestamp);
 	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords,
-			  g.version, own_clock);
+			  g.version, own_clock, g.external);
 	CUptiResult result =
 		cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
 	if (!result)
@@ -370,7 +373,7 @@ void gpu_start(void)
 		}
 		if (g.on && !g.agent_runs)
 			start_agent();
-		atomic_store_explicit(&hook_switch.push, g.on && g.external, memory_order_relaxed);
+		atomic_store_explicit(&hook_switch.push, g.on, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
@@ -433,13 +436,17 @@ void gpu_finish(unsigned timeout_ms)
 void gpu_push(uint64_t id)
 {
 	atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
-	cupti.cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
+	if (g.external)
+		cupti.cuptiActivityPushExternalCorrelationId(
+			CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
 }
 
 void gpu_pop(void)
 {
 	uint64_t id;
-	cupti.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, &id);
+	if (g.external)
+		cupti.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2,
+							    &id);
 }
 
 void gpu_forget(void)

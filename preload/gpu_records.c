@@ -34,7 +34,7 @@ static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
 	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
 	uint32_t version;
-	bool own_clock, stale;
+	bool own_clock, external, stale;
 	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
 	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
@@ -52,7 +52,7 @@ static uint8_t scratch[65536] __attribute__((aligned(8)));
 
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock)
+		       bool own_clock, bool external)
 {
 	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
 		memset(g.kernels, 0, sizeof(g.kernels));
@@ -63,6 +63,7 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	g.lost = lost;
 	g.version = version;
 	g.own_clock = own_clock;
+	g.external = external;
 }
 
 void gpu_records_forget(void)
@@ -447,6 +448,8 @@ static void take_api(const CUpti_Activity *record)
 {
 	const CUpti_ActivityAPI *a = (const void *)record;
 	struct rec_api *r = RESERVE(REC_API, rec_api);
+	if (!g.external)
+		note_flight(a->correlationId, SEEN_PUSH);
 	if (!r)
 		return;
 	r->is_driver = a->kind == CUPTI_ACTIVITY_KIND_DRIVER;

@@ -6,19 +6,20 @@
 
 #include <cupti.h>
 
-/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds. */
+/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds.
+ * `external`: a pushed id says that a call of ours came back, else CUPTI's record of the call does. */
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock);
+		       bool own_clock, bool external);
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
 void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
 				   size_t bytes, size_t valid_bytes);
 
-/* How many pushed ids have come back. */
+/* How many announced calls (gpu_push) have come back. */
 int64_t gpu_records_pushed(void);
 
-/* Whether calls that were given an id and have come back still wait for their GPU records. */
+/* Whether calls that have come back still wait for their GPU records. */
 bool gpu_records_outstanding(void);
 
 /* REC_GPU_STATE into the calling thread's stream. */

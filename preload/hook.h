@@ -44,7 +44,7 @@ struct hook_switch {
 	_Atomic bool armed;	 /* life_arm has been through */
 	_Atomic bool
 		names; /* launches are looked up by token: recorded, or a step is known by a kernel's name */
-	_Atomic bool push; /* GPU timing is on and pairs by external correlation */
+	_Atomic bool push; /* GPU timing is on: calls that make GPU work are announced (gpu_push) */
 	uint32_t clock_kind;
 };
 
