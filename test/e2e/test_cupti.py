@@ -1,0 +1,70 @@
+"""When the GPU's own times cannot be had, or not all: the run goes on with host times, and run.json, stderr and the trace say so."""
+import unittest
+
+from harness import Case, prog
+from trace import Trace
+
+ARMED = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
+STEP_CALLS = ["cudaMemcpyAsync", *["cudaLaunchKernel"] * 4, "cudaMemcpyAsync", "cudaStreamSynchronize"]
+
+
+class Cupti(Case):
+    def loop(self, **settings):
+        run = self.profiled([prog("loop"), "12"], **{**ARMED, **settings})
+        self.assertEqual((run.status, run.out), (0, "12 steps\n"), run.err)
+        self.assertEqual(run.trace_steps(), [3, 4], run.err)
+        (process,) = run.json["processes"]
+        return run, process, [Trace(path) for path in run.traces_in_order()]
+
+    def check_host_only(self, run, process, traces, *words):
+        for trace in traces:
+            self.assertEqual([s.name for s in trace.slices if s.args.get("api")], STEP_CALLS[1:] + STEP_CALLS[:1])
+            self.assertEqual(trace.on("Stream"), [])
+            self.assertTrue([i for i in trace.instants if "no GPU times" in i.name], [i.name for i in trace.instants])
+        said = [line for line in run.err.splitlines() if "no GPU times" in line]
+        self.assertEqual(len(said), 1, run.err)
+        for word in words:
+            self.assertIn(word, said[0])
+            self.assertIn(word, str(process["cupti"]))
+
+    def test_ok(self):
+        run, process, traces = self.loop()
+        self.assertEqual(process["cupti"]["state"], "used")
+        for trace in traces:
+            self.assertEqual(len(trace.on("Stream 13")), 6)
+            self.assertEqual([i.name for i in trace.instants], [])
+        self.assertNotIn("GPU times", run.err)
+
+    def test_off(self):
+        self.check_host_only(*self.loop(PROF_CUPTI="off"), "PROF_CUPTI=off")
+
+    def test_missing(self):
+        self.check_host_only(*self.loop(PROFSIM_CUPTI="missing"))
+
+    def test_no_such_library(self):
+        self.check_host_only(*self.loop(PROF_CUPTI="/no/such/libcupti.so"), "PROF_CUPTI")
+
+    def test_busy(self):
+        self.check_host_only(*self.loop(PROFSIM_CUPTI="busy"), "another profiler")
+
+    def test_records_that_cupti_drops(self):
+        run, process, traces = self.loop(PROFSIM_CUPTI="drop:5")
+        self.assertGreater(process["losses"]["dropped_by_cupti"], 0)
+        self.assertGreater(process["losses"]["calls_without_gpu_work"] + process["losses"]["gpu_work_without_call"], 0)
+        self.assertIn("CUPTI", run.err)
+
+    def test_buffers_of_few_records(self):
+        _, process, traces = self.loop(PROFSIM_CUPTI="full:4")
+        self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
+        for trace in traces:
+            self.assertEqual(len([s for s in trace.slices if trace.tracks[s.track].name.startswith("Stream")]), 6)
+
+    def test_interval_pairing_sees_the_same(self):
+        _, process, traces = self.loop(PROF_PAIRING="interval")
+        self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
+        for trace in traces:
+            self.assertEqual(len(trace.flows_in), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
