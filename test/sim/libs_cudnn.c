@@ -96,35 +96,6 @@ SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack
 		       : 0;
 }
 
-/* ---- recurrent networks: sizes that are large enough, weights that lie at the start of the buffer ---- */
-
-SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, void *rnn, size_t *bytes);
-SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, void *rnn, size_t *bytes)
-{
-	(void)h, (void)rnn;
-	*bytes = 64 << 20;
-	return 0;
-}
-
-SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve);
-SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve)
-{
-	(void)h, (void)rnn, (void)mode, (void)x;
-	if (work)
-		*work = 1 << 20;
-	if (reserve)
-		*reserve = 1 << 20;
-	return 0;
-}
-
-SIM_EXPORT int cudnnDropoutGetStatesSize(void *h, size_t *bytes);
-SIM_EXPORT int cudnnDropoutGetStatesSize(void *h, size_t *bytes)
-{
-	(void)h;
-	*bytes = 1 << 20;
-	return 0;
-}
-
 /* ---- NCCL: one rank, so a collective copies its input where it is not in place already ---- */
 
 static const size_t nccl_bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };

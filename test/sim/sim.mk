@@ -17,7 +17,8 @@ SIM_RT := $(patsubst test/sim/%.c,%,$(wildcard test/sim/rt_*.c))
 SIM_CUPTI := $(patsubst test/sim/%.c,%,$(wildcard test/sim/cupti_*.c))
 SIM_LIBS := $(patsubst test/sim/%.c,%,$(wildcard test/sim/libs_*.c))
 SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.12 $(SIM)/libcupti.so.13 \
-	$(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so
+	$(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so \
+	$(SIM)/libnvidia-ml.so.1
 
 sim: $(SIM_LIBRARIES)
 
@@ -63,5 +64,9 @@ $(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o,$(SIM_COMMON) $(SIM_C
 $(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -ldl -o $@
+
+$(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -o $@
 
 -include $(wildcard $(SIM_OBJ)/*/*.d)
