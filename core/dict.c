@@ -2,6 +2,7 @@
 #include "core/dict.h"
 
 #include "core/demangle.h"
+#include "core/levels.h"
 #include "core/reader.h"
 
 #include <ctype.h>
@@ -115,16 +116,6 @@ static uint32_t string_name(struct dict *d, uint32_t id)
 	return id < d->strings.n ? d->strings.at[id] : strtab_intern(&d->names, "");
 }
 
-static bool looks_like_optimizer(const char *name)
-{
-	static const char *const words[] = { "multi_tensor_apply", "adam", "sgd",
-					     "optimizer",	   "lamb", "adagrad" };
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (contains_word(name, words[i]))
-			return true;
-	return false;
-}
-
 static void add_launch(struct dict *d, const struct dict_launch *l)
 {
 	struct launch_entry entry = {
@@ -140,7 +131,7 @@ static void add_launch(struct dict *d, const struct dict_launch *l)
 	}
 	memcpy(entry.grid, l->grid, sizeof(entry.grid));
 	memcpy(entry.block, l->block, sizeof(entry.block));
-	entry.is_optimizer = looks_like_optimizer(strtab_text(&d->names, entry.name));
+	entry.is_optimizer = level_name_is_optimizer(strtab_text(&d->names, entry.name));
 	bool is_new;
 	uint64_t *at = map_at(&d->launch_of_token, l->token, &is_new);
 	if (!is_new) {

@@ -25,10 +25,10 @@ const char *model_sync_kind(uint32_t kind)
 	return WORD(words, kind);
 }
 
-/* rec_overhead.what: CUpti_ActivityOverheadKind >> 16, which tells all kinds apart but the compiler from the unknown. */
+/* rec_overhead.what: CUpti_ActivityOverheadKind >> 16; the kinds below 1 << 16 are all 0. */
 const char *model_overhead_kind(uint32_t kind)
 {
-	static const char *const words[] = { "driver compiler",	      "CUPTI buffer flush",
+	static const char *const words[] = { "CUPTI overhead",	      "CUPTI buffer flush",
 					     "CUPTI instrumentation", "CUPTI resource",
 					     "module loading",	      "lazy function loading",
 					     "command buffer full",   "CUPTI buffer request",
