@@ -1,0 +1,223 @@
+"""profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import LAUNCHER, LIBRARY, Case, environment, prog, script
+from trace import Trace
+
+STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
+
+
+class Transparent(Case):
+    VICTIMS = [["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"], ["fork", "before"], ["fork", "after"],
+               ["fork", "after-tries"], ["fork", "grandchild"], ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
+               ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"], ["ends", "exit"], ["ends", "_exit"],
+               ["ends", "_Exit"], ["ends", "quick_exit"], ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"],
+               ["ends", "segv"], ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
+               ["process", "resets"], ["process", "closes-all"], ["process", "chdir"], ["process", "limits"], ["process", "umask"],
+               ["process", "errno"], ["process", "handler"], ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
+
+    def test_output_and_status_of_every_victim(self):
+        for name, *arguments in self.VICTIMS:
+            with self.subTest(victim=[name, *arguments]):
+                try:
+                    command = [prog(name), *arguments]
+                except unittest.SkipTest:
+                    continue
+                bare, run = self.bare(command), self.profiled(command)
+                if name != "lookups":  # its messages hold names of files
+                    self.assertEqual(run.out, bare.out)
+                # a shell's convention: the launcher, too, may say 128 + n for a death by signal n
+                self.assertIn(run.status, {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status})
+                self.assertEqual(run.other_err(), bare.err)
+
+    def test_standard_input(self):
+        run = self.profiled([prog("process"), "input"], stdin="one\ntwo\n")
+        self.assertEqual(run.out, "read one\nread two\ninput good\n")
+
+    def test_environment_is_kept(self):
+        code = "import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', '').endswith('/mine'))"
+        line, folder, env = self.launched([sys.executable, "-c", code], KEPT="kept")
+        env["LD_LIBRARY_PATH"] = "/mine"
+        self.assertEqual(self.execute(line, folder, env).out, "kept True\n")
+
+    def test_preloads_of_the_user_are_kept(self):
+        code = "import os; print(os.environ['LD_PRELOAD'])"
+        line, folder, env = self.launched([sys.executable, "-c", code])
+        env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
+        self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
+
+    def test_quiet(self):
+        self.assertEqual(self.profiled([prog("loop"), "30"], ["--quiet"]).err, "")
+
+    def test_no_cuda(self):
+        run = self.profiled([prog("process"), "no-cuda"])
+        self.assertEqual(run.status, 6)
+        self.assertEqual(len(run.own_lines()), 1, run.err)
+        self.assertFalse(os.path.exists(run.folder))
+
+
+class Signals(Case):
+    def start(self, command, options=(), **settings):
+        line, folder, env = self.launched(command, options, **settings)
+        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 start_new_session=True)
+        self.addCleanup(self.end, child)
+        return child, folder
+
+    def end(self, child):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.communicate()
+
+    def ready(self, child):
+        while (line := child.stdout.readline()) != "ready\n":
+            self.assertTrue(line, "ended before it was ready")
+
+    def interrupted(self, how, number, group, statuses):
+        child, folder = self.start([prog("ends"), how], **STEPS)
+        self.ready(child)
+        (os.killpg if group else os.kill)(child.pid, number)
+        out, err = child.communicate(timeout=20)
+        self.assertIn(child.returncode, statuses, err)
+        self.assertTrue(os.path.exists(os.path.join(folder, "run.json")))
+        return out
+
+    def test_control_c_reaches_an_application_that_handles_it(self):
+        self.assertEqual(self.interrupted("waits", signal.SIGINT, True, {5}), "signal 2\n")
+
+    def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
+        self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
+
+    def test_control_c_kills_an_application_that_does_not(self):
+        self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
+
+    def test_term_to_the_launcher_kills_an_application_that_does_not_handle_it(self):
+        self.interrupted("waits-for-death", signal.SIGTERM, False, {143, -signal.SIGTERM})
+
+    def children(self, pid):
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+
+    def collector(self, child):
+        for pid in self.children(child.pid):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if b"collect" in file.read().split(b"\0"):
+                    return pid
+        return None
+
+    def test_killing_the_application_keeps_closed_steps(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
+                                   PROF_SCHEDULE="skip_first=0,wait=1,warmup=1,active=2,repeat=0")
+        self.eventually("traces of steps", lambda: len(list_traces(folder)) >= 4)
+        collector = self.collector(child)
+        (application,) = [pid for pid in self.children(child.pid) if pid != collector]
+        os.kill(application, signal.SIGKILL)
+        child.communicate(timeout=20)
+        self.assertIn(child.returncode, {137, -signal.SIGKILL})
+        closed = list_traces(folder)
+        self.assertGreaterEqual(len(closed), 4)
+        for path in closed[:3]:
+            self.assertEqual(len([s for s in Trace(path).on("Stream 13")]), 6)
+        self.assertEqual(read_json(folder)["processes"][0]["state"], "killed")
+
+    def test_killing_the_collector_leaves_what_export_needs(self):
+        child, folder = self.start([prog("loop"), "300", "plain", "1000"], PROF_STEP="kernel:first",
+                                   PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1")
+        self.eventually("a collector", lambda: self.collector(child))
+        self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
+        os.kill(self.collector(child), signal.SIGKILL)
+        out, err = child.communicate(timeout=20)
+        self.assertEqual((child.returncode, out), (0, "300 steps\n"), err)
+        self.assertIn("export", err)
+        self.assertEqual(list_traces(folder), [])
+        run = self.tool("export", folder, "--format", "perfetto")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
+        for path in list_traces(folder):
+            self.assertEqual(len(Trace(path).on("Stream 13")), 6)
+
+    def test_killing_the_launcher_does_not_stop_the_rest(self):
+        child, folder = self.start([prog("loop"), "300", "plain", "1000"], PROF_STEP="kernel:first",
+                                   PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1")
+        self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
+        child.kill()
+        self.eventually("traces", lambda: len(list_traces(folder)) == 2)
+        self.eventually("the end in run.json", lambda: read_json(folder)["processes"][0]["state"] == "ended")
+
+    def test_a_steps_trace_is_there_before_the_run_ends(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
+                                   PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1")
+        began = time.monotonic()
+        self.eventually("the trace of step 6", lambda: list_traces(folder))
+        self.assertLess(time.monotonic() - began, 3)
+        self.assertIsNone(child.poll())
+
+
+class WithoutLauncher(Case):
+    def test_library_alone_leaves_a_journal_that_export_turns_into_traces(self):
+        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+        self.assertEqual(os.listdir(run.folder), ["journal"])
+        self.assertEqual(run.err, "")
+        exported = self.tool("export", run.folder, "--format", "perfetto")
+        self.assertEqual(exported.status, 0, exported.err)
+        self.assertEqual(run.trace_steps(), [3, 4])
+
+    def test_export_learns_the_steps_that_nobody_has_learned(self):
+        run = self.preloaded(script("demo.py"), PROF_SCHEDULE="always")
+        exported = self.tool("export", run.folder, "--format", "perfetto")
+        self.assertEqual(exported.status, 0, exported.err)
+        self.assertIn(len(run.trace_steps()), (40, 41))
+
+    def test_default_folder(self):
+        command = [prog("loop"), "2"]
+        self.execute(command, self.base, environment(LD_PRELOAD=LIBRARY), cwd=self.base)
+        self.assertTrue([name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
+
+    def test_export_writes_the_same_as_the_collector(self):
+        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+        again = self.folder()
+        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
+        for path in run.traces():
+            name = os.path.basename(path)
+            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again) if name in files]
+            one, two = Trace(path), Trace(other)
+            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices], [(s.name, s.time, s.end, s.args) for s in two.slices])
+
+    def test_link_to_the_launcher(self):
+        link = os.path.join(self.base, "profrun")
+        os.symlink(LAUNCHER, link)
+        run = self.execute([link, "--version"], self.base, environment())
+        self.assertEqual(run.status, 0, run.err)
+
+
+class Ranks(Case):
+    def test_ranks_name_the_folders(self):
+        code = ("import os, subprocess, sys\n"
+                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "sys.exit(max(p.wait() for p in all))\n")
+        run = self.profiled([sys.executable, "-c", code, prog("loop")], **STEPS)
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(sorted(os.listdir(os.path.join(run.folder, "traces"))), ["0", "1"])
+        self.assertEqual(len(run.journals()), 2)
+
+
+def list_traces(folder):
+    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces")) for name in files]
+    return sorted(path for path in found if path.endswith(".pftrace.gz"))
+
+
+def read_json(folder):
+    with open(os.path.join(folder, "run.json")) as file:
+        return json.load(file)
+
+
+if __name__ == "__main__":
+    unittest.main()
