@@ -224,6 +224,7 @@ struct memory_pool {
 };
 
 CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out);
+CUresult memory_allocate_low(struct device *device, size_t bytes, struct allocation **out); /* below 2 GiB */
 CUresult memory_release(struct allocation *allocation);
 void memory_release_context(struct context *context); /* engine_lock held */
 struct allocation *memory_find(const void *address);
@@ -279,6 +280,7 @@ struct kernel {
 	struct module *module;
 	struct kernel *next;
 	int attributes[20];
+	unsigned block[3], shared; /* of launches that name no shape */
 };
 #define KERNEL_MAGIC 0x4b524e31u
 

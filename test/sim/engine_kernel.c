@@ -114,6 +114,7 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 		k->attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90;
 		k->attributes[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = -1;
 		k->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
+		k->block[0] = k->block[1] = k->block[2] = 1;
 		m->kernels = k;
 		m->kernel_count++;
 	}

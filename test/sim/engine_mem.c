@@ -39,8 +39,8 @@ static uint64_t device_limit(void)
 	return (uint64_t)(engine_settings.memory_mb * 1048576);
 }
 
-/* engine_lock held. Nothing is mapped for a == registered or VMM ranges: see their callers. */
-CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out)
+static CUresult memory_map(struct device *device, enum sim_memory_kind kind, size_t bytes, int flags,
+			   struct allocation **out)
 {
 	size_t rounded = (bytes + REAL_GRAIN - 1) & ~(REAL_GRAIN - 1);
 	size_t mapped = (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
@@ -49,7 +49,8 @@ CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_
 	bool device_memory = kind == SIM_MEMORY_DEVICE;
 	if (device_memory && device->used_bytes + rounded > device_limit())
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1,
+		       0);
 	if (p == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	struct allocation *a = calloc(1, sizeof(*a));
@@ -65,6 +66,16 @@ CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_
 		device->used_bytes += rounded;
 	*out = a;
 	return CUDA_SUCCESS;
+}
+
+CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out)
+{
+	return memory_map(device, kind, bytes, 0, out);
+}
+
+CUresult memory_allocate_low(struct device *device, size_t bytes, struct allocation **out)
+{
+	return memory_map(device, SIM_MEMORY_DEVICE, bytes, MAP_32BIT, out);
 }
 
 /* engine_lock held. */

@@ -99,7 +99,7 @@ def implemented(prefix):
             found |= set(re.findall(r"^[A-Za-z_][\w *]*?\b%s(\w+)\(" % prefix, text, re.M))
             # Families that a macro defines: MEMSET(8, ...), STREAM_GETTER(cuStreamGetFlags, ...).
             for macro, body in re.findall(r"#define (\w+)\(((?:.*\\\n)+.*)", text):
-                made = re.findall(r"\b%s([\w#]+)\(" % prefix, body)
+                made = re.findall(r"\b%s([\w#]+)[ (]" % prefix, body)
                 for use in re.findall(r"^%s\((\w+)" % macro, text, re.M) if made else []:
                     found |= {expand(n, use) for n in made}
     return found
