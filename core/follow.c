@@ -130,6 +130,14 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark)
 		f->last_number = mark->number;
 }
 
+uint64_t follow_count_steps(const struct follow *f)
+{
+	bool is_learned = f->reader.header->steps.mode == STEP_MODE_AUTO;
+	if (f->last_number == UINT64_MAX)
+		return 0;
+	return f->last_number + (!is_learned || f->last_is_whole);
+}
+
 static void take_step(struct follow *f, struct follow_thread *t, const struct rec_step *s)
 {
 	saw(f, s->ticks);
@@ -138,6 +146,8 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
+	if (s->event == STEP_OUTSIDE || s->number)
+		f->last_is_whole = s->event == STEP_OUTSIDE;
 	follow_add_mark(f, &(struct step_mark){
 				   .ticks = s->ticks,
 				   .number = s->event == STEP_OUTSIDE ? UINT64_MAX : s->number,

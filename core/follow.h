@@ -64,7 +64,8 @@ struct follow {
 	struct timebase time;
 	struct follow_sink sink;
 	bool is_live, is_over;
-	bool one_step; /* everything is step 0: nothing else could be told apart */
+	bool last_is_whole; /* auto: the anchor came at the end of the last step too */
+	bool one_step;	    /* everything is step 0: nothing else could be told apart */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	VEC(struct follow_thread) threads;
@@ -108,6 +109,12 @@ void follow_finish(struct follow *f, bool killed);
 
 /* Marks that were found out afterwards. Sorted in; those before the step under way are ignored. */
 void follow_add_mark(struct follow *f, const struct step_mark *mark);
+
+/*
+ * Steps that the process made, the one under way included; of learned ones only those that ended as the others do: what comes
+ * after the last is no step.
+ */
+uint64_t follow_count_steps(const struct follow *f);
 
 /* Live: gives chunks that have been read back to the library. How many. */
 uint32_t follow_recycle(struct follow *f);

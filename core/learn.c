@@ -313,6 +313,8 @@ long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a
 	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
 	if (!error)
 		add_marks(f, &x, &usable, n);
+	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
+	f->last_is_whole |= x.waiting.n && x.first_numbered == UINT64_MAX;
 	vec_free(&x.windows.threads);
 	map_free(&x.windows.thread_of_slot);
 	map_free(&x.waiting);

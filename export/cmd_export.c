@@ -42,7 +42,7 @@ static void report(const struct process *p, const char *where)
 	const struct follow *f = &p->follow;
 	printf("%s: %llu traces in %s", p->stem, (unsigned long long)p->n_traces, where);
 	if (f->last_number != UINT64_MAX)
-		printf(", %llu steps (%s)", (unsigned long long)f->last_number + 1,
+		printf(", %llu steps (%s)", (unsigned long long)follow_count_steps(f),
 		       step_mode_name(f->reader.header->steps.mode));
 	printf("\n");
 	if (p->remark.text[0])

@@ -18,7 +18,7 @@ static void print_steps(const struct process *p)
 		printf("  steps      none told apart (PROF_STEP %s)\n", step_mode_name(s->mode));
 		return;
 	}
-	printf("  steps      %" PRIu64 " by %s", f->last_number + 1, step_mode_name(s->mode));
+	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_mode_name(s->mode));
 	if (s->mode == STEP_MODE_AUTO)
 		printf(", confidence %.2f", p->confidence);
 	if (f->step_ms.n)

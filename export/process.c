@@ -229,7 +229,8 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 		.base = atomic_load(&s->base),
 		.generation = generation,
 	};
-	anchor->arms = !anchor->has_base;
+	/* a library that never knew its step's number never armed one */
+	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED;
 	p->confidence = atomic_load(&s->confidence_permille) / 1000.0;
 	return true;
 }
@@ -271,7 +272,8 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 static void explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
-	uint64_t first = schedule_first_armed(&f->schedule);
+	uint64_t first = schedule_first_armed(&f->schedule) +
+			 atomic_load(&f->reader.header->steps.schedule_shift);
 	if (f->schedule.off)
 		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
 	else if (!p->has_steps)
@@ -283,7 +285,7 @@ static void explain_nothing_armed(struct process *p)
 			"the run ended before the schedule's first recorded step: %llu steps seen, "
 			"step %llu would have "
 			"been the first; set PROF_SCHEDULE (skip_first=0) or PROF_SCHEDULE=always",
-			(unsigned long long)f->last_number + 1, (unsigned long long)first);
+			(unsigned long long)follow_count_steps(f), (unsigned long long)first);
 }
 
 /* Everything as one step: better than nothing to look at. */
@@ -291,6 +293,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 {
 	struct follow_counts counts = p->follow.counts;
 	uint64_t last_number = p->follow.last_number;
+	bool last_is_whole = p->follow.last_is_whole;
 	struct sample steps = p->follow.step_ms;
 	int error = start_replay(p, r, e);
 	if (error)
@@ -301,6 +304,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	follow_finish(&p->follow, process_was_killed(p));
 	p->follow.counts = counts; /* what was found out about steps stands */
 	p->follow.last_number = last_number;
+	p->follow.last_is_whole = last_is_whole;
 	p->follow.step_ms = steps;
 	p->follow.armed.n = 0;
 	return 0;

@@ -40,7 +40,7 @@ static json_t *describe_steps(const struct process *p)
 	for (size_t i = 0; i < f->armed.n; i++)
 		json_array_append_new(armed, integer(f->armed.at[i]));
 	return json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
-			 integer(has_steps ? f->last_number + 1 : 0), "detector",
+			 integer(follow_count_steps(f)), "detector",
 			 has_steps ? step_mode_name(shared->mode) : "none", "confidence",
 			 has_steps ? p->confidence : 0.0, "armed", armed, "schedule_shift",
 			 integer(atomic_load(&shared->schedule_shift)), "step_ms",
