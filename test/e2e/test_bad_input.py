@@ -1,0 +1,193 @@
+"""Bad input of every kind: one clear line that says what, where and what to do; the application runs on where there is one."""
+import os
+import random
+import shutil
+import subprocess
+import unittest
+
+from harness import LAUNCHER, Case, environment, prog
+from journal import DROPPED
+
+LOOP_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
+
+
+class Commands(Case):
+    def test_missing_command(self):
+        run = self.profiled("/no/such/program")
+        self.assertEqual(run.status, 127)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        self.assertIn("/no/such/program", run.err)
+        self.assertFalse(os.path.exists(run.folder))
+
+    def test_command_that_is_not_executable(self):
+        path = os.path.join(self.base, "text")
+        with open(path, "w") as file:
+            file.write("no program")
+        run = self.profiled(path)
+        self.assertEqual(run.status, 126)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+
+    def test_wrong_usage_is_status_2(self):
+        for arguments in (["--sim"], ["--no-such-option", "true"], ["--schedule", "skip_first=x", "true"], ["--step", "kernel:(", "true"],
+                          ["--step", "moon", "true"], ["--format", "tarot", "true"], ["-o"], ["export"], ["info"],
+                          ["export", self.base, "--format", "tarot"]):
+            with self.subTest(arguments=arguments):
+                run = self.tool(*arguments)
+                self.assertEqual(run.status, 2, run.err)
+                self.assertEqual(run.out, "")
+                self.assertTrue(run.err.startswith("profrun: "), run.err)
+
+    def test_bad_settings_are_named_once_and_the_run_goes_on(self):
+        for settings, words in (({"PROF_SCHEDULE": "skip_first=x"}, ["PROF_SCHEDULE", "skip_first=x"]), ({"PROF_STEP": "kernel:("}, ["PROF_STEP"]),
+                                ({"PROF_BUFFER_MB": "3"}, ["PROF_BUFFER_MB", "8"]), ({"PROF_SHEDULE": "off"}, ["PROF_SHEDULE", "PROF_SCHEDULE"]),
+                                ({"PROF_LOG": "loud"}, ["PROF_LOG", "error|warn|info|debug"])):
+            with self.subTest(settings=settings):
+                run = self.profiled([prog("fork"), "before"], **settings)
+                self.assertEqual((run.status, run.out), (0, "child good\nparent good\n"))
+                said = [line for line in run.err.splitlines() if line.startswith(f"profrun: {words[0]}") or f"setting {words[0]}" in line]
+                self.assertEqual(len(said), 1, run.err)
+                for word in words:
+                    self.assertIn(word, said[0])
+                alone = self.preloaded([prog("process"), "resets"], **settings)
+                self.assertEqual(alone.status, 0)
+                self.assertEqual(len([line for line in alone.err.splitlines() if words[0] in line]), 1, alone.err)
+
+
+class Places(Case):
+    def check_runs_on(self, folder):
+        run = self.execute([LAUNCHER, "--sim", "-o", folder, prog("process"), "resets"],
+                           folder, environment())
+        self.assertEqual((run.status, run.out), (0, "reset good\n"), run.err)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        self.assertIn(folder, run.err)
+
+    def test_folder_under_a_file(self):
+        path = os.path.join(self.base, "file")
+        with open(path, "w"):
+            pass
+        self.check_runs_on(os.path.join(path, "run"))
+
+    def test_folder_where_nothing_may_be_made(self):
+        self.check_runs_on("/proc/run")
+
+    def test_library_alone_and_an_unwritable_folder(self):
+        run = self.preloaded([prog("process"), "resets"], PROF_OUT="/proc/run")
+        self.assertEqual((run.status, run.out), (0, "reset good\n"))
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        self.assertIn("/proc/run", run.err)
+
+    def test_folder_that_holds_a_run_already(self):
+        first = self.profiled([prog("loop"), "12"], **LOOP_STEPS)
+        second = self.execute([LAUNCHER, "--sim", "-o", first.folder, prog("loop"), "12"],
+                              first.folder + "-2", environment(**LOOP_STEPS))
+        self.assertEqual(second.trace_steps(), [3, 4], second.err)
+        self.assertEqual(first.trace_steps(), [3, 4])
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small file system takes root")
+    def test_full_disk(self):
+        for mb in (4, 24):
+            with self.subTest(mb=mb):
+                place = self.folder()
+                os.mkdir(place)
+                if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mb}m", "tmpfs", place], capture_output=True).returncode:
+                    self.skipTest("mounting is not allowed here")
+                self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
+                run = self.execute([LAUNCHER, "--sim", "-o", os.path.join(place, "run"),
+                                    prog("process"), "closes-all"], os.path.join(place, "run"), environment(PROF_SCHEDULE="always", PROF_STEP="time:60000"))
+                self.assertEqual(run.status, 0, run.err)
+                self.assertIn("closed good\n", run.out)
+                self.assertTrue([line for line in run.err.splitlines() if "space" in line], run.err)
+
+    def test_full_journal_counts_what_it_drops(self):
+        run = self.preloaded([prog("loop"), "60000", "bare"], PROF_BUFFER_MB=8, PROF_SCHEDULE="always", PROF_STEP="time:60000",
+                             PROF_CUPTI="off")
+        self.assertEqual(run.status, 0)
+        journal = run.journal()
+        holes = sum(record.count for record in journal.of(DROPPED))
+        kept = sum(record.kind != DROPPED for record in journal.records)
+        self.assertGreater(journal.dropped_records, 50000)
+        self.assertLessEqual(holes, journal.dropped_records)
+        # the launches, and at most thirty more: what sets the scene, steps, states
+        self.assertIn(kept + journal.dropped_records - (4 * 60000 + 2), range(30))
+        self.assertLess(os.stat(run.paths("journal/*")[0]).st_size, (8 << 20) + 1)
+        self.assertEqual(len([line for line in run.err.splitlines() if "PROF_BUFFER_MB=8)" in line]), 1, run.err)
+        self.assertIn("drop", self.tool("info", run.folder).out)
+        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto").status, 0)
+
+    def test_collector_recycles_so_that_nothing_is_dropped(self):
+        run = self.profiled([prog("loop"), "30000", "bare"], PROF_BUFFER_MB=8, PROF_STEP="kernel:first", PROF_SCHEDULE="off")
+        self.assertEqual(run.status, 0)
+        self.assertEqual(run.json["processes"][0]["losses"]["dropped"], 0)
+
+
+class Journals(Case):
+    def journal(self):
+        run = self.preloaded([prog("loop"), "6"], PROF_STEP="kernel:first", PROF_SCHEDULE="always", PROF_BUFFER_MB=8)
+        (path,) = run.paths("journal/*")
+        return run.folder, path
+
+    def tools(self, folder, path):
+        for arguments in (["info", path], ["info", folder], ["export", folder, "--format", "perfetto", "-o", self.folder()]):
+            run = self.tool(*arguments)
+            self.assertIn(run.status, (0, 1), f"{arguments}: {run.err}")
+            self.assertLessEqual(len(run.err.splitlines()), 4, run.err)
+            if run.status:
+                self.assertTrue(run.err.startswith("profrun: "), run.err)
+            yield run
+
+    def test_truncated_at_many_sizes(self):
+        folder, path = self.journal()
+        whole = os.stat(path).st_size
+        sizes = [0, 1, 7, 8, 40, 100, 4095, 4096, 4097, 8192, whole // 16, whole // 8, whole // 2, whole - 65536, whole - 1]
+        for size in sorted(sizes, reverse=True):
+            with self.subTest(size=size):
+                os.truncate(path, size)
+                for run in self.tools(folder, path):
+                    pass
+        self.assertEqual(run.status, 1, "an empty journal is no journal")
+
+    def test_damaged_bytes(self):
+        folder, path = self.journal()
+        spare = path + ".whole"
+        shutil.copyfile(path, spare)
+        numbers = random.Random(1)
+        for _ in range(12):
+            shutil.copyfile(spare, path)
+            with open(path, "r+b") as file:
+                for _ in range(20):
+                    file.seek(numbers.randrange(1 << 17))
+                    file.write(bytes([numbers.randrange(256)]))
+            for _ in self.tools(folder, path):
+                pass
+
+    def test_foreign_files(self):
+        folder, path = self.journal()
+        for content in (b"", b"PROFRUN\n", b"\x7fELF" + b"\0" * 5000, b"{}" * 3000, os.urandom(20000), b"PROFRUN\n" + os.urandom(20000)):
+            with self.subTest(content=content[:10]):
+                with open(path, "wb") as file:
+                    file.write(content)
+                for run in self.tools(folder, path):
+                    self.assertEqual(run.status, 1)
+                    self.assertIn(os.path.basename(path), run.err)
+
+    def test_foreign_places(self):
+        for place in ("/no/such/folder", self.base, "/etc/passwd", "/dev/null"):
+            for command in (["info", place], ["export", place, "--format", "perfetto"]):
+                with self.subTest(command=command):
+                    run = self.tool(*command)
+                    self.assertEqual(run.status, 1, run.out)
+                    self.assertEqual(len(run.err.splitlines()), 1, run.err)
+                    self.assertIn(place, run.err)
+
+    def test_one_bad_journal_does_not_hide_the_good_one(self):
+        folder, path = self.journal()
+        with open(os.path.join(os.path.dirname(path), "1.journal"), "wb") as file:
+            file.write(b"no journal")
+        run = self.tool("export", folder, "--format", "perfetto")
+        self.assertEqual(run.status, 1)
+        self.assertIn("1.journal", run.err)
+        self.assertEqual(len(os.listdir(os.path.join(folder, "traces"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
