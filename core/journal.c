@@ -203,7 +203,7 @@ static void count_drop(struct journal_writer *w)
 	w->drop_last_ticks = now;
 	atomic_fetch_add_explicit(&g.header->dropped_records, 1, memory_order_relaxed);
 	log_once(LOG_WARN, "journal full (PROF_BUFFER_MB=%llu): records are dropped and counted",
-		 (unsigned long long)(g.header->file_bytes >> 20));
+		 (unsigned long long)((g.header->file_bytes + (1 << 20) - 1) >> 20));
 }
 
 /* The hole stands in the stream where it is, before what follows it. */
