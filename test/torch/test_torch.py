@@ -13,7 +13,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
-from harness import BUILD, EVERYTHING, LAUNCHER, SIM, Case, environment, truth  # noqa: E402
+from harness import BUILD, LAUNCHER, SIM, Case, environment, truth  # noqa: E402
+from trace import Trace  # noqa: E402
 
 TRAIN = os.path.join(HERE, "train.py")
 ON_GPU = os.environ.get("PROFRUN_GPU") == "1"
@@ -115,24 +116,30 @@ class TrainUnderProfrun(TorchCase):
         self.assertEqual(shapes[0], shapes[1])
         self.assertEqual(shapes[0], shapes[2])
 
-    def test_trace_holds_what_the_journal_holds(self):
+    def test_trace_holds_every_launch_with_an_arrow_to_its_kernel(self):
         names = demangle(self.journal.kernel_name(k) for k in self.journal.gpu() if k.work == "kernel")
-        for (_, begin, end), path in zip(armed_steps(self.journal), self.run_.traces()):
-            expected = collections.Counter(names[self.journal.kernel_name(k)] for k in kernels_of(self.journal, begin, end))
-            text = self.run_.trace_bytes(path)
-            for name in expected:
-                self.assertIn(name.encode(), text)
+        for (_, begin, end), path in zip(armed_steps(self.journal), self.run_.traces_in_order()):
+            trace = Trace(path)
+            kernels = kernels_of(self.journal, begin, end)
+            arrows = {flow: entry for flow, entry in trace.flows_in}
+            ends = [(entry, arrows[flow]) for flow, entry in trace.flows_out if flow in arrows]
+            launched = sorted(((a, b) for a, b in ends if "aunchKernel" in a.name), key=lambda row: row[0].time)
+            self.assertEqual([b.name for _, b in launched], [names[self.journal.kernel_name(k)] for k in kernels])
+            for call, kernel in launched:
+                self.assertLessEqual(call.time, kernel.time)
+            threads = {trace.tracks[call.track].tid for call, _ in launched}
+            self.assertEqual(len(threads), 2, "forward on the main thread, backward on autograd's")
 
     @unittest.skipIf(ON_GPU, "only the simulated GPU has an account of its own")
     def test_durations_are_the_gpus_own(self):
-        by_correlation = {row[5]: row for row in truth(self.truth_path) if row[0] == "kernel"}
+        by_correlation = {row.correlation: row for row in truth(self.truth_path) if row.work == "kernel"}
         checked = 0
         for _, begin, end in armed_steps(self.journal):
             for kernel in kernels_of(self.journal, begin, end):
-                _, name, _, start_ns, end_ns, _ = by_correlation[kernel.correlation]
-                self.assertEqual(name, self.journal.kernel_name(kernel))
-                took = self.journal.ns(kernel.end) - self.journal.ns(kernel.begin)
-                self.assertAlmostEqual(took, end_ns - start_ns, delta=max(50, 0.01 * (end_ns - start_ns)))
+                row = by_correlation[kernel.correlation]
+                self.assertEqual(row.name, self.journal.kernel_name(kernel))
+                took, true = self.journal.ns(kernel.end) - self.journal.ns(kernel.begin), row.end - row.start
+                self.assertAlmostEqual(took, true, delta=max(50, 0.01 * true))
                 checked += 1
         self.assertGreater(checked, 100)
 
