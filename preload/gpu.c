@@ -93,9 +93,10 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
-	if (!strncmp(file, "libcupti.so", 11))
+	/* the first that was loaded: it is the one that the application's own calls are bound to */
+	if (!m->cupti[0] && !strncmp(file, "libcupti.so", 11))
 		snprintf(m->cupti, sizeof(m->cupti), "%s", info->dlpi_name);
-	if (!strncmp(file, "libcudart.so", 12))
+	if (!m->cudart[0] && !strncmp(file, "libcudart.so", 12))
 		snprintf(m->cudart, sizeof(m->cudart), "%s", info->dlpi_name);
 	return 0;
 }
