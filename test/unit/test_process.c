@@ -1,0 +1,201 @@
+/* Journals of PROF_STEP=auto made into traces afterwards: steps learned from the journal alone, numbers mended backwards. */
+#include "core/token.h"
+#include "export/process.h"
+#include "test/unit/journal_builder.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 40, LAUNCHES = 12, STEP_NS = 1000000 };
+
+static char folder[] = "/tmp/test-process-XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *ftw)
+{
+	(void)status;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static uint64_t token_of_launch(uint32_t i)
+{
+	const uint32_t grid[3] = { i + 1, 1, 1 }, block[3] = { 128, 1, 1 };
+	return token_launch(0x1000 + i, grid, block);
+}
+
+/* A loop of distinct launches whose last three are an optimizer's; the first step has some set-up before it. */
+static struct journal_builder *learning_run(const char *schedule)
+{
+	struct journal_builder *b = jb_new(64, 4096);
+	uint32_t seq = 0;
+	b->header->steps.mode = STEP_MODE_AUTO;
+	b->header->steps.state = STEP_STATE_LEARNING;
+	jb_info(b, "PROF_SCHEDULE", schedule);
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "forward");
+	jb_string(b, 2, "adam_step");
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		jb_launch_shape(b, token_of_launch(i), i < LAUNCHES - 3 ? 1 : 2, i + 1);
+	jb_step(b, 1, STEP_BEGIN, 1, 0, strcmp(schedule, "always") ? SCHED_NONE : SCHED_RECORD);
+	for (uint32_t i = 0; i < 3; i++)
+		jb_call(b, 1, JB_LAUNCH, 100 + i * 100, 50, ++seq, token_of_launch(2 * i));
+	for (uint32_t step = 0; step < STEPS; step++)
+		for (uint32_t i = 0; i < LAUNCHES; i++)
+			jb_call(b, 1, JB_LAUNCH, 1000 + (uint64_t)step * STEP_NS + i * 10000, 3000,
+				++seq, token_of_launch(i));
+	jb_end(b, 1000 + (uint64_t)STEPS * STEP_NS);
+	return b;
+}
+
+struct answer {
+	uint64_t n_steps, n_traces;
+	double mean_ms;
+	VEC(uint64_t) armed;
+	char remark[240];
+};
+
+static struct answer export_run(const struct journal_builder *b)
+{
+	char path[64];
+	struct output out = { .is_plain = true, .n_formats = 1, .formats = { &exporter_perfetto } };
+	struct answer a = { 0 };
+	struct process p;
+	struct err e = { "" };
+	snprintf(path, sizeof(path), "%s/%u.journal", folder, JB_PID);
+	snprintf(out.folder, sizeof(out.folder), "%s", folder);
+	jb_write(b, path);
+	assert_int_equal(process_export(&p, &out, path, &e), 0);
+	assert_string_equal(p.trouble.text, "");
+	a.n_steps = follow_count_steps(&p.follow);
+	a.n_traces = p.n_traces;
+	a.mean_ms = p.follow.step_ms.mean;
+	for (size_t i = 0; i < p.follow.armed.n; i++)
+		vec_push(&a.armed, p.follow.armed.at[i]);
+	snprintf(a.remark, sizeof(a.remark), "%s", p.remark.text);
+	process_close(&p);
+	output_free(&out);
+	return a;
+}
+
+static void test_learns_steps_from_the_journal_alone(void **state)
+{
+	(void)state;
+	struct journal_builder *b = learning_run("skip_first=10,wait=0,warmup=2,active=3,repeat=1");
+	struct answer a = export_run(b);
+	assert_int_equal(a.n_steps, STEPS);
+	assert_int_equal(a.n_traces, 3);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(a.armed.at[i], 12 + i);
+	assert_true(a.mean_ms > 0.999 && a.mean_ms < 1.001);
+	vec_free(&a.armed);
+	jb_free(b);
+}
+
+static void test_always_splits_all_of_the_run(void **state)
+{
+	(void)state;
+	struct journal_builder *b = learning_run("always");
+	struct answer a = export_run(b);
+	assert_int_equal(a.n_steps, STEPS);
+	assert_int_equal(a.n_traces, STEPS);
+	vec_free(&a.armed);
+	jb_free(b);
+}
+
+static void test_says_when_the_schedule_came_too_late(void **state)
+{
+	(void)state;
+	struct journal_builder *b =
+		learning_run("skip_first=100,wait=0,warmup=0,active=3,repeat=1");
+	struct answer a = export_run(b);
+	assert_int_equal(a.n_steps, STEPS);
+	assert_int_equal(a.n_traces, 1); /* the run as a whole */
+	assert_non_null(strstr(a.remark, "40 steps seen"));
+	assert_non_null(strstr(a.remark, "step 100"));
+	vec_free(&a.armed);
+	jb_free(b);
+}
+
+/* Nothing repeats: it abstains, says so, and shows the run as a whole. */
+static void test_abstains_where_nothing_repeats(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(64, 4096);
+	b->header->steps.mode = STEP_MODE_AUTO;
+	jb_thread(b, 1, 100, "main");
+	for (uint32_t i = 0; i < 400; i++)
+		jb_call(b, 1, JB_LAUNCH, 1000 + i * 1000, 300, i + 1, token_of_launch(i));
+	jb_end(b, 1000000);
+	struct answer a = export_run(b);
+	assert_int_equal(a.n_steps, 0);
+	assert_int_equal(a.n_traces, 1);
+	assert_non_null(strstr(a.remark, "no repeating step"));
+	vec_free(&a.armed);
+	jb_free(b);
+}
+
+/*
+ * The library adopted the anchor during step 20 and locked two steps later: what it counted itself, what it numbered itself, and
+ * what was over before then make one sequence.
+ */
+static void test_numbers_are_mended_backwards(void **state)
+{
+	(void)state;
+	struct journal_builder *b = learning_run("always");
+	struct journal_steps *s = &b->header->steps;
+	const uint32_t last = LAUNCHES - 1;
+	s->state = STEP_STATE_LOCKED;
+	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
+				  token_of_launch(last));
+	s->anchor_generation = s->base_generation = 1;
+	s->base = 20;
+	for (uint32_t own = 1; own <= 2; own++) {
+		const struct rec_step counted = { .kind = REC_STEP,
+						  .words = sizeof(counted) / 8,
+						  .event = STEP_COUNTED,
+						  .generation = 1,
+						  .ticks = JB_START + 990 +
+							   (uint64_t)(20 + own) * STEP_NS,
+						  .number = own };
+		jb_record(b, 1, &counted, sizeof(counted));
+	}
+	for (uint32_t step = 23; step < STEPS; step++)
+		jb_step(b, 1, STEP_BEGIN, 990 + (uint64_t)step * STEP_NS, step, SCHED_RECORD);
+	struct answer a = export_run(b);
+	assert_int_equal(a.armed.n, STEPS);
+	for (uint64_t i = 0; i < STEPS; i++)
+		assert_int_equal(a.armed.at[i], i);
+	assert_int_equal(a.n_traces, STEPS);
+	assert_true(a.mean_ms > 0.999 && a.mean_ms < 1.001);
+	vec_free(&a.armed);
+	jb_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_learns_steps_from_the_journal_alone),
+		cmocka_unit_test(test_always_splits_all_of_the_run),
+		cmocka_unit_test(test_says_when_the_schedule_came_too_late),
+		cmocka_unit_test(test_abstains_where_nothing_repeats),
+		cmocka_unit_test(test_numbers_are_mended_backwards),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
