@@ -35,8 +35,7 @@ void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
 
 /* A call that was read, in its thread's order. */
-void learn_feed(struct learn *l, const struct follow *f, uint32_t thread,
-		const struct rec_call *call);
+void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c);
 
 /* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
 void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);

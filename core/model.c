@@ -112,7 +112,7 @@ static void split_streams(struct model_step *m)
 		*at = first;
 		first += n;
 	}
-	struct model_work *sorted = mem_resize(NULL, m->works.n * sizeof(*sorted));
+	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));
 	for (size_t i = 0; i < m->works.n; i++)
 		sorted[(*map_at(&place, stream_key(&m->works.at[i]), NULL))++] = m->works.at[i];
 	free(m->works.at);

@@ -15,9 +15,8 @@
 		size_t n, room; \
 	}
 
-static inline void *mem_resize(void *old, size_t bytes)
+static inline void *mem_check(void *p, size_t bytes)
 {
-	void *p = realloc(old, bytes ? bytes : 1);
 	if (!p) {
 		fprintf(stderr, "profrun: out of memory (%zu bytes)\n", bytes);
 		exit(1);
@@ -25,9 +24,14 @@ static inline void *mem_resize(void *old, size_t bytes)
 	return p;
 }
 
+static inline void *mem_resize(void *old, size_t bytes)
+{
+	return mem_check(realloc(old, bytes ? bytes : 1), bytes);
+}
+
 static inline void *mem_zero(size_t bytes)
 {
-	return memset(mem_resize(NULL, bytes), 0, bytes);
+	return mem_check(calloc(1, bytes ? bytes : 1), bytes);
 }
 
 static inline char *mem_text(const char *text)
@@ -46,7 +50,7 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 /* Room for `count` more items. */
 #define vec_reserve(v, count)                                                             \
 	do {                                                                              \
-		if ((v)->room - (v)->n < (size_t)(count))                                 \
+		if (!(v)->at || (v)->room - (v)->n < (size_t)(count))                     \
 			(v)->at = vec_grow((v)->at, &(v)->room, (v)->n + (size_t)(count), \
 					   sizeof(*(v)->at));                             \
 	} while (0)

@@ -326,7 +326,7 @@ int cmd_collect(int argc, char **argv)
 	struct err e;
 	const char *formats = getenv("PROF_FORMAT");
 	int error = parse(&c, argc, argv);
-	if (error)
+	if (error || !c.folder)
 		return error;
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);

@@ -100,29 +100,37 @@ static int info_journal(const char *path)
 	return EXIT_DONE;
 }
 
+static void print_command(const json_t *run)
+{
+	const json_t *command = json_object_get(run, "command");
+	if (!json_is_array(command))
+		return;
+	printf("  command   ");
+	for (size_t i = 0; i < json_array_size(command); i++) {
+		const char *word = json_string_value(json_array_get(command, i));
+		printf(" %s", word ? word : "?");
+	}
+	printf("\n");
+}
+
 static void print_run(const char *folder)
 {
 	json_t *root = runfile_load(folder);
-	const json_t *run = json_object_get(root, "run"), *word;
-	size_t i;
-	printf("run in %s\n", folder);
-	if (json_is_array(json_object_get(run, "command"))) {
-		printf("  command   ");
-		json_array_foreach(json_object_get(run, "command"), i, word)
-			printf(" %s", json_is_string(word) ? json_string_value(word) : "?");
-		printf("\n");
-	}
+	const json_t *run = json_object_get(root, "run"),
+		     *processes = json_object_get(root, "processes");
 	const char *host = json_string_value(json_object_get(run, "host"));
 	const char *start = json_string_value(json_object_get(run, "start"));
+	json_int_t n_traces = 0;
+	for (size_t i = 0; i < json_array_size(processes); i++)
+		n_traces += json_integer_value(
+			json_object_get(json_array_get(processes, i), "n_traces"));
+	printf("run in %s\n", folder);
+	print_command(run);
 	if (host)
 		printf("  host       %s\n", host);
 	if (start)
 		printf("  start      %s\n", start);
-	json_t *process;
-	size_t n_traces = 0;
-	json_array_foreach(json_object_get(root, "processes"), i, process)
-		n_traces += (size_t)json_integer_value(json_object_get(process, "n_traces"));
-	printf("  traces     %zu\n", n_traces);
+	printf("  traces     %lld\n", (long long)n_traces);
 	json_decref(root);
 }
 

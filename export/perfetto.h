@@ -7,6 +7,6 @@
 /* Gives the trace's bytes piece by piece. */
 typedef void perfetto_write(void *context, const void *bytes, size_t n);
 
-void perfetto_encode(const struct model_step *step, perfetto_write *write, void *context);
+void perfetto_encode(const struct model_step *m, perfetto_write *write, void *context);
 
 #endif
