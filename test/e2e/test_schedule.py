@@ -93,9 +93,13 @@ class Steps(Case):
         self.assertEqual(self.iteration_of(run, first), first, "the step's number is the loop's own")
 
     def test_auto_on_the_example(self):
-        run = self.profiled(script("demo.py") + ["--steps", "80"])
+        run = self.profiled(script("demo.py"))
         self.assertEqual(len(run.trace_steps()), 3, run.err)
         self.assertIn(self.facts(run)["steps"]["count"], (80, 81))
+        for path in run.traces():
+            kernels = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
+            self.assertEqual(len(kernels), 27)
+            self.assertEqual((kernels[0], kernels[-1]), ("linear_forward_200us", "zero_grad_20us"))
 
     def test_auto_locks_late_and_moves_the_window(self):
         run = self.loop("plain", 150, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")

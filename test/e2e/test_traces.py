@@ -1,0 +1,89 @@
+"""Traces of the example and of an nvcc, a ctypes and a graph program, opened in a real Perfetto UI in a real browser: nothing in them
+is an error, and its trace_processor counts what the tests' own reader counts."""
+import os
+import sys
+import unittest
+
+from harness import ROOT, Case, prog, script
+from trace import Trace
+
+sys.path.insert(0, os.path.join(ROOT, "test", "browser"))
+import perfetto_ui  # noqa: E402
+
+ALWAYS = {"PROF_SCHEDULE": "always", "PROF_STEP": "time:60000"}
+
+
+@unittest.skipIf(perfetto_ui.unavailable(), perfetto_ui.unavailable())
+class InPerfetto(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ui = perfetto_ui.PerfettoUI()
+        cls.ui.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ui.__exit__(None, None, None)
+        super().tearDownClass()
+
+    def check(self, path):
+        ours, theirs = Trace(path), self.ui.open(path)
+        perfetto_ui.check_clean(theirs)
+        self.assertEqual(theirs.slices(), len(ours.slices) + len(ours.instants))
+        self.assertEqual(theirs.flows(), len(ours.flows_in))
+        self.assertEqual(theirs.value("select count(*) from counter"), len(ours.counters))
+        rows = theirs.sql("select s.ts as ts, s.dur as dur, s.name as name from slice s order by s.ts, s.dur desc, s.name")
+        wanted = sorted([(s.time, s.end - s.time, s.name) for s in ours.slices] + [(i.time, 0, i.name) for i in ours.instants],
+                        key=lambda row: (row[0], -row[1], row[2]))
+        self.assertEqual([(row["ts"], row["dur"], row["name"]) for row in rows], wanted)
+        # an arrow goes from a call to the work that it made, never back in time
+        self.assertEqual(theirs.value("select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id "
+                                      "where b.ts < a.ts"), 0)
+        # slices of a track never overlap unless one lies within the other
+        self.assertEqual(theirs.value("select count(*) from slice s join slice p on s.parent_id = p.id "
+                                      "where s.ts < p.ts or s.ts + s.dur > p.ts + p.dur"), 0)
+        return theirs
+
+    def test_example(self):
+        run = self.profiled(script("demo.py"))
+        self.assertEqual(len(run.traces()), 3, run.err)
+        trace = self.check(run.traces()[1])
+        tracks = {row["name"] for row in trace.sql("select name from track")}
+        self.assertLessEqual({"steps", "device memory allocated"}, tracks)
+        self.assertTrue([name for name in tracks if name and name.startswith("GPU 0")], tracks)
+        self.assertIn("backward", {row["name"] for row in trace.sql("select name from thread")})
+
+    def test_nvcc_program(self):
+        run = self.profiled(prog("shared"), **ALWAYS)
+        (path,) = run.traces()
+        trace = self.check(path)
+        names = [row["name"] for row in trace.sql("select name from slice where category = 'kernel' order by ts")]
+        self.assertEqual(names, ["spin_20us(int*)"] * 3 + ["void scale_5us<float>(float*, float)"] * 2)
+
+    def test_ctypes_program(self):
+        run = self.profiled(script("ctypes_runtime.py"), **ALWAYS)
+        (path,) = run.traces()
+        self.assertGreater(self.check(path).slices(), 12)
+
+    def test_graphs(self):
+        run = self.profiled([prog("loop"), "6", "graph"], **ALWAYS)
+        (path,) = run.traces()
+        trace = self.check(path)
+        self.assertEqual(trace.value("select count(*) from slice where category = 'kernel'"), 6 * 4 + 2)
+        # each graph launch points at the kernels of its nodes
+        self.assertEqual(trace.value("select count(*) from flow f join slice a on f.slice_out = a.id where a.name = 'cudaGraphLaunch'"), 24)
+
+    def test_host_times_only(self):
+        run = self.profiled([prog("loop"), "6"], PROF_CUPTI="off", **ALWAYS)
+        (path,) = run.traces()
+        trace = self.check(path)
+        self.assertEqual(trace.value("select count(*) from slice where category = 'kernel'"), 0)
+
+    def test_killed(self):
+        run = self.profiled([prog("ends"), "kill"], **ALWAYS)
+        (path,) = run.traces()
+        self.check(path)
+
+
+if __name__ == "__main__":
+    unittest.main()
