@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXTERNAL_KINDS	(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1)
-#define EXTERNAL_DEPTH	256
+#define EXTERNAL_KINDS (CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1)
+#define EXTERNAL_DEPTH 256
 
 struct external {
 	int depth[EXTERNAL_KINDS];
@@ -35,7 +35,8 @@ static uint32_t thread_id_now(void)
 void cupti_api_enter(struct sim_sink *sink, struct sim_frame *frame)
 {
 	cupti_callback_enter(frame);
-	frame->sink_data[sink->index] = cupti_api_on(frame->domain, frame->cbid) ? cupti_clock_now() : 0;
+	frame->sink_data[sink->index] = cupti_api_on(frame->domain, frame->cbid) ? cupti_clock_now()
+										 : 0;
 }
 
 void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
@@ -47,7 +48,8 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 	if (start && cupti_buffer_registered()) {
 		/* The record before each API record is the top of each stack; once for a call and what it calls. */
 		struct external *e = external;
-		if (e && e->told != frame->correlation && cupti_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+		if (e && e->told != frame->correlation &&
+		    cupti_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
 			for (int k = 1; k < EXTERNAL_KINDS; k++) {
 				if (!e->depth[k])
 					continue;
@@ -57,13 +59,16 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 					.externalId = e->ids[k][e->depth[k] - 1],
 					.correlationId = frame->correlation
 				};
-				writes[count] = (struct write){ &ids[count], cupti_record_bytes(ids[count].kind) };
+				writes[count] =
+					(struct write){ &ids[count],
+							cupti_record_bytes(ids[count].kind) };
 				count++;
 			}
 			e->told = frame->correlation;
 		}
-		CUpti_ActivityAPI api = { .kind = frame->domain == SIM_RUNTIME ? CUPTI_ACTIVITY_KIND_RUNTIME
-									       : CUPTI_ACTIVITY_KIND_DRIVER,
+		CUpti_ActivityAPI api = { .kind = frame->domain == SIM_RUNTIME
+							  ? CUPTI_ACTIVITY_KIND_RUNTIME
+							  : CUPTI_ACTIVITY_KIND_DRIVER,
 					  .cbid = frame->cbid,
 					  .start = start,
 					  .end = cupti_clock_now(),
@@ -77,7 +82,8 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 	cupti_callback_exit(frame, status);
 }
 
-CUptiResult ct_cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
+CUptiResult ct_cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+						      uint64_t id)
 {
 	if (kind < 1 || (int)kind >= EXTERNAL_KINDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -89,7 +95,8 @@ CUptiResult ct_cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationK
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *last)
+CUptiResult ct_cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+						     uint64_t *last)
 {
 	if (kind < 1 || (int)kind >= EXTERNAL_KINDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -176,8 +183,10 @@ CUptiResult ct_cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t str
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
-							  uint32_t count)
+CUptiResult
+ct_cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					      uint32_t count)
 {
-	return config && count ? CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED : CUPTI_ERROR_INVALID_PARAMETER;
+	return config && count ? CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED
+			       : CUPTI_ERROR_INVALID_PARAMETER;
 }

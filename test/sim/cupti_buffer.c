@@ -14,7 +14,7 @@ struct buffer {
 	uint8_t *data;
 	size_t bytes, used, records, most_records;
 	int64_t complete_ns; /* all known ends have passed then */
-	int unresolved; /* records whose end is not known */
+	int unresolved;	     /* records whose end is not known */
 };
 
 /* Of one thread, or the common one where buffers are not per thread. */
@@ -106,7 +106,8 @@ static struct buffer *buffer_request(void)
 static bool buffer_has_room(const struct buffer *b, size_t bytes, int records)
 {
 	/* A buffer always takes what must stand together. */
-	return b->used + bytes <= b->bytes && (!b->records || b->records + records <= b->most_records);
+	return b->used + bytes <= b->bytes &&
+	       (!b->records || b->records + records <= b->most_records);
 }
 
 /* cupti_lock held on entry and exit. NULL: the consumer gave none. */
@@ -179,7 +180,8 @@ void cupti_buffer_resolve(uint64_t op_id, int64_t start_ns, int64_t end_ns)
 		at = &(*at)->next;
 	struct unresolved *u = *at;
 	if (u) {
-		uint64_t *times = cupti_record_times((CUpti_Activity *)(u->buffer->data + u->offset));
+		uint64_t *times =
+			cupti_record_times((CUpti_Activity *)(u->buffer->data + u->offset));
 		times[0] = (uint64_t)start_ns;
 		times[1] = (uint64_t)end_ns;
 		if (end_ns > u->buffer->complete_ns)
@@ -330,7 +332,8 @@ static void worker_start(void)
 		sim_log("no thread for CUPTI's worker: full buffers wait for a flush");
 }
 
-CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c)
+CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc r,
+				  CUpti_BuffersCallbackCompleteFunc c)
 {
 	pthread_once(&worker_once, worker_start);
 	pthread_mutex_lock(&cupti_lock);

@@ -31,7 +31,8 @@ void cupti_callback_reset(void)
 
 static CUpti_CallbackDomain domain_of(const struct sim_frame *frame)
 {
-	return frame->domain == SIM_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+	return frame->domain == SIM_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API
+					    : CUPTI_CB_DOMAIN_DRIVER_API;
 }
 
 static void callback_call(struct sim_frame *frame, CUpti_ApiCallbackSite site, int *status)
@@ -61,7 +62,8 @@ void cupti_callback_exit(struct sim_frame *frame, int status)
 	callback_call(frame, CUPTI_API_EXIT, &status);
 }
 
-CUptiResult ct_cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *data)
+CUptiResult ct_cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+			      void *data)
 {
 	CUptiResult rc = handle ? cupti_attach() : CUPTI_ERROR_INVALID_PARAMETER;
 	if (rc)
@@ -88,8 +90,8 @@ CUptiResult ct_cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-				   CUpti_CallbackId cbid)
+CUptiResult ct_cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
+				   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	if ((void *)handle != &the_subscriber || (unsigned)domain >= DOMAINS || cbid >= 2048)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -97,7 +99,8 @@ CUptiResult ct_cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handl
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain)
+CUptiResult ct_cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
+				 CUpti_CallbackDomain domain)
 {
 	if ((void *)handle != &the_subscriber || (unsigned)domain >= DOMAINS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -113,8 +116,8 @@ CUptiResult ct_cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle han
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-				     CUpti_CallbackId cbid)
+CUptiResult ct_cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle,
+				     CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	if ((void *)handle != &the_subscriber || (unsigned)domain >= DOMAINS || cbid >= 2048)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -135,7 +138,8 @@ CUptiResult ct_cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, 
 
 CUptiResult ct_cuptiSupportedDomains(size_t *count, CUpti_DomainTable *table)
 {
-	static CUpti_CallbackDomain domains[] = { CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API };
+	static CUpti_CallbackDomain domains[] = { CUPTI_CB_DOMAIN_DRIVER_API,
+						  CUPTI_CB_DOMAIN_RUNTIME_API };
 	*count = 2;
 	*table = domains;
 	return CUPTI_SUCCESS;

@@ -4,8 +4,8 @@
  */
 #include "test/sim/cupti_sim.h"
 
-#define PAIRS	  512
-#define SPACE_NS  2000000 /* at least, between pairs that are kept */
+#define PAIRS	 512
+#define SPACE_NS 2000000 /* at least, between pairs that are kept */
 
 struct pair {
 	int64_t monotonic;

@@ -170,14 +170,16 @@ CUptiResult ct_cuptiGetDeviceId(CUcontext context, uint32_t *id)
 	return device >= 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
-CUptiResult ct_cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
+CUptiResult ct_cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread,
+				  uint32_t *id)
 {
 	CUptiResult rc = cupti_attach();
 	if (rc)
 		return rc;
 	if (!stream && per_thread)
 		stream = CU_STREAM_PER_THREAD;
-	return cupti_tools->stream_id(context, stream, id) ? CUPTI_ERROR_INVALID_STREAM : CUPTI_SUCCESS;
+	return cupti_tools->stream_id(context, stream, id) ? CUPTI_ERROR_INVALID_STREAM
+							   : CUPTI_SUCCESS;
 }
 
 CUptiResult ct_cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *id)

@@ -108,10 +108,12 @@ static void record_kernel(const struct sim_op *op)
 	k->clusterZ = op->u.kernel.cluster[2];
 	k->staticSharedMemory = (int32_t)op->u.kernel.static_shared;
 	k->dynamicSharedMemory = (int32_t)op->u.kernel.dynamic_shared;
-	k->sharedMemoryExecuted = (op->u.kernel.static_shared + op->u.kernel.dynamic_shared + 1023) & ~1023u;
+	k->sharedMemoryExecuted =
+		(op->u.kernel.static_shared + op->u.kernel.dynamic_shared + 1023) & ~1023u;
 	k->localMemoryPerThread = op->u.kernel.local_bytes;
-	k->launchType = op->u.kernel.cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
-						 : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	k->launchType = op->u.kernel.cooperative
+				? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
+				: CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
 	k->graphId = op->graph;
 	k->graphNodeId = op->graph_node;
 	k->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
@@ -222,7 +224,8 @@ static void record_sync(const struct sim_op *op)
 	s->end = (uint64_t)op->end_ns;
 	s->correlationId = op->correlation;
 	s->contextId = op->context;
-	s->streamId = op->u.sync.type == SIM_SYNC_CONTEXT ? CUPTI_SYNCHRONIZATION_INVALID_VALUE : op->stream;
+	s->streamId = op->u.sync.type == SIM_SYNC_CONTEXT ? CUPTI_SYNCHRONIZATION_INVALID_VALUE
+							  : op->stream;
 	s->cudaEventId = op->u.sync.event ?: CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 	s->cudaEventSyncId = op->u.sync.event_sync;
 	s->returnValue = op->u.sync.status;

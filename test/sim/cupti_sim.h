@@ -23,7 +23,7 @@ extern const struct sim_tools *cupti_tools;
 /* PROFSIM_CUPTI */
 struct cupti_mode {
 	bool busy, missing;
-	long drop_every; /* 0: none */
+	long drop_every;     /* 0: none */
 	long buffer_records; /* 0: as many as fit */
 };
 const struct cupti_mode *cupti_mode(void);
@@ -53,7 +53,8 @@ struct write {
  * marks the last one as incomplete until cupti_buffer_resolve(); else it is complete at end_ns. */
 void cupti_buffer_write(const struct write *records, int count, int64_t end_ns, uint64_t op_id);
 void cupti_buffer_resolve(uint64_t op_id, int64_t start_ns, int64_t end_ns);
-CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
+CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc request,
+				  CUpti_BuffersCallbackCompleteFunc complete);
 void cupti_buffer_flush(bool forced);
 void cupti_buffer_period(uint32_t ms);
 bool cupti_buffer_registered(void);

@@ -34,9 +34,11 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 	if (rc)
 		return rc;
 	/* Serialised and concurrent kernel tracing exclude one another. */
-	if (on && kind == CUPTI_ACTIVITY_KIND_KERNEL && kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+	if (on && kind == CUPTI_ACTIVITY_KIND_KERNEL &&
+	    kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
 		return CUPTI_ERROR_NOT_COMPATIBLE;
-	if (on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && kinds[CUPTI_ACTIVITY_KIND_KERNEL])
+	if (on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+	    kinds[CUPTI_ACTIVITY_KIND_KERNEL])
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	kinds[kind] = on;
 	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
@@ -155,7 +157,8 @@ static uint64_t attributes[ATTRIBUTES] = {
 	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = SIM_CUPTI >= 13,
 };
 
-CUptiResult ct_cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+CUptiResult ct_cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes,
+					 void *value)
 {
 	if ((unsigned)attribute >= ATTRIBUTES || !bytes || !value || *bytes > sizeof(uint64_t))
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -166,7 +169,8 @@ CUptiResult ct_cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult ct_cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+CUptiResult ct_cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *bytes,
+					 void *value)
 {
 	if ((unsigned)attribute >= ATTRIBUTES || !bytes || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;

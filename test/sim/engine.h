@@ -40,7 +40,7 @@ struct cu_thread {
 };
 
 enum {
-	ENGINE_COLD = 1, /* settings not read yet */
+	ENGINE_COLD = 1,   /* settings not read yet */
 	ENGINE_FORKED = 2, /* child of a process that had used CUDA */
 	ENGINE_SINK = 4,
 	ENGINE_FAIL = 8,
@@ -77,9 +77,10 @@ struct op_request {
 	struct sim_op desc;
 	int64_t not_before_ns;
 	int64_t duration_ns;
-	void (*action)(void *); /* moves the bytes, or is the host function; runs once, without the lock */
+	void (*action)(
+		void *); /* moves the bytes, or is the host function; runs once, without the lock */
 	void *arg;
-	bool host; /* the operation lasts as long as its action does */
+	bool host;   /* the operation lasts as long as its action does */
 	bool silent; /* no operation of the device: a join or an event */
 };
 
@@ -94,7 +95,7 @@ struct when op_reference(struct when moment);
 void op_release(struct when *moment);
 void op_assign(struct when *to, struct when from);
 /* Without the lock. */
-int64_t op_wait(struct when moment, bool sleep); /* takes over the reference */
+int64_t op_wait(struct when moment, bool sleep);     /* takes over the reference */
 void op_wait_before(struct when moment, int64_t ns); /* until `ns` before the moment */
 bool op_passed(struct when moment);
 void op_published(const struct when *moment);
@@ -123,8 +124,8 @@ struct context {
 	struct stream *streams; /* every stream but the destroyed ones */
 	uint32_t next_stream_id;
 	int64_t orphans_ns; /* latest end of work in destroyed streams */
-	uint64_t peers; /* devices to which peer access is enabled */
-	uint64_t kernels; /* launched so far */
+	uint64_t peers;	    /* devices to which peer access is enabled */
+	uint64_t kernels;   /* launched so far */
 	size_t limits[16];
 };
 #define CONTEXT_MAGIC 0x43545831u
@@ -165,7 +166,8 @@ struct event {
 	struct when at;
 	uint32_t stream_id;
 	uint64_t record_sequence;
-	struct capture *capture; /* recorded in a stream that captures: these nodes are what a wait joins */
+	struct capture *
+		capture; /* recorded in a stream that captures: these nodes are what a wait joins */
 	uint64_t capture_id;
 	struct graph_node **capture_nodes;
 	int capture_count;
@@ -180,13 +182,14 @@ struct when stream_submit(struct stream *stream, struct op_request *request);
 struct when stream_moment(struct stream *stream);
 /* Without the lock: publishes, runs the action when due, spins for the host's cost. */
 /* engine_lock held on entry, released on exit. */
-CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end, struct when *end);
+CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
+			   struct when *end);
 CUresult stream_run(CUstream handle, struct op_request *request, double cost_us, struct when *end);
 struct stream *stream_create_in(struct context *context, unsigned flags, int priority);
 void stream_queue_note(struct stream *stream, int64_t end_ns, int64_t *wait_ns);
 struct event *event_checked(CUevent handle);
-void engine_sync_publish(enum sim_sync_type type, uint32_t stream, struct event *event, int64_t start_ns,
-			 int status, struct context *context);
+void engine_sync_publish(enum sim_sync_type type, uint32_t stream, struct event *event,
+			 int64_t start_ns, int status, struct context *context);
 
 /* ---- address ranges (engine_map.c) ---- */
 
@@ -197,7 +200,8 @@ struct range {
 	uint32_t priority;
 };
 struct range *range_find(struct range *root, uintptr_t address);
-struct range *range_after(struct range *root, uintptr_t address); /* first that ends behind `address` */
+struct range *range_after(struct range *root,
+			  uintptr_t address); /* first that ends behind `address` */
 void range_insert(struct range **root, struct range *range);
 void range_remove(struct range **root, struct range *range);
 
@@ -223,8 +227,10 @@ struct memory_pool {
 	int reuse[4];
 };
 
-CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out);
-CUresult memory_allocate_low(struct device *device, size_t bytes, struct allocation **out); /* below 2 GiB */
+CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes,
+			 struct allocation **out);
+CUresult memory_allocate_low(struct device *device, size_t bytes,
+			     struct allocation **out); /* below 2 GiB */
 CUresult memory_release(struct allocation *allocation);
 void memory_release_context(struct context *context); /* engine_lock held */
 struct allocation *memory_find(const void *address);
@@ -253,7 +259,8 @@ enum move_wait { MOVE_NO_WAIT, MOVE_WAIT_START, MOVE_WAIT_END };
 
 struct move move_linear(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemorytype to_type,
 			CUmemorytype from_type);
-struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t element, size_t width, size_t height);
+struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t element, size_t width,
+		     size_t height);
 CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *copy);
 CUresult copy_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool async);
 /* Fills description and duration. */
@@ -297,8 +304,9 @@ CUresult kernel_describe(const struct launch *launch, struct op_request *request
 /* ---- graphs (engine_graph.c, engine_capture.c) ---- */
 
 bool capture_active(const struct stream *stream);
-CUresult capture_forbids(struct stream *stream); /* for calls that may not happen during capture; engine_lock held */
-CUresult capture_unsafe(void); /* the same for calls without a stream; takes the lock */
+CUresult capture_forbids(
+	struct stream *stream); /* for calls that may not happen during capture; engine_lock held */
+CUresult capture_unsafe(void);	/* the same for calls without a stream; takes the lock */
 CUresult capture_kernel(struct stream *stream, const struct launch *launch);
 CUresult capture_move(struct stream *stream, const struct move *move);
 CUresult capture_host(struct stream *stream, CUhostFn function, void *data);

@@ -42,7 +42,8 @@ static void failures_read(const char *text)
 		if (sscanf(one, "%79[^:]:%ld:%79s", f.api, &f.at, error) == 3)
 			f.error = sim_error_parse(error);
 		if (f.error <= 0 || f.at < 1 || failure_count == 32)
-			sim_log("PROFSIM_FAIL: %s is not API:N:ERROR (N from 1, ERROR a number or a name); "
+			sim_log("PROFSIM_FAIL: %s is not API:N:ERROR (N from 1, ERROR a number or "
+				"a name); "
 				"ignored",
 				one);
 		else
@@ -63,7 +64,8 @@ static void cold_start(void)
 	sim_settings_read(&engine_settings);
 	failures_read(engine_settings.fail);
 	if (*engine_settings.truth) {
-		truth_fd = open(engine_settings.truth, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+		truth_fd = open(engine_settings.truth, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+				0644);
 		if (truth_fd < 0)
 			sim_log("PROFSIM_TRUTH=%s cannot be written: %s", engine_settings.truth,
 				strerror(errno));

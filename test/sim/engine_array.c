@@ -43,7 +43,8 @@ CUresult sim_cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d
 	struct context *c;
 	struct allocation *memory;
 	size_t element = d ? element_bytes(d) : 0;
-	if (!array || !element || !d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+	if (!array || !element || !d->Width ||
+	    (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct array *a = calloc(1, sizeof(*a));
 	a->magic = ARRAY_MAGIC;
@@ -56,7 +57,8 @@ CUresult sim_cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d
 	if (!rc)
 		rc = engine_context_current(&c);
 	if (!rc)
-		rc = memory_allocate(c->device, SIM_MEMORY_DEVICE, a->pitch * a->rows * a->layers, &memory);
+		rc = memory_allocate(c->device, SIM_MEMORY_DEVICE, a->pitch * a->rows * a->layers,
+				     &memory);
 	if (!rc)
 		a->base = (char *)memory->range.start;
 	pthread_mutex_unlock(&engine_lock);
@@ -124,7 +126,8 @@ CUresult sim_cuArrayDestroy(CUarray array)
 	return a && a->owner ? CUDA_ERROR_INVALID_HANDLE : array_destroy(a);
 }
 
-CUresult sim_cuMipmappedArrayCreate(CUmipmappedArray *handle, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels)
+CUresult sim_cuMipmappedArrayCreate(CUmipmappedArray *handle, const CUDA_ARRAY3D_DESCRIPTOR *d,
+				    unsigned levels)
 {
 	if (!handle || !d || !levels || levels > MAX_LEVELS)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -172,7 +175,8 @@ CUresult sim_cuMipmappedArrayDestroy(CUmipmappedArray handle)
 static uint64_t last_object;
 
 CUresult sim_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
-			       const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
+			       const CUDA_TEXTURE_DESC *texture,
+			       const CUDA_RESOURCE_VIEW_DESC *view)
 {
 	(void)view;
 	if (!object || !resource || !texture)

@@ -13,7 +13,8 @@ static struct capture *capture_implied(const struct stream *stream)
 	if (!stream->legacy)
 		return NULL;
 	for (struct capture *c = captures; c; c = c->next)
-		if (c->origin->context == stream->context && !(c->origin->flags & CU_STREAM_NON_BLOCKING))
+		if (c->origin->context == stream->context &&
+		    !(c->origin->flags & CU_STREAM_NON_BLOCKING))
 			return c;
 	return NULL;
 }
@@ -43,7 +44,8 @@ CUresult capture_unsafe(void)
 {
 	struct cu_thread *t = engine_thread();
 	CUresult rc = CUDA_SUCCESS;
-	if (!__atomic_load_n(&captures, __ATOMIC_RELAXED) || t->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+	if (!__atomic_load_n(&captures, __ATOMIC_RELAXED) ||
+	    t->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_SUCCESS;
 	pthread_mutex_lock(&engine_lock);
 	for (struct capture *c = captures; c; c = c->next) {
@@ -71,7 +73,8 @@ static void dependencies_set(struct stream *s, struct graph_node *const *nodes, 
 
 static void dependencies_add(struct stream *s, struct graph_node *const *nodes, int count)
 {
-	s->capture_nodes = realloc(s->capture_nodes, (s->capture_count + count + 1) * sizeof(*s->capture_nodes));
+	s->capture_nodes = realloc(s->capture_nodes,
+				   (s->capture_count + count + 1) * sizeof(*s->capture_nodes));
 	for (int i = 0; i < count; i++) {
 		bool known = false;
 		for (int k = 0; k < s->capture_count; k++)
@@ -96,7 +99,8 @@ static CUresult capture_node(struct stream *s, CUgraphNodeType type, struct grap
 	CUresult rc = capture_check(s);
 	if (rc)
 		return rc;
-	struct graph_node *n = node_add(s->capture->graph, type, s->capture_nodes, s->capture_count);
+	struct graph_node *n =
+		node_add(s->capture->graph, type, s->capture_nodes, s->capture_count);
 	dependencies_set(s, &n, 1);
 	*out = n;
 	return CUDA_SUCCESS;
@@ -124,17 +128,19 @@ CUresult capture_move(struct stream *s, const struct move *move)
 {
 	struct graph_node *n;
 	const CUDA_MEMCPY3D_PEER *c = &move->copy;
-	CUresult rc = capture_node(s, move->is_set ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_MEMCPY, &n);
+	CUresult rc = capture_node(
+		s, move->is_set ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_MEMCPY, &n);
 	if (rc)
 		return rc;
 	n->move = *move;
 	if (move->is_set)
-		n->params.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = c->dstDevice,
-								 .pitch = c->dstPitch,
-								 .value = move->value,
-								 .elementSize = (unsigned)move->element,
-								 .width = c->WidthInBytes / move->element,
-								 .height = c->Height };
+		n->params.memset =
+			(CUDA_MEMSET_NODE_PARAMS_v2){ .dst = c->dstDevice,
+						      .pitch = c->dstPitch,
+						      .value = move->value,
+						      .elementSize = (unsigned)move->element,
+						      .width = c->WidthInBytes / move->element,
+						      .height = c->Height };
 	else
 		n->params.memcpy.copyParams = (CUDA_MEMCPY3D){ .srcMemoryType = c->srcMemoryType,
 							       .srcHost = c->srcHost,
@@ -166,7 +172,8 @@ CUresult capture_host(struct stream *s, CUhostFn function, void *data)
 CUresult capture_memory(struct stream *s, CUdeviceptr address, size_t bytes, bool is_free)
 {
 	struct graph_node *n;
-	CUresult rc = capture_node(s, is_free ? CU_GRAPH_NODE_TYPE_MEM_FREE : CU_GRAPH_NODE_TYPE_MEM_ALLOC, &n);
+	CUresult rc = capture_node(
+		s, is_free ? CU_GRAPH_NODE_TYPE_MEM_FREE : CU_GRAPH_NODE_TYPE_MEM_ALLOC, &n);
 	if (rc)
 		return rc;
 	if (is_free) {
@@ -287,8 +294,10 @@ CUresult sim_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 	return capture_begin(stream, mode, NULL, NULL, 0);
 }
 
-CUresult sim_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
-					 const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)
+CUresult sim_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+					 const CUgraphNode *dependencies,
+					 const CUgraphEdgeData *edges, size_t count,
+					 CUstreamCaptureMode mode)
 {
 	struct graph *g = graph_checked(graph);
 	(void)edges;
@@ -348,9 +357,9 @@ CUresult sim_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 	else if (!rc && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != engine_thread())
 		rc = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	else if (!rc) {
-		rc = c->invalid	       ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+		rc = c->invalid		 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 		     : capture_joined(c) ? CUDA_SUCCESS
-				       : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+					 : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 		if (rc && c->own_graph)
 			graph_destroy(c->graph);
 		if (graph)
@@ -365,7 +374,8 @@ static CUstreamCaptureStatus capture_status(const struct stream *s)
 {
 	if (!s->capture)
 		return CU_STREAM_CAPTURE_STATUS_NONE;
-	return s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	return s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+				   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 CUresult sim_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
@@ -381,8 +391,10 @@ CUresult sim_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
 	return rc;
 }
 
-CUresult sim_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-				       const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count)
+CUresult sim_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status,
+				       cuuint64_t *id, CUgraph *graph,
+				       const CUgraphNode **dependencies,
+				       const CUgraphEdgeData **edges, size_t *count)
 {
 	struct stream *s;
 	pthread_mutex_lock(&engine_lock);
@@ -407,7 +419,8 @@ CUresult sim_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *s
 	return rc;
 }
 
-CUresult sim_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+CUresult sim_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status,
+				       cuuint64_t *id, CUgraph *graph,
 				       const CUgraphNode **dependencies, size_t *count)
 {
 	return sim_cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, NULL, count);
@@ -419,7 +432,8 @@ CUresult sim_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *stat
 }
 
 CUresult sim_cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *dependencies,
-						  const CUgraphEdgeData *edges, size_t count, unsigned flags)
+						  const CUgraphEdgeData *edges, size_t count,
+						  unsigned flags)
 {
 	struct stream *s;
 	(void)edges;
@@ -440,8 +454,8 @@ CUresult sim_cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *
 	return rc;
 }
 
-CUresult sim_cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies, size_t count,
-					       unsigned flags)
+CUresult sim_cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies,
+					       size_t count, unsigned flags)
 {
 	return sim_cuStreamUpdateCaptureDependencies_v2(stream, dependencies, NULL, count, flags);
 }

@@ -126,15 +126,15 @@ CUresult sim_cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes
 	return copy_linear(to, from, bytes, DEVICE, DEVICE, stream, true);
 }
 
-CUresult sim_cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-			  size_t bytes)
+CUresult sim_cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+			  CUcontext from_context, size_t bytes)
 {
 	(void)to_context, (void)from_context;
 	return copy_linear(to, from, bytes, DEVICE, DEVICE, NULL, false);
 }
 
-CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-			       size_t bytes, CUstream stream)
+CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+			       CUcontext from_context, size_t bytes, CUstream stream)
 {
 	(void)to_context, (void)from_context;
 	return copy_linear(to, from, bytes, DEVICE, DEVICE, stream, true);
@@ -146,16 +146,18 @@ static CUDA_MEMCPY3D_PEER from_2d(const CUDA_MEMCPY2D *c)
 				     .srcY = c->srcY,
 				     .srcMemoryType = c->srcMemoryType,
 				     .srcHost = c->srcHost,
-				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice ? AT(c->srcHost)
-											       : c->srcDevice,
+				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice
+							  ? AT(c->srcHost)
+							  : c->srcDevice,
 				     .srcArray = c->srcArray,
 				     .srcPitch = c->srcPitch,
 				     .dstXInBytes = c->dstXInBytes,
 				     .dstY = c->dstY,
 				     .dstMemoryType = c->dstMemoryType,
 				     .dstHost = c->dstHost,
-				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice ? AT(c->dstHost)
-											       : c->dstDevice,
+				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice
+							  ? AT(c->dstHost)
+							  : c->dstDevice,
 				     .dstArray = c->dstArray,
 				     .dstPitch = c->dstPitch,
 				     .WidthInBytes = c->WidthInBytes,
@@ -170,8 +172,9 @@ CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *c)
 				     .srcZ = c->srcZ,
 				     .srcMemoryType = c->srcMemoryType,
 				     .srcHost = c->srcHost,
-				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice ? AT(c->srcHost)
-											       : c->srcDevice,
+				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice
+							  ? AT(c->srcHost)
+							  : c->srcDevice,
 				     .srcArray = c->srcArray,
 				     .srcPitch = c->srcPitch,
 				     .srcHeight = c->srcHeight,
@@ -180,8 +183,9 @@ CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *c)
 				     .dstZ = c->dstZ,
 				     .dstMemoryType = c->dstMemoryType,
 				     .dstHost = c->dstHost,
-				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice ? AT(c->dstHost)
-											       : c->dstDevice,
+				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice
+							  ? AT(c->dstHost)
+							  : c->dstDevice,
 				     .dstArray = c->dstArray,
 				     .dstPitch = c->dstPitch,
 				     .dstHeight = c->dstHeight,
@@ -231,9 +235,9 @@ CUresult sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream
 
 /* ---- arrays as one end of a linear copy ---- */
 
-static CUresult copy_array(CUarray to, size_t to_offset, CUdeviceptr to_plain, CUmemorytype to_type, CUarray from,
-			   size_t from_offset, CUdeviceptr from_plain, CUmemorytype from_type, size_t bytes,
-			   CUstream stream, bool async)
+static CUresult copy_array(CUarray to, size_t to_offset, CUdeviceptr to_plain, CUmemorytype to_type,
+			   CUarray from, size_t from_offset, CUdeviceptr from_plain,
+			   CUmemorytype from_type, size_t bytes, CUstream stream, bool async)
 {
 	struct move m = move_linear(to_plain, from_plain, bytes, to ? CU_MEMORYTYPE_ARRAY : to_type,
 				    from ? CU_MEMORYTYPE_ARRAY : from_type);
@@ -249,7 +253,8 @@ CUresult sim_cuMemcpyHtoA_v2(CUarray to, size_t offset, const void *from, size_t
 	return copy_array(to, offset, 0, 0, NULL, 0, AT(from), HOST, bytes, NULL, false);
 }
 
-CUresult sim_cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void *from, size_t bytes, CUstream stream)
+CUresult sim_cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void *from, size_t bytes,
+				  CUstream stream)
 {
 	return copy_array(to, offset, 0, 0, NULL, 0, AT(from), HOST, bytes, stream, true);
 }
@@ -259,7 +264,8 @@ CUresult sim_cuMemcpyAtoH_v2(void *to, CUarray from, size_t offset, size_t bytes
 	return copy_array(NULL, 0, AT(to), HOST, from, offset, 0, 0, bytes, NULL, false);
 }
 
-CUresult sim_cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t offset, size_t bytes, CUstream stream)
+CUresult sim_cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t offset, size_t bytes,
+				  CUstream stream)
 {
 	return copy_array(NULL, 0, AT(to), HOST, from, offset, 0, 0, bytes, stream, true);
 }
@@ -274,7 +280,8 @@ CUresult sim_cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t
 	return copy_array(NULL, 0, to, DEVICE, from, offset, 0, 0, bytes, NULL, false);
 }
 
-CUresult sim_cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes)
+CUresult sim_cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset,
+			     size_t bytes)
 {
 	return copy_array(to, to_offset, 0, 0, from, from_offset, 0, 0, bytes, NULL, false);
 }
@@ -282,8 +289,8 @@ CUresult sim_cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t 
 /* ---- batches ---- */
 
 CUresult sim_cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-				   CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count,
-				   CUstream stream)
+				   CUmemcpyAttributes *attributes, size_t *indices,
+				   size_t attribute_count, CUstream stream)
 {
 	(void)attributes, (void)indices, (void)attribute_count;
 	CUresult rc = CUDA_SUCCESS;
@@ -293,8 +300,8 @@ CUresult sim_cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *b
 }
 
 CUresult sim_cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-				CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count,
-				size_t *failed, CUstream stream)
+				CUmemcpyAttributes *attributes, size_t *indices,
+				size_t attribute_count, size_t *failed, CUstream stream)
 {
 	(void)attributes, (void)indices, (void)attribute_count;
 	CUresult rc = CUDA_SUCCESS;
@@ -306,8 +313,9 @@ CUresult sim_cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *byte
 	return rc;
 }
 
-static void operand_fill(const CUmemcpy3DOperand *o, CUmemorytype *type, CUdeviceptr *device, CUarray *array,
-			 size_t *pitch, size_t *height, size_t *x, size_t *y, size_t *z)
+static void operand_fill(const CUmemcpy3DOperand *o, CUmemorytype *type, CUdeviceptr *device,
+			 CUarray *array, size_t *pitch, size_t *height, size_t *x, size_t *y,
+			 size_t *z)
 {
 	if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER) {
 		*type = UNIFIED;
@@ -323,8 +331,8 @@ static void operand_fill(const CUmemcpy3DOperand *o, CUmemorytype *type, CUdevic
 	*z = o->op.array.offset.z;
 }
 
-CUresult sim_cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long flags,
-				     CUstream stream)
+CUresult sim_cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP *list,
+				     unsigned long long flags, CUstream stream)
 {
 	(void)flags;
 	CUresult rc = CUDA_SUCCESS;
@@ -355,7 +363,8 @@ CUresult sim_cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, si
 
 /* ---- memset ---- */
 
-struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t element, size_t width, size_t height)
+struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t element, size_t width,
+		     size_t height)
 {
 	struct move m = { .is_set = true, .value = value, .element = element };
 	m.copy.dstMemoryType = DEVICE;
@@ -374,24 +383,24 @@ static CUresult copy_set(CUdeviceptr to, size_t pitch, unsigned value, size_t el
 	return sync_or_unsafe(async) ?: move_submit(&m, stream, async);
 }
 
-#define MEMSET(bits, type, element)                                                                \
-	CUresult sim_cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count)                \
-	{                                                                                          \
-		return copy_set(to, 0, value, element, count, 1, NULL, false);                     \
-	}                                                                                          \
-	CUresult sim_cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream s)  \
-	{                                                                                          \
-		return copy_set(to, 0, value, element, count, 1, s, true);                         \
-	}                                                                                          \
-	CUresult sim_cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value,              \
-					    size_t width, size_t height)                           \
-	{                                                                                          \
-		return copy_set(to, pitch, value, element, width, height, NULL, false);            \
-	}                                                                                          \
-	CUresult sim_cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value,            \
-					      size_t width, size_t height, CUstream s)             \
-	{                                                                                          \
-		return copy_set(to, pitch, value, element, width, height, s, true);                \
+#define MEMSET(bits, type, element)                                                               \
+	CUresult sim_cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count)               \
+	{                                                                                         \
+		return copy_set(to, 0, value, element, count, 1, NULL, false);                    \
+	}                                                                                         \
+	CUresult sim_cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream s) \
+	{                                                                                         \
+		return copy_set(to, 0, value, element, count, 1, s, true);                        \
+	}                                                                                         \
+	CUresult sim_cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value,             \
+					    size_t width, size_t height)                          \
+	{                                                                                         \
+		return copy_set(to, pitch, value, element, width, height, NULL, false);           \
+	}                                                                                         \
+	CUresult sim_cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value,           \
+					      size_t width, size_t height, CUstream s)            \
+	{                                                                                         \
+		return copy_set(to, pitch, value, element, width, height, s, true);               \
 	}
 
 MEMSET(8, unsigned char, 1)

@@ -8,7 +8,8 @@
 struct device engine_devices[ENGINE_MAX_DEVICES];
 
 static bool initialised;
-static struct context *contexts[ENGINE_MAX_CONTEXTS]; /* by index; slots of destroyed ones are reused */
+static struct context
+	*contexts[ENGINE_MAX_CONTEXTS]; /* by index; slots of destroyed ones are reused */
 static uint32_t last_context_id;
 
 #define DEVICE_NAME "Simulated GPU (profsim)"
@@ -49,7 +50,8 @@ static CUresult device_check(int ordinal)
 {
 	if (!initialised)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	return ordinal >= 0 && ordinal < engine_device_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	return ordinal >= 0 && ordinal < engine_device_count() ? CUDA_SUCCESS
+							       : CUDA_ERROR_INVALID_DEVICE;
 }
 
 struct context *engine_context_checked(CUcontext handle)
@@ -263,7 +265,8 @@ CUresult sim_cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 	return rc;
 }
 
-CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice a, CUdevice b)
+CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice a,
+				     CUdevice b)
 {
 	CUresult rc = device_check(a) ?: device_check(b) ?: a == b ? CUDA_ERROR_INVALID_DEVICE : 0;
 	if (!rc)
@@ -280,8 +283,8 @@ CUresult sim_cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType type,
 	return rc;
 }
 
-CUresult sim_cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format, unsigned channels,
-						CUdevice device)
+CUresult sim_cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format,
+						unsigned channels, CUdevice device)
 {
 	(void)format, (void)channels;
 	CUresult rc = device_check(device);
@@ -428,14 +431,15 @@ CUresult sim_cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device)
 	return sim_cuCtxPushCurrent_v2(*handle);
 }
 
-CUresult sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *affinity, int count, unsigned flags,
-			    CUdevice device)
+CUresult sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *affinity, int count,
+			    unsigned flags, CUdevice device)
 {
 	(void)affinity, (void)count;
 	return sim_cuCtxCreate_v2(handle, flags, device);
 }
 
-CUresult sim_cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned flags, CUdevice device)
+CUresult sim_cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned flags,
+			    CUdevice device)
 {
 	(void)params;
 	return sim_cuCtxCreate_v2(handle, flags, device);
@@ -497,7 +501,8 @@ CUresult sim_cuCtxSetFlags(unsigned flags)
 CUresult sim_cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
 	struct context *c = engine_context_checked(handle);
-	CUresult rc = handle ? c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT : engine_context_current(&c);
+	CUresult rc = handle ? c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT
+			     : engine_context_current(&c);
 	if (!rc)
 		*id = c->id;
 	return rc;
@@ -564,7 +569,9 @@ CUresult sim_cuCtxSynchronize(void)
 CUresult sim_cuCtxSynchronize_v2(CUcontext handle)
 {
 	struct context *c = engine_context_checked(handle);
-	return c ? context_synchronize(c) : handle ? CUDA_ERROR_INVALID_CONTEXT : sim_cuCtxSynchronize();
+	return c	? context_synchronize(c)
+	       : handle ? CUDA_ERROR_INVALID_CONTEXT
+			: sim_cuCtxSynchronize();
 }
 
 /* Settings of a context that change nothing in the model. */

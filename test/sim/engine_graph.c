@@ -52,13 +52,14 @@ CUresult node_depend(struct graph_node *n, struct graph_node *on)
 			return CUDA_SUCCESS;
 	if (on->graph != n->graph || on == n)
 		return CUDA_ERROR_INVALID_VALUE;
-	n->dependencies = realloc(n->dependencies, (n->dependency_count + 1) * sizeof(*n->dependencies));
+	n->dependencies =
+		realloc(n->dependencies, (n->dependency_count + 1) * sizeof(*n->dependencies));
 	n->dependencies[n->dependency_count++] = on;
 	return CUDA_SUCCESS;
 }
 
-struct graph_node *node_add(struct graph *g, CUgraphNodeType type, struct graph_node *const *dependencies,
-			    size_t count)
+struct graph_node *node_add(struct graph *g, CUgraphNodeType type,
+			    struct graph_node *const *dependencies, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!node_checked((CUgraphNode)dependencies[i]) || dependencies[i]->graph != g)
@@ -72,7 +73,8 @@ struct graph_node *node_add(struct graph *g, CUgraphNodeType type, struct graph_
 		node_depend(n, dependencies[i]);
 	/* Room grows in powers of two. */
 	if ((g->node_count & (g->node_count - 1)) == 0)
-		g->nodes = realloc(g->nodes, (g->node_count ? g->node_count * 2 : 1) * sizeof(*g->nodes));
+		g->nodes = realloc(g->nodes,
+				   (g->node_count ? g->node_count * 2 : 1) * sizeof(*g->nodes));
 	g->nodes[g->node_count++] = n;
 	return n;
 }
@@ -119,7 +121,8 @@ struct graph *graph_clone(struct graph *g)
 	}
 	for (int i = 0; i < g->node_count; i++)
 		for (int k = 0; k < g->nodes[i]->dependency_count; k++)
-			node_depend(copy->nodes[i], copy->nodes[g->nodes[i]->dependencies[k]->mark]);
+			node_depend(copy->nodes[i],
+				    copy->nodes[g->nodes[i]->dependencies[k]->mark]);
 	return copy;
 }
 
@@ -152,12 +155,12 @@ bool graph_sort(struct graph *g)
 
 /* ---- the driver's calls ---- */
 
-#define LOCKED(expression)                                                                         \
-	({                                                                                         \
-		pthread_mutex_lock(&engine_lock);                                                  \
-		CUresult locked_rc = (expression);                                                 \
-		pthread_mutex_unlock(&engine_lock);                                                \
-		locked_rc;                                                                         \
+#define LOCKED(expression)                          \
+	({                                          \
+		pthread_mutex_lock(&engine_lock);   \
+		CUresult locked_rc = (expression);  \
+		pthread_mutex_unlock(&engine_lock); \
+		locked_rc;                          \
 	})
 
 CUresult sim_cuGraphCreate(CUgraph *graph, unsigned flags)
@@ -226,7 +229,8 @@ CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 }
 
 /* Lists are asked for twice: with NULL for their length, then with that much room; what is too much becomes NULL. */
-static CUresult nodes_list(struct graph_node *const *list, size_t length, CUgraphNode *out, size_t *count)
+static CUresult nodes_list(struct graph_node *const *list, size_t length, CUgraphNode *out,
+			   size_t *count)
 {
 	if (!count)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -240,7 +244,8 @@ static CUresult nodes_list(struct graph_node *const *list, size_t length, CUgrap
 CUresult sim_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
 	struct graph *g = graph_checked(graph);
-	return g ? LOCKED(nodes_list(g->nodes, g->node_count, nodes, count)) : CUDA_ERROR_INVALID_VALUE;
+	return g ? LOCKED(nodes_list(g->nodes, g->node_count, nodes, count))
+		 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
@@ -260,8 +265,8 @@ CUresult sim_cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *coun
 	return rc;
 }
 
-CUresult sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
-				size_t *count)
+CUresult sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+				CUgraphEdgeData *data, size_t *count)
 {
 	struct graph *g = graph_checked(graph);
 	if (!g || !count)
@@ -288,7 +293,8 @@ CUresult sim_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, 
 	return sim_cuGraphGetEdges_v2(graph, from, to, NULL, count);
 }
 
-CUresult sim_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *list, CUgraphEdgeData *data, size_t *count)
+CUresult sim_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *list,
+					   CUgraphEdgeData *data, size_t *count)
 {
 	struct graph_node *n = node_checked(node);
 	if (!n)
@@ -303,8 +309,8 @@ CUresult sim_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *list, siz
 	return sim_cuGraphNodeGetDependencies_v2(node, list, NULL, count);
 }
 
-CUresult sim_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *list, CUgraphEdgeData *data,
-					     size_t *count)
+CUresult sim_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *list,
+					     CUgraphEdgeData *data, size_t *count)
 {
 	struct graph_node *n = node_checked(node);
 	if (!n)
@@ -330,8 +336,9 @@ CUresult sim_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *list, s
 	return sim_cuGraphNodeGetDependentNodes_v2(node, list, NULL, count);
 }
 
-CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-				       const CUgraphEdgeData *data, size_t count)
+CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
+				       const CUgraphNode *to, const CUgraphEdgeData *data,
+				       size_t count)
 {
 	CUresult rc = graph_checked(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	(void)data;
@@ -344,13 +351,15 @@ CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, c
 	return rc;
 }
 
-CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				    size_t count)
 {
 	return sim_cuGraphAddDependencies_v2(graph, from, to, NULL, count);
 }
 
-CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-					  const CUgraphEdgeData *data, size_t count)
+CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from,
+					  const CUgraphNode *to, const CUgraphEdgeData *data,
+					  size_t count)
 {
 	CUresult rc = graph_checked(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	(void)data;
@@ -369,7 +378,8 @@ CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from
 	return rc;
 }
 
-CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,
+				       const CUgraphNode *to, size_t count)
 {
 	return sim_cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
 }
@@ -384,7 +394,8 @@ CUresult sim_cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flag
 	fprintf(f, "digraph dot {\n");
 	for (int i = 0; i < g->node_count; i++) {
 		struct graph_node *n = g->nodes[i];
-		fprintf(f, "\"node_%u\" [label=\"%s\"];\n", n->id, n->launch.kernel ? n->launch.kernel->name : "");
+		fprintf(f, "\"node_%u\" [label=\"%s\"];\n", n->id,
+			n->launch.kernel ? n->launch.kernel->name : "");
 		for (int k = 0; k < n->dependency_count; k++)
 			fprintf(f, "\"node_%u\" -> \"node_%u\";\n", n->dependencies[k]->id, n->id);
 	}
@@ -400,8 +411,8 @@ struct user_object {
 	unsigned references;
 };
 
-CUresult sim_cuUserObjectCreate(CUuserObject *object, void *data, CUhostFn destroy, unsigned references,
-				unsigned flags)
+CUresult sim_cuUserObjectCreate(CUuserObject *object, void *data, CUhostFn destroy,
+				unsigned references, unsigned flags)
 {
 	if (!object || !destroy || !references || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -428,14 +439,17 @@ CUresult sim_cuUserObjectRelease(CUuserObject object, unsigned count)
 }
 
 /* A graph's reference is never given back: the object lives until the process ends. */
-CUresult sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags)
+CUresult sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
+				     unsigned flags)
 {
 	if (!graph_checked(graph))
 		return CUDA_ERROR_INVALID_VALUE;
-	return flags & CU_GRAPH_USER_OBJECT_MOVE ? CUDA_SUCCESS : sim_cuUserObjectRetain(object, count);
+	return flags & CU_GRAPH_USER_OBJECT_MOVE ? CUDA_SUCCESS
+						 : sim_cuUserObjectRetain(object, count);
 }
 
 CUresult sim_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count)
 {
-	return graph_checked(graph) ? sim_cuUserObjectRelease(object, count) : CUDA_ERROR_INVALID_VALUE;
+	return graph_checked(graph) ? sim_cuUserObjectRelease(object, count)
+				    : CUDA_ERROR_INVALID_VALUE;
 }

@@ -16,13 +16,13 @@ struct graph_node {
 	struct graph *graph;
 	CUgraphNodeParams params;
 	struct launch launch; /* of a kernel node */
-	struct move move; /* of a memcpy or memset node */
-	struct graph *child; /* of a child graph node; owned */
+	struct move move;     /* of a memcpy or memset node */
+	struct graph *child;  /* of a child graph node; owned */
 	struct graph_node **dependencies;
 	int dependency_count;
-	bool disabled; /* in an executable graph */
+	bool disabled;		     /* in an executable graph */
 	struct graph_node *original; /* that this one is a clone of */
-	struct when end; /* during a launch */
+	struct when end;	     /* during a launch */
 	int mark;
 };
 
@@ -60,8 +60,8 @@ struct graph *graph_create(void);
 struct graph *graph_clone(struct graph *graph);
 void graph_destroy(struct graph *graph);
 /* NULL: a dependency is no node of this graph. */
-struct graph_node *node_add(struct graph *graph, CUgraphNodeType type, struct graph_node *const *dependencies,
-			    size_t count);
+struct graph_node *node_add(struct graph *graph, CUgraphNodeType type,
+			    struct graph_node *const *dependencies, size_t count);
 CUresult node_depend(struct graph_node *node, struct graph_node *on);
 CUresult node_params_set(struct graph_node *node, const CUgraphNodeParams *params);
 void node_remove(struct graph_node *node);

@@ -49,17 +49,20 @@ CUresult sim_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsig
 	return whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+					  CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
 	if (!params)
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult rc = sim_cuGraphInstantiateWithFlags(exec, graph, params->flags);
 	params->hErrNode_out = NULL;
-	params->result_out = rc ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_SUCCESS;
+	params->result_out = rc ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+				: CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return rc;
 }
 
-CUresult sim_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, char *log, size_t bytes)
+CUresult sim_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, char *log,
+				   size_t bytes)
 {
 	if (error)
 		*error = NULL;
@@ -122,7 +125,8 @@ static struct graph_node *node_by_id(struct graph *g, uint32_t id)
 	return NULL;
 }
 
-static CUgraphExecUpdateResult graph_update(struct graph *to, struct graph *from, CUgraphNode *error)
+static CUgraphExecUpdateResult graph_update(struct graph *to, struct graph *from,
+					    CUgraphNode *error)
 {
 	if (to->node_count != from->node_count)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -147,7 +151,8 @@ static CUgraphExecUpdateResult graph_update(struct graph *to, struct graph *from
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+				  CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_exec *e = exec_checked(exec);
 	struct graph *g = graph_checked(graph);
@@ -161,7 +166,8 @@ CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUp
 	return result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error, CUgraphExecUpdateResult *result)
+CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error,
+			       CUgraphExecUpdateResult *result)
 {
 	CUgraphExecUpdateResultInfo info;
 	CUresult rc = sim_cuGraphExecUpdate_v2(exec, graph, &info);
@@ -183,7 +189,7 @@ struct flight {
 	struct flying {
 		struct op_request request;
 		struct when end;
-	} *ops;
+	} * ops;
 	int count, room;
 };
 

@@ -9,8 +9,10 @@ static CUresult kernel_set(struct graph_node *n)
 	const CUDA_KERNEL_NODE_PARAMS_v3 *p = &n->params.kernel;
 	struct op_request unused = { .duration_ns = 0 };
 	n->launch.kernel = kernel_checked(p->func ? (const void *)p->func : (const void *)p->kern);
-	memcpy(n->launch.grid, (uint32_t[]){ p->gridDimX, p->gridDimY, p->gridDimZ }, sizeof(n->launch.grid));
-	memcpy(n->launch.block, (uint32_t[]){ p->blockDimX, p->blockDimY, p->blockDimZ }, sizeof(n->launch.block));
+	memcpy(n->launch.grid, (uint32_t[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
+	       sizeof(n->launch.grid));
+	memcpy(n->launch.block, (uint32_t[]){ p->blockDimX, p->blockDimY, p->blockDimZ },
+	       sizeof(n->launch.block));
 	n->launch.shared = p->sharedMemBytes;
 	return kernel_describe(&n->launch, &unused);
 }
@@ -35,8 +37,9 @@ static CUresult memory_set(struct graph_node *n)
 	struct allocation *a;
 	if (n->params.alloc.dptr)
 		return CUDA_SUCCESS;
-	CUresult rc = engine_context_current(&c) ?:
-			      memory_allocate(c->device, SIM_MEMORY_DEVICE, n->params.alloc.bytesize, &a);
+	CUresult rc = engine_context_current(&c)
+			      ?: memory_allocate(c->device, SIM_MEMORY_DEVICE,
+						 n->params.alloc.bytesize, &a);
 	if (!rc)
 		n->params.alloc.dptr = a->range.start;
 	return rc;
@@ -54,15 +57,17 @@ CUresult node_params_set(struct graph_node *n, const CUgraphNodeParams *params)
 		return CUDA_SUCCESS;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
 		n->move = move_set(s->dst, s->pitch, s->value, s->elementSize, s->width, s->height);
-		return s->elementSize == 1 || s->elementSize == 2 || s->elementSize == 4 ? CUDA_SUCCESS
-											: CUDA_ERROR_INVALID_VALUE;
+		return s->elementSize == 1 || s->elementSize == 2 || s->elementSize == 4
+			       ? CUDA_SUCCESS
+			       : CUDA_ERROR_INVALID_VALUE;
 	case CU_GRAPH_NODE_TYPE_HOST:
 		return params->host.fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_GRAPH_NODE_TYPE_GRAPH:
 		return child_set(n);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		return event_checked(params->eventWait.event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+		return event_checked(params->eventWait.event) ? CUDA_SUCCESS
+							      : CUDA_ERROR_INVALID_HANDLE;
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		return memory_set(n);
 	case CU_GRAPH_NODE_TYPE_EMPTY:
@@ -74,14 +79,16 @@ CUresult node_params_set(struct graph_node *n, const CUgraphNodeParams *params)
 }
 
 CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			       const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params)
+			       const CUgraphEdgeData *edges, size_t count,
+			       CUgraphNodeParams *params)
 {
 	struct graph *g = graph_checked(graph);
 	(void)edges;
 	if (!g || !node || !params || (count && !dependencies))
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&engine_lock);
-	struct graph_node *n = node_add(g, params->type, (struct graph_node *const *)dependencies, count);
+	struct graph_node *n =
+		node_add(g, params->type, (struct graph_node *const *)dependencies, count);
 	CUresult rc = n ? node_params_set(n, params) : CUDA_ERROR_INVALID_VALUE;
 	if (rc && n)
 		node_remove(n);
@@ -94,8 +101,8 @@ CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNo
 	return rc;
 }
 
-CUresult sim_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-			    CUgraphNodeParams *params)
+CUresult sim_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			    size_t count, CUgraphNodeParams *params)
 {
 	return sim_cuGraphAddNode_v2(node, graph, dependencies, NULL, count, params);
 }
@@ -157,71 +164,75 @@ static CUgraphNodeParams params_event(CUgraphNodeType type, CUevent event)
 	return (CUgraphNodeParams){ .type = type, .eventWait.event = event };
 }
 
-CUresult sim_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+CUresult sim_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
+				     const CUgraphNode *dependencies, size_t count,
 				     const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	CUgraphNodeParams p = params_kernel(params);
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				  const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+CUresult sim_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				  size_t count, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
 	CUgraphNodeParams p = params_kernel_v1(params);
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				  const CUDA_MEMCPY3D *params, CUcontext context)
+CUresult sim_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				  size_t count, const CUDA_MEMCPY3D *params, CUcontext context)
 {
 	CUgraphNodeParams p = params_memcpy(params);
 	(void)context;
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				  const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				  size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
+				  CUcontext context)
 {
 	CUgraphNodeParams p = params_memset(params);
 	(void)context;
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				const CUDA_HOST_NODE_PARAMS *params)
+CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				size_t count, const CUDA_HOST_NODE_PARAMS *params)
 {
 	CUgraphNodeParams p = params_host(params);
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				      CUgraph child)
+CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
+				      const CUgraphNode *dependencies, size_t count, CUgraph child)
 {
 	CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_GRAPH, .graph.graph = child };
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count)
+CUresult sim_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				 size_t count)
 {
 	CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				       CUevent event)
+CUresult sim_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph,
+				       const CUgraphNode *dependencies, size_t count, CUevent event)
 {
 	CUgraphNodeParams p = params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-				     CUevent event)
+CUresult sim_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph,
+				     const CUgraphNode *dependencies, size_t count, CUevent event)
 {
 	CUgraphNodeParams p = params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 	return sim_cuGraphAddNode(node, graph, dependencies, count, &p);
 }
 
-CUresult sim_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+CUresult sim_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph,
+				    const CUgraphNode *dependencies, size_t count,
 				    CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
 	CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
@@ -233,7 +244,8 @@ CUresult sim_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgr
 	return rc;
 }
 
-CUresult sim_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+CUresult sim_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph,
+				   const CUgraphNode *dependencies, size_t count,
 				   CUdeviceptr address)
 {
 	CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = address };
@@ -247,14 +259,14 @@ static struct graph_node *node_of_type(CUgraphNode node, CUgraphNodeType type)
 }
 
 /* cuGraph<Type>NodeGetParams, SetParams and cuGraphExec<Type>NodeSetParams */
-#define NODE_GET(name, node_type, member, out_type)                                                \
-	CUresult sim_##name(CUgraphNode node, out_type *out)                                       \
-	{                                                                                          \
-		struct graph_node *n = node_of_type(node, CU_GRAPH_NODE_TYPE_##node_type);         \
-		if (!n || !out)                                                                    \
-			return CUDA_ERROR_INVALID_VALUE;                                           \
-		memcpy(out, &n->params.member, sizeof(*out));                                      \
-		return CUDA_SUCCESS;                                                               \
+#define NODE_GET(name, node_type, member, out_type)                                        \
+	CUresult sim_##name(CUgraphNode node, out_type *out)                               \
+	{                                                                                  \
+		struct graph_node *n = node_of_type(node, CU_GRAPH_NODE_TYPE_##node_type); \
+		if (!n || !out)                                                            \
+			return CUDA_ERROR_INVALID_VALUE;                                   \
+		memcpy(out, &n->params.member, sizeof(*out));                              \
+		return CUDA_SUCCESS;                                                       \
 	}
 
 NODE_GET(cuGraphKernelNodeGetParams_v2, KERNEL, kernel, CUDA_KERNEL_NODE_PARAMS)
@@ -268,11 +280,11 @@ NODE_GET(cuGraphEventWaitNodeGetEvent, WAIT_EVENT, eventWait.event, CUevent)
 NODE_GET(cuGraphMemAllocNodeGetParams, MEM_ALLOC, alloc, CUDA_MEM_ALLOC_NODE_PARAMS)
 NODE_GET(cuGraphMemFreeNodeGetParams, MEM_FREE, free.dptr, CUdeviceptr)
 
-#define NODE_SET(name, convert, in_type)                                                           \
-	CUresult sim_##name(CUgraphNode node, in_type in)                                          \
-	{                                                                                          \
-		CUgraphNodeParams p = convert;                                                     \
-		return sim_cuGraphNodeSetParams(node, &p);                                         \
+#define NODE_SET(name, convert, in_type)                   \
+	CUresult sim_##name(CUgraphNode node, in_type in)  \
+	{                                                  \
+		CUgraphNodeParams p = convert;             \
+		return sim_cuGraphNodeSetParams(node, &p); \
 	}
 
 NODE_SET(cuGraphKernelNodeSetParams_v2, params_kernel(in), const CUDA_KERNEL_NODE_PARAMS *)
@@ -283,28 +295,30 @@ NODE_SET(cuGraphHostNodeSetParams, params_host(in), const CUDA_HOST_NODE_PARAMS 
 NODE_SET(cuGraphEventRecordNodeSetEvent, params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, in), CUevent)
 NODE_SET(cuGraphEventWaitNodeSetEvent, params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, in), CUevent)
 
-#define EXEC_SET(name, convert, in_type)                                                           \
-	CUresult sim_##name(CUgraphExec exec, CUgraphNode node, in_type in)                        \
-	{                                                                                          \
-		CUgraphNodeParams p = convert;                                                     \
-		return sim_cuGraphExecNodeSetParams(exec, node, &p);                               \
+#define EXEC_SET(name, convert, in_type)                                    \
+	CUresult sim_##name(CUgraphExec exec, CUgraphNode node, in_type in) \
+	{                                                                   \
+		CUgraphNodeParams p = convert;                              \
+		return sim_cuGraphExecNodeSetParams(exec, node, &p);        \
 	}
 
 EXEC_SET(cuGraphExecKernelNodeSetParams_v2, params_kernel(in), const CUDA_KERNEL_NODE_PARAMS *)
 EXEC_SET(cuGraphExecKernelNodeSetParams, params_kernel_v1(in), const CUDA_KERNEL_NODE_PARAMS_v1 *)
 EXEC_SET(cuGraphExecHostNodeSetParams, params_host(in), const CUDA_HOST_NODE_PARAMS *)
-EXEC_SET(cuGraphExecEventRecordNodeSetEvent, params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, in), CUevent)
+EXEC_SET(cuGraphExecEventRecordNodeSetEvent, params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, in),
+	 CUevent)
 EXEC_SET(cuGraphExecEventWaitNodeSetEvent, params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, in), CUevent)
 
-CUresult sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *params,
-					    CUcontext context)
+CUresult sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					    const CUDA_MEMCPY3D *params, CUcontext context)
 {
 	CUgraphNodeParams p = params_memcpy(params);
 	(void)context;
 	return sim_cuGraphExecNodeSetParams(exec, node, &p);
 }
 
-CUresult sim_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params,
+CUresult sim_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					    const CUDA_MEMSET_NODE_PARAMS *params,
 					    CUcontext context)
 {
 	CUgraphNodeParams p = params_memset(params);
@@ -329,7 +343,8 @@ CUresult sim_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, CUkernelNodeAttrValue *value)
+CUresult sim_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
+					   CUkernelNodeAttrValue *value)
 {
 	struct graph_node *n = node_of_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
 	if (!n || !value)
@@ -342,7 +357,8 @@ CUresult sim_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID 
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
+CUresult sim_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
+					   const CUkernelNodeAttrValue *value)
 {
 	struct graph_node *n = node_of_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
 	if (!n || !value)
@@ -360,14 +376,16 @@ CUresult sim_cuDeviceGraphMemTrim(CUdevice device)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value)
+CUresult sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
+					  void *value)
 {
 	(void)device, (void)attribute;
 	*(uint64_t *)value = 0;
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value)
+CUresult sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
+					  void *value)
 {
 	(void)device, (void)attribute, (void)value;
 	return CUDA_SUCCESS;

@@ -27,7 +27,8 @@ static CUresult host_submit(CUstream handle, const struct host_call *template)
 	CUresult rc = stream_find(handle, &s);
 	bool capturing = !rc && capture_active(s);
 	if (capturing)
-		rc = template->function ? capture_host(s, template->function, template->data) : capture_forbids(s);
+		rc = template->function ? capture_host(s, template->function, template->data)
+					: capture_forbids(s);
 	pthread_mutex_unlock(&engine_lock);
 	if (rc || capturing)
 		return rc;
@@ -45,7 +46,8 @@ CUresult sim_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	return function ? host_submit(stream, &call) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned flags)
+CUresult sim_cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data,
+				 unsigned flags)
 {
 	struct host_call call = { .callback = callback, .stream = stream, .data = data };
 	return callback && !flags ? host_submit(stream, &call) : CUDA_ERROR_INVALID_VALUE;

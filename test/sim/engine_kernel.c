@@ -21,7 +21,7 @@ struct module {
 	struct variable *variables;
 	unsigned kernel_count;
 };
-#define MODULE_MAGIC 0x4d4f4431u
+#define MODULE_MAGIC   0x4d4f4431u
 #define VARIABLE_BYTES 4096 /* of a variable whose size the image knows and we do not */
 
 #define NAME_BUCKETS 65536
@@ -142,7 +142,8 @@ static CUresult module_unload(struct module *m)
 }
 
 /* engine_lock held. */
-static CUresult variable_find(struct module *m, const char *name, size_t bytes, struct variable **out)
+static CUresult variable_find(struct module *m, const char *name, size_t bytes,
+			      struct variable **out)
 {
 	struct context *c;
 	struct allocation *a;
@@ -154,7 +155,9 @@ static CUresult variable_find(struct module *m, const char *name, size_t bytes, 
 		rc = memory_allocate(c->device, SIM_MEMORY_DEVICE, bytes, &a);
 	if (!v && !rc) {
 		v = malloc(sizeof(*v));
-		*v = (struct variable){ .next = m->variables, .name = strdup(name), .allocation = a };
+		*v = (struct variable){ .next = m->variables,
+					.name = strdup(name),
+					.allocation = a };
 		m->variables = v;
 		/* It goes with its module, not with the context. */
 		a->context = NULL;
@@ -175,7 +178,8 @@ int engine_variable_declare(void *library, const char *name, size_t bytes)
 	return rc;
 }
 
-static CUresult module_variable(struct module *m, const char *name, CUdeviceptr *address, size_t *bytes)
+static CUresult module_variable(struct module *m, const char *name, CUdeviceptr *address,
+				size_t *bytes)
 {
 	struct variable *v;
 	if (!m || !name)
@@ -202,8 +206,8 @@ CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 	return image ? module_create(false, (void **)module) : CUDA_ERROR_INVALID_IMAGE;
 }
 
-CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
-				void **values)
+CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+				CUjit_option *options, void **values)
 {
 	(void)count, (void)options, (void)values;
 	return sim_cuModuleLoadData(module, image);
@@ -239,20 +243,23 @@ CUresult sim_cuModuleGetFunctionCount(unsigned *count, CUmodule module)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+CUresult sim_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
+				  const char *name)
 {
 	return module_variable(module_checked(module), name, address, bytes);
 }
 
-CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit, void **jit_values,
-			       unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
+CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit,
+			       void **jit_values, unsigned jit_count, CUlibraryOption *options,
+			       void **values, unsigned count)
 {
 	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
 	return code ? module_create(true, (void **)library) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *file, CUjit_option *jit, void **jit_values,
-				   unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
+CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *file, CUjit_option *jit,
+				   void **jit_values, unsigned jit_count, CUlibraryOption *options,
+				   void **values, unsigned count)
 {
 	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
 	if (!file || access(file, R_OK))
@@ -281,12 +288,14 @@ CUresult sim_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
 	return sim_cuModuleGetFunctionCount(count, (CUmodule)library);
 }
 
-CUresult sim_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+CUresult sim_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+				const char *name)
 {
 	return module_variable(module_checked(library), name, address, bytes);
 }
 
-CUresult sim_cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+CUresult sim_cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+				 const char *name)
 {
 	return module_variable(module_checked(library), name, address, bytes);
 }
@@ -364,13 +373,15 @@ CUresult sim_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attrib
 	return attribute_set(function, attribute, value);
 }
 
-CUresult sim_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device)
+CUresult sim_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+				  CUdevice device)
 {
 	(void)device;
 	return attribute_get(value, attribute, kernel);
 }
 
-CUresult sim_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)
+CUresult sim_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+				  CUdevice device)
 {
 	(void)device;
 	return attribute_set(kernel, attribute, value);
@@ -402,8 +413,9 @@ CUresult kernel_describe(const struct launch *l, struct op_request *request)
 	struct kernel *k = l->kernel;
 	if (!k)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!threads || threads > 1024 || l->block[2] > 64 || !l->grid[0] || !l->grid[1] || !l->grid[2] ||
-	    l->grid[0] > 2147483647u || l->grid[1] > 65535 || l->grid[2] > 65535 || l->shared > 232448)
+	if (!threads || threads > 1024 || l->block[2] > 64 || !l->grid[0] || !l->grid[1] ||
+	    !l->grid[2] || l->grid[0] > 2147483647u || l->grid[1] > 65535 || l->grid[2] > 65535 ||
+	    l->shared > 232448)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct sim_op *d = &request->desc;
 	d->kind = SIM_OP_KERNEL;
@@ -415,7 +427,8 @@ CUresult kernel_describe(const struct launch *l, struct op_request *request)
 	d->u.kernel.dynamic_shared = l->shared;
 	d->u.kernel.registers = k->attributes[CU_FUNC_ATTRIBUTE_NUM_REGS];
 	d->u.kernel.cooperative = l->cooperative;
-	request->duration_ns = k->duration_ns >= 0 ? k->duration_ns : engine_ns(engine_settings.kernel_us);
+	request->duration_ns = k->duration_ns >= 0 ? k->duration_ns
+						   : engine_ns(engine_settings.kernel_us);
 	return CUDA_SUCCESS;
 }
 
@@ -440,25 +453,26 @@ static CUresult kernel_launch(const struct launch *launch, CUstream stream)
 	return rc;
 }
 
-#define LAUNCH(f, cooperates)                                                                      \
-	struct launch launch = { .kernel = kernel_checked(f),                                      \
-				 .grid = { grid_x, grid_y, grid_z },                               \
-				 .block = { block_x, block_y, block_z },                           \
-				 .shared = shared,                                                 \
+#define LAUNCH(f, cooperates)                                            \
+	struct launch launch = { .kernel = kernel_checked(f),            \
+				 .grid = { grid_x, grid_y, grid_z },     \
+				 .block = { block_x, block_y, block_z }, \
+				 .shared = shared,                       \
 				 .cooperative = cooperates }
 
-CUresult sim_cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			    unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
-			    void **extra)
+CUresult sim_cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+			    CUstream stream, void **params, void **extra)
 {
 	(void)params, (void)extra;
 	LAUNCH(f, false);
 	return kernel_launch(&launch, stream);
 }
 
-CUresult sim_cuLaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-				       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-				       CUstream stream, void **params)
+CUresult sim_cuLaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned grid_y,
+				       unsigned grid_z, unsigned block_x, unsigned block_y,
+				       unsigned block_z, unsigned shared, CUstream stream,
+				       void **params)
 {
 	(void)params;
 	LAUNCH(f, true);
@@ -487,23 +501,26 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **para
 	return kernel_launch(&launch, c->hStream);
 }
 
-CUresult sim_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned count, unsigned flags)
+CUresult sim_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned count,
+						  unsigned flags)
 {
 	CUresult rc = CUDA_SUCCESS;
 	(void)flags;
 	for (unsigned i = 0; i < count && !rc; i++) {
 		CUDA_LAUNCH_PARAMS *p = &list[i];
-		rc = sim_cuLaunchCooperativeKernel(p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
-						   p->blockDimX, p->blockDimY, p->blockDimZ,
-						   p->sharedMemBytes, p->hStream, p->kernelParams);
+		rc = sim_cuLaunchCooperativeKernel(p->function, p->gridDimX, p->gridDimY,
+						   p->gridDimZ, p->blockDimX, p->blockDimY,
+						   p->blockDimZ, p->sharedMemBytes, p->hStream,
+						   p->kernelParams);
 	}
 	return rc;
 }
 
 /* ---- occupancy: the arithmetic of an H100, from threads and shared memory alone ---- */
 
-CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int threads,
-								  size_t shared, unsigned flags)
+CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f,
+								  int threads, size_t shared,
+								  unsigned flags)
 {
 	(void)flags;
 	if (!kernel_checked(f))
@@ -518,14 +535,16 @@ CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, C
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared)
+CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads,
+							 size_t shared)
 {
-	return sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, shared, 0);
+	return sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, shared,
+									0);
 }
 
 CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction f,
-						       CUoccupancyB2DSize shared_of, size_t shared, int limit,
-						       unsigned flags)
+						       CUoccupancyB2DSize shared_of, size_t shared,
+						       int limit, unsigned flags)
 {
 	(void)shared_of, (void)shared, (void)flags;
 	if (!kernel_checked(f))
@@ -535,13 +554,16 @@ CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CU
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, CUoccupancyB2DSize shared_of,
-					      size_t shared, int limit)
+CUresult sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f,
+					      CUoccupancyB2DSize shared_of, size_t shared,
+					      int limit)
 {
-	return sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, f, shared_of, shared, limit, 0);
+	return sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, f, shared_of, shared,
+							     limit, 0);
 }
 
-CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks, int threads)
+CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks,
+						     int threads)
 {
 	(void)threads;
 	if (!kernel_checked(f) || blocks < 1)
@@ -558,7 +580,8 @@ CUresult sim_cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUl
 	return kernel_checked(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult sim_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f, const CUlaunchConfig *config)
+CUresult sim_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
+						const CUlaunchConfig *config)
 {
 	(void)config;
 	*size = 8;

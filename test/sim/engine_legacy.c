@@ -4,10 +4,10 @@
  */
 #include "test/sim/engine.h"
 
-#define RENAMED(old, new, declared, values)                                                        \
-	CUresult sim_##old declared                                                                \
-	{                                                                                          \
-		return sim_##new values;                                                           \
+#define RENAMED(old, new, declared, values) \
+	CUresult sim_##old declared         \
+	{                                   \
+		return sim_##new values;    \
 	}
 
 #define D1 CUdeviceptr_v1
@@ -22,18 +22,22 @@ RENAMED(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, (CUdevice d), (d))
 RENAMED(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, (CUdevice d, unsigned f), (d, f))
 RENAMED(cuStreamDestroy, cuStreamDestroy_v2, (CUstream s), (s))
 RENAMED(cuEventDestroy, cuEventDestroy_v2, (CUevent e), (e))
-RENAMED(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream s), (s, CU_STREAM_CAPTURE_MODE_GLOBAL))
-RENAMED(cuGraphInstantiate, cuGraphInstantiate_v2, (CUgraphExec * e, CUgraph g, CUgraphNode *n, char *l, size_t b),
-	(e, g, n, l, b))
-RENAMED(cuStreamWriteValue32, cuStreamWriteValue32_v2, (CUstream s, CUdeviceptr a, cuuint32_t v, unsigned f),
-	(s, a, v, f))
-RENAMED(cuStreamWriteValue64, cuStreamWriteValue64_v2, (CUstream s, CUdeviceptr a, cuuint64_t v, unsigned f),
-	(s, a, v, f))
-RENAMED(cuStreamWaitValue32, cuStreamWaitValue32_v2, (CUstream s, CUdeviceptr a, cuuint32_t v, unsigned f), (s, a, v, f))
-RENAMED(cuStreamWaitValue64, cuStreamWaitValue64_v2, (CUstream s, CUdeviceptr a, cuuint64_t v, unsigned f), (s, a, v, f))
-RENAMED(cuStreamBatchMemOp, cuStreamBatchMemOp_v2, (CUstream s, unsigned n, CUstreamBatchMemOpParams *p, unsigned f),
-	(s, n, p, f))
-RENAMED(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, (CUdeviceptr * a, CUipcMemHandle h, unsigned f), (a, h, f))
+RENAMED(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream s),
+	(s, CU_STREAM_CAPTURE_MODE_GLOBAL))
+RENAMED(cuGraphInstantiate, cuGraphInstantiate_v2,
+	(CUgraphExec * e, CUgraph g, CUgraphNode *n, char *l, size_t b), (e, g, n, l, b))
+RENAMED(cuStreamWriteValue32, cuStreamWriteValue32_v2,
+	(CUstream s, CUdeviceptr a, cuuint32_t v, unsigned f), (s, a, v, f))
+RENAMED(cuStreamWriteValue64, cuStreamWriteValue64_v2,
+	(CUstream s, CUdeviceptr a, cuuint64_t v, unsigned f), (s, a, v, f))
+RENAMED(cuStreamWaitValue32, cuStreamWaitValue32_v2,
+	(CUstream s, CUdeviceptr a, cuuint32_t v, unsigned f), (s, a, v, f))
+RENAMED(cuStreamWaitValue64, cuStreamWaitValue64_v2,
+	(CUstream s, CUdeviceptr a, cuuint64_t v, unsigned f), (s, a, v, f))
+RENAMED(cuStreamBatchMemOp, cuStreamBatchMemOp_v2,
+	(CUstream s, unsigned n, CUstreamBatchMemOpParams *p, unsigned f), (s, n, p, f))
+RENAMED(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, (CUdeviceptr * a, CUipcMemHandle h, unsigned f),
+	(a, h, f))
 RENAMED(cuMemHostRegister, cuMemHostRegister_v2, (void *p, size_t n, unsigned f), (p, n, f))
 
 /* ---- memory ---- */
@@ -55,7 +59,8 @@ CUresult sim_cuMemAlloc(D1 *address, unsigned bytes)
 	return rc;
 }
 
-CUresult sim_cuMemAllocPitch(D1 *address, unsigned *pitch, unsigned width, unsigned height, unsigned element)
+CUresult sim_cuMemAllocPitch(D1 *address, unsigned *pitch, unsigned width, unsigned height,
+			     unsigned element)
 {
 	(void)element;
 	*pitch = (width + 511) & ~511u;
@@ -109,27 +114,37 @@ CUresult sim_cuModuleGetGlobal(D1 *address, unsigned *bytes, CUmodule module, co
 /* ---- copies and memsets ---- */
 
 RENAMED(cuMemcpyHtoD, cuMemcpyHtoD_v2, (D1 to, const void *from, unsigned n), (to, from, n))
-RENAMED(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (D1 to, const void *from, unsigned n, ST s), (to, from, n, s))
+RENAMED(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (D1 to, const void *from, unsigned n, ST s),
+	(to, from, n, s))
 RENAMED(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *to, D1 from, unsigned n), (to, from, n))
-RENAMED(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, D1 from, unsigned n, ST s), (to, from, n, s))
+RENAMED(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, D1 from, unsigned n, ST s),
+	(to, from, n, s))
 RENAMED(cuMemcpyDtoD, cuMemcpyDtoD_v2, (D1 to, D1 from, unsigned n), (to, from, n))
-RENAMED(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (D1 to, D1 from, unsigned n, ST s), (to, from, n, s))
-RENAMED(cuMemcpyHtoA, cuMemcpyHtoA_v2, (CUarray to, unsigned x, const void *from, unsigned n), (to, x, from, n))
-RENAMED(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2, (CUarray to, unsigned x, const void *from, unsigned n, ST s),
-	(to, x, from, n, s))
-RENAMED(cuMemcpyAtoH, cuMemcpyAtoH_v2, (void *to, CUarray from, unsigned x, unsigned n), (to, from, x, n))
-RENAMED(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, (void *to, CUarray from, unsigned x, unsigned n, ST s),
-	(to, from, x, n, s))
-RENAMED(cuMemcpyAtoD, cuMemcpyAtoD_v2, (D1 to, CUarray from, unsigned x, unsigned n), (to, from, x, n))
-RENAMED(cuMemcpyDtoA, cuMemcpyDtoA_v2, (CUarray to, unsigned x, D1 from, unsigned n), (to, x, from, n))
-RENAMED(cuMemcpyAtoA, cuMemcpyAtoA_v2, (CUarray to, unsigned x, CUarray from, unsigned y, unsigned n),
-	(to, x, from, y, n))
+RENAMED(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (D1 to, D1 from, unsigned n, ST s),
+	(to, from, n, s))
+RENAMED(cuMemcpyHtoA, cuMemcpyHtoA_v2, (CUarray to, unsigned x, const void *from, unsigned n),
+	(to, x, from, n))
+RENAMED(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2,
+	(CUarray to, unsigned x, const void *from, unsigned n, ST s), (to, x, from, n, s))
+RENAMED(cuMemcpyAtoH, cuMemcpyAtoH_v2, (void *to, CUarray from, unsigned x, unsigned n),
+	(to, from, x, n))
+RENAMED(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2,
+	(void *to, CUarray from, unsigned x, unsigned n, ST s), (to, from, x, n, s))
+RENAMED(cuMemcpyAtoD, cuMemcpyAtoD_v2, (D1 to, CUarray from, unsigned x, unsigned n),
+	(to, from, x, n))
+RENAMED(cuMemcpyDtoA, cuMemcpyDtoA_v2, (CUarray to, unsigned x, D1 from, unsigned n),
+	(to, x, from, n))
+RENAMED(cuMemcpyAtoA, cuMemcpyAtoA_v2,
+	(CUarray to, unsigned x, CUarray from, unsigned y, unsigned n), (to, x, from, y, n))
 RENAMED(cuMemsetD8, cuMemsetD8_v2, (D1 to, unsigned char v, unsigned n), (to, v, n))
 RENAMED(cuMemsetD16, cuMemsetD16_v2, (D1 to, unsigned short v, unsigned n), (to, v, n))
 RENAMED(cuMemsetD32, cuMemsetD32_v2, (D1 to, unsigned v, unsigned n), (to, v, n))
-RENAMED(cuMemsetD2D8, cuMemsetD2D8_v2, (D1 to, unsigned p, unsigned char v, unsigned w, unsigned h), (to, p, v, w, h))
-RENAMED(cuMemsetD2D16, cuMemsetD2D16_v2, (D1 to, unsigned p, unsigned short v, unsigned w, unsigned h), (to, p, v, w, h))
-RENAMED(cuMemsetD2D32, cuMemsetD2D32_v2, (D1 to, unsigned p, unsigned v, unsigned w, unsigned h), (to, p, v, w, h))
+RENAMED(cuMemsetD2D8, cuMemsetD2D8_v2, (D1 to, unsigned p, unsigned char v, unsigned w, unsigned h),
+	(to, p, v, w, h))
+RENAMED(cuMemsetD2D16, cuMemsetD2D16_v2,
+	(D1 to, unsigned p, unsigned short v, unsigned w, unsigned h), (to, p, v, w, h))
+RENAMED(cuMemsetD2D32, cuMemsetD2D32_v2, (D1 to, unsigned p, unsigned v, unsigned w, unsigned h),
+	(to, p, v, w, h))
 
 static CUDA_MEMCPY2D widen_2d(const CUDA_MEMCPY2D_v1 *c)
 {
@@ -213,7 +228,8 @@ CUresult sim_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR_v1 *d)
 
 CUresult sim_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR_v1 *d)
 {
-	CUDA_ARRAY3D_DESCRIPTOR wide = { d->Width, d->Height, d->Depth, d->Format, d->NumChannels, d->Flags };
+	CUDA_ARRAY3D_DESCRIPTOR wide = { d->Width,  d->Height,	    d->Depth,
+					 d->Format, d->NumChannels, d->Flags };
 	return sim_cuArray3DCreate_v2(array, &wide);
 }
 
@@ -243,8 +259,8 @@ CUresult sim_cuLaunchGridAsync(CUfunction f, int width, int height, CUstream str
 	struct kernel *k = kernel_checked(f);
 	if (!k || width < 1 || height < 1)
 		return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-	return sim_cuLaunchKernel(f, (unsigned)width, (unsigned)height, 1, k->block[0], k->block[1], k->block[2],
-				  k->shared, stream, NULL, NULL);
+	return sim_cuLaunchKernel(f, (unsigned)width, (unsigned)height, 1, k->block[0], k->block[1],
+				  k->block[2], k->shared, stream, NULL, NULL);
 }
 
 CUresult sim_cuLaunchGrid(CUfunction f, int width, int height)
@@ -289,7 +305,8 @@ CUresult sim_cuParamSetv(CUfunction f, int offset, void *data, unsigned bytes)
 
 /* ---- green contexts: contexts that own all of the device ---- */
 
-CUresult sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type)
+CUresult sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
+				    CUdevResourceType type)
 {
 	CUresult rc = engine_init_check();
 	if (!rc && (device < 0 || device >= engine_device_count()))
@@ -304,7 +321,8 @@ CUresult sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CU
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuDevResourceGenerateDesc(CUdevResourceDesc *description, CUdevResource *resources, unsigned count)
+CUresult sim_cuDevResourceGenerateDesc(CUdevResourceDesc *description, CUdevResource *resources,
+				       unsigned count)
 {
 	static char description_of_all;
 	if (!description || !resources || !count)
@@ -313,7 +331,8 @@ CUresult sim_cuDevResourceGenerateDesc(CUdevResourceDesc *description, CUdevReso
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc description, CUdevice device, unsigned flags)
+CUresult sim_cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc description, CUdevice device,
+			      unsigned flags)
 {
 	CUcontext context, pushed;
 	if (!green || !description || flags != CU_GREEN_CTX_DEFAULT_STREAM)
@@ -334,7 +353,8 @@ CUresult sim_cuCtxFromGreenCtx(CUcontext *context, CUgreenCtx green)
 	return engine_context_checked(*context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult sim_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags, int priority)
+CUresult sim_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags,
+				    int priority)
 {
 	struct context *c = engine_context_checked((CUcontext)green);
 	if (!c || flags != CU_STREAM_NON_BLOCKING)

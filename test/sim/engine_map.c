@@ -16,7 +16,8 @@ static struct range *range_merge(struct range *a, struct range *b)
 }
 
 /* Splits into ranges that start before `address` and the others. */
-static void range_split(struct range *root, uintptr_t address, struct range **low, struct range **high)
+static void range_split(struct range *root, uintptr_t address, struct range **low,
+			struct range **high)
 {
 	if (!root) {
 		*low = *high = NULL;

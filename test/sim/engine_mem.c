@@ -12,9 +12,9 @@
 struct range *engine_allocations;
 static uint64_t last_buffer_id;
 
-#define PAGE_BYTES   4096ul
-#define PITCH_BYTES  512ul
-#define REAL_GRAIN   512ul
+#define PAGE_BYTES  4096ul
+#define PITCH_BYTES 512ul
+#define REAL_GRAIN  512ul
 
 struct allocation *memory_find(const void *address)
 {
@@ -39,8 +39,8 @@ static uint64_t device_limit(void)
 	return (uint64_t)(engine_settings.memory_mb * 1048576);
 }
 
-static CUresult memory_map(struct device *device, enum sim_memory_kind kind, size_t bytes, int flags,
-			   struct allocation **out)
+static CUresult memory_map(struct device *device, enum sim_memory_kind kind, size_t bytes,
+			   int flags, struct allocation **out)
 {
 	size_t rounded = (bytes + REAL_GRAIN - 1) & ~(REAL_GRAIN - 1);
 	size_t mapped = (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
@@ -49,8 +49,8 @@ static CUresult memory_map(struct device *device, enum sim_memory_kind kind, siz
 	bool device_memory = kind == SIM_MEMORY_DEVICE;
 	if (device_memory && device->used_bytes + rounded > device_limit())
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1,
-		       0);
+	void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 	if (p == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	struct allocation *a = calloc(1, sizeof(*a));
@@ -68,7 +68,8 @@ static CUresult memory_map(struct device *device, enum sim_memory_kind kind, siz
 	return CUDA_SUCCESS;
 }
 
-CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes, struct allocation **out)
+CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes,
+			 struct allocation **out)
 {
 	return memory_map(device, kind, bytes, 0, out);
 }
@@ -122,11 +123,13 @@ void memory_publish(int operation, struct allocation *a, bool async, uint32_t st
 	engine_publish(&op);
 }
 
-static CUresult allocate_now(enum sim_memory_kind kind, size_t bytes, unsigned flags, void **address)
+static CUresult allocate_now(enum sim_memory_kind kind, size_t bytes, unsigned flags,
+			     void **address)
 {
 	struct context *c;
 	struct allocation *a, copy;
-	int64_t end = sim_now_ns() + engine_ns(kind == SIM_MEMORY_PINNED ? 0 : engine_settings.alloc_us);
+	int64_t end =
+		sim_now_ns() + engine_ns(kind == SIM_MEMORY_PINNED ? 0 : engine_settings.alloc_us);
 	CUresult rc = capture_unsafe();
 	if (rc)
 		return rc;
@@ -157,10 +160,12 @@ static CUresult free_now(void *address, enum sim_memory_kind kind)
 	if (rc)
 		return rc;
 	engine_context_wait(c);
-	int64_t end = sim_now_ns() + engine_ns(kind == SIM_MEMORY_PINNED ? 0 : engine_settings.alloc_us);
+	int64_t end =
+		sim_now_ns() + engine_ns(kind == SIM_MEMORY_PINNED ? 0 : engine_settings.alloc_us);
 	pthread_mutex_lock(&engine_lock);
 	struct allocation *a = memory_find(address);
-	bool right = a && a->range.start == (uintptr_t)address && !a->registered && !a->mapped_vmm &&
+	bool right = a && a->range.start == (uintptr_t)address && !a->registered &&
+		     !a->mapped_vmm &&
 		     (a->kind == SIM_MEMORY_PINNED) == (kind == SIM_MEMORY_PINNED);
 	if (right) {
 		copy = *a;
@@ -176,7 +181,8 @@ static CUresult free_now(void *address, enum sim_memory_kind kind)
 
 CUresult sim_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 {
-	return address ? allocate_now(SIM_MEMORY_DEVICE, bytes, 0, (void **)address) : CUDA_ERROR_INVALID_VALUE;
+	return address ? allocate_now(SIM_MEMORY_DEVICE, bytes, 0, (void **)address)
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
@@ -199,7 +205,8 @@ CUresult sim_cuMemFree_v2(CUdeviceptr address)
 
 CUresult sim_cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
 {
-	return address ? allocate_now(SIM_MEMORY_PINNED, bytes, flags, address) : CUDA_ERROR_INVALID_VALUE;
+	return address ? allocate_now(SIM_MEMORY_PINNED, bytes, flags, address)
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuMemAllocHost_v2(void **address, size_t bytes)
@@ -324,7 +331,8 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, CUd
 		*(CUdeviceptr *)data = a ? address : 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		*(void **)data = host || (a && a->kind == SIM_MEMORY_MANAGED) ? (void *)address : NULL;
+		*(void **)data = host || (a && a->kind == SIM_MEMORY_MANAGED) ? (void *)address
+									      : NULL;
 		break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		*(unsigned long long *)data = a ? a->id : 0;
@@ -374,7 +382,8 @@ CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CU
 }
 
 /* Unlike the call above, this one answers zeros for a pointer that CUDA does not know. */
-CUresult sim_cuPointerGetAttributes(unsigned count, CUpointer_attribute *wanted, void **data, CUdeviceptr address)
+CUresult sim_cuPointerGetAttributes(unsigned count, CUpointer_attribute *wanted, void **data,
+				    CUdeviceptr address)
 {
 	CUresult rc = CUDA_SUCCESS;
 	pthread_mutex_lock(&engine_lock);
@@ -385,7 +394,8 @@ CUresult sim_cuPointerGetAttributes(unsigned count, CUpointer_attribute *wanted,
 	return rc;
 }
 
-CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+				   CUdeviceptr address)
 {
 	(void)value, (void)attribute;
 	pthread_mutex_lock(&engine_lock);

@@ -4,8 +4,9 @@
  */
 #include "test/sim/engine.h"
 
-#define STAGED_BYTES 65536 /* pageable copies up to this size are staged at once: the call does not wait */
-#define SETUP_US     1.5 /* of a copy engine */
+#define STAGED_BYTES \
+	65536 /* pageable copies up to this size are staged at once: the call does not wait */
+#define SETUP_US 1.5 /* of a copy engine */
 
 /* CUpti_ActivityMemcpyKind by the sort of the source and of the destination: host, device, array. */
 static const uint8_t copy_kinds[3][3] = { { 9, 1, 3 }, { 2, 8, 7 }, { 4, 6, 5 } };
@@ -21,8 +22,9 @@ struct endpoint {
 	struct device *device;
 };
 
-static CUresult endpoint_fill(struct endpoint *e, CUmemorytype type, const void *host, CUdeviceptr device,
-			      CUarray array, size_t pitch, size_t height, size_t x, size_t y, size_t z)
+static CUresult endpoint_fill(struct endpoint *e, CUmemorytype type, const void *host,
+			      CUdeviceptr device, CUarray array, size_t pitch, size_t height,
+			      size_t x, size_t y, size_t z)
 {
 	if (type == CU_MEMORYTYPE_ARRAY) {
 		struct array *a = array_checked(array);
@@ -39,25 +41,29 @@ static CUresult endpoint_fill(struct endpoint *e, CUmemorytype type, const void 
 	}
 	e->kind = memory_kind_of(e->base, &e->allocation);
 	e->device = e->allocation ? e->allocation->device : NULL;
-	e->side = e->kind == SIM_MEMORY_DEVICE || e->kind == SIM_MEMORY_MANAGED ? SIDE_DEVICE : SIDE_HOST;
+	e->side = e->kind == SIM_MEMORY_DEVICE || e->kind == SIM_MEMORY_MANAGED ? SIDE_DEVICE
+										: SIDE_HOST;
 	if (type == CU_MEMORYTYPE_ARRAY) {
 		e->side = SIDE_ARRAY;
 		e->kind = SIM_MEMORY_ARRAY;
 	}
 	/* A device pointer that CUDA never gave out. */
-	return type == CU_MEMORYTYPE_DEVICE && !e->allocation ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	return type == CU_MEMORYTYPE_DEVICE && !e->allocation ? CUDA_ERROR_INVALID_VALUE
+							      : CUDA_SUCCESS;
 }
 
 static CUresult endpoints(const struct move *m, struct endpoint *to, struct endpoint *from)
 {
 	const CUDA_MEMCPY3D_PEER *c = &m->copy;
 	return endpoint_fill(to, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
-			     c->dstPitch ?: c->WidthInBytes, c->dstHeight ?: c->Height, c->dstXInBytes, c->dstY,
-			     c->dstZ) ?:
-		       m->is_set ? CUDA_SUCCESS
-				 : endpoint_fill(from, c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
-						 c->srcPitch ?: c->WidthInBytes, c->srcHeight ?: c->Height,
-						 c->srcXInBytes, c->srcY, c->srcZ);
+			     c->dstPitch ?: c->WidthInBytes, c->dstHeight ?: c->Height,
+			     c->dstXInBytes, c->dstY, c->dstZ)
+		       ?: m->is_set
+			  ? CUDA_SUCCESS
+			  : endpoint_fill(from, c->srcMemoryType, c->srcHost, c->srcDevice,
+					  c->srcArray, c->srcPitch ?: c->WidthInBytes,
+					  c->srcHeight ?: c->Height, c->srcXInBytes, c->srcY,
+					  c->srcZ);
 }
 
 static bool endpoint_fits(const struct endpoint *e, const CUDA_MEMCPY3D_PEER *c)
@@ -86,7 +92,8 @@ CUresult move_describe_locked(struct move *m, struct op_request *request)
 	struct sim_op *d = &request->desc;
 	double gbps;
 	CUresult rc = endpoints(m, &to, &from);
-	if (!rc && (!endpoint_fits(&to, &m->copy) || (!m->is_set && !endpoint_fits(&from, &m->copy))))
+	if (!rc &&
+	    (!endpoint_fits(&to, &m->copy) || (!m->is_set && !endpoint_fits(&from, &m->copy))))
 		rc = CUDA_ERROR_INVALID_VALUE;
 	if (rc)
 		return rc;
@@ -103,16 +110,18 @@ CUresult move_describe_locked(struct move *m, struct op_request *request)
 		d->u.copy.kind = copy_kinds[from.side][to.side];
 		d->u.copy.src = from.kind;
 		d->u.copy.dst = to.kind;
-		gbps = to.side == SIDE_HOST	 ? engine_settings.d2h_gbps
+		gbps = to.side == SIDE_HOST	? engine_settings.d2h_gbps
 		       : from.side == SIDE_HOST ? engine_settings.h2d_gbps
-						 : engine_settings.d2d_gbps;
+						: engine_settings.d2d_gbps;
 		if (to.side && from.side && to.device != from.device) {
 			d->kind = SIM_OP_PEER_COPY;
 			d->u.copy.kind = 10;
 			d->u.copy.src_device = from.device->ordinal;
 			d->u.copy.dst_device = to.device->ordinal;
-			d->u.copy.src_context = from.allocation->context ? from.allocation->context->id : 0;
-			d->u.copy.dst_context = to.allocation->context ? to.allocation->context->id : 0;
+			d->u.copy.src_context =
+				from.allocation->context ? from.allocation->context->id : 0;
+			d->u.copy.dst_context = to.allocation->context ? to.allocation->context->id
+								       : 0;
 			gbps = engine_settings.p2p_gbps;
 		}
 	}
@@ -127,8 +136,8 @@ static bool simulated_bytes(enum sim_memory_kind kind)
 	return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_ARRAY;
 }
 
-static void row_copy(char *to, enum sim_memory_kind to_kind, char *from, enum sim_memory_kind from_kind,
-		     size_t bytes, uint64_t kernels)
+static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
+		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels)
 {
 	bool written = true;
 	if (simulated_bytes(from_kind))
@@ -145,8 +154,8 @@ static void row_copy(char *to, enum sim_memory_kind to_kind, char *from, enum si
 	pthread_mutex_unlock(&engine_lock);
 }
 
-static void row_set(char *to, enum sim_memory_kind kind, unsigned value, size_t element, size_t bytes,
-		    uint64_t kernels)
+static void row_set(char *to, enum sim_memory_kind kind, unsigned value, size_t element,
+		    size_t bytes, uint64_t kernels)
 {
 	/* Memory without an extent reads as zeros: clearing device memory touches none of it. */
 	bool clear = value == 0 && simulated_bytes(kind);
@@ -191,10 +200,11 @@ void move_run(void *arg)
 		for (size_t y = 0; y < height; y++) {
 			char *row = to.base + z * to.slice + y * to.pitch;
 			if (m->is_set)
-				row_set(row, to.kind, m->value, m->element, width, m->context->kernels);
+				row_set(row, to.kind, m->value, m->element, width,
+					m->context->kernels);
 			else
-				row_copy(row, to.kind, from.base + z * from.slice + y * from.pitch, from.kind,
-					 width, m->context->kernels);
+				row_copy(row, to.kind, from.base + z * from.slice + y * from.pitch,
+					 from.kind, width, m->context->kernels);
 		}
 	}
 }
@@ -203,7 +213,8 @@ void move_run(void *arg)
 enum move_wait move_waits(const struct sim_op *d)
 {
 	if (d->kind == SIM_OP_MEMSET)
-		return d->u.set.async || d->u.set.memory == SIM_MEMORY_DEVICE ? MOVE_NO_WAIT : MOVE_WAIT_END;
+		return d->u.set.async || d->u.set.memory == SIM_MEMORY_DEVICE ? MOVE_NO_WAIT
+									      : MOVE_WAIT_END;
 	if (d->kind == SIM_OP_PEER_COPY)
 		return MOVE_NO_WAIT;
 	bool from_host = d->u.copy.src == SIM_MEMORY_PAGEABLE || d->u.copy.src == SIM_MEMORY_PINNED;
@@ -219,6 +230,7 @@ enum move_wait move_waits(const struct sim_op *d)
 		return d->u.copy.async ? MOVE_NO_WAIT : MOVE_WAIT_START;
 	if (!d->u.copy.async)
 		return MOVE_WAIT_END;
-	return d->u.copy.src == SIM_MEMORY_PAGEABLE || d->u.copy.dst == SIM_MEMORY_PAGEABLE ? MOVE_WAIT_END
-											     : MOVE_NO_WAIT;
+	return d->u.copy.src == SIM_MEMORY_PAGEABLE || d->u.copy.dst == SIM_MEMORY_PAGEABLE
+		       ? MOVE_WAIT_END
+		       : MOVE_NO_WAIT;
 }

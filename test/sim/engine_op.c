@@ -120,9 +120,10 @@ static struct when op_defer(const struct op_request *request, const struct when 
 		}
 		/* Room grows in powers of two; the count itself says when. */
 		if ((dep->dependent_count & (dep->dependent_count - 1)) == 0)
-			dep->dependents = realloc(dep->dependents,
-						  (dep->dependent_count ? dep->dependent_count * 2 : 1) *
-							  sizeof(struct op *));
+			dep->dependents =
+				realloc(dep->dependents,
+					(dep->dependent_count ? dep->dependent_count * 2 : 1) *
+						sizeof(struct op *));
 		dep->dependents[dep->dependent_count++] = op;
 		op->references++;
 		op->pending++;

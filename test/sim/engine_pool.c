@@ -76,7 +76,8 @@ CUresult sim_cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 	return rc;
 }
 
-CUresult sim_cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+CUresult sim_cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
+				    CUmemAllocationType type)
 {
 	(void)type;
 	return sim_cuDeviceGetDefaultMemPool(pool, location->id);
@@ -175,7 +176,8 @@ CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *list, 
 	return pool_checked(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location)
+CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
+				CUmemLocation *location)
 {
 	(void)location;
 	*flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -184,7 +186,8 @@ CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUm
 
 /* ---- allocation ---- */
 
-CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream handle)
+CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
+				     CUstream handle)
 {
 	struct stream *s;
 	struct allocation *a, copy;
@@ -243,7 +246,8 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 	pthread_mutex_lock(&engine_lock);
 	struct allocation *a = memory_find((void *)address);
 	CUresult rc = stream_find(handle, &s);
-	if (!rc && (!a || a->range.start != address || a->kind != SIM_MEMORY_DEVICE || a->mapped_vmm))
+	if (!rc &&
+	    (!a || a->range.start != address || a->kind != SIM_MEMORY_DEVICE || a->mapped_vmm))
 		rc = CUDA_ERROR_INVALID_VALUE;
 	bool capturing = !rc && capture_active(s);
 	if (capturing)
@@ -272,11 +276,13 @@ static CUresult range_known(CUdeviceptr address, size_t bytes)
 	pthread_mutex_lock(&engine_lock);
 	struct allocation *a = memory_find((void *)address);
 	pthread_mutex_unlock(&engine_lock);
-	return a && bytes && address + bytes <= a->range.start + a->range.bytes ? CUDA_SUCCESS
-										 : CUDA_ERROR_INVALID_VALUE;
+	return a && bytes && address + bytes <= a->range.start + a->range.bytes
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location)
+CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+			    CUmemLocation location)
 {
 	(void)advice, (void)location;
 	return range_known(address, bytes);
@@ -288,8 +294,8 @@ CUresult sim_cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 	return range_known(address, bytes);
 }
 
-CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
-				   CUstream stream)
+CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
+				   unsigned flags, CUstream stream)
 {
 	(void)location;
 	CUresult rc = flags ? CUDA_ERROR_INVALID_VALUE : range_known(address, bytes);
@@ -304,18 +310,21 @@ CUresult sim_cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice devi
 	return sim_cuMemPrefetchAsync_v2(address, bytes, location, 0, stream);
 }
 
-CUresult sim_cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_t count, CUmemLocation *locations,
-				     size_t *indices, size_t location_count, unsigned long long flags, CUstream stream)
+CUresult sim_cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_t count,
+				     CUmemLocation *locations, size_t *indices,
+				     size_t location_count, unsigned long long flags,
+				     CUstream stream)
 {
-	CUresult rc = flags || !locations || !location_count ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	CUresult rc = flags || !locations || !location_count ? CUDA_ERROR_INVALID_VALUE
+							     : CUDA_SUCCESS;
 	(void)indices;
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = sim_cuMemPrefetchAsync_v2(addresses[i], bytes[i], locations[0], 0, stream);
 	return rc;
 }
 
-CUresult sim_cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_t count, unsigned long long flags,
-				    CUstream stream)
+CUresult sim_cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_t count,
+				    unsigned long long flags, CUstream stream)
 {
 	CUresult rc = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	(void)stream;
@@ -325,10 +334,12 @@ CUresult sim_cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_
 }
 
 CUresult sim_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *bytes, size_t count,
-					       CUmemLocation *locations, size_t *indices, size_t location_count,
-					       unsigned long long flags, CUstream stream)
+					       CUmemLocation *locations, size_t *indices,
+					       size_t location_count, unsigned long long flags,
+					       CUstream stream)
 {
-	return sim_cuMemPrefetchBatchAsync(addresses, bytes, count, locations, indices, location_count, flags, stream);
+	return sim_cuMemPrefetchBatchAsync(addresses, bytes, count, locations, indices,
+					   location_count, flags, stream);
 }
 
 CUresult sim_cuMemRangeGetAttribute(void *data, size_t data_bytes, CUmem_range_attribute attribute,
@@ -341,12 +352,14 @@ CUresult sim_cuMemRangeGetAttribute(void *data, size_t data_bytes, CUmem_range_a
 	return rc;
 }
 
-CUresult sim_cuMemRangeGetAttributes(void **data, size_t *data_bytes, CUmem_range_attribute *attributes, size_t count,
+CUresult sim_cuMemRangeGetAttributes(void **data, size_t *data_bytes,
+				     CUmem_range_attribute *attributes, size_t count,
 				     CUdeviceptr address, size_t bytes)
 {
 	CUresult rc = CUDA_SUCCESS;
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = sim_cuMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], address, bytes);
+		rc = sim_cuMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], address,
+						bytes);
 	return rc;
 }
 
@@ -389,7 +402,8 @@ CUresult sim_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, 
 	if (h.pid == (int)getpid())
 		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&engine_lock);
-	CUresult rc = engine_context_current(&c) ?: memory_allocate(c->device, SIM_MEMORY_DEVICE, h.bytes, &a);
+	CUresult rc = engine_context_current(&c)
+			      ?: memory_allocate(c->device, SIM_MEMORY_DEVICE, h.bytes, &a);
 	if (!rc) {
 		a->ipc = true;
 		*address = a->range.start;
@@ -426,5 +440,6 @@ CUresult sim_cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
 	memcpy(&h, &handle, sizeof(h));
 	if (h.magic != IPC_MAGIC)
 		return CUDA_ERROR_INVALID_VALUE;
-	return h.pid == (int)getpid() ? CUDA_ERROR_INVALID_CONTEXT : sim_cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+	return h.pid == (int)getpid() ? CUDA_ERROR_INVALID_CONTEXT
+				      : sim_cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
 }

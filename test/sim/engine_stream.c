@@ -39,7 +39,8 @@ static struct stream *stream_per_thread(struct context *context)
 CUresult stream_find(CUstream handle, struct stream **stream)
 {
 	struct context *c;
-	bool per_thread = handle == CU_STREAM_PER_THREAD || (!handle && engine_thread()->per_thread);
+	bool per_thread = handle == CU_STREAM_PER_THREAD ||
+			  (!handle && engine_thread()->per_thread);
 	if (per_thread || !handle || handle == CU_STREAM_LEGACY) {
 		CUresult rc = engine_context_current(&c);
 		if (!rc)
@@ -59,7 +60,8 @@ int stream_dependencies(struct stream *stream, struct when *deps)
 	int count = 0;
 	deps[count++] = stream->tail;
 	if (stream->legacy) {
-		for (struct stream *s = stream->context->streams; s && count < OP_MAX_DEPS; s = s->next)
+		for (struct stream *s = stream->context->streams; s && count < OP_MAX_DEPS;
+		     s = s->next)
 			if (s != stream && !(s->flags & CU_STREAM_NON_BLOCKING) && !s->capture)
 				deps[count++] = s->tail;
 	} else if (!(stream->flags & CU_STREAM_NON_BLOCKING)) {
@@ -102,7 +104,7 @@ void stream_queue_note(struct stream *stream, int64_t end_ns, int64_t *wait_ns)
 
 /* engine_lock held on entry, released on exit. */
 CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
-				  struct when *end)
+			   struct when *end)
 {
 	int64_t queue_wait = 0;
 	request->not_before_ns = host_end + engine_ns(engine_settings.latency_us);
@@ -143,8 +145,8 @@ CUresult stream_run(CUstream handle, struct op_request *request, double cost_us,
 	return stream_run_locked(s, request, host_end, end);
 }
 
-void engine_sync_publish(enum sim_sync_type type, uint32_t stream, struct event *event, int64_t start_ns,
-			 int status, struct context *context)
+void engine_sync_publish(enum sim_sync_type type, uint32_t stream, struct event *event,
+			 int64_t start_ns, int status, struct context *context)
 {
 	if (!(engine_flags & ENGINE_SINK))
 		return;
@@ -171,7 +173,10 @@ CUresult sim_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int pr
 	pthread_mutex_lock(&engine_lock);
 	CUresult rc = engine_context_current(&c);
 	if (!rc)
-		*stream = (CUstream)stream_create_in(c, flags, priority < -5 ? -5 : priority > 0 ? 0 : priority);
+		*stream = (CUstream)stream_create_in(c, flags,
+						     priority < -5  ? -5
+						     : priority > 0 ? 0
+								    : priority);
 	pthread_mutex_unlock(&engine_lock);
 	return rc;
 }
@@ -210,7 +215,8 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 	return rc;
 }
 
-static CUresult stream_take_moment(CUstream handle, struct when *moment, uint32_t *id, struct context **context)
+static CUresult stream_take_moment(CUstream handle, struct when *moment, uint32_t *id,
+				   struct context **context)
 {
 	struct stream *s;
 	pthread_mutex_lock(&engine_lock);
@@ -260,16 +266,16 @@ CUresult sim_cuStreamQuery(CUstream handle)
 	return rc ?: moment_query(moment);
 }
 
-#define STREAM_GETTER(name, type, expression)                                                      \
-	CUresult sim_##name(CUstream handle, type *value)                                          \
-	{                                                                                          \
-		struct stream *s;                                                                  \
-		pthread_mutex_lock(&engine_lock);                                                  \
-		CUresult rc = stream_find(handle, &s);                                             \
-		if (!rc)                                                                           \
-			*value = (expression);                                                     \
-		pthread_mutex_unlock(&engine_lock);                                                \
-		return rc;                                                                         \
+#define STREAM_GETTER(name, type, expression)             \
+	CUresult sim_##name(CUstream handle, type *value) \
+	{                                                 \
+		struct stream *s;                         \
+		pthread_mutex_lock(&engine_lock);         \
+		CUresult rc = stream_find(handle, &s);    \
+		if (!rc)                                  \
+			*value = (expression);            \
+		pthread_mutex_unlock(&engine_lock);       \
+		return rc;                                \
 	}
 
 STREAM_GETTER(cuStreamGetPriority, int, s->priority)
@@ -278,7 +284,8 @@ STREAM_GETTER(cuStreamGetCtx, CUcontext, (CUcontext)s->context)
 STREAM_GETTER(cuStreamGetDevice, CUdevice, s->context->device->ordinal)
 STREAM_GETTER(cuStreamGetId, unsigned long long, s->id)
 
-CUresult sim_cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue *value)
+CUresult sim_cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute,
+				  CUstreamAttrValue *value)
 {
 	struct stream *s;
 	pthread_mutex_lock(&engine_lock);
@@ -291,7 +298,8 @@ CUresult sim_cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUs
 	return rc;
 }
 
-CUresult sim_cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue *value)
+CUresult sim_cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute,
+				  const CUstreamAttrValue *value)
 {
 	struct stream *s;
 	pthread_mutex_lock(&engine_lock);
@@ -315,7 +323,8 @@ CUresult sim_cuStreamCopyAttributes(CUstream to, CUstream from)
 	return rc;
 }
 
-CUresult sim_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags)
+CUresult sim_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes,
+				    unsigned flags)
 {
 	struct stream *s;
 	(void)address, (void)bytes, (void)flags;
@@ -424,8 +433,9 @@ CUresult sim_cuEventSynchronize(CUevent handle)
 	int64_t start = sim_now_ns();
 	pthread_mutex_lock(&engine_lock);
 	struct event *e = event_checked(handle);
-	CUresult rc = !e ? CUDA_ERROR_INVALID_HANDLE :
-		      e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
+		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
+					 : CUDA_SUCCESS;
 	struct when moment = { .ns = 0 };
 	if (!rc)
 		moment = op_reference(e->at);
@@ -441,8 +451,9 @@ CUresult sim_cuEventQuery(CUevent handle)
 {
 	pthread_mutex_lock(&engine_lock);
 	struct event *e = event_checked(handle);
-	CUresult rc = !e ? CUDA_ERROR_INVALID_HANDLE :
-		      e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
+		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
+					 : CUDA_SUCCESS;
 	struct when moment = { .ns = 0 };
 	if (!rc)
 		moment = op_reference(e->at);

@@ -36,7 +36,8 @@ static bool value_holds(const struct value *v)
 	case CU_STREAM_WAIT_VALUE_NOR:
 		return ~(now | v->number);
 	default:
-		return v->wide ? (int64_t)(now - v->number) >= 0 : (int32_t)((uint32_t)now - (uint32_t)v->number) >= 0;
+		return v->wide ? (int64_t)(now - v->number) >= 0
+			       : (int32_t)((uint32_t)now - (uint32_t)v->number) >= 0;
 	}
 }
 
@@ -49,8 +50,8 @@ static void value_wait(void *arg)
 	free(v);
 }
 
-static CUresult value_submit(CUstream stream, CUdeviceptr address, uint64_t number, unsigned flags, bool wide,
-			     bool wait)
+static CUresult value_submit(CUstream stream, CUdeviceptr address, uint64_t number, unsigned flags,
+			     bool wide, bool wait)
 {
 	pthread_mutex_lock(&engine_lock);
 	struct allocation *a = memory_find((void *)address);
@@ -67,27 +68,32 @@ static CUresult value_submit(CUstream stream, CUdeviceptr address, uint64_t numb
 	return rc;
 }
 
-CUresult sim_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
+CUresult sim_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+				     unsigned flags)
 {
 	return value_submit(stream, address, value, flags, false, false);
 }
 
-CUresult sim_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
+CUresult sim_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+				     unsigned flags)
 {
 	return value_submit(stream, address, value, flags, true, false);
 }
 
-CUresult sim_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
+CUresult sim_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+				    unsigned flags)
 {
 	return value_submit(stream, address, value, flags, false, true);
 }
 
-CUresult sim_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
+CUresult sim_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+				    unsigned flags)
 {
 	return value_submit(stream, address, value, flags, true, true);
 }
 
-CUresult sim_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *list, unsigned flags)
+CUresult sim_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *list,
+				   unsigned flags)
 {
 	CUresult rc = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	for (unsigned i = 0; i < count && !rc; i++) {
@@ -96,9 +102,11 @@ CUresult sim_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatc
 			    p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 		bool wait = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
 			    p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-		if (p->operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES || p->operation == CU_STREAM_MEM_OP_BARRIER)
+		if (p->operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES ||
+		    p->operation == CU_STREAM_MEM_OP_BARRIER)
 			continue;
-		rc = value_submit(stream, p->waitValue.address, wide ? p->waitValue.value64 : p->waitValue.value,
+		rc = value_submit(stream, p->waitValue.address,
+				  wide ? p->waitValue.value64 : p->waitValue.value,
 				  p->waitValue.flags, wide, wait);
 	}
 	return rc;

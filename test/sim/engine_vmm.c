@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define GRAIN	   (2ul << 20)
-#define FILE_BYTES (1ll << 44) /* sparse: only what is written costs anything */
+#define GRAIN	       (2ul << 20)
+#define FILE_BYTES     (1ll << 44) /* sparse: only what is written costs anything */
 #define PHYSICAL_MAGIC 0x50485931u
 
 struct physical {
@@ -27,7 +27,8 @@ struct reservation {
 };
 
 struct mapping {
-	struct allocation allocation; /* in engine_allocations, so that copies and queries find it */
+	struct allocation
+		allocation; /* in engine_allocations, so that copies and queries find it */
 	struct physical *physical;
 };
 
@@ -51,15 +52,16 @@ CUresult sim_cuMemGetAllocationGranularity(size_t *grain, const CUmemAllocationP
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr wanted,
-				 unsigned long long flags)
+CUresult sim_cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment,
+				 CUdeviceptr wanted, unsigned long long flags)
 {
 	(void)wanted;
 	if (alignment < GRAIN)
 		alignment = GRAIN;
 	if (!address || !bytes || bytes % GRAIN || flags || (alignment & (alignment - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
-	char *p = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p = mmap(NULL, bytes + alignment, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	char *aligned = (char *)(((uintptr_t)p + alignment - 1) & ~(alignment - 1));
@@ -110,19 +112,23 @@ static CUresult physical_place(struct physical *p)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *properties,
-			 unsigned long long flags)
+CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+			 const CUmemAllocationProp *properties, unsigned long long flags)
 {
 	if (!handle || !properties || !bytes || bytes % GRAIN || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	int ordinal = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties->location.id : 0;
+	int ordinal = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+			      ? properties->location.id
+			      : 0;
 	CUresult rc = engine_init_check();
 	if (!rc && (ordinal < 0 || ordinal >= engine_device_count()))
 		rc = CUDA_ERROR_INVALID_DEVICE;
 	if (rc)
 		return rc;
 	struct physical *p = calloc(1, sizeof(*p));
-	*p = (struct physical){ .magic = PHYSICAL_MAGIC, .bytes = bytes, .references = 1, .properties = *properties };
+	*p = (struct physical){
+		.magic = PHYSICAL_MAGIC, .bytes = bytes, .references = 1, .properties = *properties
+	};
 	p->device = &engine_devices[ordinal];
 	pthread_mutex_lock(&engine_lock);
 	if (p->device->used_bytes + bytes > (uint64_t)(engine_settings.memory_mb * 1048576))
@@ -144,7 +150,8 @@ static void physical_drop(struct physical *p)
 {
 	if (--p->references)
 		return;
-	fallocate(files[p->device->ordinal], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, p->offset, p->bytes);
+	fallocate(files[p->device->ordinal], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, p->offset,
+		  p->bytes);
 	p->device->used_bytes -= p->bytes;
 	p->magic = 0;
 	free(p);
@@ -161,8 +168,8 @@ CUresult sim_cuMemRelease(CUmemGenericAllocationHandle handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
-		      unsigned long long flags)
+CUresult sim_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+		      CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
 	struct physical *p = physical_checked(handle);
 	if (!p || flags || bytes % GRAIN || offset + bytes > p->bytes)
@@ -170,7 +177,8 @@ CUresult sim_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGen
 	pthread_mutex_lock(&engine_lock);
 	struct range *r = range_find(reservations, address);
 	struct range *inside = range_after(engine_allocations, address);
-	bool right = r && address + bytes <= r->start + r->bytes && !(inside && inside->start < address + bytes);
+	bool right = r && address + bytes <= r->start + r->bytes &&
+		     !(inside && inside->start < address + bytes);
 	/* Access is granted by cuMemSetAccess: the host, which must move the bytes, has it from here on. */
 	if (right && mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			  files[p->device->ordinal], p->offset + (off_t)offset) == MAP_FAILED)
@@ -195,13 +203,14 @@ CUresult sim_cuMemUnmap(CUdeviceptr address, size_t bytes)
 	CUresult rc = CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&engine_lock);
 	/* The range may hold several mappings, each of which goes as a whole. */
-	for (struct range *r = range_after(engine_allocations, address); r && r->start < address + bytes;
-	     r = range_after(engine_allocations, address)) {
+	for (struct range *r = range_after(engine_allocations, address);
+	     r && r->start < address + bytes; r = range_after(engine_allocations, address)) {
 		struct mapping *m = (struct mapping *)r;
-		if (!m->allocation.mapped_vmm || r->start < address || r->start + r->bytes > address + bytes)
+		if (!m->allocation.mapped_vmm || r->start < address ||
+		    r->start + r->bytes > address + bytes)
 			break;
-		mmap((void *)r->start, r->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-		     0);
+		mmap((void *)r->start, r->bytes, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 		physical_drop(m->physical);
 		memory_release(&m->allocation);
 		rc = CUDA_SUCCESS;
@@ -210,15 +219,18 @@ CUresult sim_cuMemUnmap(CUdeviceptr address, size_t bytes)
 	return rc;
 }
 
-CUresult sim_cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *list, size_t count)
+CUresult sim_cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *list,
+			    size_t count)
 {
 	pthread_mutex_lock(&engine_lock);
 	struct allocation *a = memory_find((void *)address);
 	pthread_mutex_unlock(&engine_lock);
-	return a && a->mapped_vmm && list && count && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return a && a->mapped_vmm && list && count && bytes ? CUDA_SUCCESS
+							    : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)
+CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+			    CUdeviceptr address)
 {
 	(void)location;
 	pthread_mutex_lock(&engine_lock);

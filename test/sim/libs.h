@@ -19,7 +19,8 @@ struct libs_handle {
 };
 
 /* 0, or a CUresult. */
-int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned threads);
+int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+		unsigned threads);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
 /* Generated entry points come here. */

@@ -39,7 +39,8 @@ static void driver_find(void)
 	find("cuLibraryGetKernel", (void **)&driver.get_kernel, 12000, 0, &found);
 	find("cuMemcpyDtoDAsync", (void **)&driver.copy, 12000, 0, &found);
 	find("cuLaunchKernel", (void **)&driver.launch, 12000, 0, &found);
-	if (driver.library_load && driver.library_load(&library, image, NULL, NULL, 0, NULL, NULL, 0))
+	if (driver.library_load &&
+	    driver.library_load(&library, image, NULL, NULL, 0, NULL, NULL, 0))
 		driver.launch = NULL;
 }
 
@@ -69,7 +70,8 @@ static CUresult kernel_find(const char *name, CUkernel *kernel)
 	return rc;
 }
 
-int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned threads)
+int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+		unsigned threads)
 {
 	CUkernel kernel;
 	pthread_once(&once, driver_find);
@@ -77,7 +79,8 @@ int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y
 		return CUDA_ERROR_NOT_INITIALIZED;
 	CUresult rc = kernel_find(name, &kernel);
 	return rc ? (int)rc
-		  : (int)driver.launch((CUfunction)kernel, grid_x, grid_y, grid_z, threads, 1, 1, 0, stream, NULL, NULL);
+		  : (int)driver.launch((CUfunction)kernel, grid_x, grid_y, grid_z, threads, 1, 1, 0,
+				       stream, NULL, NULL);
 }
 
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes)

@@ -64,14 +64,18 @@ SIM_EXPORT int cublasGetPointerMode_v2(struct libs_handle *h, int *mode)
 	return 0;
 }
 
-static int gemm(void *stream, const char *type, int trans_a, int trans_b, long m, long n, long batch)
+static int gemm(void *stream, const char *type, int trans_a, int trans_b, long m, long n,
+		long batch)
 {
 	char name[256];
 	if (m <= 0 || n <= 0 || batch <= 0)
 		return 0;
-	snprintf(name, sizeof(name), "sm90_xmma_gemm_%s_%c%c_n_tilesize64x64x32_stage4_aligned_execute_kernel__5x_cublas",
+	snprintf(name, sizeof(name),
+		 "sm90_xmma_gemm_%s_%c%c_n_tilesize64x64x32_stage4_aligned_execute_kernel__5x_"
+		 "cublas",
 		 type, trans_a ? 't' : 'n', trans_b ? 't' : 'n');
-	return libs_launch(stream, name, (unsigned)((m + TILE - 1) / TILE), (unsigned)((n + TILE - 1) / TILE),
+	return libs_launch(stream, name, (unsigned)((m + TILE - 1) / TILE),
+			   (unsigned)((n + TILE - 1) / TILE),
 			   batch > 65535 ? 65535 : (unsigned)batch, 128)
 		       ? CUBLAS_FAILED
 		       : 0;
@@ -95,20 +99,22 @@ static const char *type_name(int type)
 }
 
 #define GEMM(letter, type)                                                                         \
-	SIM_EXPORT int cublas##letter##gemm_v2(struct libs_handle *h, int ta, int tb, int m, int n, int k);        \
-	SIM_EXPORT int cublas##letter##gemm_v2(struct libs_handle *h, int ta, int tb, int m, int n, int k)         \
+	SIM_EXPORT int cublas##letter##gemm_v2(struct libs_handle *h, int ta, int tb, int m,       \
+					       int n, int k);                                      \
+	SIM_EXPORT int cublas##letter##gemm_v2(struct libs_handle *h, int ta, int tb, int m,       \
+					       int n, int k)                                       \
 	{                                                                                          \
 		(void)k;                                                                           \
 		return gemm(h->stream, type, ta, tb, m, n, 1);                                     \
 	}                                                                                          \
-	SIM_EXPORT int cublas##letter##gemmBatched(struct libs_handle *h, int ta, int tb, int m, int n, int k,     \
-						   const void *alpha, const void *a, int lda,      \
-						   const void *b, int ldb, const void *beta,       \
-						   void *c, int ldc, int batch);                   \
-	SIM_EXPORT int cublas##letter##gemmBatched(struct libs_handle *h, int ta, int tb, int m, int n, int k,     \
-						   const void *alpha, const void *a, int lda,      \
-						   const void *b, int ldb, const void *beta,       \
-						   void *c, int ldc, int batch)                    \
+	SIM_EXPORT int cublas##letter##gemmBatched(struct libs_handle *h, int ta, int tb, int m,   \
+						   int n, int k, const void *alpha, const void *a, \
+						   int lda, const void *b, int ldb,                \
+						   const void *beta, void *c, int ldc, int batch); \
+	SIM_EXPORT int cublas##letter##gemmBatched(struct libs_handle *h, int ta, int tb, int m,   \
+						   int n, int k, const void *alpha, const void *a, \
+						   int lda, const void *b, int ldb,                \
+						   const void *beta, void *c, int ldc, int batch)  \
 	{                                                                                          \
 		(void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta, (void)c, \
 			(void)ldc;                                                                 \
@@ -133,35 +139,39 @@ GEMM(D, "f64f64_f64f64_f64")
 GEMM(C, "c32c32_c32c32_c32")
 GEMM(Z, "c64c64_c64c64_c64")
 
-SIM_EXPORT int cublasGemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-			    const void *a, int a_type, int lda, const void *b, int b_type);
-SIM_EXPORT int cublasGemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-			    const void *a, int a_type, int lda, const void *b, int b_type)
+SIM_EXPORT int cublasGemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k,
+			    const void *alpha, const void *a, int a_type, int lda, const void *b,
+			    int b_type);
+SIM_EXPORT int cublasGemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k,
+			    const void *alpha, const void *a, int a_type, int lda, const void *b,
+			    int b_type)
 {
 	(void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)b_type;
 	return gemm(h->stream, type_name(a_type), ta, tb, m, n, 1);
 }
 
-SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-			     const void *a, int a_type, int lda);
-SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-			     const void *a, int a_type, int lda)
+SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k,
+			     const void *alpha, const void *a, int a_type, int lda);
+SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k,
+			     const void *alpha, const void *a, int a_type, int lda)
 {
 	(void)k, (void)alpha, (void)a, (void)lda;
 	return gemm(h->stream, type_name(a_type), ta, tb, m, n, 1);
 }
 
-SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-					  const void *a, int a_type, int lda, long long sa, const void *b, int b_type,
-					  int ldb, long long sb, const void *beta, void *c, int c_type, int ldc,
-					  long long sc, int batch);
-SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-					  const void *a, int a_type, int lda, long long sa, const void *b, int b_type,
-					  int ldb, long long sb, const void *beta, void *c, int c_type, int ldc,
-					  long long sc, int batch)
+SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb, int m, int n,
+					  int k, const void *alpha, const void *a, int a_type,
+					  int lda, long long sa, const void *b, int b_type, int ldb,
+					  long long sb, const void *beta, void *c, int c_type,
+					  int ldc, long long sc, int batch);
+SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb, int m, int n,
+					  int k, const void *alpha, const void *a, int a_type,
+					  int lda, long long sa, const void *b, int b_type, int ldb,
+					  long long sb, const void *beta, void *c, int c_type,
+					  int ldc, long long sc, int batch)
 {
-	(void)k, (void)alpha, (void)a, (void)lda, (void)sa, (void)b, (void)b_type, (void)ldb, (void)sb, (void)beta,
-		(void)c, (void)c_type, (void)ldc, (void)sc;
+	(void)k, (void)alpha, (void)a, (void)lda, (void)sa, (void)b, (void)b_type, (void)ldb,
+		(void)sb, (void)beta, (void)c, (void)c_type, (void)ldc, (void)sc;
 	return gemm(h->stream, type_name(a_type), ta, tb, m, n, batch);
 }
 
@@ -188,8 +198,10 @@ SIM_EXPORT size_t cublasLtGetVersion(void)
 	return 130100;
 }
 
-SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_t columns, int64_t ld);
-SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_t columns, int64_t ld)
+SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows,
+					  uint64_t columns, int64_t ld);
+SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows,
+					  uint64_t columns, int64_t ld)
 {
 	(void)ld;
 	*out = calloc(1, 256);
@@ -203,8 +215,10 @@ SIM_EXPORT int cublasLtMatrixLayoutDestroy(void *layout)
 	return libs_destroy(layout);
 }
 
-SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute, const void *value, size_t bytes);
-SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute, const void *value, size_t bytes)
+SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute, const void *value,
+						size_t bytes);
+SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute, const void *value,
+						size_t bytes)
 {
 	enum { BATCH_COUNT = 5 };
 	if (attribute == BATCH_COUNT && bytes == sizeof(int))
@@ -226,11 +240,13 @@ SIM_EXPORT int cublasLtMatmulDescDestroy(void *desc)
 	return libs_destroy(desc);
 }
 
-SIM_EXPORT int cublasLtMatmulDescSetAttribute(struct matmul *m, int attribute, const void *value, size_t bytes);
-SIM_EXPORT int cublasLtMatmulDescSetAttribute(struct matmul *m, int attribute, const void *value, size_t bytes)
+SIM_EXPORT int cublasLtMatmulDescSetAttribute(struct matmul *m, int attribute, const void *value,
+					      size_t bytes);
+SIM_EXPORT int cublasLtMatmulDescSetAttribute(struct matmul *m, int attribute, const void *value,
+					      size_t bytes)
 {
 	enum { TRANSA = 3, TRANSB = 4, EPILOGUE = 7 };
-	int *to = attribute == TRANSA	? &m->trans_a
+	int *to = attribute == TRANSA	  ? &m->trans_a
 		  : attribute == TRANSB	  ? &m->trans_b
 		  : attribute == EPILOGUE ? &m->epilogue
 					  : NULL;
@@ -254,10 +270,11 @@ SIM_EXPORT int cublasLtMatmulPreferenceDestroy(void *preference)
 /* One answer, of zeros: an algorithm that needs no workspace. Without it PyTorch warns and falls back to cuBLAS. */
 #define HEURISTIC_BYTES 96
 
-SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d, void *preference,
-					      int wanted, void *results, int *got);
-SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d, void *preference,
-					      int wanted, void *results, int *got)
+SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d,
+					      void *preference, int wanted, void *results,
+					      int *got);
+SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d,
+					      void *preference, int wanted, void *results, int *got)
 {
 	(void)h, (void)op, (void)a, (void)b, (void)c, (void)d, (void)preference;
 	*got = wanted > 0;
@@ -266,19 +283,22 @@ SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *
 	return 0;
 }
 
-SIM_EXPORT int cublasLtMatmul(void *h, struct matmul *op, const void *alpha, const void *a, struct layout *a_layout,
-			      const void *b, struct layout *b_layout, const void *beta, const void *c,
-			      struct layout *c_layout, void *d, struct layout *d_layout, const void *algorithm,
-			      void *workspace, size_t workspace_bytes, void *stream);
-SIM_EXPORT int cublasLtMatmul(void *h, struct matmul *op, const void *alpha, const void *a, struct layout *a_layout,
-			      const void *b, struct layout *b_layout, const void *beta, const void *c,
-			      struct layout *c_layout, void *d, struct layout *d_layout, const void *algorithm,
-			      void *workspace, size_t workspace_bytes, void *stream)
+SIM_EXPORT int cublasLtMatmul(void *h, struct matmul *op, const void *alpha, const void *a,
+			      struct layout *a_layout, const void *b, struct layout *b_layout,
+			      const void *beta, const void *c, struct layout *c_layout, void *d,
+			      struct layout *d_layout, const void *algorithm, void *workspace,
+			      size_t workspace_bytes, void *stream);
+SIM_EXPORT int cublasLtMatmul(void *h, struct matmul *op, const void *alpha, const void *a,
+			      struct layout *a_layout, const void *b, struct layout *b_layout,
+			      const void *beta, const void *c, struct layout *c_layout, void *d,
+			      struct layout *d_layout, const void *algorithm, void *workspace,
+			      size_t workspace_bytes, void *stream)
 {
 	char type[96];
-	(void)h, (void)alpha, (void)a, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout, (void)d,
-		(void)algorithm, (void)workspace, (void)workspace_bytes;
-	snprintf(type, sizeof(type), "%s%s", type_name(a_layout->type), op->epilogue > 1 ? "_epilogue" : "");
-	return gemm(stream, type, op->trans_a, op->trans_b, (long)d_layout->rows, (long)d_layout->columns,
-		    d_layout->batch);
+	(void)h, (void)alpha, (void)a, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout,
+		(void)d, (void)algorithm, (void)workspace, (void)workspace_bytes;
+	snprintf(type, sizeof(type), "%s%s", type_name(a_layout->type),
+		 op->epilogue > 1 ? "_epilogue" : "");
+	return gemm(stream, type, op->trans_a, op->trans_b, (long)d_layout->rows,
+		    (long)d_layout->columns, d_layout->batch);
 }

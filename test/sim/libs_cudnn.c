@@ -57,7 +57,8 @@ SIM_EXPORT void cudnnGetLastErrorString(char *text, size_t bytes)
 SIM_EXPORT int cudnnGetProperty(int type, int *value);
 SIM_EXPORT int cudnnGetProperty(int type, int *value)
 {
-	static const int version[] = { CUDNN_VERSION / 10000, CUDNN_VERSION / 100 % 100, CUDNN_VERSION % 100 };
+	static const int version[] = { CUDNN_VERSION / 10000, CUDNN_VERSION / 100 % 100,
+				       CUDNN_VERSION % 100 };
 	*value = version[type % 3];
 	return 0;
 }
@@ -74,8 +75,10 @@ SIM_EXPORT int cudnnBackendCreateDescriptor(int type, void **out)
 }
 
 /* One of whatever is counted, zero for every number. */
-SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted, int64_t *got, void *to);
-SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted, int64_t *got, void *to)
+SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted,
+					int64_t *got, void *to);
+SIM_EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t wanted,
+					int64_t *got, void *to)
 {
 	(void)descriptor, (void)name;
 	int64_t count = type == TYPE_DESCRIPTOR || type == TYPE_INT64;
@@ -90,7 +93,9 @@ SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack
 SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack)
 {
 	(void)plan, (void)pack;
-	return libs_launch(h->stream, "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nchw_kernel__5x_cudnn",
+	return libs_launch(h->stream,
+			   "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nchw_kernel__"
+			   "5x_cudnn",
 			   64, 1, 1, 128)
 		       ? CUDNN_FAILED
 		       : 0;
@@ -100,7 +105,8 @@ SIM_EXPORT int cudnnBackendExecute(struct libs_handle *h, void *plan, void *pack
 
 static const size_t nccl_bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
 
-static int collective(const char *name, const void *from, void *to, size_t count, int type, void *stream)
+static int collective(const char *name, const void *from, void *to, size_t count, int type,
+		      void *stream)
 {
 	size_t bytes = count * (type >= 0 && type < 12 ? nccl_bytes[type] : 4);
 	return libs_launch(stream, name, 16, 1, 1, 512) || libs_copy_on(stream, to, from, bytes);
@@ -137,8 +143,10 @@ SIM_EXPORT int ncclGetUniqueId(struct nccl_id *id)
 	return 0;
 }
 
-SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank, void *config);
-SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank, void *config)
+SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank,
+				      void *config);
+SIM_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct nccl_id id, int rank,
+				      void *config)
 {
 	(void)id, (void)rank, (void)config;
 	if (ranks != 1)
@@ -160,20 +168,25 @@ SIM_EXPORT int ncclCommGetAsyncError(void *communicator, int *status)
 	return 0;
 }
 
-SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream);
-SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream)
+SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm,
+			     void *stream);
+SIM_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, void *comm,
+			     void *stream)
 {
 	(void)op, (void)comm;
-	return collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count,
-			  type, stream);
+	return collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>"
+			  ")",
+			  from, to, count, type, stream);
 }
 
-SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
-SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream)
+SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
+			     void *comm, void *stream);
+SIM_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
+			     void *comm, void *stream)
 {
 	(void)root, (void)comm;
-	return collective("ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count, type,
-			  stream);
+	return collective("ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from,
+			  to, count, type, stream);
 }
 
 SIM_EXPORT int ncclBcast(void *buffer, size_t count, int type, int root, void *comm, void *stream);
@@ -182,18 +195,23 @@ SIM_EXPORT int ncclBcast(void *buffer, size_t count, int type, int root, void *c
 	return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }
 
-SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream);
-SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream)
+SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm,
+			     void *stream);
+SIM_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm,
+			     void *stream)
 {
 	(void)comm;
-	return collective("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to, count, type,
-			  stream);
+	return collective("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from,
+			  to, count, type, stream);
 }
 
-SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream);
-SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream)
+SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op,
+				 void *comm, void *stream);
+SIM_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op,
+				 void *comm, void *stream)
 {
 	(void)op, (void)comm;
-	return collective("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", from, to,
-			  count, type, stream);
+	return collective("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<"
+			  "4096ul>)",
+			  from, to, count, type, stream);
 }

@@ -16,16 +16,20 @@ struct shape {
 
 #define BUFFER_BYTES (1 << 20) /* workspace and reserve: nothing is computed in them */
 
-SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias, int direction, int input_mode,
-					int data_type, int precision, int math, int input, int hidden, int projection,
+SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias,
+					int direction, int input_mode, int data_type, int precision,
+					int math, int input, int hidden, int projection,
 					int layers);
-SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias, int direction, int input_mode,
-					int data_type, int precision, int math, int input, int hidden, int projection,
-					int layers)
+SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias,
+					int direction, int input_mode, int data_type, int precision,
+					int math, int input, int hidden, int projection, int layers)
 {
 	static const int gates[] = { 1, 1, 4, 3 }; /* RELU, TANH, LSTM, GRU */
-	(void)algorithm, (void)bias, (void)input_mode, (void)data_type, (void)precision, (void)math, (void)projection;
-	*r = (struct rnn){ .gates = gates[cell & 3], .layers = layers, .directions = direction ? 2 : 1 };
+	(void)algorithm, (void)bias, (void)input_mode, (void)data_type, (void)precision, (void)math,
+		(void)projection;
+	*r = (struct rnn){ .gates = gates[cell & 3],
+			   .layers = layers,
+			   .directions = direction ? 2 : 1 };
 	r->input = input;
 	r->hidden = hidden;
 	return 0;
@@ -50,10 +54,12 @@ SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes)
 }
 
 /* All matrices first, then all biases. */
-SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes, char *space, int id,
-				       struct shape *matrix, void **matrix_at, struct shape *bias, void **bias_at);
-SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes, char *space, int id,
-				       struct shape *matrix, void **matrix_at, struct shape *bias, void **bias_at)
+SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
+				       char *space, int id, struct shape *matrix, void **matrix_at,
+				       struct shape *bias, void **bias_at);
+SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
+				       char *space, int id, struct shape *matrix, void **matrix_at,
+				       struct shape *bias, void **bias_at)
 {
 	size_t at = 0, biases = 0;
 	int first = pseudo_layer < r->directions ? r->input : r->hidden * r->directions;
@@ -64,7 +70,8 @@ SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer,
 			at += layer_numbers(r, i);
 		biases += layer_numbers(r, i);
 	}
-	at += (size_t)(of_state ? r->gates * first + (id - r->gates) * r->hidden : id * first) * r->hidden;
+	at += (size_t)(of_state ? r->gates * first + (id - r->gates) * r->hidden : id * first) *
+	      r->hidden;
 	biases += ((size_t)pseudo_layer * 2 * r->gates + id) * r->hidden;
 	/* The caller asks for the matrix or for the bias, or for both. */
 	if (matrix && matrix_at) {
@@ -78,10 +85,10 @@ SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer,
 	return 0;
 }
 
-SIM_EXPORT int cudnnGetTensorNdDescriptor(struct shape *s, int wanted, int *type, int *dimensions, int *sizes,
-					  int *strides);
-SIM_EXPORT int cudnnGetTensorNdDescriptor(struct shape *s, int wanted, int *type, int *dimensions, int *sizes,
-					  int *strides)
+SIM_EXPORT int cudnnGetTensorNdDescriptor(struct shape *s, int wanted, int *type, int *dimensions,
+					  int *sizes, int *strides);
+SIM_EXPORT int cudnnGetTensorNdDescriptor(struct shape *s, int wanted, int *type, int *dimensions,
+					  int *sizes, int *strides)
 {
 	*type = s->type;
 	*dimensions = s->dimensions;
@@ -96,18 +103,21 @@ SIM_EXPORT int cudnnGetTensorNdDescriptor(struct shape *s, int wanted, int *type
 	return 0;
 }
 
-SIM_EXPORT int cudnnGetFilterNdDescriptor(struct shape *s, int wanted, int *type, int *format, int *dimensions,
-					  int *sizes);
-SIM_EXPORT int cudnnGetFilterNdDescriptor(struct shape *s, int wanted, int *type, int *format, int *dimensions,
-					  int *sizes)
+SIM_EXPORT int cudnnGetFilterNdDescriptor(struct shape *s, int wanted, int *type, int *format,
+					  int *dimensions, int *sizes);
+SIM_EXPORT int cudnnGetFilterNdDescriptor(struct shape *s, int wanted, int *type, int *format,
+					  int *dimensions, int *sizes)
 {
 	int strides[8];
 	*format = 0;
-	return cudnnGetTensorNdDescriptor(s, wanted < 8 ? wanted : 8, type, dimensions, sizes, strides);
+	return cudnnGetTensorNdDescriptor(s, wanted < 8 ? wanted : 8, type, dimensions, sizes,
+					  strides);
 }
 
-SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve);
-SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work, size_t *reserve)
+SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work,
+					 size_t *reserve);
+SIM_EXPORT int cudnnGetRNNTempSpaceSizes(void *h, void *rnn, int mode, void *x, size_t *work,
+					 size_t *reserve)
 {
 	(void)h, (void)rnn, (void)mode, (void)x;
 	if (work)

@@ -104,11 +104,11 @@ SIM_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, struct fabric *info)
 	return NVML_SUCCESS;
 }
 
-#define UNSUPPORTED(name)                                                                          \
-	SIM_EXPORT int name(void);                                                                 \
-	SIM_EXPORT int name(void)                                                                  \
-	{                                                                                          \
-		return NVML_NOT_SUPPORTED;                                                         \
+#define UNSUPPORTED(name)                  \
+	SIM_EXPORT int name(void);         \
+	SIM_EXPORT int name(void)          \
+	{                                  \
+		return NVML_NOT_SUPPORTED; \
 	}
 
 UNSUPPORTED(nvmlDeviceGetNvLinkRemoteDeviceType)

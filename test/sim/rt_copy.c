@@ -56,7 +56,9 @@ static bool to_device(enum cudaMemcpyKind kind)
 
 static CUmemorytype memory_type(bool device, enum cudaMemcpyKind kind)
 {
-	return kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	return kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED
+	       : device			 ? CU_MEMORYTYPE_DEVICE
+					 : CU_MEMORYTYPE_HOST;
 }
 
 static void source_plain(CUDA_MEMCPY2D *c, const void *from, size_t pitch, enum cudaMemcpyKind kind)
@@ -99,8 +101,9 @@ static cudaError_t run_2d(const CUDA_MEMCPY2D *c, bool async, cudaStream_t strea
 	return RT(async ? DRV(cuMemcpy2DAsync_v2)(c, stream) : DRV(cuMemcpy2DUnaligned_v2)(c));
 }
 
-static cudaError_t plain_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-			    size_t height, enum cudaMemcpyKind kind, bool async, cudaStream_t stream)
+static cudaError_t plain_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+			    size_t width, size_t height, enum cudaMemcpyKind kind, bool async,
+			    cudaStream_t stream)
 {
 	CUDA_MEMCPY2D c = { .WidthInBytes = width, .Height = height };
 	if (width > to_pitch || width > from_pitch)
@@ -110,20 +113,22 @@ static cudaError_t plain_2d(void *to, size_t to_pitch, const void *from, size_t 
 	return run_2d(&c, async, stream);
 }
 
-cudaError_t rt_cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-			    size_t height, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+			    size_t width, size_t height, enum cudaMemcpyKind kind)
 {
 	return plain_2d(to, to_pitch, from, from_pitch, width, height, kind, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-				 size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+				 size_t width, size_t height, enum cudaMemcpyKind kind,
+				 cudaStream_t stream)
 {
 	return plain_2d(to, to_pitch, from, from_pitch, width, height, kind, true, stream);
 }
 
-static cudaError_t to_array(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
-			    size_t height, enum cudaMemcpyKind kind, bool async, cudaStream_t stream)
+static cudaError_t to_array(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
+			    size_t width, size_t height, enum cudaMemcpyKind kind, bool async,
+			    cudaStream_t stream)
 {
 	CUDA_MEMCPY2D c = { .WidthInBytes = width, .Height = height };
 	source_plain(&c, from, pitch, kind);
@@ -131,8 +136,9 @@ static cudaError_t to_array(cudaArray_t to, size_t x, size_t y, const void *from
 	return run_2d(&c, async, stream);
 }
 
-static cudaError_t from_array(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
-			      size_t height, enum cudaMemcpyKind kind, bool async, cudaStream_t stream)
+static cudaError_t from_array(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+			      size_t width, size_t height, enum cudaMemcpyKind kind, bool async,
+			      cudaStream_t stream)
 {
 	CUDA_MEMCPY2D c = { .WidthInBytes = width, .Height = height };
 	source_array(&c, from, x, y);
@@ -140,28 +146,30 @@ static cudaError_t from_array(void *to, size_t pitch, cudaArray_const_t from, si
 	return run_2d(&c, async, stream);
 }
 
-cudaError_t rt_cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
-				   size_t width, size_t height, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from,
+				   size_t pitch, size_t width, size_t height,
+				   enum cudaMemcpyKind kind)
 {
 	return to_array(to, x, y, from, pitch, width, height, kind, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
-					size_t width, size_t height, enum cudaMemcpyKind kind,
-					cudaStream_t stream)
+cudaError_t rt_cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
+					size_t pitch, size_t width, size_t height,
+					enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	return to_array(to, x, y, from, pitch, width, height, kind, true, stream);
 }
 
-cudaError_t rt_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
-				     size_t width, size_t height, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+				     size_t y, size_t width, size_t height,
+				     enum cudaMemcpyKind kind)
 {
 	return from_array(to, pitch, from, x, y, width, height, kind, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
-					  size_t width, size_t height, enum cudaMemcpyKind kind,
-					  cudaStream_t stream)
+cudaError_t rt_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+					  size_t y, size_t width, size_t height,
+					  enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	return from_array(to, pitch, from, x, y, width, height, kind, true, stream);
 }
@@ -172,27 +180,27 @@ cudaError_t rt_cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void 
 	return to_array(to, x, y, from, bytes, bytes, 1, kind, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes,
-				      enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
+				      size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	return to_array(to, x, y, from, bytes, bytes, 1, kind, true, stream);
 }
 
-cudaError_t rt_cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
-				   enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y,
+				   size_t bytes, enum cudaMemcpyKind kind)
 {
 	return from_array(to, bytes, from, x, y, bytes, 1, kind, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
-					enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y,
+					size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	return from_array(to, bytes, from, x, y, bytes, 1, kind, true, stream);
 }
 
-cudaError_t rt_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
-					size_t from_x, size_t from_y, size_t width, size_t height,
-					enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
+					cudaArray_const_t from, size_t from_x, size_t from_y,
+					size_t width, size_t height, enum cudaMemcpyKind kind)
 {
 	CUDA_MEMCPY2D c = { .WidthInBytes = width, .Height = height };
 	(void)kind;
@@ -201,8 +209,9 @@ cudaError_t rt_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y
 	return run_2d(&c, false, NULL);
 }
 
-cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
-				      size_t from_x, size_t from_y, size_t bytes, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
+				      cudaArray_const_t from, size_t from_x, size_t from_y,
+				      size_t bytes, enum cudaMemcpyKind kind)
 {
 	return rt_cudaMemcpy2DArrayToArray(to, to_x, to_y, from, from_x, from_y, bytes, 1, kind);
 }
@@ -211,10 +220,12 @@ cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, 
 
 static size_t array_element(cudaArray_const_t array)
 {
-	static const uint8_t sizes[64] = { [CU_AD_FORMAT_UNSIGNED_INT8] = 1, [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
-					   [CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
-					   [CU_AD_FORMAT_SIGNED_INT16] = 2, [CU_AD_FORMAT_SIGNED_INT32] = 4,
-					   [CU_AD_FORMAT_HALF] = 2, [CU_AD_FORMAT_FLOAT] = 4 };
+	static const uint8_t sizes[64] = {
+		[CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
+		[CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
+		[CU_AD_FORMAT_SIGNED_INT16] = 2,   [CU_AD_FORMAT_SIGNED_INT32] = 4,
+		[CU_AD_FORMAT_HALF] = 2,	   [CU_AD_FORMAT_FLOAT] = 4
+	};
 	CUDA_ARRAY3D_DESCRIPTOR d;
 	if (DRV(cuArray3DGetDescriptor_v2)(&d, (CUarray)array))
 		return 1;
@@ -224,7 +235,9 @@ static size_t array_element(cudaArray_const_t array)
 /* Offsets and widths count elements where an array takes part, else bytes. */
 cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 {
-	size_t element = p->srcArray ? array_element(p->srcArray) : p->dstArray ? array_element(p->dstArray) : 1;
+	size_t element = p->srcArray   ? array_element(p->srcArray)
+			 : p->dstArray ? array_element(p->dstArray)
+				       : 1;
 	*c = (CUDA_MEMCPY3D){ .srcXInBytes = p->srcPos.x * (p->srcArray ? element : 1),
 			      .srcY = p->srcPos.y,
 			      .srcZ = p->srcPos.z,
@@ -321,7 +334,8 @@ cudaError_t rt_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cuda
 
 /* ---- peers, symbols, batches ---- */
 
-cudaError_t rt_cudaMemcpyPeer(void *to, int to_device_id, const void *from, int from_device_id, size_t bytes)
+cudaError_t rt_cudaMemcpyPeer(void *to, int to_device_id, const void *from, int from_device_id,
+			      size_t bytes)
 {
 	(void)to_device_id, (void)from_device_id;
 	return rt_context() ?: RT(DRV(cuMemcpyPeer)(P(to), NULL, P(from), NULL, bytes));
@@ -331,7 +345,8 @@ cudaError_t rt_cudaMemcpyPeerAsync(void *to, int to_device_id, const void *from,
 				   size_t bytes, cudaStream_t stream)
 {
 	(void)to_device_id, (void)from_device_id;
-	return rt_context() ?: RT(DRV(cuMemcpyPeerAsync)(P(to), NULL, P(from), NULL, bytes, stream));
+	return rt_context()
+		       ?: RT(DRV(cuMemcpyPeerAsync)(P(to), NULL, P(from), NULL, bytes, stream));
 }
 
 static cudaError_t symbol_at(const void *symbol, size_t offset, size_t bytes, char **address)
@@ -345,37 +360,41 @@ static cudaError_t symbol_at(const void *symbol, size_t offset, size_t bytes, ch
 
 static enum cudaMemcpyKind symbol_kind(enum cudaMemcpyKind kind, bool into)
 {
-	return kind != cudaMemcpyDefault ? kind : into ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+	return kind != cudaMemcpyDefault ? kind
+	       : into			 ? cudaMemcpyHostToDevice
+					 : cudaMemcpyDeviceToHost;
 }
 
 cudaError_t rt_cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
 				  enum cudaMemcpyKind kind)
 {
 	char *to;
-	return symbol_at(symbol, offset, bytes, &to) ?: rt_cudaMemcpy(to, from, bytes, symbol_kind(kind, true));
+	return symbol_at(symbol, offset, bytes, &to)
+		       ?: rt_cudaMemcpy(to, from, bytes, symbol_kind(kind, true));
 }
 
 cudaError_t rt_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
 				    enum cudaMemcpyKind kind)
 {
 	char *from;
-	return symbol_at(symbol, offset, bytes, &from) ?: rt_cudaMemcpy(to, from, bytes, symbol_kind(kind, false));
+	return symbol_at(symbol, offset, bytes, &from)
+		       ?: rt_cudaMemcpy(to, from, bytes, symbol_kind(kind, false));
 }
 
-cudaError_t rt_cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset,
-				       enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes,
+				       size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *to;
-	return symbol_at(symbol, offset, bytes, &to) ?:
-		       rt_cudaMemcpyAsync(to, from, bytes, symbol_kind(kind, true), stream);
+	return symbol_at(symbol, offset, bytes, &to)
+		       ?: rt_cudaMemcpyAsync(to, from, bytes, symbol_kind(kind, true), stream);
 }
 
 cudaError_t rt_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
 					 enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *from;
-	return symbol_at(symbol, offset, bytes, &from) ?:
-		       rt_cudaMemcpyAsync(to, from, bytes, symbol_kind(kind, false), stream);
+	return symbol_at(symbol, offset, bytes, &from)
+		       ?: rt_cudaMemcpyAsync(to, from, bytes, symbol_kind(kind, false), stream);
 }
 
 /* ---- memset ---- */
@@ -392,25 +411,29 @@ cudaError_t rt_cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s
 
 cudaError_t rt_cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 {
-	return rt_context() ?: RT(DRV(cuMemsetD2D8_v2)(P(to), pitch, (unsigned char)value, width, height));
+	return rt_context()
+		       ?: RT(DRV(cuMemsetD2D8_v2)(P(to), pitch, (unsigned char)value, width,
+						  height));
 }
 
 cudaError_t rt_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
 				 cudaStream_t stream)
 {
-	return rt_context() ?: RT(DRV(cuMemsetD2D8Async)(P(to), pitch, (unsigned char)value, width, height, stream));
+	return rt_context()
+		       ?: RT(DRV(cuMemsetD2D8Async)(P(to), pitch, (unsigned char)value, width,
+						    height, stream));
 }
 
-static cudaError_t memset_3d(struct cudaPitchedPtr to, int value, struct cudaExtent extent, bool async,
-			     cudaStream_t stream)
+static cudaError_t memset_3d(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
+			     bool async, cudaStream_t stream)
 {
 	cudaError_t rc = rt_context();
 	for (size_t z = 0; z < extent.depth && !rc; z++) {
 		CUdeviceptr slice = P(to.ptr) + z * to.pitch * to.ysize;
-		rc = RT(async ? DRV(cuMemsetD2D8Async)(slice, to.pitch, (unsigned char)value, extent.width,
-						       extent.height, stream)
-			      : DRV(cuMemsetD2D8_v2)(slice, to.pitch, (unsigned char)value, extent.width,
-						     extent.height));
+		rc = RT(async ? DRV(cuMemsetD2D8Async)(slice, to.pitch, (unsigned char)value,
+						       extent.width, extent.height, stream)
+			      : DRV(cuMemsetD2D8_v2)(slice, to.pitch, (unsigned char)value,
+						     extent.width, extent.height));
 	}
 	return rc;
 }

@@ -43,7 +43,8 @@ static void load_once(void)
 		return;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		for (int per_thread = 0; per_thread < 2; per_thread++)
-			find(wanted[i].base, (void **)((char *)&rt_driver[per_thread] + wanted[i].offset),
+			find(wanted[i].base,
+			     (void **)((char *)&rt_driver[per_thread] + wanted[i].offset),
 			     wanted[i].version, per_thread ? 2 : 0, &found);
 	memcpy(id.bytes, SIM_TOOLS_UUID, sizeof(id.bytes));
 	if (!rt_driver[0].cuGetExportTable || rt_driver[0].cuGetExportTable(&tools, &id))
@@ -224,7 +225,8 @@ cudaError_t rt_cudaDriverGetVersion(int *version)
 	cudaError_t rc = rt_load();
 	*version = 0;
 	/* Without a driver this call succeeds and says 0. */
-	return rc == cudaErrorInsufficientDriver ? cudaSuccess : RT(DRV(cuDriverGetVersion)(version));
+	return rc == cudaErrorInsufficientDriver ? cudaSuccess
+						 : RT(DRV(cuDriverGetVersion)(version));
 }
 
 cudaError_t rt_cudaRuntimeGetVersion(int *version)
@@ -238,8 +240,8 @@ cudaError_t rt_cudaGetExportTable(const void **table, const cudaUUID_t *id)
 	return rt_load() ?: RT(DRV(cuGetExportTable)(table, (const CUuuid *)id));
 }
 
-cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
-						unsigned long long flags,
+cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
+						unsigned version, unsigned long long flags,
 						enum cudaDriverEntryPointQueryResult *status)
 {
 	CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -256,7 +258,8 @@ cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *symbol, void **funct
 	return rc == cudaErrorSymbolNotFound && status ? cudaSuccess : rc;
 }
 
-cudaError_t rt_cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+cudaError_t rt_cudaGetDriverEntryPoint(const char *symbol, void **function,
+				       unsigned long long flags,
 				       enum cudaDriverEntryPointQueryResult *status)
 {
 	return rt_cudaGetDriverEntryPointByVersion(symbol, function, RT_VERSION, flags, status);

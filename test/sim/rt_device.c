@@ -17,23 +17,32 @@ struct rt12_device_prop {
 	size_t totalConstMem;
 	int major, minor;
 	size_t textureAlignment, texturePitchAlignment;
-	int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-	int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2];
-	int maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap;
-	int maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D;
+	int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated,
+		canMapHostMemory, computeMode;
+	int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2],
+		maxTexture2DMipmap[2];
+	int maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3],
+		maxTextureCubemap;
+	int maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2],
+		maxSurface1D;
 	int maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3];
 	int maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
 	size_t surfaceAlignment;
-	int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount;
-	int unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
-	int maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+	int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver,
+		asyncEngineCount;
+	int unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize,
+		persistingL2CacheMaxSize;
+	int maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported,
+		localL1CacheSupported;
 	size_t sharedMemPerMultiprocessor;
-	int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+	int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID,
+		hostNativeAtomicSupported;
 	int singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess;
 	int computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeLaunch;
 	int cooperativeMultiDeviceLaunch;
 	size_t sharedMemPerBlockOptin;
-	int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
+	int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost,
+		maxBlocksPerMultiProcessor;
 	int accessPolicyMaxWindowSize;
 	size_t reservedSharedMemPerBlock;
 	int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
@@ -41,7 +50,8 @@ struct rt12_device_prop {
 	unsigned gpuDirectRDMAFlushWritesOptions;
 	int gpuDirectRDMAWritesOrdering;
 	unsigned memoryPoolSupportedHandleTypes;
-	int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers, reserved[63];
+	int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch,
+		unifiedFunctionPointers, reserved[63];
 };
 _Static_assert(sizeof(struct rt12_device_prop) == 1032, "CUDA 12's struct cudaDeviceProp");
 _Static_assert(sizeof(struct cudaDeviceProp) == 1008, "CUDA 13's struct cudaDeviceProp");
@@ -130,7 +140,9 @@ cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted
 
 cudaError_t rt_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a, int from, int to)
 {
-	return rt_load() ?: RT(DRV(cuDeviceGetP2PAttribute)(value, (CUdevice_P2PAttribute)a, from, to));
+	return rt_load()
+		       ?: RT(DRV(cuDeviceGetP2PAttribute)(value, (CUdevice_P2PAttribute)a, from,
+							  to));
 }
 
 static cudaError_t peer_context(int device, CUcontext *context)
@@ -164,11 +176,14 @@ cudaError_t rt_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWri
 	return cudaErrorNotSupported;
 }
 
-cudaError_t rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *width, const struct cudaChannelFormatDesc *format,
+cudaError_t rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *width,
+						    const struct cudaChannelFormatDesc *format,
 						    int device)
 {
 	(void)format;
-	return rt_load() ?: RT(DRV(cuDeviceGetTexture1DLinearMaxWidth)(width, CU_AD_FORMAT_FLOAT, 1, device));
+	return rt_load()
+		       ?: RT(DRV(cuDeviceGetTexture1DLinearMaxWidth)(width, CU_AD_FORMAT_FLOAT, 1,
+								     device));
 }
 
 cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *address)
@@ -177,13 +192,17 @@ cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *out, const
 	int device = -2;
 	void *host = NULL;
 	CUdeviceptr there = 0;
-	CUpointer_attribute wanted[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-					 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+	CUpointer_attribute wanted[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					 CU_POINTER_ATTRIBUTE_IS_MANAGED,
+					 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+					 CU_POINTER_ATTRIBUTE_HOST_POINTER,
 					 CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
 	void *values[] = { &type, &managed, &device, &host, &there };
 	if (!out)
 		return cudaErrorInvalidValue;
-	cudaError_t rc = rt_context() ?: RT(DRV(cuPointerGetAttributes)(5, wanted, values, (CUdeviceptr)address));
+	cudaError_t rc =
+		rt_context()
+			?: RT(DRV(cuPointerGetAttributes)(5, wanted, values, (CUdeviceptr)address));
 	if (rc)
 		return rc;
 	memset(out, 0, sizeof(*out));

@@ -35,7 +35,8 @@ static CUDA_MEMSET_NODE_PARAMS memset_driver(const struct cudaMemsetParams *p)
 					  .height = p->height };
 }
 
-static CUDA_MEMCPY3D linear_driver(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+static CUDA_MEMCPY3D linear_driver(void *to, const void *from, size_t bytes,
+				   enum cudaMemcpyKind kind)
 {
 	struct cudaMemcpy3DParms p = { .srcPtr = { (void *)from, bytes, bytes, 1 },
 				       .dstPtr = { to, bytes, bytes, 1 },
@@ -46,15 +47,17 @@ static CUDA_MEMCPY3D linear_driver(void *to, const void *from, size_t bytes, enu
 	return out;
 }
 
-cudaError_t rt_cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-				      size_t count, const struct cudaKernelNodeParams *params)
+cudaError_t rt_cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				      const cudaGraphNode_t *dependencies, size_t count,
+				      const struct cudaKernelNodeParams *params)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
 	cudaError_t rc = kernel_driver(params, &p);
 	return rc ?: RT(DRV(cuGraphAddKernelNode_v2)(node, graph, dependencies, count, &p));
 }
 
-cudaError_t rt_cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
+cudaError_t rt_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+					    const struct cudaKernelNodeParams *params)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
 	return kernel_driver(params, &p) ?: RT(DRV(cuGraphKernelNodeSetParams_v2)(node, &p));
@@ -64,7 +67,8 @@ cudaError_t rt_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphN
 						const struct cudaKernelNodeParams *params)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
-	return kernel_driver(params, &p) ?: RT(DRV(cuGraphExecKernelNodeSetParams_v2)(exec, node, &p));
+	return kernel_driver(params, &p)
+		       ?: RT(DRV(cuGraphExecKernelNodeSetParams_v2)(exec, node, &p));
 }
 
 cudaError_t rt_cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *out)
@@ -72,23 +76,28 @@ cudaError_t rt_cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKer
 	CUDA_KERNEL_NODE_PARAMS p;
 	cudaError_t rc = rt_context() ?: RT(DRV(cuGraphKernelNodeGetParams_v2)(node, &p));
 	if (!rc)
-		*out = (struct cudaKernelNodeParams){ .func = p.func,
-						      .gridDim = { p.gridDimX, p.gridDimY, p.gridDimZ },
-						      .blockDim = { p.blockDimX, p.blockDimY, p.blockDimZ },
-						      .sharedMemBytes = p.sharedMemBytes,
-						      .kernelParams = p.kernelParams,
-						      .extra = p.extra };
+		*out = (struct cudaKernelNodeParams){
+			.func = p.func,
+			.gridDim = { p.gridDimX, p.gridDimY, p.gridDimZ },
+			.blockDim = { p.blockDimX, p.blockDimY, p.blockDimZ },
+			.sharedMemBytes = p.sharedMemBytes,
+			.kernelParams = p.kernelParams,
+			.extra = p.extra
+		};
 	return rc;
 }
 
-cudaError_t rt_cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-				      size_t count, const struct cudaMemsetParams *params)
+cudaError_t rt_cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				      const cudaGraphNode_t *dependencies, size_t count,
+				      const struct cudaMemsetParams *params)
 {
 	CUDA_MEMSET_NODE_PARAMS p = memset_driver(params);
-	return rt_context() ?: RT(DRV(cuGraphAddMemsetNode)(node, graph, dependencies, count, &p, NULL));
+	return rt_context()
+		       ?: RT(DRV(cuGraphAddMemsetNode)(node, graph, dependencies, count, &p, NULL));
 }
 
-cudaError_t rt_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *params)
+cudaError_t rt_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
+					    const struct cudaMemsetParams *params)
 {
 	CUDA_MEMSET_NODE_PARAMS p = memset_driver(params);
 	return rt_context() ?: RT(DRV(cuGraphMemsetNodeSetParams)(node, &p));
@@ -115,23 +124,27 @@ cudaError_t rt_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMem
 	return rc;
 }
 
-static cudaError_t memcpy_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-			      size_t count, const CUDA_MEMCPY3D *copy)
+static cudaError_t memcpy_add(cudaGraphNode_t *node, cudaGraph_t graph,
+			      const cudaGraphNode_t *dependencies, size_t count,
+			      const CUDA_MEMCPY3D *copy)
 {
-	return rt_context() ?: RT(DRV(cuGraphAddMemcpyNode)(node, graph, dependencies, count, copy, NULL));
+	return rt_context()
+		       ?: RT(DRV(cuGraphAddMemcpyNode)(node, graph, dependencies, count, copy,
+						       NULL));
 }
 
-cudaError_t rt_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-				      size_t count, const struct cudaMemcpy3DParms *params)
+cudaError_t rt_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				      const cudaGraphNode_t *dependencies, size_t count,
+				      const struct cudaMemcpy3DParms *params)
 {
 	CUDA_MEMCPY3D c;
 	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(params, &c);
 	return rc ?: memcpy_add(node, graph, dependencies, count, &c);
 }
 
-cudaError_t rt_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-					size_t count, void *to, const void *from, size_t bytes,
-					enum cudaMemcpyKind kind)
+cudaError_t rt_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
+					const cudaGraphNode_t *dependencies, size_t count, void *to,
+					const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
 	cudaError_t rc = rt_context();
 	CUDA_MEMCPY3D c = linear_driver(to, from, bytes, kind);
@@ -139,37 +152,41 @@ cudaError_t rt_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
-					      const cudaGraphNode_t *dependencies, size_t count, const void *symbol,
-					      const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+					      const cudaGraphNode_t *dependencies, size_t count,
+					      const void *symbol, const void *from, size_t bytes,
+					      size_t offset, enum cudaMemcpyKind kind)
 {
 	CUdeviceptr to;
 	size_t size;
 	cudaError_t rc = rt_symbol(symbol, &to, &size);
-	return rc ?: rt_cudaGraphAddMemcpyNode1D(node, graph, dependencies, count, (char *)to + offset, from, bytes,
-						 kind);
+	return rc
+		       ?: rt_cudaGraphAddMemcpyNode1D(node, graph, dependencies, count,
+						      (char *)to + offset, from, bytes, kind);
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
-						const cudaGraphNode_t *dependencies, size_t count, void *to,
-						const void *symbol, size_t bytes, size_t offset,
-						enum cudaMemcpyKind kind)
+						const cudaGraphNode_t *dependencies, size_t count,
+						void *to, const void *symbol, size_t bytes,
+						size_t offset, enum cudaMemcpyKind kind)
 {
 	CUdeviceptr from;
 	size_t size;
 	cudaError_t rc = rt_symbol(symbol, &from, &size);
-	return rc ?: rt_cudaGraphAddMemcpyNode1D(node, graph, dependencies, count, to, (char *)from + offset, bytes,
-						 kind);
+	return rc
+		       ?: rt_cudaGraphAddMemcpyNode1D(node, graph, dependencies, count, to,
+						      (char *)from + offset, bytes, kind);
 }
 
-cudaError_t rt_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cudaMemcpy3DParms *params)
+cudaError_t rt_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
+					    const struct cudaMemcpy3DParms *params)
 {
 	CUDA_MEMCPY3D c;
 	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(params, &c);
 	return rc ?: RT(DRV(cuGraphMemcpyNodeSetParams)(node, &c));
 }
 
-cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from, size_t bytes,
-					      enum cudaMemcpyKind kind)
+cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from,
+					      size_t bytes, enum cudaMemcpyKind kind)
 {
 	cudaError_t rc = rt_context();
 	CUDA_MEMCPY3D c = linear_driver(to, from, bytes, kind);
@@ -184,8 +201,9 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphN
 	return rc ?: RT(DRV(cuGraphExecMemcpyNodeSetParams)(exec, node, &c, NULL));
 }
 
-cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
-						  const void *from, size_t bytes, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
+						  void *to, const void *from, size_t bytes,
+						  enum cudaMemcpyKind kind)
 {
 	cudaError_t rc = rt_context();
 	CUDA_MEMCPY3D c = linear_driver(to, from, bytes, kind);
@@ -203,9 +221,10 @@ static cudaError_t params_driver(const struct cudaGraphNodeParams *p, CUgraphNod
 	memcpy(out, p, sizeof(*out));
 	if (p->type == cudaGraphNodeTypeKernel) {
 		memset(&out->kernel, 0, sizeof(out->kernel));
-		plain = (struct cudaKernelNodeParams){ p->kernel.func,	      p->kernel.gridDim,
-						       p->kernel.blockDim,    p->kernel.sharedMemBytes,
-						       p->kernel.kernelParams, p->kernel.extra };
+		plain = (struct cudaKernelNodeParams){
+			p->kernel.func,		  p->kernel.gridDim,	  p->kernel.blockDim,
+			p->kernel.sharedMemBytes, p->kernel.kernelParams, p->kernel.extra
+		};
 		rc = kernel_driver(&plain, &k);
 		memcpy(&out->kernel, &k, sizeof(k));
 	} else if (p->type == cudaGraphNodeTypeMemcpy) {
@@ -215,8 +234,9 @@ static cudaError_t params_driver(const struct cudaGraphNodeParams *p, CUgraphNod
 	return rc;
 }
 
-cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-				const cudaGraphEdgeData *edges, size_t count, struct cudaGraphNodeParams *params)
+cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
+				size_t count, struct cudaGraphNodeParams *params)
 {
 	CUgraphNodeParams p;
 	(void)edges;

@@ -3,7 +3,8 @@
  */
 #include "test/sim/rt.h"
 
-unsigned rt___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
+unsigned rt___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+					struct CUstream_st *stream)
 {
 	struct rt_thread *t = rt_thread();
 	if (t->configuration_count == RT_CONFIGURATIONS)
@@ -41,19 +42,21 @@ static cudaError_t kernel_launch(CUfunction f, dim3 grid, dim3 block, void **arg
 				 cudaStream_t stream)
 {
 	cudaError_t rc = rt_context();
-	return rc ?: launch_error(DRV(cuLaunchKernel)(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-						      (unsigned)shared, stream, args, NULL));
+	return rc
+		       ?: launch_error(DRV(cuLaunchKernel)(f, grid.x, grid.y, grid.z, block.x,
+							   block.y, block.z, (unsigned)shared,
+							   stream, args, NULL));
 }
 
-cudaError_t rt_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
-				cudaStream_t stream)
+cudaError_t rt_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,
+				size_t shared, cudaStream_t stream)
 {
 	CUfunction f;
 	return rt_function(function, &f) ?: kernel_launch(f, grid, block, args, shared, stream);
 }
 
-cudaError_t rt___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
-				  cudaStream_t stream)
+cudaError_t rt___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+				  size_t shared, cudaStream_t stream)
 {
 	return rt_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
 }
@@ -63,8 +66,10 @@ cudaError_t rt_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3
 {
 	CUfunction f;
 	cudaError_t rc = rt_function(function, &f) ?: rt_context();
-	return rc ?: launch_error(DRV(cuLaunchCooperativeKernel)(f, grid.x, grid.y, grid.z, block.x, block.y,
-								 block.z, (unsigned)shared, stream, args));
+	return rc
+		       ?: launch_error(DRV(cuLaunchCooperativeKernel)(
+				  f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+				  (unsigned)shared, stream, args));
 }
 
 /* cudaLaunchAttribute and CUlaunchAttribute are one structure with two names. */
@@ -82,7 +87,8 @@ static CUlaunchConfig config_driver(const cudaLaunchConfig_t *c)
 				 .numAttrs = c->numAttrs };
 }
 
-cudaError_t rt_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args)
+cudaError_t rt_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+				   void **args)
 {
 	CUfunction f;
 	if (!config)
@@ -121,7 +127,8 @@ cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void 
 	return cudaSuccess;
 }
 
-cudaError_t rt_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
+cudaError_t rt_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute,
+				    int value)
 {
 	CUfunction f;
 	cudaError_t rc = rt_context() ?: rt_function(function, &f);
@@ -142,24 +149,27 @@ cudaError_t rt_cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedM
 	return rt_function(function, &f);
 }
 
-cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function,
+cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
+								      const void *function,
 								      int threads, size_t shared,
 								      unsigned flags)
 {
 	CUfunction f;
 	cudaError_t rc = rt_context() ?: rt_function(function, &f);
-	return rc ?: RT(DRV(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, f, threads, shared,
-										  flags));
+	return rc
+		       ?: RT(DRV(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(
+				  blocks, f, threads, shared, flags));
 }
 
-cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
-							     size_t shared)
+cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+							     int threads, size_t shared)
 {
-	return rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
+	return rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads,
+									 shared, 0);
 }
 
-cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks,
-							 int threads)
+cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function,
+							 int blocks, int threads)
 {
 	CUfunction f;
 	cudaError_t rc = rt_context() ?: rt_function(function, &f);

@@ -16,15 +16,18 @@ cudaError_t rt_cudaEventCreate(cudaEvent_t *event)
 
 cudaError_t rt_cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height)
 {
-	return rt_context() ?: RT(DRV(cuMemAllocPitch_v2)((CUdeviceptr *)address, pitch, width, height, 4));
+	return rt_context()
+		       ?: RT(DRV(cuMemAllocPitch_v2)((CUdeviceptr *)address, pitch, width, height,
+						     4));
 }
 
 cudaError_t rt_cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
 {
 	CUdeviceptr address;
 	size_t pitch;
-	cudaError_t rc = rt_context() ?: RT(DRV(cuMemAllocPitch_v2)(&address, &pitch, extent.width,
-								    extent.height * extent.depth, 4));
+	cudaError_t rc = rt_context()
+				 ?: RT(DRV(cuMemAllocPitch_v2)(&address, &pitch, extent.width,
+							       extent.height * extent.depth, 4));
 	if (!rc)
 		*out = (struct cudaPitchedPtr){ .ptr = (void *)address,
 						.pitch = pitch,
@@ -50,7 +53,8 @@ static CUarray_format format_driver(const struct cudaChannelFormatDesc *d)
 	}
 }
 
-static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned flags)
+static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d,
+					  struct cudaExtent e, unsigned flags)
 {
 	return (CUDA_ARRAY3D_DESCRIPTOR){ .Width = e.width,
 					  .Height = e.height,
@@ -67,26 +71,30 @@ cudaError_t rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFor
 	return rt_context() ?: RT(DRV(cuArray3DCreate_v2)((CUarray *)array, &d));
 }
 
-cudaError_t rt_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, size_t width,
-			       size_t height, unsigned flags)
+cudaError_t rt_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+			       size_t width, size_t height, unsigned flags)
 {
 	return rt_cudaMalloc3DArray(array, desc, (struct cudaExtent){ width, height, 0 }, flags);
 }
 
-cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *array, const struct cudaChannelFormatDesc *desc,
+cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *array,
+					const struct cudaChannelFormatDesc *desc,
 					struct cudaExtent extent, unsigned levels, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d = descriptor(desc, extent, flags);
-	return rt_context() ?: RT(DRV(cuMipmappedArrayCreate)((CUmipmappedArray *)array, &d, levels));
+	return rt_context()
+		       ?: RT(DRV(cuMipmappedArrayCreate)((CUmipmappedArray *)array, &d, levels));
 }
 
-cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent, unsigned *flags,
-				cudaArray_t array)
+cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+				unsigned *flags, cudaArray_t array)
 {
-	static const uint8_t bits[64] = { [CU_AD_FORMAT_UNSIGNED_INT8] = 8, [CU_AD_FORMAT_UNSIGNED_INT16] = 16,
-					  [CU_AD_FORMAT_UNSIGNED_INT32] = 32, [CU_AD_FORMAT_SIGNED_INT8] = 8,
-					  [CU_AD_FORMAT_SIGNED_INT16] = 16, [CU_AD_FORMAT_SIGNED_INT32] = 32,
-					  [CU_AD_FORMAT_HALF] = 16, [CU_AD_FORMAT_FLOAT] = 32 };
+	static const uint8_t bits[64] = {
+		[CU_AD_FORMAT_UNSIGNED_INT8] = 8,   [CU_AD_FORMAT_UNSIGNED_INT16] = 16,
+		[CU_AD_FORMAT_UNSIGNED_INT32] = 32, [CU_AD_FORMAT_SIGNED_INT8] = 8,
+		[CU_AD_FORMAT_SIGNED_INT16] = 16,   [CU_AD_FORMAT_SIGNED_INT32] = 32,
+		[CU_AD_FORMAT_HALF] = 16,	    [CU_AD_FORMAT_FLOAT] = 32
+	};
 	CUDA_ARRAY3D_DESCRIPTOR d;
 	cudaError_t rc = rt_context() ?: RT(DRV(cuArray3DGetDescriptor_v2)(&d, (CUarray)array));
 	if (rc)
@@ -96,7 +104,7 @@ cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaE
 		*desc = (struct cudaChannelFormatDesc){
 			size, d.NumChannels > 1 ? size : 0, d.NumChannels > 2 ? size : 0,
 			d.NumChannels > 3 ? size : 0,
-			d.Format >= CU_AD_FORMAT_HALF	      ? cudaChannelFormatKindFloat
+			d.Format >= CU_AD_FORMAT_HALF	       ? cudaChannelFormatKindFloat
 			: d.Format >= CU_AD_FORMAT_SIGNED_INT8 ? cudaChannelFormatKindSigned
 							       : cudaChannelFormatKindUnsigned
 		};
@@ -112,7 +120,8 @@ cudaError_t rt_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_
 	return rt_cudaArrayGetInfo(desc, NULL, NULL, (cudaArray_t)array);
 }
 
-struct cudaChannelFormatDesc rt_cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind f)
+struct cudaChannelFormatDesc rt_cudaCreateChannelDesc(int x, int y, int z, int w,
+						      enum cudaChannelFormatKind f)
 {
 	return (struct cudaChannelFormatDesc){ x, y, z, w, f };
 }

@@ -54,8 +54,8 @@ static void slots_grow(void)
 	free(old);
 }
 
-static void symbol_add(struct fatbin *owner, const void *host, const char *name, size_t bytes, bool variable,
-		       bool managed)
+static void symbol_add(struct fatbin *owner, const void *host, const char *name, size_t bytes,
+		       bool variable, bool managed)
 {
 	pthread_mutex_lock(&lock);
 	struct symbol *s = symbol_find(host);
@@ -79,11 +79,13 @@ static cudaError_t library_load(struct fatbin *f)
 	CUlibrary library;
 	if (__atomic_load_n(&f->library, __ATOMIC_ACQUIRE))
 		return cudaSuccess;
-	cudaError_t rc = RT(DRV(cuLibraryLoadData)(&library, f->image, NULL, NULL, 0, NULL, NULL, 0));
+	cudaError_t rc =
+		RT(DRV(cuLibraryLoadData)(&library, f->image, NULL, NULL, 0, NULL, NULL, 0));
 	if (rc)
 		return rc;
 	CUlibrary none = NULL;
-	if (!__atomic_compare_exchange_n(&f->library, &none, library, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (!__atomic_compare_exchange_n(&f->library, &none, library, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
 		DRV(cuLibraryUnload)(library);
 	return cudaSuccess;
 }
@@ -165,30 +167,33 @@ SIM_EXPORT char __cudaInitModule(void **handle)
 	return 1;
 }
 
-SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device_stub, const char *name,
-				       int thread_limit, void *tid, void *bid, void *block, void *grid,
-				       int *warp_size);
-SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device_stub, const char *name,
-				       int thread_limit, void *tid, void *bid, void *block, void *grid,
-				       int *warp_size)
+SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device_stub,
+				       const char *name, int thread_limit, void *tid, void *bid,
+				       void *block, void *grid, int *warp_size);
+SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device_stub,
+				       const char *name, int thread_limit, void *tid, void *bid,
+				       void *block, void *grid, int *warp_size)
 {
-	(void)device_stub, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
+	(void)device_stub, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid,
+		(void)warp_size;
 	symbol_add((struct fatbin *)handle, host, name, 0, false, false);
 }
 
-SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external,
-				  size_t bytes, int constant, int global);
-SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external,
-				  size_t bytes, int constant, int global)
+SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *address, const char *name,
+				  int external, size_t bytes, int constant, int global);
+SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *address, const char *name,
+				  int external, size_t bytes, int constant, int global)
 {
 	(void)address, (void)external, (void)constant, (void)global;
 	symbol_add((struct fatbin *)handle, host, name, bytes, true, false);
 }
 
-SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name,
-					 int external, size_t bytes, int constant, int global);
-SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name,
-					 int external, size_t bytes, int constant, int global)
+SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *address,
+					 const char *name, int external, size_t bytes, int constant,
+					 int global);
+SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *address,
+					 const char *name, int external, size_t bytes, int constant,
+					 int global)
 {
 	(void)address, (void)external, (void)constant, (void)global;
 	/* The host reads it through *host before any call: plain memory, which copies then treat as pageable. */
@@ -208,13 +213,14 @@ SIM_EXPORT void __cudaRegisterUnifiedTable(void **handle, void *table)
 	(void)handle, (void)table;
 }
 
-SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags,
-					 CUdriverProcAddressQueryResult *status);
-SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags,
-					 CUdriverProcAddressQueryResult *status)
+SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, int version,
+					 cuuint64_t flags, CUdriverProcAddressQueryResult *status);
+SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, int version,
+					 cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
 	cudaError_t rc = rt_load();
-	return rc ? (CUresult)rc : rt_driver[0].cuGetProcAddress_v2(symbol, function, version, flags, status);
+	return rc ? (CUresult)rc
+		  : rt_driver[0].cuGetProcAddress_v2(symbol, function, version, flags, status);
 }
 
 /* The handle that nvcc's stubs launch is the stub's address itself; the launch looks it up. */

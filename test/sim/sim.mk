@@ -69,4 +69,20 @@ $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -o $@
 
+# Their tests (run-tests.sh), linked to the stand-ins as a program is to the real libraries.
+SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
+SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
+	$(if $(NVCC),$(SIM)/test/nvcc)
+.PHONY: sim-tests
+tests: sim-tests
+sim-tests: sim $(SIM_TESTS)
+$(SIM)/test/%: test/sim/tests/%.c test/sim/tests/check.h $(SIM_TEST_LIBS) $(BUILD)/obj/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -Wl,--as-needed \
+		$(SIM_TEST_LIBS) \
+		$(LDFLAGS) -lpthread -ldl -o $@
+$(SIM)/test/nvcc: test/sim/tests/nvcc.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@
+
 -include $(wildcard $(SIM_OBJ)/*/*.d)

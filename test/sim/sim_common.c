@@ -75,7 +75,7 @@ static bool cupti_mode_valid(const char *text)
 
 static const char *const setting_names[] = {
 #define NUMBER(field, name, ...) name,
-#define TEXT(field, name, ...)   name,
+#define TEXT(field, name, ...)	 name,
 #include "test/sim/sim_settings.def"
 #undef NUMBER
 #undef TEXT
@@ -86,7 +86,8 @@ static void unknown_report(void)
 	for (char **e = environ; *e; e++) {
 		size_t length = strcspn(*e, "=");
 		bool known = strncmp(*e, "PROFSIM_", 8) != 0;
-		for (unsigned i = 0; !known && i < sizeof(setting_names) / sizeof(*setting_names); i++)
+		for (unsigned i = 0; !known && i < sizeof(setting_names) / sizeof(*setting_names);
+		     i++)
 			known = strlen(setting_names[i]) == length &&
 				!strncmp(*e, setting_names[i], length);
 		if (!known)
@@ -97,7 +98,7 @@ static void unknown_report(void)
 
 void sim_settings_read(struct sim_settings *s)
 {
-#define NUMBER(field, name, standard, least, most, ...)                                            \
+#define NUMBER(field, name, standard, least, most, ...) \
 	number_read(&s->field, name, standard, least, most);
 #define TEXT(field, name, standard, ...) s->field = getenv(name) ?: standard;
 #include "test/sim/sim_settings.def"

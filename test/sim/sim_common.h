@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define SIM_EXPORT    __attribute__((visibility("default")))
+#define SIM_EXPORT	__attribute__((visibility("default")))
 #define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 struct sim_settings {

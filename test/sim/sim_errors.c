@@ -62,7 +62,8 @@ static const struct error_name texts[] = {
 	{ 906, "operation would make the legacy stream depend on a capturing blocking stream" },
 	{ 907, "operation not permitted on an event last recorded in a capturing stream" },
 	{ 908, "attempt to terminate a thread-local capture sequence from another thread" },
-	{ 910, "the graph update was not performed because it included changes which violated constraints "
+	{ 910, "the graph update was not performed because it included changes which violated "
+	       "constraints "
 	       "specific to instantiated graph update" },
 	{ 999, "unknown error" },
 };

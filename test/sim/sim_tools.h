@@ -49,7 +49,8 @@ enum sim_sync_type {
 
 /* One operation of the device (or one synchronisation of the host), as the tools see it. Times: CLOCK_MONOTONIC. */
 struct sim_op {
-	uint64_t id; /* nonzero and unique while `resolved` is false; op_resolved() names it later */
+	uint64_t
+		id; /* nonzero and unique while `resolved` is false; op_resolved() names it later */
 	enum sim_op_kind kind;
 	bool resolved; /* start_ns and end_ns are known: nothing before it waits for the host */
 	uint32_t device, context, stream, correlation;
@@ -66,7 +67,7 @@ struct sim_op {
 			bool cooperative;
 		} kernel;
 		struct {
-			uint8_t kind; /* CUpti_ActivityMemcpyKind */
+			uint8_t kind;	  /* CUpti_ActivityMemcpyKind */
 			uint8_t src, dst; /* enum sim_memory_kind */
 			bool async;
 			uint32_t src_device, dst_device, src_context, dst_context;
@@ -95,7 +96,8 @@ struct sim_frame {
 	enum sim_domain domain;
 	uint32_t cbid;
 	const char *name;
-	const void *params; /* a struct of the call's arguments, laid out like CUPTI's <name>_params */
+	const void
+		*params; /* a struct of the call's arguments, laid out like CUPTI's <name>_params */
 	struct cu_thread *thread;
 	uint32_t correlation;
 	bool observed;
@@ -117,8 +119,10 @@ struct sim_sink {
 struct sim_tools {
 	size_t size;
 	const struct sim_settings *settings;
-	const volatile uint32_t *flags; /* 0: no sink, no planted failure, initialised: nothing to do */
-	int (*enter)(struct sim_frame *, bool per_thread); /* nonzero: the planted error to return */
+	const volatile uint32_t
+		*flags; /* 0: no sink, no planted failure, initialised: nothing to do */
+	int (*enter)(struct sim_frame *,
+		     bool per_thread); /* nonzero: the planted error to return */
 	int (*leave)(struct sim_frame *, int status);
 	int (*attach)(struct sim_sink *);
 	void (*detach)(struct sim_sink *);
