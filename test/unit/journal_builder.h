@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define JB_START 1000000000ull
-#define JB_PID   4242u
+#define JB_PID	 4242u
 
 /* Hooks that jb_new() writes; the names are in journal_builder.c. */
 enum jb_hook {
