@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "preload/devices.h"
 #include "preload/gpu_records.h"
+#include "preload/gpu_yield.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
 
@@ -29,22 +30,24 @@ enum {
 	DRAIN_EVERY_MS = 5,
 	DRAIN_AT_MOST_MS =
 		2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
+	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for it */
+	YIELD_AT_MOST_MS = 500,
 	FINISH_DRAIN_AT_MOST_MS = 100, /* the same at the process's end, which must not be felt */
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                         \
-	X(cuptiGetVersion)                                                         \
-	X(cuptiGetResultString)                                                    \
-	X(cuptiGetCallbackName)                                                    \
-	X(cuptiActivityRegisterCallbacks)                                          \
-	X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)    \
-		X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) \
-			X(cuptiActivityRegisterTimestampCallback)                  \
-				X(cuptiActivityPushExternalCorrelationId)          \
-					X(cuptiActivityPopExternalCorrelationId)   \
-						X(cuptiActivityEnableRuntimeApi)   \
-							X(cuptiActivityEnableDriverApi)
+#define CUPTI_FUNCTIONS(X)                                                                     \
+	X(cuptiGetVersion)                                                                     \
+	X(cuptiGetResultString)                                                                \
+	X(cuptiGetCallbackName)                                                                \
+	X(cuptiActivityRegisterCallbacks)                                                      \
+	X(cuptiActivityEnable)                                                                 \
+	X(cuptiActivityDisable) X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)         \
+		X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback) \
+			X(cuptiActivityPushExternalCorrelationId)                              \
+				X(cuptiActivityPopExternalCorrelationId)                       \
+					X(cuptiActivityEnableRuntimeApi)                       \
+						X(cuptiActivityEnableDriverApi)
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -59,11 +62,13 @@ static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_MEMORY_POOL,
 };
 
-enum agent_order { AGENT_FLUSH, AGENT_DRAIN, AGENT_FINISH };
+enum agent_order { AGENT_FLUSH, AGENT_DRAIN, AGENT_YIELD, AGENT_FINISH };
 
 static struct {
 	char library[PATH_MAX];
 	bool external, unavailable, loaded, on;
+	bool wanted;	/* the steps under way are armed */
+	bool yielded;	/* the application's own profiler has CUPTI */
 	bool selective; /* single API functions can be switched on (12.5) */
 	uint32_t version;
 	pthread_mutex_t
@@ -265,13 +270,22 @@ static bool take_over(void)
 
 /* ---- The helper thread ---- */
 
+static struct timespec deadline(unsigned ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
 static void wait_ms(unsigned ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += (long)ms * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	struct timespec until = deadline(ms);
 	pthread_cond_timedwait(&g.changed, &g.lock, &until);
 }
 
@@ -304,14 +318,31 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 
 static void close_window(void)
 {
-	if (g.order == AGENT_FINISH)
+	if (g.order != AGENT_DRAIN)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	else
+	if (g.order != AGENT_FINISH)
 		switch_kinds(false);
 	/* what is missing now never comes: the next window must not wait for it again */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks);
-	gpu_write_state(GPU_OFF, 0);
+	gpu_write_state(g.order == AGENT_YIELD ? GPU_YIELDED : GPU_OFF, 0);
+}
+
+/* Until a window is over and drained. A new window may begin while this one drains: then CUPTI just stays on. */
+static void serve(void)
+{
+	do {
+		while (g.order == AGENT_FLUSH) {
+			wait_ms(FLUSH_EVERY_MS);
+			flush(0);
+		}
+		if (g.order == AGENT_DRAIN)
+			drain(AGENT_DRAIN, DRAIN_AT_MOST_MS);
+		if (g.order == AGENT_YIELD)
+			drain(AGENT_YIELD, YIELD_DRAIN_AT_MOST_MS);
+		if (g.order == AGENT_FINISH)
+			drain(AGENT_FINISH, FINISH_DRAIN_AT_MOST_MS);
+	} while (g.order == AGENT_FLUSH);
 }
 
 static void *agent(void *unused)
@@ -320,18 +351,9 @@ static void *agent(void *unused)
 	hook_thread.depth = 1; /* whatever is called from here is ours */
 	prctl(PR_SET_NAME, "profrun");
 	pthread_mutex_lock(&g.lock);
-	while (g.order == AGENT_FLUSH) {
-		wait_ms(FLUSH_EVERY_MS);
-		flush(0);
-	}
-	if (g.order == AGENT_DRAIN)
-		drain(AGENT_DRAIN, DRAIN_AT_MOST_MS);
-	if (g.order == AGENT_FINISH)
-		drain(AGENT_FINISH, FINISH_DRAIN_AT_MOST_MS);
-	/* a new window may have begun while this one drained: then CUPTI just stays on */
-	if (g.order != AGENT_FLUSH)
-		close_window();
-	g.on = g.order == AGENT_FLUSH;
+	serve();
+	close_window();
+	g.on = false;
 	g.agent_runs = false;
 	pthread_cond_broadcast(&g.changed);
 	pthread_mutex_unlock(&g.lock);
@@ -363,7 +385,10 @@ void gpu_start(void)
 {
 	int saved = errno;
 	pthread_mutex_lock(&g.lock);
-	if (!g.unavailable && load()) {
+	g.wanted = true;
+	if (g.yielded)
+		gpu_write_state(GPU_YIELDED, 0);
+	if (!g.unavailable && !g.yielded && load()) {
 		g.order = AGENT_FLUSH;
 		if (!g.on && take_over()) {
 			switch_kinds(true);
@@ -385,6 +410,7 @@ void gpu_stop(void)
 	int saved = errno;
 	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
 	pthread_mutex_lock(&g.lock);
+	g.wanted = false;
 	if (g.on) {
 		g.window_end_ticks = hook_ticks();
 		g.order = AGENT_DRAIN;
@@ -397,6 +423,39 @@ void gpu_stop(void)
 	}
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
+}
+
+/* Waits until `until` for the helper thread to have carried out its order; the lock is held. */
+static void wait_for_agent(enum agent_order order, const struct timespec *until)
+{
+	g.window_end_ticks = hook_ticks();
+	g.order = order;
+	pthread_cond_broadcast(&g.changed);
+	while (g.agent_runs && !pthread_cond_timedwait(&g.changed, &g.lock, until))
+		;
+}
+
+void gpu_yield(void)
+{
+	int saved = errno;
+	struct timespec until = deadline(YIELD_AT_MOST_MS);
+	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
+	pthread_mutex_lock(&g.lock);
+	g.yielded = true;
+	if (g.on && g.agent_runs)
+		wait_for_agent(AGENT_YIELD, &until);
+	pthread_mutex_unlock(&g.lock);
+	errno = saved;
+}
+
+void gpu_resume(void)
+{
+	pthread_mutex_lock(&g.lock);
+	bool again = g.yielded && g.wanted;
+	g.yielded = false;
+	pthread_mutex_unlock(&g.lock);
+	if (again)
+		gpu_start();
 }
 
 void gpu_flush_now(void)
@@ -412,23 +471,11 @@ void gpu_flush_now(void)
 void gpu_finish(unsigned timeout_ms)
 {
 	int saved = errno;
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
+	struct timespec until = deadline(timeout_ms);
 	/* whoever holds the lock may be stuck in CUPTI: the application must end all the same */
 	if (!pthread_mutex_timedlock(&g.lock, &until)) {
-		if (g.on && g.agent_runs) {
-			g.window_end_ticks = hook_ticks();
-			g.order = AGENT_FINISH;
-			pthread_cond_broadcast(&g.changed);
-			while (g.agent_runs && !pthread_cond_timedwait(&g.changed, &g.lock, &until))
-				;
-		}
+		if (g.on && g.agent_runs)
+			wait_for_agent(AGENT_FINISH, &until);
 		pthread_mutex_unlock(&g.lock);
 	}
 	errno = saved;
@@ -456,4 +503,5 @@ void gpu_forget(void)
 			     .changed = PTHREAD_COND_INITIALIZER };
 	memset(&cupti, 0, sizeof(cupti));
 	gpu_records_forget();
+	gpu_yield_forget();
 }

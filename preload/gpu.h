@@ -16,6 +16,11 @@ void gpu_start(void);
 /* The armed steps are over: a helper thread waits for what the GPU still works on, then switches timing off. */
 void gpu_stop(void);
 
+/* The application's own profiler is about to use CUPTI: delivers what there is, switches our timing off and leaves CUPTI alone
+ * until gpu_resume. Waits half a second at most. */
+void gpu_yield(void);
+void gpu_resume(void);
+
 /* A context is about to end, and its records with it: delivers them by force, on the calling thread. */
 void gpu_flush_now(void);
 

@@ -5,6 +5,7 @@
 #include "preload/gpu_records.h"
 
 #include "core/log.h"
+#include "preload/gpu_yield.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -37,6 +38,7 @@ static struct {
 	bool own_clock, external, stale;
 	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
+	uint8_t *made[MAX_BUFFERS]; /* every buffer that was handed out to CUPTI */
 	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
@@ -110,10 +112,21 @@ static uint8_t *make_buffer(void)
 	uint8_t *b = MAP_FAILED;
 	if (number < MAX_BUFFERS)
 		b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (b != MAP_FAILED)
-		return b;
-	atomic_fetch_sub(&g.n_buffers, 1);
-	return NULL;
+	if (number >= MAX_BUFFERS)
+		atomic_fetch_sub(&g.n_buffers, 1);
+	if (b == MAP_FAILED)
+		return NULL;
+	g.made[number] = b;
+	return b;
+}
+
+static bool is_ours(const uint8_t *buffer)
+{
+	uint32_t n = atomic_load(&g.n_buffers);
+	for (uint32_t i = 0; i < n && i < MAX_BUFFERS; i++)
+		if (g.made[i] == buffer)
+			return true;
+	return buffer == scratch;
 }
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -491,9 +504,12 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 	int saved = errno;
 	uint32_t depth = hook_thread.depth;
 	size_t lost = 0;
-	(void)bytes;
 	if (!buffer || !journal_header())
 		return;
+	if (!is_ours(buffer)) {
+		gpu_yield_buffer(context, stream, buffer, bytes, valid_bytes);
+		return;
+	}
 	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
 	pthread_mutex_lock(&g.lock);
 	if (buffer != scratch)

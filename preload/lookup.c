@@ -100,9 +100,11 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
-static const char *const door_library[] = {
-	[DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so"
-};
+enum { DOOR_CUPTI = DOOR_DRIVER + 1 }; /* no rows: the few functions of gpu_yield.c */
+
+static const char *const door_library[] = { [DOOR_RUNTIME] = "libcudart",
+					    [DOOR_DRIVER] = "libcuda.so",
+					    [DOOR_CUPTI] = "libcupti.so" };
 
 /* The library that carries a door's real functions: by file name, or by soname where a stand-in has another file name. */
 static bool is_door(const struct link_map *map, unsigned door)
@@ -169,6 +171,7 @@ static void *find_real(const struct hook_row *row, void *return_address)
 		[DOOR_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
 				   NULL },
 		[DOOR_DRIVER] = { "libcuda.so.1", NULL },
+		[DOOR_CUPTI] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", NULL },
 	};
 	struct link_map *caller = object_of(return_address);
 	void *found = find_in(needed_by(caller, row->door), row->symbol);
@@ -215,6 +218,15 @@ void lookup_notice_runtime(void *return_address)
 void *lookup_runtime(const char *symbol, void *return_address)
 {
 	struct hook_row row = { .symbol = symbol, .door = DOOR_RUNTIME };
+	int saved = errno;
+	void *function = find_real(&row, return_address);
+	errno = saved;
+	return function;
+}
+
+void *lookup_cupti(const char *symbol, void *return_address)
+{
+	struct hook_row row = { .symbol = symbol, .door = DOOR_CUPTI };
 	int saved = errno;
 	void *function = find_real(&row, return_address);
 	errno = saved;

@@ -16,6 +16,9 @@ void *lookup_dlsym(void *handle, const char *name);
 /* The runtime's function `symbol`, hooked or not, that the caller at `return_address` is linked to; NULL: none. */
 void *lookup_runtime(const char *symbol, void *return_address);
 
+/* The same of libcupti. */
+void *lookup_cupti(const char *symbol, void *return_address);
+
 bool lookup_has_many_runtimes(void);
 
 /* A runtime's registration call came from `return_address`: notices that there is more than one runtime. */

@@ -1,0 +1,15 @@
+/* The application's own use of CUPTI (torch.profiler), seen through the functions that it cannot do without. */
+#ifndef PRELOAD_GPU_YIELD_H
+#define PRELOAD_GPU_YIELD_H
+
+#include "preload/hook.h" /* before cuda.h, whose macros rename what the table names */
+
+#include <cupti.h>
+
+/* A buffer came back that we did not hand out: it is the application's, from before its callbacks were replaced. */
+void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
+		      size_t valid_bytes);
+
+void gpu_yield_forget(void);
+
+#endif
