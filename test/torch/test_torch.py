@@ -184,6 +184,24 @@ class AgainstTorchProfiler(TorchCase):
         mean = {who: sum(values) / len(values) for who, values in total.items()}
         self.assertAlmostEqual(mean["profrun"] / mean["torch.profiler"], 1, delta=0.01)
 
+    def test_both_at_once(self):
+        """torch.profiler inside the application, profrun armed around it: torch's trace is whole, ours has a marked gap."""
+        out = os.path.join(self.base, "both.json")
+        run = self.train("--torch-profiler", out, options=["--schedule", "always"])
+        self.assertEqual(run.status, 0, run.err)
+        self.assertNotIn("unknown buffer", run.err)
+        by_torch = self.kernels_by_torch(out)
+        self.assertEqual([len(step) for step in by_torch], [len(by_torch[0])] * 3)
+        self.assertGreater(len(by_torch[0]), 40)
+        journal = run.journal()
+        states = [r.state for r in sorted(journal.of(4), key=lambda r: r.ticks)]
+        self.assertIn("yielded", states)
+        gone = states.index("yielded")
+        self.assertIn("on", states[:gone])
+        self.assertIn("on", states[gone:], "GPU timing did not resume")
+        resumed = [r.ticks for r in journal.of(4) if r.state == "on"][-1]
+        self.assertTrue([k for k in journal.gpu() if k.work == "kernel" and k.begin > resumed])
+
 
 if __name__ == "__main__":
     unittest.main()
