@@ -246,7 +246,7 @@ enum gpu_flag {
 
 struct rec_overhead {
 	uint8_t kind, words;
-	uint16_t what; /* CUpti_ActivityOverheadKind, truncated to 16 bits */
+	uint16_t what; /* CUpti_ActivityOverheadKind >> 16; 0: the driver compiling */
 	uint32_t tid;
 	uint64_t begin_ticks, end_ticks;
 };

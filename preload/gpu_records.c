@@ -420,7 +420,7 @@ static void take_overhead(const CUpti_Activity *record)
 	struct rec_overhead *r = RESERVE(REC_OVERHEAD, rec_overhead);
 	if (!r)
 		return;
-	r->what = (uint16_t)o->overheadKind;
+	r->what = (uint16_t)(o->overheadKind >> 16);
 	r->tid = o->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? o->objectId.pt.threadId : 0;
 	r->begin_ticks = ticks_of(o->start);
 	r->end_ticks = ticks_of(o->end);
