@@ -218,6 +218,7 @@ static void unresolved_forget(const struct buffer *b)
 /* Without the lock. What has not ended is delivered without times, and will not come again. */
 static void buffer_deliver(struct buffer *b)
 {
+	cupti_clock_fix();
 	int64_t now = sim_now_ns();
 	for (size_t at = 0; at < b->used;) {
 		CUpti_Activity *record = (CUpti_Activity *)(b->data + at);

@@ -4,8 +4,8 @@
  */
 #include "test/sim/cupti_sim.h"
 
-#define PAIRS	 512
-#define SPACE_NS 2000000 /* at least, between pairs that are kept */
+#define PAIRS	 4096
+#define SPACE_NS 5000000 /* between pairs that are kept while records come: 20 s are remembered */
 
 struct pair {
 	int64_t monotonic;
@@ -44,13 +44,24 @@ static struct pair pair_read(void)
 	return best;
 }
 
-void cupti_clock_note(void)
+/* Another pair, unless there is one of the last `space_ns`. */
+static void pair_keep(int64_t space_ns)
 {
 	pthread_mutex_lock(&lock);
 	struct pair *last = pair_count ? &pairs[(pair_count - 1) % PAIRS] : NULL;
-	if (!last || sim_now_ns() - last->monotonic >= SPACE_NS)
+	if (!last || sim_now_ns() - last->monotonic >= space_ns)
 		pairs[pair_count++ % PAIRS] = pair_read();
 	pthread_mutex_unlock(&lock);
+}
+
+void cupti_clock_note(void)
+{
+	pair_keep(SPACE_NS);
+}
+
+void cupti_clock_fix(void)
+{
+	pair_keep(1000);
 }
 
 void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
@@ -62,26 +73,24 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Linear from each pair to the next, so that order is kept; before the first and after the last, as beside them. */
 uint64_t cupti_clock_convert(int64_t t)
 {
 	if (!t)
 		return 0;
 	pthread_mutex_lock(&lock);
-	unsigned first = pair_count > PAIRS ? pair_count - PAIRS : 0, at = pair_count;
-	while (at > first && pairs[(at - 1) % PAIRS].monotonic > t)
-		at--;
-	/* Before the first pair, and after the last one, the nearest two go on. */
-	struct pair a, b;
-	if (at >= pair_count) {
-		b = pair_read();
-		unsigned k = pair_count;
-		while (k > first && b.monotonic - pairs[(k - 1) % PAIRS].monotonic < SPACE_NS)
-			k--;
-		a = k > first ? pairs[(k - 1) % PAIRS] : pairs[first % PAIRS];
-	} else {
-		at = at > first ? at : first + 1;
-		b = at < pair_count ? pairs[at % PAIRS] : pair_read();
-		a = pairs[(at - 1) % PAIRS];
+	unsigned low = pair_count > PAIRS ? pair_count - PAIRS : 0, high = pair_count - 1;
+	struct pair a = pairs[low % PAIRS], b = a;
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+		if (pairs[middle % PAIRS].monotonic <= t)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (high > low) {
+		a = pairs[low % PAIRS];
+		b = pairs[high % PAIRS];
 	}
 	pthread_mutex_unlock(&lock);
 	if (b.monotonic <= a.monotonic)

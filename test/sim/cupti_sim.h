@@ -40,6 +40,7 @@ void cupti_switches_reset(void);
 /* ---- clock (cupti_clock.c) ---- */
 uint64_t cupti_clock_now(void);
 void cupti_clock_note(void); /* keeps a pair (CLOCK_MONOTONIC, the records' clock) now and then */
+void cupti_clock_fix(void);  /* before converting: a pair of just now */
 uint64_t cupti_clock_convert(int64_t monotonic_ns);
 void cupti_clock_register(CUpti_TimestampCallbackFunc callback);
 

@@ -113,6 +113,7 @@ struct device {
 };
 extern struct device engine_devices[ENGINE_MAX_DEVICES];
 int engine_device_count(void);
+CUresult engine_device_check(int ordinal);
 
 struct context {
 	uint32_t magic;

@@ -1,9 +1,7 @@
 /*
- * Devices, contexts and the driver's initialisation. Application threads.
+ * Contexts and the driver's initialisation. Application threads.
  */
 #include "test/sim/engine.h"
-
-#include <stdio.h>
 
 struct device engine_devices[ENGINE_MAX_DEVICES];
 
@@ -11,8 +9,6 @@ static bool initialised;
 static struct context
 	*contexts[ENGINE_MAX_CONTEXTS]; /* by index; slots of destroyed ones are reused */
 static uint32_t last_context_id;
-
-#define DEVICE_NAME "Simulated GPU (profsim)"
 
 int engine_device_count(void)
 {
@@ -44,14 +40,6 @@ CUresult sim_cuInit(unsigned flags)
 CUresult engine_init_check(void)
 {
 	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
-}
-
-static CUresult device_check(int ordinal)
-{
-	if (!initialised)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	return ordinal >= 0 && ordinal < engine_device_count() ? CUDA_SUCCESS
-							       : CUDA_ERROR_INVALID_DEVICE;
 }
 
 struct context *engine_context_checked(CUcontext handle)
@@ -130,174 +118,11 @@ CUresult engine_context_wait(struct context *c)
 	return CUDA_SUCCESS;
 }
 
-/* ---- devices ---- */
-
-CUresult sim_cuDriverGetVersion(int *version)
-{
-	if (!version)
-		return CUDA_ERROR_INVALID_VALUE;
-	*version = ENGINE_DRIVER_VERSION;
-	return CUDA_SUCCESS;
-}
-
-CUresult sim_cuDeviceGet(CUdevice *device, int ordinal)
-{
-	CUresult rc = device_check(ordinal);
-	if (!rc)
-		*device = ordinal;
-	return rc;
-}
-
-CUresult sim_cuDeviceGetCount(int *count)
-{
-	if (!initialised)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	*count = engine_device_count();
-	return CUDA_SUCCESS;
-}
-
-CUresult sim_cuDeviceGetName(char *name, int length, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc)
-		snprintf(name, length, "%s", DEVICE_NAME);
-	return rc;
-}
-
-CUresult sim_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc) {
-		memcpy(uuid->bytes, "profsim-device-\0", 16);
-		uuid->bytes[15] = (char)(device + 1);
-	}
-	return rc;
-}
-
-CUresult sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
-{
-	return sim_cuDeviceGetUuid_v2(uuid, device);
-}
-
-CUresult sim_cuDeviceGetLuid(char *luid, unsigned *mask, CUdevice device)
-{
-	(void)luid, (void)mask;
-	return device_check(device) ?: CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult sim_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc)
-		*bytes = (size_t)(engine_settings.memory_mb * 1048576);
-	return rc;
-}
-
-CUresult sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc) {
-		*major = 9;
-		*minor = 0;
-	}
-	return rc;
-}
-
-CUresult sim_cuDeviceGetPCIBusId(char *text, int length, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc)
-		snprintf(text, length, "0000:%02x:00.0", device + 1);
-	return rc;
-}
-
-CUresult sim_cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
-{
-	unsigned bus;
-	if (sscanf(text, "%*x:%x", &bus) != 1 || device_check((int)bus - 1))
-		return CUDA_ERROR_INVALID_DEVICE;
-	*device = (int)bus - 1;
-	return CUDA_SUCCESS;
-}
-
-CUresult sim_cuDeviceGetProperties(CUdevprop *p, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (!rc)
-		*p = (CUdevprop){ .maxThreadsPerBlock = 1024,
-				  .maxThreadsDim = { 1024, 1024, 64 },
-				  .maxGridSize = { 2147483647, 65535, 65535 },
-				  .sharedMemPerBlock = 49152,
-				  .totalConstantMemory = 65536,
-				  .SIMDWidth = 32,
-				  .memPitch = 2147483647,
-				  .regsPerBlock = 65536,
-				  .clockRate = 1980000,
-				  .textureAlign = 512 };
-	return rc;
-}
-
-/* An H100's shape; what is not named here is 0. */
-static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
-#define ATTRIBUTE(name, value) [CU_DEVICE_ATTRIBUTE_##name] = value,
-#include "test/sim/device_attributes.def"
-#undef ATTRIBUTE
-};
-
-CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
-{
-	CUresult rc = device_check(device);
-	if (rc)
-		return rc;
-	if (!value || attribute < 1)
-		return CUDA_ERROR_INVALID_VALUE;
-	*value = attribute < CU_DEVICE_ATTRIBUTE_MAX ? attributes[attribute] : 0;
-	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
-		*value = device + 1;
-	return CUDA_SUCCESS;
-}
-
-CUresult sim_cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-	CUresult rc = device_check(device) ?: device_check(peer);
-	if (!rc)
-		*can = device != peer;
-	return rc;
-}
-
-CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice a,
-				     CUdevice b)
-{
-	CUresult rc = device_check(a) ?: device_check(b) ?: a == b ? CUDA_ERROR_INVALID_DEVICE : 0;
-	if (!rc)
-		*value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK;
-	return rc;
-}
-
-CUresult sim_cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType type, CUdevice device)
-{
-	(void)type;
-	CUresult rc = device_check(device);
-	if (!rc)
-		*value = 0;
-	return rc;
-}
-
-CUresult sim_cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format,
-						unsigned channels, CUdevice device)
-{
-	(void)format, (void)channels;
-	CUresult rc = device_check(device);
-	if (!rc)
-		*width = 1 << 28;
-	return rc;
-}
-
 /* ---- primary contexts ---- */
 
 CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-	CUresult rc = device_check(device);
+	CUresult rc = engine_device_check(device);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&engine_lock);
@@ -315,7 +140,7 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 
 static CUresult primary_drop(CUdevice device, bool all)
 {
-	CUresult rc = device_check(device);
+	CUresult rc = engine_device_check(device);
 	if (rc)
 		return rc;
 	struct device *d = &engine_devices[device];
@@ -348,7 +173,7 @@ CUresult sim_cuDevicePrimaryCtxReset_v2(CUdevice device)
 
 CUresult sim_cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 {
-	CUresult rc = device_check(device);
+	CUresult rc = engine_device_check(device);
 	if (rc)
 		return rc;
 	struct device *d = &engine_devices[device];
@@ -360,7 +185,7 @@ CUresult sim_cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 
 CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
-	CUresult rc = device_check(device);
+	CUresult rc = engine_device_check(device);
 	if (rc)
 		return rc;
 	if (flags)
@@ -419,7 +244,7 @@ CUresult sim_cuCtxGetCurrent(CUcontext *handle)
 
 CUresult sim_cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device)
 {
-	CUresult rc = device_check(device);
+	CUresult rc = engine_device_check(device);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&engine_lock);

@@ -308,9 +308,7 @@ CUresult sim_cuParamSetv(CUfunction f, int offset, void *data, unsigned bytes)
 CUresult sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
 				    CUdevResourceType type)
 {
-	CUresult rc = engine_init_check();
-	if (!rc && (device < 0 || device >= engine_device_count()))
-		rc = CUDA_ERROR_INVALID_DEVICE;
+	CUresult rc = engine_device_check(device);
 	if (!rc && (!resource || type != CU_DEV_RESOURCE_TYPE_SM))
 		rc = CUDA_ERROR_INVALID_RESOURCE_TYPE;
 	if (rc)

@@ -32,9 +32,7 @@ static struct memory_pool *pool_default(struct device *d)
 
 static CUresult device_of(int ordinal, struct device **device)
 {
-	CUresult rc = engine_init_check();
-	if (!rc && (ordinal < 0 || ordinal >= engine_device_count()))
-		rc = CUDA_ERROR_INVALID_DEVICE;
+	CUresult rc = engine_device_check(ordinal);
 	if (!rc)
 		*device = &engine_devices[ordinal];
 	return rc;

@@ -120,9 +120,7 @@ CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 	int ordinal = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
 			      ? properties->location.id
 			      : 0;
-	CUresult rc = engine_init_check();
-	if (!rc && (ordinal < 0 || ordinal >= engine_device_count()))
-		rc = CUDA_ERROR_INVALID_DEVICE;
+	CUresult rc = engine_device_check(ordinal);
 	if (rc)
 		return rc;
 	struct physical *p = calloc(1, sizeof(*p));

@@ -1,0 +1,5 @@
+# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. Not part of any other goal.
+
+.PHONY: torch-venv
+torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
+	$(Q)test/torch/setup.sh $(BUILD)/torch-venv
