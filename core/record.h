@@ -153,7 +153,7 @@ static inline uint64_t record_duration(const struct rec_call *c)
 enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
 
 enum step_event {
-	STEP_BEGIN,   /* step `number` begins at `ticks` */
+	STEP_BEGIN, /* step `number` begins at `ticks` */
 	STEP_OUTSIDE, /* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop; the last step ended */
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 };

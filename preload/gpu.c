@@ -42,7 +42,8 @@ enum {
 	X(cuptiGetCallbackName)                                                                \
 	X(cuptiActivityRegisterCallbacks)                                                      \
 	X(cuptiActivityEnable)                                                                 \
-	X(cuptiActivityDisable) X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)         \
+	X(cuptiActivityDisable)                                                                \
+	X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                                 \
 		X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback) \
 			X(cuptiActivityPushExternalCorrelationId)                              \
 				X(cuptiActivityPopExternalCorrelationId)                       \

@@ -102,9 +102,9 @@ static bool starts_with(const char *text, const char *prefix)
 /* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
 enum { DOOR_CUPTI = DOOR_DRIVER + 1 }; /* no rows: the few functions of gpu_yield.c */
 
-static const char *const door_library[] = { [DOOR_RUNTIME] = "libcudart",
-					    [DOOR_DRIVER] = "libcuda.so",
-					    [DOOR_CUPTI] = "libcupti.so" };
+static const char *const door_library[] = {
+	[DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so", [DOOR_CUPTI] = "libcupti.so"
+};
 
 /* The library that carries a door's real functions: by file name, or by soname where a stand-in has another file name. */
 static bool is_door(const struct link_map *map, unsigned door)
