@@ -1,0 +1,227 @@
+/* Every setting with good and bad values, the environment as it comes, and names that are nearly right. */
+#include "core/config.h"
+#include "core/record.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+	const char *name, *text;
+	bool good;
+} values[] = {
+	{ "PROF_SCHEDULE", "always", true },
+	{ "PROF_SCHEDULE", "off", true },
+	{ "PROF_SCHEDULE", "skip_first=1,wait=2,warmup=3,active=4,repeat=5", true },
+	{ "PROF_SCHEDULE", "active=1", true },
+	{ "PROF_SCHEDULE", "active=0", false },
+	{ "PROF_SCHEDULE", "active=-1", false },
+	{ "PROF_SCHEDULE", "active", false },
+	{ "PROF_SCHEDULE", "wait=x,active=1", false },
+	{ "PROF_SCHEDULE", "sometimes", false },
+	{ "PROF_STEP", "auto", true },
+	{ "PROF_STEP", "kernel:soft.*max", true },
+	{ "PROF_STEP", "kernel:", false },
+	{ "PROF_STEP", "kernel:(", false },
+	{ "PROF_STEP", "graph", true },
+	{ "PROF_STEP", "graphs", false },
+	{ "PROF_STEP", "sync", true },
+	{ "PROF_STEP", "api", true },
+	{ "PROF_STEP", "time:1.5", true },
+	{ "PROF_STEP", "time:", false },
+	{ "PROF_STEP", "time:0", false },
+	{ "PROF_STEP", "time:5ms", false },
+	{ "PROF_STEP", "time:nan", false },
+	{ "PROF_OUT", "/some where/else", true },
+	{ "PROF_FORMAT", "perfetto", true },
+	{ "PROF_FORMAT", "tarot", false },
+	{ "PROF_BUFFER_MB", "8", true },
+	{ "PROF_BUFFER_MB", "65536", true },
+	{ "PROF_BUFFER_MB", "7", false },
+	{ "PROF_BUFFER_MB", "65537", false },
+	{ "PROF_BUFFER_MB", "8M", false },
+	{ "PROF_BUFFER_MB", "99999999999999999999", false },
+	{ "PROF_CUPTI", "off", true },
+	{ "PROF_CUPTI", "/opt/libcupti.so", true },
+	{ "PROF_PAIRING", "external", true },
+	{ "PROF_PAIRING", "interval", true },
+	{ "PROF_PAIRING", "inter", false },
+	{ "PROF_PAIRING", "external|interval", false },
+	{ "PROF_LOG", "debug", true },
+	{ "PROF_LOG", "DEBUG", false },
+	{ "PROF_SIM", "1", true },
+	{ "PROF_SIM", "2", false },
+};
+
+enum { N_VALUES = sizeof(values) / sizeof(*values) };
+
+static void test_values(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_VALUES; i++) {
+		struct err e = { "" };
+		int result = config_check(values[i].name, values[i].text, &e);
+		if (result != (values[i].good ? 0 : -EINVAL))
+			fail_msg("%s=%s gives %d, %s", values[i].name, values[i].text, result,
+				 e.text);
+		/* one line, which names what was wrong */
+		assert_int_equal(!values[i].good, e.text[0] != 0);
+		assert_null(strchr(e.text, '\n'));
+	}
+}
+
+static void test_every_row_is_tested_above(void **state)
+{
+	(void)state;
+	for (size_t row = 0; row < config_n_rows; row++) {
+		int good = 0, bad = 0;
+		for (size_t i = 0; i < N_VALUES; i++)
+			if (!strcmp(values[i].name, config_rows[row].name))
+				values[i].good ? good++ : bad++;
+		if (!good || (!bad && config_rows[row].type != CONFIG_TEXT))
+			fail_msg("%s has %d good and %d bad values here", config_rows[row].name,
+				 good, bad);
+	}
+}
+
+static void test_defaults_are_valid(void **state)
+{
+	(void)state;
+	for (size_t row = 0; row < config_n_rows; row++) {
+		struct err e;
+		assert_int_equal(config_check(config_rows[row].name, config_rows[row].fallback, &e),
+				 0);
+		assert_true(config_rows[row].meaning[0] && config_rows[row].range[0]);
+	}
+}
+
+static void test_texts_that_are_too_long(void **state)
+{
+	(void)state;
+	static char text[CONFIG_TEXT_BYTES + 1];
+	struct err e;
+	memset(text, 'x', CONFIG_TEXT_BYTES - 1);
+	assert_int_equal(config_check("PROF_OUT", text, &e), 0);
+	text[CONFIG_TEXT_BYTES - 1] = 'x';
+	assert_int_equal(config_check("PROF_OUT", text, &e), -EINVAL);
+}
+
+static void test_no_such_setting(void **state)
+{
+	(void)state;
+	struct err e;
+	assert_int_equal(config_check("PROF_MOON", "full", &e), -ENOENT);
+	assert_non_null(strstr(e.text, "PROF_MOON"));
+}
+
+static void test_nearest(void **state)
+{
+	(void)state;
+	static const char *const pairs[][2] = { { "PROF_SHEDULE", "PROF_SCHEDULE" },
+						{ "PROF_BUFFER", "PROF_BUFFER_MB" },
+						{ "PROF_STEPS", "PROF_STEP" },
+						{ "PROF_OUTPUT", "PROF_OUT" },
+						{ "PROF_LGO", "PROF_LOG" } };
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		const struct config_row *row = config_nearest(pairs[i][0]);
+		assert_non_null(row);
+		assert_string_equal(row->name, pairs[i][1]);
+	}
+	assert_null(config_nearest("PROF_SOMETHING_ALTOGETHER_DIFFERENT"));
+}
+
+struct complaints {
+	int n;
+	char last[600];
+};
+
+static void note(void *context, const char *line)
+{
+	struct complaints *c = context;
+	c->n++;
+	snprintf(c->last, sizeof(c->last), "%s", line);
+}
+
+static void test_reading_an_environment(void **state)
+{
+	(void)state;
+	struct complaints c = { 0 };
+	struct config config;
+	char *environment[] = {
+		"HOME=/",	   "PROF_OUT=/there=here", "PROF_STEP=", "PROF_BUFFER_MB=16",
+		"PROF_LAUNCHED=1", "PROFILE=no",	   NULL
+	};
+	config_read(&config, environment, note, &c);
+	assert_int_equal(c.n, 0);
+	assert_string_equal(config.out.text, "/there=here");
+	assert_true(config.out.set);
+	assert_string_equal(config.step.text, "auto");
+	assert_false(config.step.set);
+	assert_int_equal(config_number(&config.buffer_mb), 16);
+	assert_string_equal(config.log.text, "warn");
+}
+
+static void test_bad_entries_are_named_once_and_the_default_stands(void **state)
+{
+	(void)state;
+	static const struct {
+		char *entry;
+		const char *words[2];
+	} bad[] = {
+		{ "PROF_STEP=moon", { "PROF_STEP", "auto" } },
+		{ "PROF_SCHEDULE=active=0", { "PROF_SCHEDULE", "skip_first=10" } },
+		{ "PROF_BUFFER_MB=1", { "PROF_BUFFER_MB", "256" } },
+		{ "PROF_LOG=loud", { "PROF_LOG", "error|warn|info|debug" } },
+		{ "PROF_SHEDULE=off", { "PROF_SHEDULE", "PROF_SCHEDULE" } },
+		{ "PROF_SHEDULE", { "PROF_SHEDULE", "PROF_SCHEDULE" } },
+		{ "PROF_", { "unknown", "PROF_" } },
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct complaints c = { 0 };
+		struct config config, plain;
+		char *none[] = { NULL }, *environment[] = { bad[i].entry, NULL };
+		config_read(&config, environment, note, &c);
+		config_read(&plain, none, NULL, NULL);
+		assert_int_equal(c.n, 1);
+		assert_non_null(strstr(c.last, bad[i].words[0]));
+		assert_non_null(strstr(c.last, bad[i].words[1]));
+		assert_string_equal(config.step.text, plain.step.text);
+		assert_string_equal(config.schedule.text, plain.schedule.text);
+		assert_string_equal(config.buffer_mb.text, plain.buffer_mb.text);
+		assert_string_equal(config.log.text, plain.log.text);
+	}
+}
+
+static void test_parsed_steps(void **state)
+{
+	(void)state;
+	struct config_step step;
+	assert_int_equal(config_parse_step("kernel:a|b", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_KERNEL);
+	assert_string_equal(step.pattern, "a|b");
+	assert_int_equal(config_parse_step("time:2.5", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_TIME);
+	assert_int_equal(step.slice_ns, 2500000);
+	assert_int_equal(config_parse_step("api", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_API);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_every_row_is_tested_above),
+		cmocka_unit_test(test_defaults_are_valid),
+		cmocka_unit_test(test_texts_that_are_too_long),
+		cmocka_unit_test(test_no_such_setting),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_reading_an_environment),
+		cmocka_unit_test(test_bad_entries_are_named_once_and_the_default_stands),
+		cmocka_unit_test(test_parsed_steps),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
