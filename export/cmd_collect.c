@@ -2,13 +2,14 @@
  * `profrun collect DIR`: makes traces while the run goes on. Started by `run` in a session of its own, so that nothing sent to
  * the application's terminal reaches it; told through a pipe which process to watch and when it ended; goes on alone if
  * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
- * to 50 ms.
+ * to 50 ms; a new journal wakes it at once.
  */
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/procfs.h"
 #include "export/runfile.h"
+#include "export/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@ enum {
 	BUSY_MS = 5,
 	IDLE_MS = 50,
 	SAVE_EVERY_MS = 1000,
-	LIST_EVERY_MS = 20,
+	LIST_EVERY_MS = 20,	     /* the folder, where the kernel does not tell of changes */
+	LIST_WATCHED_EVERY_MS = 500, /* and where it does: in case it lost one */
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS =
 		2000, /* a journal is opened as soon as its name is there, its header comes a moment later */
@@ -46,6 +48,7 @@ struct collector {
 	struct output output;
 	VEC(struct watched) watched;
 	VEC(char *) messages;
+	struct watch watch;
 	int control, status;  /* pipes of the launcher, -1: none */
 	uint32_t application; /* its pid, 0: not told */
 	uint64_t application_start;
@@ -123,7 +126,9 @@ static void find_journals(struct collector *c)
 {
 	struct journals j;
 	struct err e;
-	if (c->listed_ms && c->now_ms - c->listed_ms < LIST_EVERY_MS)
+	bool has_news = watch_news(&c->watch, c->folder);
+	uint64_t every_ms = c->watch.fd < 0 || c->is_over ? LIST_EVERY_MS : LIST_WATCHED_EVERY_MS;
+	if (c->listed_ms && !has_news && c->now_ms - c->listed_ms < every_ms)
 		return;
 	c->listed_ms = c->now_ms;
 	if (journals_list(&j, c->folder, &e))
@@ -157,7 +162,7 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 		open_journal(c, w);
 	struct process *p = w->process;
 	if (!p || p->is_finished)
-		return w->is_given_up || p ? IDLE_MS : BUSY_MS;
+		return w->is_given_up || p ? IDLE_MS : LEARNING_MS;
 	bool is_gone = ask && !process_is_alive(p);
 	bool is_new = process_poll(p);
 	if (is_gone)
@@ -173,7 +178,7 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 static int serve_all(struct collector *c)
 {
 	bool ask = c->now_ms - c->asked_ms >= ALIVE_EVERY_MS;
-	int wait = c->watched.n ? IDLE_MS : LIST_EVERY_MS;
+	int wait = c->watch.fd < 0 ? LIST_EVERY_MS : IDLE_MS;
 	if (ask)
 		c->asked_ms = c->now_ms;
 	for (size_t i = 0; i < c->watched.n; i++) {
@@ -278,8 +283,9 @@ static void collect(struct collector *c)
 			break;
 		if (c->is_over && wait > BUSY_MS)
 			wait = BUSY_MS;
-		struct pollfd p = { .fd = c->control, .events = POLLIN };
-		if (poll(&p, 1, wait) > 0)
+		struct pollfd p[] = { { .fd = c->control, .events = POLLIN },
+				      { .fd = c->watch.fd, .events = POLLIN } };
+		if (poll(p, 2, wait) > 0 && p[0].revents)
 			listen(c);
 	}
 	save(c);
@@ -336,7 +342,9 @@ int cmd_collect(int argc, char **argv)
 		exporters_parse(formats && *formats ? formats : "perfetto", c.output.formats, &e);
 	if (c.output.n_formats < 0)
 		c.output.n_formats = exporters_parse("perfetto", c.output.formats, &e);
+	watch_open(&c.watch, c.folder);
 	collect(&c);
+	watch_close(&c.watch);
 	error = c.messages.n ? EXIT_DATA : EXIT_DONE;
 	release(&c);
 	return error;
