@@ -137,7 +137,6 @@ class Threads(Unchanged):
         for call in journal.calls():
             if call.category == "launch":
                 by_thread[call.slot] = by_thread.get(call.slot, 0) + 1
-        # calls that others make while the first one arms pass unrecorded
         self.assertEqual(len(by_thread), 16)
         self.assertEqual(set(by_thread.values()), {100})
         pairs = journal.pairs()
