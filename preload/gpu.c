@@ -36,18 +36,19 @@ enum {
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                                     \
-	X(cuptiGetVersion)                                                                     \
-	X(cuptiGetResultString)                                                                \
-	X(cuptiGetCallbackName)                                                                \
-	X(cuptiActivityRegisterCallbacks)                                                      \
-	X(cuptiActivityEnable)                                                                 \
-	X(cuptiActivityDisable)                                                                \
-	X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord)                                 \
-		X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback) \
-			X(cuptiActivityPushExternalCorrelationId)                              \
-				X(cuptiActivityPopExternalCorrelationId)                       \
-					X(cuptiActivityEnableRuntimeApi)                       \
+#define CUPTI_FUNCTIONS(X)                                                 \
+	X(cuptiGetVersion)                                                 \
+	X(cuptiGetResultString)                                            \
+	X(cuptiGetCallbackName)                                            \
+	X(cuptiActivityRegisterCallbacks)                                  \
+	X(cuptiActivityEnable)                                             \
+	X(cuptiActivityDisable)                                            \
+	X(cuptiActivityFlushAll)                                           \
+	X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) \
+		X(cuptiActivityRegisterTimestampCallback)                  \
+			X(cuptiActivityPushExternalCorrelationId)          \
+				X(cuptiActivityPopExternalCorrelationId)   \
+					X(cuptiActivityEnableRuntimeApi)   \
 						X(cuptiActivityEnableDriverApi)
 
 static struct {

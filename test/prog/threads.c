@@ -36,7 +36,8 @@ static int many(void)
 	enum { THREADS = 16 };
 	pthread_t threads[THREADS];
 	int sum = 0;
-	MUST(cudaFree(NULL)); /* a profiler may miss what threads do while another one's first call wakes it */
+	MUST(cudaFree(
+		NULL)); /* a profiler may miss what threads do while another one's first call wakes it */
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, works, (void *)100);
 	for (int i = 0; i < THREADS; i++)
