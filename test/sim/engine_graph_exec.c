@@ -220,7 +220,7 @@ static bool node_describe(struct flight *f, struct graph_node *n, struct op_requ
 		return false;
 	switch (n->params.type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		f->stream->context->kernels++;
+		__atomic_add_fetch(&f->stream->context->kernels, 1, __ATOMIC_RELAXED);
 		return !kernel_describe(&n->launch, r);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 	case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -275,11 +275,14 @@ static void flight_add(struct flight *f, struct graph_node *n, const struct when
 
 static void event_node_run(struct graph_node *n)
 {
+	bool records = n->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+	if (!records && n->params.type != CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+		return;
 	struct event *e = event_checked(n->params.eventWait.event);
-	if (e && n->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
+	if (e && records) {
 		op_assign(&e->at, op_reference(n->end));
 		e->recorded = true;
-	} else if (e && n->params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && e->recorded) {
+	} else if (e && e->recorded) {
 		struct when both[2] = { n->end, e->at };
 		op_assign(&n->end, op_join(both, 2));
 	}

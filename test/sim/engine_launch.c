@@ -42,7 +42,7 @@ static CUresult kernel_launch(const struct launch *launch, CUstream stream)
 	if (!rc && capture_active(s))
 		rc = capture_kernel(s, launch);
 	else if (!rc) {
-		s->context->kernels++;
+		__atomic_add_fetch(&s->context->kernels, 1, __ATOMIC_RELAXED);
 		return stream_run_locked(s, &request, host_end, NULL);
 	}
 	pthread_mutex_unlock(&engine_lock);

@@ -187,6 +187,7 @@ void move_run(void *arg)
 	pthread_mutex_unlock(&engine_lock);
 	if (rc)
 		return;
+	uint64_t kernels = __atomic_load_n(&m->context->kernels, __ATOMIC_RELAXED);
 	/* Rows that lie one behind the other on both sides are one row. */
 	if (to.pitch == width && (m->is_set || from.pitch == width)) {
 		width *= height;
@@ -200,11 +201,10 @@ void move_run(void *arg)
 		for (size_t y = 0; y < height; y++) {
 			char *row = to.base + z * to.slice + y * to.pitch;
 			if (m->is_set)
-				row_set(row, to.kind, m->value, m->element, width,
-					m->context->kernels);
+				row_set(row, to.kind, m->value, m->element, width, kernels);
 			else
 				row_copy(row, to.kind, from.base + z * from.slice + y * from.pitch,
-					 from.kind, width, m->context->kernels);
+					 from.kind, width, kernels);
 		}
 	}
 }
