@@ -13,10 +13,13 @@ state() { # name, budget, settings..., [-- arguments]
 	settings=
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do settings="$settings $1"; shift; done
 	[ $# -gt 0 ] && shift
-	# shellcheck disable=SC2086 # settings are words
-	env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings LD_PRELOAD="$build/libprofrun.so" \
-		"$bench" "$name" "$budget" "$@"
-	rm -rf "$out/run"
+	# three runs, the middle one: a journal of its own each, whose pages the kernel may be writing back meanwhile
+	for _ in 1 2 3; do
+		# shellcheck disable=SC2086 # settings are words
+		env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings LD_PRELOAD="$build/libprofrun.so" \
+			"$bench" "$name" "$budget" "$@"
+		rm -rf "$out/run"
+	done | sort -t'|' -k1.52,1.58n | sed -n 2p
 }
 
 printf '%-34s %7s %7s %7s %7s %7s\n' 'cudaLaunchKernel (ns a call)' bare hooked added budget ratio
