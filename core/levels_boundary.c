@@ -16,6 +16,8 @@
 #define FAVOUR_READ_BACK 4.0
 #define FAVOUR_WAIT	 3.0
 #define FAVOUR_INPUT	 2.0
+/* A result that is read back this soon after the optimizer's last launch, in events, is the same step's. */
+#define READ_BACK_NEAR 4u
 /* Added to each gap: below this, gaps are the host's own jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
@@ -26,6 +28,22 @@ struct boundary {
 	uint32_t *targets; /* by event: the step end nearest to it, or NO_TARGET */
 	uint64_t *gaps_ns; /* by event: how long the host launched nothing after it */
 };
+
+/*
+ * Where a step with this last launch of its optimizer ends: with the loss's copy to the host, if that comes next and is
+ * waited for. The wait then belongs to the step that caused it.
+ */
+static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
+{
+	const struct levels_stored *events = b->store->events;
+	for (uint32_t i = end + 1; i <= end + READ_BACK_NEAR && i + 1 < b->index->end; i++) {
+		if (events[i].hints & LEVEL_H2D)
+			break;
+		if (events[i].hints & LEVEL_D2H && events[i + 1].hints & LEVEL_SYNCED)
+			return i;
+	}
+	return end;
+}
 
 /*
  * Marks the optimizer launches that end a step. An optimizer's phase may be broken by other
@@ -50,7 +68,7 @@ static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uin
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			is_end[end] = true;
+			is_end[boundary_after_read_back(b, end)] = true;
 	}
 }
 

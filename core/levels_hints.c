@@ -5,20 +5,17 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A name with one of these parts... */
+/* A name with one of these parts... ("lamb" alone is in every C++ lambda's name) */
 static const char *const optimizer_parts[] = {
 	"multi_tensor_apply", /* PyTorch's foreach and fused optimizers, Apex */
 	"addcdiv_cuda_kernel",
 	"addcmul_cuda_kernel",
 	"lerp_scalar_kernel", /* foreach=False: Adam's, per parameter */
-	"FusedAdam",
-	"fused_adam",
-	"FusedSgd",
-	"fused_sgd",
-	"adam_kernel",
-	"AdamKernel",
-	"ApplyAdam",
-	"sgd_kernel",
+	"adam",
+	"Adam",
+	"sgd",
+	"Sgd",
+	"SGD",
 	"lamb_kernel",
 	"LAMBStage",
 	"kOptimizerStatic",

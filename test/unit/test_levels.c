@@ -311,6 +311,44 @@ static void test_read_back(void **state)
 	sequence_free(&s);
 }
 
+/* The loss that is read back behind the optimizer, with or without a launch between, is its step's; a copy that nobody waits
+ * for, and one in the next step's first launches, are not. */
+static void test_read_back_after_optimizer(void **state)
+{
+	(void)state;
+	for (uint32_t between = 0; between < 3; between++) {
+		struct sequence s = { 0 };
+		for (int i = 0; i < 30; i++) {
+			copy(&s, MAIN_THREAD, 1, LEVEL_H2D | (i ? LEVEL_SYNCED : 0));
+			launch_range(&s, MAIN_THREAD, 100, 9, 0);
+			launch_range(&s, MAIN_THREAD, 200, 4, LEVEL_OPTIMIZER);
+			launch_range(&s, MAIN_THREAD, 300, between, 0);
+			copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+			sequence_end_step(&s);
+		}
+		check_steps(&s, 1, 1, 9);
+		sequence_free(&s);
+	}
+	struct sequence s = { 0 };
+	for (int i = 0; i < 30; i++) {
+		launch_range(&s, MAIN_THREAD, 100, 9, 0);
+		launch_range(&s, MAIN_THREAD, 200, 4, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+		copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+	}
+	check_steps(&s, 1, 1, 9);
+	sequence_free(&s);
+	for (int i = 0; i < 30; i++) {
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+		copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+		launch_range(&s, MAIN_THREAD, 100, 9, LEVEL_SYNCED);
+		launch_range(&s, MAIN_THREAD, 200, 4, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 9);
+	sequence_free(&s);
+}
+
 /* A loop of one graph launch, and one of a few bare launches, are steps too. */
 static void test_short_turns(void **state)
 {
@@ -485,7 +523,9 @@ static void test_names(void **state)
 	assert_false(level_name_is_optimizer("_amp_foreach_non_finite_check_and_unscale_cuda_multi_"
 					     "tensor_apply_kernel"));
 	assert_false(level_name_is_optimizer("multi_tensor_apply_kernel LpNormFunctor"));
+	assert_true(level_name_is_optimizer("adamw_kernel3(float*, float const*)"));
 	assert_false(level_name_is_optimizer("ampere_sgemm_128x64_tn"));
+	assert_false(level_name_is_optimizer("elementwise_kernel<{lambda(int)#1}>"));
 	assert_false(level_name_is_optimizer(""));
 }
 
@@ -503,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_batches_do_not_matter),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_short_turns),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),
