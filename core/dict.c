@@ -124,7 +124,8 @@ static void add_launch(struct dict *d, const struct dict_launch *l)
 		.name = string_name(d, l->name),
 		.shared_bytes = l->shared_bytes,
 	};
-	if (!entry.name) {
+	entry.is_named = entry.name != 0;
+	if (!entry.is_named) {
 		char text[40];
 		snprintf(text, sizeof(text), "kernel 0x%llx", (unsigned long long)l->function);
 		entry.name = strtab_intern(&d->names, text);

@@ -33,6 +33,7 @@ struct launch_entry {
 	uint64_t token, function;
 	uint32_t name;
 	uint32_t grid[3], block[3], shared_bytes;
+	bool is_named;	   /* else `name` was made up from its handle */
 	bool is_optimizer; /* its name looks like an optimizer's kernel */
 };
 

@@ -3,7 +3,7 @@
 
 enum {
 	SETTLE_NS =
-		20000000, /* a launch that began before a boundary is in the journal this much later */
+		20000000, /* a launch that began before a boundary is in the journal this much later, in any thread */
 	LOST_TURNS =
 		20, /* this many times a step's calls without the anchor: it was the wrong one */
 	LOST_LEAST = 10000,
@@ -53,7 +53,9 @@ static uint32_t hints_of(const struct follow *f, const struct rec_call *c, uint8
 {
 	if (category == CAT_LAUNCH) {
 		const struct launch_entry *launch = dict_launch(&f->dict, c->arg);
-		return launch && launch->is_optimizer ? LEVEL_OPTIMIZER : 0;
+		if (!launch || !launch->is_named)
+			return 0;
+		return LEVEL_NAMED | (launch->is_optimizer ? LEVEL_OPTIMIZER : 0);
 	}
 	if (category == CAT_GRAPH)
 		return LEVEL_GRAPH;
@@ -61,14 +63,24 @@ static uint32_t hints_of(const struct follow *f, const struct rec_call *c, uint8
 	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
 }
 
-static void note_anchor(struct learn *l, uint64_t hash, const struct rec_call *c)
+static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
+			const struct rec_call *c)
 {
 	l->n_since_anchor++;
 	if (!l->has_choice || hash != l->choice.anchor)
 		return;
 	l->n_since_anchor = 0;
+	t->has_anchor = true;
 	if (!l->has_base)
 		vec_push(&l->since, c->begin_ticks);
+}
+
+/* Time that the host did not spend on work of its own: no pause between steps, however long. */
+static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
+{
+	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
+		t->blocked_ticks += record_duration(c);
+	t->has_synced |= category == CAT_SYNC;
 }
 
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
@@ -76,24 +88,22 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	uint8_t category = dict_category(&f->dict, c->hook);
 	uint64_t token = token_of_call(c, category);
 	struct learn_thread *t = thread_of(l, slot);
+	t->read_until_ticks = c->begin_ticks + record_duration(c);
 	if (!token) {
-		if (category == CAT_SYNC) {
-			t->has_synced = true;
-			t->blocked_ticks += record_duration(c);
-		}
+		note_blocked(t, c, category);
 		return;
 	}
-	note_anchor(l, token_window_push(&t->window, token), c);
-	if (!l->levels || l->has_choice)
-		return;
-	levels_feed(l->levels, slot,
-		    &(struct level_event){
-			    .token = token,
-			    .begin_ns = timebase_ns(&f->time, c->begin_ticks),
-			    .end_ns = timebase_ns(&f->time, c->begin_ticks + record_duration(c)),
-			    .blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
-			    .hints = hints_of(f, c, category) | (t->has_synced ? LEVEL_SYNCED : 0),
-		    });
+	note_anchor(l, t, token_window_push(&t->window, token), c);
+	if (l->levels && !l->has_choice)
+		levels_feed(l->levels, slot,
+			    &(struct level_event){
+				    .token = token,
+				    .begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				    .end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				    .blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
+				    .hints = hints_of(f, c, category) |
+					     (t->has_synced ? LEVEL_SYNCED : 0),
+			    });
 	t->has_synced = false;
 	t->blocked_ticks = 0;
 }
@@ -148,13 +158,30 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
 }
 
+/* Whether every anchor that began before `ticks` has been read. A thread's calls come in order, so those that launch it tell
+ * at once; for any other, time does. */
+static bool has_settled(const struct learn *l, const struct follow *f, uint64_t ticks)
+{
+	bool is_read = false;
+	if (f->read_until_ticks >= ticks + timebase_ticks(&f->time, SETTLE_NS))
+		return true;
+	for (size_t i = 0; i < l->threads.n; i++) {
+		const struct learn_thread *t = &l->threads.at[i];
+		if (t->slot != l->choice.thread && !t->has_anchor)
+			continue;
+		if (t->read_until_ticks <= ticks)
+			return false;
+		is_read = true;
+	}
+	return is_read;
+}
+
 /* What stood in the stream before STEP_COUNTED 1, once all of it has been read; the first anchor ended step 0. */
 static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	uint64_t first = l->counted.at[0].ticks, n = l->n_before;
-	if (l->counted.at[0].number != 1 ||
-	    f->read_until_ticks < first + timebase_ticks(&f->time, SETTLE_NS))
+	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
 		return false;
 	for (size_t i = 0; i < l->since.n; i++)
 		n += l->since.at[i] < first;
@@ -177,6 +204,8 @@ static void start_again(struct learn *l)
 	levels_relearn(l->levels);
 	l->has_choice = false;
 	l->since.n = l->counted.n = 0;
+	for (size_t i = 0; i < l->threads.n; i++)
+		l->threads.at[i].has_anchor = false;
 }
 
 bool learn_tell(struct learn *l, struct follow *f)

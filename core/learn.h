@@ -14,7 +14,10 @@ struct learn_thread {
 	uint32_t slot;
 	struct token_window window;
 	uint64_t blocked_ticks;
+	uint64_t
+		read_until_ticks; /* the end of its newest call: all that it did before has been read */
 	bool has_synced;
+	bool has_anchor; /* came by since the choice */
 };
 
 struct learn {
