@@ -10,9 +10,10 @@
 /* Every version of every function under its own name. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cuda_runtime_api.h>
+
 #include <cudaProfiler.h>
 #include <cuda_profiler_api.h>
-#include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
