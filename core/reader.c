@@ -211,6 +211,7 @@ static void find_new_chunks(struct reader *r)
 			continue;
 		r->seen[i] = claim;
 		r->n_taken++;
+		r->n_reached = i + 1 > r->n_reached ? i + 1 : r->n_reached;
 		vec_push(&r->open,
 			 (struct reader_chunk){ .claim = claim, .index = i, .thread = c->thread });
 	}
@@ -316,6 +317,27 @@ uint32_t reader_count_free(const struct reader *r)
 	uint64_t claims = atomic_load_explicit(&r->header->chunk_claims, memory_order_relaxed);
 	uint64_t used = claims - r->n_freed;
 	return used < r->n_chunks ? r->n_chunks - (uint32_t)used : 0;
+}
+
+/* The header first: at every moment it says no more than there is. */
+int reader_shrink(const char *path, struct err *e)
+{
+	struct reader r;
+	int error = reader_open(&r, path, true, e);
+	if (error)
+		return error;
+	uint32_t used = r.n_chunks;
+	while (used && atomic_load(&r.directory[used - 1].state) == CHUNK_FREE)
+		used--;
+	uint64_t bytes = r.header->chunks_offset + (uint64_t)used * r.header->chunk_bytes;
+	if (!r.is_truncated && bytes < r.header->file_bytes) {
+		r.header->n_chunks = used;
+		r.header->file_bytes = bytes;
+		if (ftruncate(r.fd, (off_t)bytes))
+			error = err_set(e, -errno, "%s: cannot shorten: %s", path, strerror(errno));
+	}
+	reader_close(&r);
+	return error;
 }
 
 /* ---- Dictionary ---- */

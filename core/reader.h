@@ -42,8 +42,9 @@ struct reader {
 	VEC(struct reader_finished) finished; /* chunks sealed and read to their end */
 	size_t next;			      /* in `open`, of this pass */
 	uint8_t *buffer;
-	uint64_t n_taken; /* claims taken into `open`, all in all */
-	uint64_t n_freed; /* chunks given back */
+	uint64_t n_taken;   /* claims taken into `open`, all in all */
+	uint64_t n_freed;   /* chunks given back */
+	uint32_t n_reached; /* chunks below this have been in use */
 	uint64_t n_records,
 		n_damaged; /* records given; places where the rest of a chunk made no sense */
 };
@@ -79,5 +80,8 @@ void reader_free_chunk(struct reader *r, uint32_t index);
 
 /* Live only: chunks the library could still take, backed or not. */
 uint32_t reader_count_free(const struct reader *r);
+
+/* Cuts off what was never used of a journal that nobody writes any more: a store of a living process would kill it. */
+int reader_shrink(const char *path, struct err *e);
 
 #endif

@@ -122,8 +122,10 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	int error = follow_open(&p->follow, path, live, &sink, e);
 	if (error)
 		return error;
-	if (live)
+	if (live) {
 		atomic_store(&p->follow.reader.header->collector, (uint32_t)getpid());
+		p->was_seen_alive = process_is_alive(p);
+	}
 	if (mode_of(p) == STEP_MODE_AUTO)
 		learn_start(&p->learn);
 	else
@@ -165,6 +167,7 @@ bool process_poll(struct process *p)
 		mend_backwards(p);
 	if (follow_recycle(&p->follow))
 		p->was_recycled = true;
+	ahead_prepare(&p->ahead, &p->follow.reader);
 	return p->follow.counts.records != before;
 }
 
@@ -357,7 +360,7 @@ static void note_closing_clock(struct process *p)
 		h->clock.last = clock_point(h->clock.kind);
 }
 
-void process_finish(struct process *p)
+static void finish(struct process *p)
 {
 	struct err e;
 	bool killed = process_was_killed(p);
@@ -380,5 +383,14 @@ void process_finish(struct process *p)
 	atomic_store(&p->follow.reader.header->collector, 0);
 	p->is_live = false;
 	if (!p->was_recycled && replay_all(p, &e) && !p->trouble.text[0])
+		p->trouble = e;
+}
+
+/* A process that was seen and is gone is surely dead; one that never was may be writing under another pid. */
+void process_finish(struct process *p)
+{
+	struct err e;
+	finish(p);
+	if (p->was_seen_alive && reader_shrink(p->path, &e) && !p->trouble.text[0])
 		p->trouble = e;
 }

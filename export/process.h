@@ -5,6 +5,7 @@
 #ifndef EXPORT_PROCESS_H
 #define EXPORT_PROCESS_H
 
+#include "core/ahead.h"
 #include "core/follow.h"
 #include "core/learn.h"
 #include "export/exporter.h"
@@ -31,11 +32,13 @@ enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_KILLED };
 struct process {
 	struct follow follow;
 	struct learn learn;
+	struct ahead ahead;
 	struct output *output;
 	char path[PATH_MAX],
 		stem[64]; /* the journal and what its name says: pid, or pid-2 after an exec */
 	char name[64];	  /* of its folder: rank or stem; "" until it is needed */
 	bool is_live, is_finished;
+	bool was_seen_alive; /* under the pid that its journal names: not so in another namespace of pids */
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
 	VEC(char *) traces; /* relative to the run's folder */
