@@ -312,6 +312,18 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 	return r;
 }
 
+/* Where it ran: fields that every kind of GPU work has under the same names. */
+#define SET_PLACE(r, work)                               \
+	do {                                             \
+		(r)->device = (uint8_t)(work)->deviceId; \
+		(r)->stream = (work)->streamId;          \
+		(r)->context = (work)->contextId;        \
+		if (g.version >= CUPTI_11_8) {           \
+			(r)->node = (work)->graphNodeId; \
+			(r)->graph = (work)->graphId;    \
+		}                                        \
+	} while (0)
+
 static void take_kernel(const CUpti_Activity *record)
 {
 	const CUpti_ActivityKernel10 *k = (const void *)record;
@@ -320,16 +332,10 @@ static void take_kernel(const CUpti_Activity *record)
 	if (!r)
 		return;
 	r->name = kernel_id(k);
-	r->device = (uint8_t)k->deviceId;
-	r->stream = k->streamId;
-	r->context = k->contextId;
+	SET_PLACE(r, k);
 	r->grid[0] = (uint32_t)k->gridX;
 	r->grid[1] = (uint32_t)k->gridY;
 	r->grid[2] = (uint32_t)k->gridZ;
-	if (g.version >= CUPTI_11_8) {
-		r->node = k->graphNodeId;
-		r->graph = k->graphId;
-	}
 	COMMIT(r);
 }
 
@@ -348,14 +354,8 @@ static void take_memcpy(const CUpti_Activity *record)
 		return;
 	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
 	r->flags |= m->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? GPU_ASYNC : 0;
-	r->device = (uint8_t)m->deviceId;
-	r->stream = m->streamId;
-	r->context = m->contextId;
+	SET_PLACE(r, m);
 	set_bytes(r, m->bytes);
-	if (g.version >= CUPTI_11_8) {
-		r->node = m->graphNodeId;
-		r->graph = m->graphId;
-	}
 	COMMIT(r);
 }
 
@@ -368,15 +368,9 @@ static void take_peer_memcpy(const CUpti_Activity *record)
 		return;
 	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
 	r->flags |= m->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? GPU_ASYNC : 0;
-	r->device = (uint8_t)m->deviceId;
+	SET_PLACE(r, m);
 	r->peer = m->dstDeviceId == m->deviceId ? m->srcDeviceId : m->dstDeviceId;
-	r->stream = m->streamId;
-	r->context = m->contextId;
 	set_bytes(r, m->bytes);
-	if (g.version >= CUPTI_11_8) {
-		r->node = m->graphNodeId;
-		r->graph = m->graphId;
-	}
 	COMMIT(r);
 }
 
@@ -389,14 +383,8 @@ static void take_memset(const CUpti_Activity *record)
 		return;
 	r->name = m->value;
 	r->extra = (uint32_t)m->memoryKind << 8;
-	r->device = (uint8_t)m->deviceId;
-	r->stream = m->streamId;
-	r->context = m->contextId;
+	SET_PLACE(r, m);
 	set_bytes(r, m->bytes);
-	if (g.version >= CUPTI_11_8) {
-		r->node = m->graphNodeId;
-		r->graph = m->graphId;
-	}
 	COMMIT(r);
 }
 

@@ -26,76 +26,67 @@ static void *real(const char *symbol, void *return_address)
 	return lookup_cupti(symbol, return_address);
 }
 
-static void give_way(void)
-{
-	hook_thread.depth = 1;
-	gpu_yield();
-	hook_thread.depth = 0;
-}
-
-static void come_back(void)
-{
-	hook_thread.depth = 1;
-	gpu_resume();
-	hook_thread.depth = 0;
-}
-
 static uint64_t bit(CUpti_ActivityKind kind)
 {
 	return (unsigned)kind < 64 ? 1ull << kind : 0;
 }
 
+/* What CUPTI calls of itself inside is not the application's either: the depth stays up until the real function is back. */
+#define NEXT(function)                                                               \
+	__typeof__(&(function)) next = real(#function, __builtin_return_address(0)); \
+	bool is_theirs = is_application();                                           \
+	if (!next)                                                                   \
+		return CUPTI_ERROR_NOT_INITIALIZED;                                  \
+	hook_thread.depth++
+
+#define BACK(status)                 \
+	do {                         \
+		hook_thread.depth--; \
+		return status;       \
+	} while (0)
+
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
 						  CUpti_BuffersCallbackCompleteFunc completed)
 {
-	__typeof__(&cuptiActivityRegisterCallbacks) next =
-		real("cuptiActivityRegisterCallbacks", __builtin_return_address(0));
-	if (!next)
-		return CUPTI_ERROR_NOT_INITIALIZED;
-	if (is_application()) {
-		give_way();
+	NEXT(cuptiActivityRegisterCallbacks);
+	if (is_theirs) {
+		gpu_yield();
 		atomic_store(&g.completed, completed);
 	}
-	return next(requested, completed);
+	CUptiResult status = next(requested, completed);
+	BACK(status);
 }
 
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	__typeof__(&cuptiActivityEnable) next =
-		real("cuptiActivityEnable", __builtin_return_address(0));
-	if (!next)
-		return CUPTI_ERROR_NOT_INITIALIZED;
-	if (is_application() && !atomic_fetch_or(&g.kinds, bit(kind)))
-		give_way();
-	return next(kind);
+	NEXT(cuptiActivityEnable);
+	if (is_theirs && !atomic_fetch_or(&g.kinds, bit(kind)))
+		gpu_yield();
+	CUptiResult status = next(kind);
+	BACK(status);
 }
 
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	__typeof__(&cuptiActivityDisable) next =
-		real("cuptiActivityDisable", __builtin_return_address(0));
-	if (!next)
-		return CUPTI_ERROR_NOT_INITIALIZED;
+	NEXT(cuptiActivityDisable);
 	CUptiResult status = next(kind);
-	if (is_application() && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
-		come_back();
-	return status;
+	if (is_theirs && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
+		gpu_resume();
+	BACK(status);
 }
 
 /* Takes CUPTI down for everyone; what we enable afterwards brings it up again. */
 EXPORT CUptiResult cuptiFinalize(void)
 {
-	__typeof__(&cuptiFinalize) next = real("cuptiFinalize", __builtin_return_address(0));
-	if (!next)
-		return CUPTI_ERROR_NOT_INITIALIZED;
-	if (is_application())
-		give_way();
+	NEXT(cuptiFinalize);
+	if (is_theirs)
+		gpu_yield();
 	CUptiResult status = next();
-	if (is_application()) {
+	if (is_theirs) {
 		atomic_store(&g.kinds, 0);
-		come_back();
+		gpu_resume();
 	}
-	return status;
+	BACK(status);
 }
 
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
