@@ -15,78 +15,74 @@ static struct {
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
 } g;
 
-/* Ours is called with our depth above 0: nothing of the library's own passes here as the application's. */
-static bool is_application(void)
+/* Whether the application calls. Neither the library's own calls pass here as its, nor what CUPTI calls of itself inside: the
+ * depth is up until the real function is back. */
+static bool enter(void)
 {
-	return hook_thread.depth == 0;
+	return hook_thread.depth++ == 0;
 }
 
-static void *real(const char *symbol, void *return_address)
+static void leave(void)
 {
-	return lookup_cupti(symbol, return_address);
+	hook_thread.depth--;
 }
+
+#define REAL(function) \
+	((__typeof__(&(function)))lookup_cupti(#function, __builtin_return_address(0)))
 
 static uint64_t bit(CUpti_ActivityKind kind)
 {
 	return (unsigned)kind < 64 ? 1ull << kind : 0;
 }
 
-/* What CUPTI calls of itself inside is not the application's either: the depth stays up until the real function is back. */
-#define NEXT(function)                                                               \
-	__typeof__(&(function)) next = real(#function, __builtin_return_address(0)); \
-	bool is_theirs = is_application();                                           \
-	if (!next)                                                                   \
-		return CUPTI_ERROR_NOT_INITIALIZED;                                  \
-	hook_thread.depth++
-
-#define BACK(status)                 \
-	do {                         \
-		hook_thread.depth--; \
-		return status;       \
-	} while (0)
-
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
 						  CUpti_BuffersCallbackCompleteFunc completed)
 {
-	NEXT(cuptiActivityRegisterCallbacks);
-	if (is_theirs) {
+	__typeof__(&cuptiActivityRegisterCallbacks) next = REAL(cuptiActivityRegisterCallbacks);
+	if (enter()) {
 		gpu_yield();
 		atomic_store(&g.completed, completed);
 	}
-	CUptiResult status = next(requested, completed);
-	BACK(status);
+	CUptiResult status = next ? next(requested, completed) : CUPTI_ERROR_NOT_INITIALIZED;
+	leave();
+	return status;
 }
 
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	NEXT(cuptiActivityEnable);
-	if (is_theirs && !atomic_fetch_or(&g.kinds, bit(kind)))
+	__typeof__(&cuptiActivityEnable) next = REAL(cuptiActivityEnable);
+	if (enter() && !atomic_fetch_or(&g.kinds, bit(kind)))
 		gpu_yield();
-	CUptiResult status = next(kind);
-	BACK(status);
+	CUptiResult status = next ? next(kind) : CUPTI_ERROR_NOT_INITIALIZED;
+	leave();
+	return status;
 }
 
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	NEXT(cuptiActivityDisable);
-	CUptiResult status = next(kind);
-	if (is_theirs && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
+	__typeof__(&cuptiActivityDisable) next = REAL(cuptiActivityDisable);
+	bool is_application = enter();
+	CUptiResult status = next ? next(kind) : CUPTI_ERROR_NOT_INITIALIZED;
+	if (is_application && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
 		gpu_resume();
-	BACK(status);
+	leave();
+	return status;
 }
 
 /* Takes CUPTI down for everyone; what we enable afterwards brings it up again. */
 EXPORT CUptiResult cuptiFinalize(void)
 {
-	NEXT(cuptiFinalize);
-	if (is_theirs)
+	__typeof__(&cuptiFinalize) next = REAL(cuptiFinalize);
+	bool is_application = enter();
+	if (is_application)
 		gpu_yield();
-	CUptiResult status = next();
-	if (is_theirs) {
+	CUptiResult status = next ? next() : CUPTI_ERROR_NOT_INITIALIZED;
+	if (is_application) {
 		atomic_store(&g.kinds, 0);
 		gpu_resume();
 	}
-	BACK(status);
+	leave();
+	return status;
 }
 
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
