@@ -148,7 +148,10 @@ class Trace:
     def picture(self, path, expand=True, settle_s=1.5):
         """Writes a PNG of the timeline, by default with every group of tracks open and the UI's own menu shut."""
         if expand:
+            # tracks come some time after the trace, and are laid out anew with the UI's next event only
+            self.page.wait_for_function("() => app.trace.workspace.flatTracks.length > 2")
             self.page.evaluate(EXPAND)
+            self.page.mouse.move(600, 500)
         self.page.wait_for_timeout(settle_s * 1000)
         self.page.screenshot(path=path)
 
