@@ -336,6 +336,7 @@ static void describe(struct build *b)
 	};
 	b->m->number = b->cut->mark->number;
 	b->m->action = b->cut->mark->action;
+	b->m->detector = step_mode_name(h->steps.mode);
 	b->m->is_cut = b->cut->is_killed && b->cut->is_last;
 	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);
 	b->m->begin_ns = timebase_ns(&f->time, begin);

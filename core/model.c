@@ -10,6 +10,18 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 #define WORD(words, i) word(words, sizeof(words) / sizeof(*(words)), i)
 
+const char *step_mode_name(uint32_t mode)
+{
+	static const char *const names[] = { "auto", "kernel", "graph", "sync", "time", "api" };
+	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
+}
+
+const char *model_action_name(uint8_t action)
+{
+	static const char *const names[] = { "none", "warmup", "record", "record and save" };
+	return action < sizeof(names) / sizeof(*names) ? names[action] : "unknown";
+}
+
 const char *model_memory_kind(uint32_t kind)
 {
 	static const char *const words[] = { "Unknown",	      "Pageable",      "Pinned",

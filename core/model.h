@@ -94,8 +94,9 @@ struct model_step {
 	struct model_clock clock;
 	uint64_t number;
 	uint8_t action;
-	bool is_cut;	   /* the process died within it */
-	bool is_whole_run; /* no steps were told apart: everything that was recorded */
+	const char *detector; /* how steps are told apart: step_mode_name() */
+	bool is_cut;	      /* the process died within it */
+	bool is_whole_run;    /* no steps were told apart: everything that was recorded */
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;
 	VEC(struct model_call) calls;
@@ -115,6 +116,10 @@ void model_finish(struct model_step *m);
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
+/* "auto", "kernel", ... of an enum step_mode, whatever its value. */
+const char *step_mode_name(uint32_t mode);
+/* "record", ... of an enum sched_action. */
+const char *model_action_name(uint8_t action);
 const char *model_memory_kind(uint32_t kind);
 const char *model_sync_kind(uint32_t kind);
 const char *model_overhead_kind(uint32_t kind);

@@ -49,6 +49,7 @@ enum {
 	TRACK_COUNTER = 8,
 	TRACK_CHILD_ORDERING = 11,
 	TRACK_ORDER_RANK = 12,
+	TRACK_DESCRIPTION = 14,
 	TRACK_MERGE = 15,
 	ORDER_EXPLICIT = 3,
 	MERGE_NONE = 2,
@@ -116,6 +117,8 @@ enum {
 	X(UNPAIRED, "unpaired")                   \
 	X(INCOMPLETE, "end_not_known")            \
 	X(NUMBER, "number")                       \
+	X(DETECTOR, "detector")                   \
+	X(ACTION, "action")                       \
 	X(CALLS, "calls")                         \
 	X(WORKS, "gpu_work")                      \
 	X(CUT, "process_was_killed")

@@ -14,12 +14,6 @@ void output_free(struct output *o)
 	vec_free(&o->taken);
 }
 
-const char *step_mode_name(uint32_t mode)
-{
-	static const char *const names[] = { "auto", "kernel", "graph", "sync", "time", "api" };
-	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
-}
-
 /* ---- Writing traces ---- */
 
 static bool take_name(struct output *o, const char *name)

@@ -73,7 +73,4 @@ int process_export(struct process *p, struct output *output, const char *path, s
 /* For run.json. New reference. */
 json_t *process_describe(const struct process *p);
 
-/* "auto", "kernel", ... */
-const char *step_mode_name(uint32_t mode);
-
 #endif

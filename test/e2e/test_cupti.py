@@ -31,7 +31,7 @@ class Cupti(Case):
         run, process, traces = self.loop()
         self.assertEqual(process["cupti"]["state"], "used")
         for trace in traces:
-            self.assertEqual(len(trace.on("Stream 13")), 6)
+            self.assertEqual(len(trace.on("GPU 0 Stream 13")), 6)
             self.assertEqual([i.name for i in trace.instants], [])
         self.assertNotIn("GPU times", run.err)
 

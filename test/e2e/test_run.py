@@ -125,7 +125,7 @@ class Signals(Case):
         closed = list_traces(folder)
         self.assertGreaterEqual(len(closed), 4)
         for path in closed[:3]:
-            self.assertEqual(len([s for s in Trace(path).on("Stream 13")]), 6)
+            self.assertEqual(len([s for s in Trace(path).on("GPU 0 Stream 13")]), 6)
         self.assertEqual(read_json(folder)["processes"][0]["state"], "killed")
 
     def test_killing_the_collector_leaves_what_export_needs(self):
@@ -142,7 +142,7 @@ class Signals(Case):
         self.assertEqual(run.status, 0, run.err)
         self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
-            self.assertEqual(len(Trace(path).on("Stream 13")), 6)
+            self.assertEqual(len(Trace(path).on("GPU 0 Stream 13")), 6)
 
     def test_killing_the_launcher_does_not_stop_the_rest(self):
         child, folder = self.start([prog("loop"), "300", "plain", "1000"], PROF_STEP="kernel:first",

@@ -26,7 +26,7 @@ class Steps(Case):
         for path, number in zip(run.traces_in_order(), numbers):
             trace = Trace(path)
             with self.subTest(step=number):
-                self.assertEqual([s.name for s in trace.slices if trace.tracks[s.track].name == "steps"], [f"step {number}"])
+                self.assertEqual([s.name for s in trace.slices if trace.tracks[s.track].name == "Steps"], [f"step {number}"])
                 work = sorted((s for s in trace.slices if trace.tracks[s.track].name.startswith("Stream")), key=lambda s: s.time)
                 self.assertEqual([s.name for s in work if s.name.endswith("us")], kernels)
                 self.assertEqual(len(trace.flows_in), len(work))

@@ -49,7 +49,7 @@ class InPerfetto(Case):
         self.assertEqual(len(run.traces()), 3, run.err)
         trace = self.check(run.traces()[1])
         tracks = {row["name"] for row in trace.sql("select name from track")}
-        self.assertLessEqual({"steps", "device memory allocated"}, tracks)
+        self.assertLessEqual({"Steps", "device memory allocated"}, tracks)
         self.assertTrue([name for name in tracks if name and name.startswith("GPU 0")], tracks)
         self.assertIn("backward", {row["name"] for row in trace.sql("select name from thread")})
 

@@ -354,23 +354,50 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	struct journal_builder *b = example();
 	encode_journal(b);
 	const struct decoded_track *calls = named(&decoded, "main"),
-				   *gpu = named(&decoded, "GPU 0: Test GPU");
-	const struct decoded_track *first = named(&decoded, "Stream 7"),
-				   *second = named(&decoded, "Stream 7 (overlap 2)");
+				   *steps = named(&decoded, "Steps");
+	const struct decoded_track *first = named(&decoded, "GPU 0 Stream 7"),
+				   *second = named(&decoded, "GPU 0 Stream 7 (overlap 2)");
 	assert_int_equal(calls->n_slices, LAUNCHES);
 	assert_int_equal(calls->total_ns, LAUNCHES * 600);
-	assert_int_equal(first->parent, gpu->uuid);
-	assert_int_equal(second->parent, gpu->uuid);
+	/* one device: all in the process's group, where the UI shows them without a click */
+	assert_int_equal(first->parent, steps->parent);
+	assert_int_equal(second->parent, steps->parent);
 	assert_int_equal(first->n_slices + second->n_slices, LAUNCHES);
 	assert_int_equal(first->total_ns + second->total_ns, LAUNCHES / 3 * (900 + 900 + 1500));
 	assert_true(second->n_slices == LAUNCHES / 3 - 1);
-	assert_int_equal(named(&decoded, "Stream 8")->n_slices, 1);
-	assert_int_equal(named(&decoded, "steps")->n_slices, 1);
-	assert_int_equal(named(&decoded, "steps")->total_ns, 400000 - 100);
+	assert_int_equal(named(&decoded, "GPU 0 Stream 8")->n_slices, 1);
+	assert_int_equal(named(&decoded, "Steps")->n_slices, 1);
+	assert_int_equal(named(&decoded, "Steps")->total_ns, 400000 - 100);
 	assert_int_equal(named(&decoded, "launches in flight")->n_points, 2 * LAUNCHES);
-	assert_int_equal(named(&decoded, "device memory allocated")->parent, gpu->uuid);
+	assert_int_equal(named(&decoded, "device memory allocated")->parent, steps->parent);
 	assert_int_equal(decoded.highest_point, 1 << 20);
 	assert_non_null(strstr(decoded.last_instant, "no call"));
+	forget(&decoded);
+	jb_free(b);
+}
+
+/* Several devices: a group each, so that streams of the same number are not taken for one. */
+static void test_each_device_has_its_group(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example();
+	struct rec_gpu work = { .kind = REC_KERNEL,
+				.words = sizeof(work) / 8,
+				.device = 1,
+				.name = 1,
+				.begin_ticks = JB_START + 2000,
+				.end_ticks = JB_START + 3000,
+				.correlation = 77777,
+				.stream = 9 };
+	jb_record(b, 2, &work, sizeof(work));
+	encode_journal(b);
+	const struct decoded_track *first = named(&decoded, "GPU 0: Test GPU"),
+				   *second = named(&decoded, "GPU 1");
+	assert_int_equal(named(&decoded, "Stream 7")->parent, first->uuid);
+	assert_int_equal(named(&decoded, "Stream 8")->parent, first->uuid);
+	assert_int_equal(named(&decoded, "Stream 9")->parent, second->uuid);
+	assert_int_equal(named(&decoded, "device memory allocated")->parent, first->uuid);
+	assert_int_equal(named(&decoded, "Steps")->parent, first->parent);
 	forget(&decoded);
 	jb_free(b);
 }
@@ -456,7 +483,7 @@ static void test_says_why_a_file_cannot_be_written(void **state)
 {
 	(void)state;
 	struct dict d = { 0 };
-	struct model_step m = { .dict = &d, .command = "" };
+	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
 	struct err e = { "" };
 	assert_int_not_equal(
 		exporter_perfetto.write_step(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
@@ -471,7 +498,7 @@ static void test_leaves_nothing_where_the_disk_is_full(void **state)
 			    plenty = { RLIM_INFINITY, RLIM_INFINITY };
 	char trace[120];
 	struct dict d = { 0 };
-	struct model_step m = { .dict = &d, .command = "" };
+	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
 	struct err e = { "" };
 	snprintf(trace, sizeof(trace), "%s.d/step-1.pftrace.gz", path);
 	signal(SIGXFSZ, SIG_IGN);
@@ -502,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_each_device_has_its_group),
 		cmocka_unit_test(test_arrows_join_each_launch_to_its_kernel),
 		cmocka_unit_test(test_never_misnests),
 		cmocka_unit_test(test_file_is_whole_and_can_be_counted),

@@ -1,0 +1,51 @@
+/*
+ * A step's trace while it is written: what perfetto.c (process, threads, steps, counters) and perfetto_gpu.c (streams)
+ * share. Nobody else includes this.
+ */
+#ifndef EXPORT_PERFETTO_TRACE_H
+#define EXPORT_PERFETTO_TRACE_H
+
+#include "core/model.h"
+#include "export/perfetto_writer.h"
+
+enum { PERFETTO_EVENT_EXTRA = 512 }; /* room for an event's facts */
+
+enum perfetto_track_kind { /* mixed into tracks' uuids */
+			   TRACK_KIND_PROCESS = 1,
+			   TRACK_KIND_THREAD,
+			   TRACK_KIND_STEPS,
+			   TRACK_KIND_NOTES,
+			   TRACK_KIND_GPU,
+			   TRACK_KIND_STREAM,
+			   TRACK_KIND_COUNTER,
+			   TRACK_KIND_OVERHEAD,
+};
+
+#define X(id, name) PLACE_##id,
+enum perfetto_place_of { PLACE_BEFORE = CAT_COUNT, PERFETTO_CATEGORIES(X) };
+#undef X
+
+struct blob {
+	uint8_t bytes[96];
+	uint8_t n;
+};
+
+struct trace {
+	struct perfetto_writer w;
+	const struct model_step *m;
+	uint64_t salt; /* of uuids: the same process has the same tracks in all of its traces */
+	uint64_t flow; /* of arrows: no two traces have the same */
+	struct blob *kernels, *launches; /* arguments that are the same each time, encoded once */
+	bool has_one_device; /* its streams need no group of their own, which the UI would show shut */
+};
+
+uint64_t perfetto_mix(uint64_t a, uint64_t b);
+uint64_t perfetto_track_uuid(const struct trace *t, enum perfetto_track_kind kind, uint64_t id);
+
+/* What stands directly below: the process, or the device's group. */
+uint64_t perfetto_gpu_parent(const struct trace *t, uint32_t device);
+
+void perfetto_write_bytes(struct pb *b, uint64_t bytes, uint64_t ns);
+void perfetto_write_gpus(struct trace *t);
+
+#endif
