@@ -87,9 +87,8 @@ static uint64_t count_news(const struct collector *c)
 	return n;
 }
 
-static void save(struct collector *c)
+static json_t *describe(const struct collector *c)
 {
-	struct err e;
 	json_t *root = runfile_load(c->folder), *processes = json_array(), *messages = json_array();
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
@@ -99,6 +98,13 @@ static void save(struct collector *c)
 		json_array_append_new(messages, json_string(c->messages.at[i]));
 	json_object_set_new(root, "processes", processes);
 	json_object_set_new(root, "messages", messages);
+	return root;
+}
+
+static void save(struct collector *c)
+{
+	struct err e;
+	json_t *root = describe(c);
 	if (runfile_save(c->folder, root, &e))
 		fprintf(stderr, "profrun: %s\n", e.text);
 	json_decref(root);
@@ -246,15 +252,19 @@ static void check_over(struct collector *c)
 	}
 }
 
+/* The launcher is told all that run.json says: that file may not have found room on the disk. */
 static void report_settled(struct collector *c, size_t n_running)
 {
-	char text[32];
 	if (c->has_reported || c->status < 0)
 		return;
 	save(c);
-	int n = snprintf(text, sizeof(text), "settled %zu\n", n_running);
-	if (write(c->status, text, (size_t)n) < 0 && errno != EPIPE)
+	json_t *root = describe(c);
+	char *text = json_dumps(root, JSON_COMPACT);
+	if (dprintf(c->status, "settled %zu\n%s\n", n_running, text ? text : "") < 0 &&
+	    errno != EPIPE)
 		fprintf(stderr, "profrun: cannot report to the launcher: %s\n", strerror(errno));
+	free(text);
+	json_decref(root);
 	close(c->status);
 	c->status = -1;
 	c->has_reported = true;

@@ -8,27 +8,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tells the end and waits for "settled N". N, or -1: the collector has died. */
-static long wait_for_collector(struct run *r)
+/* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died. */
+static long wait_for_collector(struct run *r, json_t **report)
 {
-	char text[64];
-	size_t n = 0;
+	VEC(char) text = { 0 };
 	long running = -1;
+	ssize_t got = 1;
 	if (r->control >= 0) {
 		ssize_t told = write(r->control, "end\n", 4);
 		(void)told; /* a dead collector shows below */
 	}
-	while (r->status >= 0 && n < sizeof(text) - 1) {
-		ssize_t got = read(r->status, text + n, sizeof(text) - 1 - n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
+	while (r->status >= 0 && got) {
+		vec_reserve(&text, text.n + 65536);
+		got = read(r->status, text.at + text.n, 65536);
+		if (got < 0 && errno != EINTR)
 			break;
-		n += (size_t)got;
+		text.n += got > 0 ? (size_t)got : 0;
 	}
-	text[n] = 0;
-	if (sscanf(text, "settled %ld", &running) != 1)
+	vec_push(&text, 0);
+	if (sscanf(text.at, "settled %ld", &running) != 1)
 		running = -1;
+	const char *rest = strchr(text.at, '\n');
+	*report = rest ? json_loads(rest, 0, NULL) : NULL;
+	vec_free(&text);
 	if (!running) /* it ends now: no zombie, and its last save is done */
 		waitpid(r->collector, NULL, 0);
 	return running;
@@ -63,7 +65,7 @@ static void say_losses(const json_t *p, const char *who)
 	long long calls = number(p, "losses", "calls_without_gpu_work");
 	long long works = number(p, "losses", "gpu_work_without_call");
 	if (dropped)
-		fprintf(stderr, "profrun: %s: %lld records dropped: raise PROF_BUFFER_MB\n", who,
+		fprintf(stderr, "profrun: %s: %lld records dropped: no room (PROF_BUFFER_MB, or the disk)\n", who,
 			dropped);
 	if (cupti)
 		fprintf(stderr, "profrun: %s: CUPTI itself dropped %lld records\n", who, cupti);
@@ -105,10 +107,10 @@ static void say_all(const struct run *r, const json_t *root)
 	const json_t *processes = json_object_get(root, "processes"),
 		     *messages = json_object_get(root, "messages");
 	size_t n = json_array_size(processes);
-	bool has_traces = false;
+	json_int_t n_traces = 0;
 	for (size_t i = 0; i < n; i++)
-		has_traces |= json_integer_value(json_object_get(json_array_get(processes, i),
-								 "n_traces")) > 0;
+		n_traces += json_integer_value(
+			json_object_get(json_array_get(processes, i), "n_traces"));
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(json_array_get(processes, i));
 	if (n > PROCESSES_SAID)
@@ -116,7 +118,7 @@ static void say_all(const struct run *r, const json_t *root)
 			n - PROCESSES_SAID);
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
-	if (has_traces)
+	if (n_traces)
 		fprintf(stderr,
 			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
 			r->folder);
@@ -124,30 +126,34 @@ static void say_all(const struct run *r, const json_t *root)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
 }
 
+static void say_never_used(const struct run *r)
+{
+	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
+		r->is_sim ? " (for --sim a program must be built with nvcc -cudart shared)" : "");
+}
+
 void run_finish(struct run *r, int wait_status, double wall_s)
 {
-	long running = wait_for_collector(r);
+	json_t *report;
+	long running = wait_for_collector(r, &report);
 	if (running <= 0 && run_remove_folder(r)) {
 		if (!r->is_quiet)
-			fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded\n",
-				r->command[0]);
+			say_never_used(r);
+		json_decref(report);
 		return;
 	}
 	run_describe_end(r, wait_status, wall_s);
-	if (r->is_quiet)
-		return;
-	json_t *root = runfile_load(r->folder);
-	if (running >= 0)
-		say_all(r, root);
-	else
+	if (!r->is_quiet && running >= 0)
+		say_all(r, report);
+	else if (!r->is_quiet)
 		fprintf(stderr,
 			"profrun: the collector has died; `profrun.sh export %s --format perfetto` "
 			"makes the traces\n",
 			r->folder);
-	if (running > 0)
+	if (!r->is_quiet && running > 0)
 		fprintf(stderr,
 			"profrun: %ld process%s of the run still go%s on; traces are written as "
 			"they come\n",
 			running, running == 1 ? "" : "es", running == 1 ? "es" : "");
-	json_decref(root);
+	json_decref(report);
 }

@@ -98,6 +98,22 @@ class Places(Case):
                 self.assertIn("closed good\n", run.out)
                 self.assertTrue([line for line in run.err.splitlines() if "space" in line], run.err)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small file system takes root")
+    def test_full_disk_hides_no_traces(self):
+        """What came before the disk was full is told, although run.json found no room."""
+        place = self.folder()
+        os.mkdir(place)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True).returncode:
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
+        folder = os.path.join(place, "run")
+        run = self.execute([LAUNCHER, "--sim", "-o", folder, prog("loop"), "3000"], folder,
+                           environment(PROF_SCHEDULE="always", PROF_STEP="kernel:first"))
+        self.assertEqual((run.status, run.out), (0, "3000 steps\n"), run.err)
+        self.assertGreater(len(run.traces()), 0)
+        self.assertIn(f": {len(run.traces())} traces, ", run.err)
+        self.assertRegex(run.err, r"step-\d+\.pftrace\.gz: No space left on device")
+
     def test_full_journal_counts_what_it_drops(self):
         run = self.preloaded([prog("loop"), "60000", "bare"], PROF_BUFFER_MB=8, PROF_SCHEDULE="always", PROF_STEP="time:60000",
                              PROF_CUPTI="off")

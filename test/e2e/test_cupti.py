@@ -57,7 +57,7 @@ class Cupti(Case):
         _, process, traces = self.loop(PROFSIM_CUPTI="full:4")
         self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
         for trace in traces:
-            self.assertEqual(len([s for s in trace.slices if trace.tracks[s.track].name.startswith("Stream")]), 6)
+            self.assertEqual(len([s for s in trace.slices if trace.tracks[s.track].name.startswith("GPU 0 Stream")]), 6)
 
     def test_interval_pairing_sees_the_same(self):
         _, process, traces = self.loop(PROF_PAIRING="interval")

@@ -27,7 +27,7 @@ class Steps(Case):
             trace = Trace(path)
             with self.subTest(step=number):
                 self.assertEqual([s.name for s in trace.slices if trace.tracks[s.track].name == "Steps"], [f"step {number}"])
-                work = sorted((s for s in trace.slices if trace.tracks[s.track].name.startswith("Stream")), key=lambda s: s.time)
+                work = sorted((s for s in trace.slices if trace.tracks[s.track].name.startswith("GPU 0 Stream")), key=lambda s: s.time)
                 self.assertEqual([s.name for s in work if s.name.endswith("us")], kernels)
                 self.assertEqual(len(trace.flows_in), len(work))
                 self.assertEqual({flow for flow, _ in trace.flows_in}, {flow for flow, _ in trace.flows_out})
