@@ -269,7 +269,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 static void explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
-	uint64_t first = schedule_first_armed(&f->schedule) +
+	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	if (f->schedule.off)
 		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
@@ -279,10 +279,30 @@ static void explain_nothing_armed(struct process *p)
 			"PROF_SCHEDULE=always");
 	else
 		err_set(&p->remark, 0,
-			"the run ended before the schedule's first recorded step: %llu steps seen, "
-			"step %llu would have "
-			"been the first; set PROF_SCHEDULE (skip_first=0) or PROF_SCHEDULE=always",
+			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
+			"been the "
+			"first recorded; set PROF_SCHEDULE=skip_first=0,active=1 or "
+			"PROF_SCHEDULE=always",
 			(unsigned long long)follow_count_steps(f), (unsigned long long)first);
+}
+
+/* The schedule was applied afterwards: while the steps went on, nobody knew that they were ones to time. */
+static void explain_late_steps(struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
+	char to[32] = "";
+	bool is_off = cupti && !strcmp(cupti, "off");
+	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->armed.n)
+		return;
+	if (f->armed.n > 1)
+		snprintf(to, sizeof(to), " to %llu",
+			 (unsigned long long)f->armed.at[f->armed.n - 1]);
+	err_set(&p->remark, 0,
+		"step%s %llu%s without GPU times: the run was over before its steps were known; "
+		"set PROF_STEP "
+		"to say what a step is, or PROF_SCHEDULE=always",
+		f->armed.n > 1 ? "s" : "", (unsigned long long)f->armed.at[0], to);
 }
 
 /* Everything as one step: better than nothing to look at. */
@@ -326,6 +346,8 @@ static int replay_all(struct process *p, struct err *e)
 	follow_read(f);
 	follow_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
+	if (p->n_traces && r.anchor.arms)
+		explain_late_steps(p);
 	if (!p->output->n_formats || p->n_traces || p->trouble.text[0])
 		return 0;
 	explain_nothing_armed(p);

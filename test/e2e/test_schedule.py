@@ -101,6 +101,19 @@ class Steps(Case):
             self.assertEqual(len(kernels), 27)
             self.assertEqual((kernels[0], kernels[-1]), ("linear_forward_200us", "zero_grad_20us"))
 
+    def test_auto_over_before_its_steps_were_known(self):
+        """Steps told apart afterwards are shown as the schedule says, and why their GPU times are missing stands there."""
+        run = self.loop("plain", 14)
+        self.assertEqual(run.trace_steps(), [12, 13], run.err)
+        self.assertEqual(run.err.count("steps 12 to 13 without GPU times: "), 1, run.err)
+        self.assertEqual([s for path in run.traces() for s in Trace(path).on("Stream")], [])
+        self.assertNotIn("without GPU times", self.loop("plain", 14, PROF_STEP="kernel:first", PROF_SCHEDULE="always").err)
+
+    def test_auto_over_before_the_schedule_began(self):
+        run = self.loop("plain", 11)
+        self.assertEqual(run.trace_steps(), [0], run.err)
+        self.assertIn("too short for the schedule: 11 steps, and step 12 (from 0) would have been the first", run.err)
+
     def test_auto_locks_late_and_moves_the_window(self):
         run = self.loop("plain", 150, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")
         first = run.trace_steps()[0]
