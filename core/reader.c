@@ -324,7 +324,7 @@ int reader_shrink(const char *path, struct err *e)
 {
 	struct reader r;
 	int error = reader_open(&r, path, true, e);
-	if (error)
+	if (error || !r.header)
 		return error;
 	uint32_t used = r.n_chunks;
 	while (used && atomic_load(&r.directory[used - 1].state) == CHUNK_FREE)

@@ -65,8 +65,10 @@ static void say_losses(const json_t *p, const char *who)
 	long long calls = number(p, "losses", "calls_without_gpu_work");
 	long long works = number(p, "losses", "gpu_work_without_call");
 	if (dropped)
-		fprintf(stderr, "profrun: %s: %lld records dropped: no room (PROF_BUFFER_MB, or the disk)\n", who,
-			dropped);
+		fprintf(stderr,
+			"profrun: %s: %lld records dropped: no room (PROF_BUFFER_MB, or the "
+			"disk)\n",
+			who, dropped);
 	if (cupti)
 		fprintf(stderr, "profrun: %s: CUPTI itself dropped %lld records\n", who, cupti);
 	if (calls || works)
