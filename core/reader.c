@@ -320,23 +320,32 @@ uint32_t reader_count_free(const struct reader *r)
 }
 
 /* The header first: at every moment it says no more than there is. */
+static int shrink(struct reader *r, const char *path, struct err *e)
+{
+	struct journal_header *h = r->header;
+	uint32_t used = r->n_chunks;
+	if (!h || r->is_truncated)
+		return 0;
+	while (used && atomic_load(&r->directory[used - 1].state) == CHUNK_FREE)
+		used--;
+	uint64_t bytes = h->chunks_offset + (uint64_t)used * h->chunk_bytes;
+	if (bytes >= h->file_bytes)
+		return 0;
+	h->n_chunks = used;
+	h->file_bytes = bytes;
+	if (ftruncate(r->fd, (off_t)bytes))
+		return err_set(e, -errno, "%s: cannot shorten: %s", path, strerror(errno));
+	return 0;
+}
+
 int reader_shrink(const char *path, struct err *e)
 {
 	struct reader r;
 	int error = reader_open(&r, path, true, e);
-	if (error || !r.header)
-		return error;
-	uint32_t used = r.n_chunks;
-	while (used && atomic_load(&r.directory[used - 1].state) == CHUNK_FREE)
-		used--;
-	uint64_t bytes = r.header->chunks_offset + (uint64_t)used * r.header->chunk_bytes;
-	if (!r.is_truncated && bytes < r.header->file_bytes) {
-		r.header->n_chunks = used;
-		r.header->file_bytes = bytes;
-		if (ftruncate(r.fd, (off_t)bytes))
-			error = err_set(e, -errno, "%s: cannot shorten: %s", path, strerror(errno));
+	if (!error) {
+		error = shrink(&r, path, e);
+		reader_close(&r);
 	}
-	reader_close(&r);
 	return error;
 }
 

@@ -129,7 +129,7 @@ static struct blob stream_blob(const struct model_stream *s)
 /* Works of the stream, lane by lane, each in order. */
 static uint32_t *by_lane(const struct trace *t, const struct model_stream *s, size_t *starts)
 {
-	uint32_t *order = mem_resize(NULL, s->n * sizeof(*order));
+	uint32_t *order = mem_zero(s->n * sizeof(*order));
 	size_t *next = mem_zero((s->n_lanes + 1) * sizeof(*next));
 	for (size_t i = 0; i < s->n; i++)
 		next[t->m->works.at[s->first + i].lane + 1]++;

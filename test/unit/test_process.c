@@ -127,7 +127,7 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
-	assert_non_null(strstr(a.remark, "40 steps seen"));
+	assert_non_null(strstr(a.remark, "40 steps, "));
 	assert_non_null(strstr(a.remark, "step 100"));
 	vec_free(&a.armed);
 	jb_free(b);
