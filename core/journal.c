@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,6 +22,9 @@
 
 enum {
 	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
+	CHUNKS_AHEAD = 8,
+	GROWTH_TRIES =
+		1000, /* of a thread that finds another one growing: a few milliseconds at most */
 	DICTIONARY_PER_GROWTH = 1 << 20,
 	LEAST_BYTES = 8 << 20, /* as PROF_BUFFER_MB's least */
 	PAUSE_RECORDS = 1024,  /* a full pool is searched once per so many drops */
@@ -121,22 +125,25 @@ static bool grow(uint64_t offset, uint64_t bytes)
 	return error >= 0;
 }
 
-static bool grow_chunks(void)
+enum growth { GREW, BUSY, NO_MORE };
+
+static enum growth grow_chunks(void)
 {
 	struct journal_header *h = g.header;
 	uint32_t idle = 0;
-	if (atomic_load_explicit(&g.full, memory_order_relaxed) ||
-	    !atomic_compare_exchange_strong(&g.growing, &idle, 1))
-		return false;
+	if (atomic_load_explicit(&g.full, memory_order_relaxed))
+		return NO_MORE;
+	if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
+		return BUSY;
 	uint32_t backed = atomic_load_explicit(&h->chunks_backed, memory_order_relaxed);
-	uint32_t more = h->n_chunks - backed < CHUNKS_PER_GROWTH ? h->n_chunks - backed
-								 : CHUNKS_PER_GROWTH;
+	uint32_t left = h->n_chunks - backed;
+	uint32_t more = left < CHUNKS_PER_GROWTH ? left : CHUNKS_PER_GROWTH;
 	bool grown = more && grow(h->chunks_offset + (uint64_t)backed * JOURNAL_CHUNK_BYTES,
 				  (uint64_t)more * JOURNAL_CHUNK_BYTES);
 	if (grown)
 		atomic_store_explicit(&h->chunks_backed, backed + more, memory_order_release);
 	atomic_store_explicit(&g.growing, 0, memory_order_release);
-	return grown;
+	return grown ? GREW : NO_MORE;
 }
 
 /* ---- Chunks ---- */
@@ -167,11 +174,28 @@ static struct journal_chunk *claim_free(uint32_t slot)
 	return NULL;
 }
 
+/* Grows while there are still chunks for the others: they need not wait for the disk. */
+static void grow_ahead(const struct journal_chunk *claimed)
+{
+	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_relaxed);
+	if ((uint32_t)(claimed - g.directory) + CHUNKS_AHEAD >= backed &&
+	    backed < g.header->n_chunks)
+		grow_chunks();
+}
+
 static struct journal_chunk *claim_chunk(uint32_t slot)
 {
 	struct journal_chunk *c = claim_free(slot);
-	while (!c && grow_chunks())
+	for (int tries = 0; !c && tries < GROWTH_TRIES; tries++) {
+		enum growth growth = grow_chunks();
+		if (growth == BUSY)
+			sched_yield();
 		c = claim_free(slot);
+		if (growth == NO_MORE)
+			break;
+	}
+	if (c)
+		grow_ahead(c);
 	return c;
 }
 
