@@ -376,26 +376,51 @@ static int make_folder(const char *path, struct err *e)
 	return err_set(e, -errno, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
-/* A process that execs keeps its pid: the new image's journal gets a number behind it. */
+/* The file has a name of its own while it is made, so that a process that is killed meanwhile leaves no half a journal. */
 static int create_file(const char *folder, struct err *e)
 {
-	for (int i = 1; i < 1000; i++) {
+	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.journal.new", folder,
+			 (int)getpid());
+	if (n >= (int)sizeof(g.path))
+		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+			       folder);
+	unlink(g.path); /* of an earlier process of this pid */
+	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_set(e, -errno, "cannot make %.180s: %s", g.path, strerror(errno));
+	return fd;
+}
+
+/* 0, or -EEXIST where the name is taken. Not every file system has hard links. */
+static int give_name(const char *from, const char *to)
+{
+	if (!link(from, to)) {
+		unlink(from);
+		return 0;
+	}
+	if (errno == EEXIST || !access(to, F_OK))
+		return -EEXIST;
+	return rename(from, to) ? -errno : 0;
+}
+
+/* A process that execs keeps its pid: the new image's journal gets a number behind it. */
+static int name_file(const char *folder, struct err *e)
+{
+	char made[PATH_MAX];
+	int error = -EEXIST;
+	memcpy(made, g.path, sizeof(made));
+	for (int i = 1; i < 1000 && error == -EEXIST; i++) {
 		char suffix[8] = "";
 		if (i > 1)
 			snprintf(suffix, sizeof(suffix), "-%d", i);
-		int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d%s.journal", folder,
-				 (int)getpid(), suffix);
-		if (n >= (int)sizeof(g.path))
-			return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
-				       folder);
-		int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0)
-			return fd;
-		if (errno != EEXIST)
-			return err_set(e, -errno, "cannot make %.180s: %s", g.path,
-				       strerror(errno));
+		snprintf(g.path, sizeof(g.path), "%s/journal/%d%s.journal", folder, (int)getpid(),
+			 suffix);
+		error = give_name(made, g.path);
 	}
-	return err_set(e, -EEXIST, "too many journals of pid %d in %.160s", (int)getpid(), folder);
+	if (!error)
+		return 0;
+	unlink(made);
+	return err_set(e, error, "cannot name %.180s: %s", g.path, strerror(-error));
 }
 
 static struct journal_header layout(uint64_t budget_bytes)
@@ -471,12 +496,7 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 	g.directory = (struct journal_chunk *)(base + h->directory_offset);
 	g.dictionary = base + h->dictionary_offset;
 	g.chunks = base + h->chunks_offset;
-	/* the magic goes last: a reader that sees it sees a whole header */
-	memcpy(base + sizeof(h->magic), (uint8_t *)h + sizeof(h->magic),
-	       sizeof(*h) - sizeof(h->magic));
-	atomic_thread_fence(memory_order_release);
-	memcpy(base, h->magic, sizeof(h->magic));
-	g.header = (struct journal_header *)base;
+	memcpy(base, h, sizeof(*h));
 	return 0;
 }
 
@@ -507,8 +527,13 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 	h.clock.first = clock_point(clock_kind);
 	error = map_file(fd, &h, e);
 	close(fd);
-	if (error)
+	if (error) {
 		unlink(g.path);
+		return error;
+	}
+	error = name_file(folder, e);
+	if (!error)
+		g.header = (struct journal_header *)(g.dictionary - h.dictionary_offset);
 	return error;
 }
 
