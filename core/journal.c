@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -208,14 +209,7 @@ void journal_introduce(struct journal_writer *w)
 	record.slot = w->slot;
 	record.tid = (uint32_t)syscall(SYS_gettid);
 	record.handle = (uint32_t)pthread_self();
-	int saved = errno;
-	int fd = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		ssize_t n = read(fd, record.name, sizeof(record.name) - 1);
-		record.name[n > 0 && record.name[n - 1] == '\n' ? n - 1 : 0] = 0;
-		close(fd);
-	}
-	errno = saved;
+	prctl(PR_GET_NAME, record.name);
 	journal_put(&record.head, sizeof(record), NULL);
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -258,7 +259,7 @@ static void test_a_collector_recycles_chunks(void **state)
 	assert_int_equal(c.t.all, written);
 	assert_true(c.t.in_order && c.t.whole);
 	assert_int_equal(written + journal_header()->dropped_records, THREADS * 125000);
-	assert_true(written > 200000); /* more than fits at once */
+	assert_true(journal_header()->chunk_claims > journal_header()->n_chunks); /* some twice */
 }
 
 /* ---- Dictionary ---- */
@@ -331,6 +332,7 @@ static void test_facts_and_threads(void **state)
 	struct reader r;
 	const struct dict_head *head;
 	bool has_fact = false, has_thread = false;
+	char name[16];
 	open_journal(8 * MIB);
 	journal_put_info("colour", "blue");
 	journal_introduce(&w);
@@ -346,7 +348,8 @@ static void test_facts_and_threads(void **state)
 			const struct dict_thread *t = (const void *)head;
 			assert_int_equal(t->slot, 1);
 			assert_int_equal(t->tid, getpid());
-			assert_memory_equal(t->name, "test_journal", 12);
+			prctl(PR_GET_NAME, name); /* not the program's under valgrind */
+			assert_string_equal(t->name, name);
 			has_thread = true;
 		}
 	}
