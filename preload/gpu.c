@@ -36,18 +36,20 @@ enum {
 };
 
 /* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                                                                         \
-	X(cuptiGetVersion)                                                                         \
-	X(cuptiGetResultString)                                                                    \
-	X(cuptiGetCallbackName)                                                                    \
-	X(cuptiActivityRegisterCallbacks)                                                          \
-	X(cuptiActivityEnable)                                                                     \
-	X(cuptiActivityDisable)                                                                    \
-	X(cuptiActivityFlushAll)                                                                   \
-	X(cuptiActivityGetNextRecord)                                                              \
-	X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityRegisterTimestampCallback)             \
-		X(cuptiActivityPushExternalCorrelationId) X(cuptiActivityPopExternalCorrelationId) \
-			X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi)
+#define CUPTI_FUNCTIONS(X)                        \
+	X(cuptiGetVersion)                        \
+	X(cuptiGetResultString)                   \
+	X(cuptiGetCallbackName)                   \
+	X(cuptiActivityRegisterCallbacks)         \
+	X(cuptiActivityEnable)                    \
+	X(cuptiActivityDisable)                   \
+	X(cuptiActivityFlushAll)                  \
+	X(cuptiActivityGetNextRecord)             \
+	X(cuptiActivityGetNumDroppedRecords)      \
+	X(cuptiActivityRegisterTimestampCallback) \
+	X(cuptiActivityPushExternalCorrelationId) \
+	X(cuptiActivityPopExternalCorrelationId)  \
+	X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi)
 
 static struct {
 #define X(name) __typeof__(&name) name;
