@@ -18,8 +18,9 @@ enum {
 	MAX_BUFFERS =
 		256, /* address space: CUPTI 13 holds one per thread, and writes to little of it */
 	POPULATED_BUFFERS = 8,
-	CUPTI_11_8 = 18, /* graph ids and pool sizes are there */
-	CUPTI_12_9 = 27, /* a refused buffer no longer crashes it */
+	READY_BUFFERS = 3, /* 1.5 ms to make */
+	CUPTI_11_8 = 18,   /* graph ids and pool sizes are there */
+	CUPTI_12_9 = 27,   /* a refused buffer no longer crashes it */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
@@ -52,6 +53,8 @@ static struct {
 /* Handed out where no memory is left and CUPTI cannot be refused; what lands here is discarded and counted. */
 static uint8_t scratch[65536] __attribute__((aligned(8)));
 
+static void keep_ready(void);
+
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
 		       bool own_clock, bool external)
@@ -65,6 +68,8 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	g.lost = lost;
 	g.version = version;
 	g.own_clock = own_clock;
+	g.external = external;
+	keep_ready();
 	g.external = external;
 }
 
@@ -155,6 +160,17 @@ static void give_back(uint8_t *buffer)
 		uint8_t *none = NULL;
 		if (atomic_compare_exchange_strong(&g.free_buffers[i], &none, buffer))
 			return;
+	}
+}
+
+/* The first buffers are made here, at a step's boundary, and not inside the launch that CUPTI asks for one in. */
+static void keep_ready(void)
+{
+	while (atomic_load(&g.n_buffers) < READY_BUFFERS) {
+		uint8_t *b = make_buffer();
+		if (!b)
+			break;
+		give_back(b);
 	}
 }
 
@@ -448,7 +464,7 @@ static void take_external(const CUpti_Activity *record)
 static void take_api(const CUpti_Activity *record)
 {
 	const CUpti_ActivityAPI *a = (const void *)record;
-	struct rec_api *r = RESERVE(REC_API, rec_api);
+	struct rec_api *r = g.external ? NULL : RESERVE(REC_API, rec_api);
 	if (!g.external)
 		note_flight(a->correlationId, SEEN_PUSH);
 	if (!r)

@@ -85,7 +85,7 @@ class Places(Case):
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting a small file system takes root")
     def test_full_disk(self):
-        for mb in (2, 4, 8):
+        for mb in (2, 4, 6):
             with self.subTest(mb=mb):
                 place = self.folder()
                 os.mkdir(place)
