@@ -55,7 +55,7 @@ static void say_steps(const json_t *p)
 			json_real_value(json_object_get(steps, "confidence")));
 	fprintf(stderr, ")");
 	if (json_is_object(ms))
-		fprintf(stderr, ", %.3f ms a step", json_number_value(json_object_get(ms, "mean")));
+		fprintf(stderr, ", median %.3f ms", json_number_value(json_object_get(ms, "p50")));
 }
 
 static void say_losses(const json_t *p, const char *who)
