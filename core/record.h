@@ -165,7 +165,7 @@ struct rec_step {
 	uint32_t generation; /* of the anchor, auto only */
 	uint64_t ticks;
 	uint64_t number;
-	uint64_t calls; /* launches and copies counted in the step that ends, 0 if unknown */
+	uint64_t reserved;
 };
 
 struct rec_dropped {
@@ -380,8 +380,7 @@ struct journal_steps {
 	_Atomic uint32_t base_generation;
 	_Atomic uint64_t anchor;
 	_Atomic uint64_t base;
-	_Atomic uint32_t
-		calls_per_step; /* of the median step; the library unlocks when the anchor stays away far longer */
+	_Atomic uint32_t calls_per_step; /* of the median step, as the collector saw it */
 	_Atomic uint32_t confidence_permille;
 	/* written by the library */
 	uint32_t mode;		  /* enum step_mode */

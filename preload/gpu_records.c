@@ -340,11 +340,18 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 		}                                        \
 	} while (0)
 
+/* The same for what a call waits for; noted even where the journal has no room. */
+static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
+				    uint32_t correlation)
+{
+	note_flight(correlation, SEEN_WORK);
+	return reserve_gpu(kind, begin, end, correlation);
+}
+
 static void take_kernel(const CUpti_Activity *record)
 {
 	const CUpti_ActivityKernel10 *k = (const void *)record;
-	struct rec_gpu *r = reserve_gpu(REC_KERNEL, k->start, k->end, k->correlationId);
-	note_flight(k->correlationId, SEEN_WORK);
+	struct rec_gpu *r = reserve_work(REC_KERNEL, k->start, k->end, k->correlationId);
 	if (!r)
 		return;
 	r->name = kernel_id(k);
@@ -364,8 +371,7 @@ static void set_bytes(struct rec_gpu *r, uint64_t bytes)
 static void take_memcpy(const CUpti_Activity *record)
 {
 	const CUpti_ActivityMemcpy6 *m = (const void *)record;
-	struct rec_gpu *r = reserve_gpu(REC_MEMCPY, m->start, m->end, m->correlationId);
-	note_flight(m->correlationId, SEEN_WORK);
+	struct rec_gpu *r = reserve_work(REC_MEMCPY, m->start, m->end, m->correlationId);
 	if (!r)
 		return;
 	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
@@ -378,8 +384,7 @@ static void take_memcpy(const CUpti_Activity *record)
 static void take_peer_memcpy(const CUpti_Activity *record)
 {
 	const CUpti_ActivityMemcpyPtoP4 *m = (const void *)record;
-	struct rec_gpu *r = reserve_gpu(REC_MEMCPY, m->start, m->end, m->correlationId);
-	note_flight(m->correlationId, SEEN_WORK);
+	struct rec_gpu *r = reserve_work(REC_MEMCPY, m->start, m->end, m->correlationId);
 	if (!r)
 		return;
 	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
@@ -393,8 +398,7 @@ static void take_peer_memcpy(const CUpti_Activity *record)
 static void take_memset(const CUpti_Activity *record)
 {
 	const CUpti_ActivityMemset4 *m = (const void *)record;
-	struct rec_gpu *r = reserve_gpu(REC_MEMSET, m->start, m->end, m->correlationId);
-	note_flight(m->correlationId, SEEN_WORK);
+	struct rec_gpu *r = reserve_work(REC_MEMSET, m->start, m->end, m->correlationId);
 	if (!r)
 		return;
 	r->name = m->value;

@@ -26,11 +26,10 @@ struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
 	uint32_t depth;
-	uint32_t seq;	 /* of the thread's GPU-work calls */
-	uint32_t tokens; /* launches and copies seen */
-	uint32_t polls;	 /* unsuccessful queries in a row, recorded with the next one that ends */
-	uint8_t device;	 /* of the runtime, as cudaSetDevice left it */
-	bool has_end;	 /* the key whose destructor hands the chunk over is set */
+	uint32_t seq;	/* of the thread's GPU-work calls */
+	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
+	uint8_t device; /* of the runtime, as cudaSetDevice left it */
+	bool has_end;	/* the key whose destructor hands the chunk over is set */
 	struct token_window window;
 	struct journal_writer writer;
 };

@@ -206,8 +206,8 @@ static bool still_learning(void)
 /* The next launch begins the new step. */
 static void end_after_this(void)
 {
-	atomic_store_explicit(&g.pending, true, memory_order_relaxed);
-	atomic_store_explicit(&steps_hot.attention, true, memory_order_relaxed);
+	atomic_store(&g.pending, true);
+	atomic_store(&steps_hot.attention, true);
 }
 
 static bool needs_attention(void)
@@ -255,7 +255,11 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		begin_with_this(ticks);
 	if (ends)
 		end_after_this();
-	atomic_store_explicit(&steps_hot.attention, needs_attention(), memory_order_relaxed);
+	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
+	 * is the reverse, so one of the two sees the other */
+	atomic_store(&steps_hot.attention, needs_attention());
+	if (atomic_load(&g.pending))
+		atomic_store(&steps_hot.attention, true);
 	leave_crossing();
 }
 

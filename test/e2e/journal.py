@@ -105,8 +105,8 @@ class Journal:
                      status=packed >> 40 & 0xffff, device=packed >> 56, stream=stream, arg=arg, bytes=union,
                      seq=union & 0xffffffff, detail=union >> 32)
         elif kind == STEP:
-            event, action, generation, ticks, number, calls = struct.unpack_from("<BBIQQQ", self.data, at + 2)
-            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number, calls=calls)
+            event, action, generation, ticks, number, _ = struct.unpack_from("<BBIQQQ", self.data, at + 2)
+            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number)
         elif kind == DROPPED:
             lost, count, first, last = struct.unpack_from("<IQQQ", self.data, at + 4)
             r.update(lost=lost, count=count, first=first, last=last)

@@ -1,11 +1,24 @@
 """When the GPU's own times cannot be had, or not all: the run goes on with host times, and run.json, stderr and the trace say so."""
+import sys
 import unittest
 
 from harness import Case, prog
+from journal import EXTERNAL
 from trace import Trace
 
 ARMED = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
 STEP_CALLS = ["cudaMemcpyAsync", *["cudaLaunchKernel"] * 4, "cudaMemcpyAsync", "cudaStreamSynchronize"]
+
+# A call that pushed an id must have popped it: what is left on the stack would be found by the program's own pop.
+POP = """
+import ctypes
+runtime, cupti = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcupti.so.13")
+memory, left = ctypes.c_void_p(), ctypes.c_uint64()
+assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+for _ in range(5):
+    assert runtime.cudaMemset(memory, 0, ctypes.c_size_t(64)) == 0
+print("popped" if cupti.cuptiActivityPopExternalCorrelationId(5, ctypes.byref(left)) == 0 else "empty")
+"""
 
 
 class Cupti(Case):
@@ -26,6 +39,11 @@ class Cupti(Case):
         for word in words:
             self.assertIn(word, said[0])
             self.assertIn(word, str(process["cupti"]))
+
+    def test_every_pushed_id_is_popped(self):
+        run = self.profiled([sys.executable, "-c", POP], PROF_SCHEDULE="always")
+        self.assertEqual((run.status, run.out), (0, "empty\n"), run.err)
+        self.assertEqual(len([r for r in run.journal().of(EXTERNAL)]), 5)
 
     def test_ok(self):
         run, process, traces = self.loop()
