@@ -19,6 +19,7 @@ static struct model_call call_of(const struct follow *f, const struct rec_call *
 		.begin_ns = timebase_ns(&f->time, c->begin_ticks),
 		.end_ns = timebase_ns(&f->time, c->begin_ticks + record_duration(c)),
 		.stream = c->stream,
+		.stack = c->stack,
 		.status = (uint16_t)c->status,
 		.category = category,
 		.device = (uint8_t)c->device,

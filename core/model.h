@@ -22,6 +22,7 @@ struct model_call {
 	uint32_t name;		     /* in `names` */
 	uint32_t launch;	     /* index + 1 into `launches`, 0: none */
 	uint32_t correlation;	     /* CUPTI's, 0: unknown */
+	uint32_t stack;		     /* DICT_STACK: see frames.h; 0: none */
 	uint32_t first_link, n_work; /* links[first_link...] number the GPU work that it caused */
 	uint16_t status;
 	uint8_t category, space, door, device, copy;

@@ -89,6 +89,7 @@ enum record_kind {
 	REC_GPU_SYNC,  /* struct rec_gpu: what a synchronisation waited for, by CUPTI */
 	REC_OVERHEAD,  /* struct rec_overhead: CUPTI's own cost */
 	REC_POOL,      /* struct rec_pool: memory pool sizes */
+	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
 	REC_KINDS
 };
 
@@ -116,7 +117,7 @@ struct rec_head {
 struct rec_call {
 	uint8_t kind, words;
 	uint16_t hook;	/* DICT_HOOK */
-	uint32_t stack; /* 0: none was taken */
+	uint32_t stack; /* DICT_STACK, 0: none was taken */
 	uint64_t begin_ticks;
 	uint64_t duration : 40; /* record_duration() */
 	uint64_t status : 16;	/* the call's own result code, 0 = success */
@@ -258,6 +259,24 @@ struct rec_pool {
 	uint64_t ticks, address, size_bytes, utilized_bytes;
 };
 
+enum range_event {
+	RANGE_PUSH, /* nested ranges of one thread */
+	RANGE_POP,
+	RANGE_START, /* `id` says which RANGE_END ends it, on any thread */
+	RANGE_END,
+	RANGE_MARK,
+};
+
+struct rec_range {
+	uint8_t kind, words;
+	uint16_t event; /* enum range_event */
+	uint32_t name;	/* DICT_STRING, 0: none or not known (POP, END) */
+	uint64_t ticks;
+	uint64_t id;	 /* START, END */
+	uint32_t domain; /* DICT_STRING of the domain's name, 0: the default domain */
+	uint32_t color;	 /* ARGB, 0: none */
+};
+
 /* ---- Dictionary records. ---- */
 
 enum dict_kind {
@@ -269,6 +288,9 @@ enum dict_kind {
 	DICT_LAUNCH, /* struct dict_launch */
 	DICT_KERNEL, /* struct dict_kernel */
 	DICT_DEVICE, /* struct dict_device */
+	DICT_MODULE, /* struct dict_module */
+	DICT_CODE,   /* struct dict_code */
+	DICT_STACK,  /* struct dict_stack */
 	DICT_KINDS
 };
 
@@ -330,6 +352,70 @@ struct dict_device {
 	uint32_t compute_major, compute_minor;
 	uint64_t memory_bytes;
 	char name[64];
+};
+
+/* A loaded object that frames lie in. Addresses in it are given as offsets from `base`, which is what the ELF file's own
+ * virtual addresses count from. */
+struct dict_module {
+	struct dict_head head;
+	uint32_t id; /* from 1 */
+	uint32_t build_id_bytes;
+	uint8_t build_id[32];
+	uint64_t
+		base; /* load address minus the lowest virtual address of the file, as dl_phdr_info's dlpi_addr */
+	uint64_t begin, end; /* mapped addresses */
+	char path[];	     /* absolute where it could be found */
+};
+
+enum line_table { LINES_NONE, LINES_LNOTAB, LINES_310, LINES_311 };
+
+/* A Python code object, copied at its first sight. */
+struct dict_code {
+	struct dict_head head;
+	uint32_t id;   /* from 1 */
+	uint32_t file; /* DICT_STRING, as co_filename has it */
+	uint32_t name; /* DICT_STRING: co_qualname (3.11 and later), else co_name */
+	uint32_t first_line;
+	uint32_t lines; /* enum line_table: the layout of what follows */
+	uint32_t table_bytes;
+	uint8_t table[];
+};
+
+/* One frame of a stack. Native: bit 63 clear, bits 48..62 module (0: none, an absolute address), bits 0..47 offset of the return
+ * address (of the interrupted instruction below a signal frame). Python: bit 63 set, bits 32..62 code, bits 0..31 last
+ * instruction in bytes (0xffffffff: not known). */
+#define FRAME_PYTHON	    (1ull << 63)
+#define FRAME_MODULE_MOST   0x7fffu
+#define FRAME_LASTI_UNKNOWN 0xffffffffu
+
+static inline uint64_t frame_native(uint32_t module, uint64_t offset)
+{
+	return (uint64_t)(module & FRAME_MODULE_MOST) << 48 | (offset & 0xffffffffffffull);
+}
+
+static inline uint64_t frame_python(uint32_t code, uint32_t lasti)
+{
+	return FRAME_PYTHON | (uint64_t)(code & 0x7fffffff) << 32 | lasti;
+}
+
+enum stack_flag {
+	STACK_TRUNCATED =
+		1, /* outer native frames are missing: code without unwind information, or the depth limit */
+	STACK_UNMERGED =
+		2, /* the Python frames stand after the native ones: where they belong could not be told */
+	STACK_BY_NAME =
+		4, /* as UNMERGED, and each Python frame is one activation of the interpreter's evaluator: CPython 3.8, 3.9 */
+	STACK_PYTHON_TRUNCATED = 8, /* outer Python frames are missing: the depth limit */
+};
+
+/* A call stack, innermost frame first. Its `shared` outermost frames are those of the stack `base`, written before. */
+struct dict_stack {
+	struct dict_head head;
+	uint32_t id;	    /* not 0; ids may have gaps */
+	uint32_t base;	    /* 0: nothing is shared */
+	uint16_t shared, n; /* `n`: frames that follow here */
+	uint32_t flags;	    /* enum stack_flag */
+	uint64_t frames[];
 };
 
 /* ---- The header and the directory: shared memory with both sides writing. ---- */
@@ -439,7 +525,11 @@ _Static_assert(sizeof(struct rec_external) == 16, "external");
 _Static_assert(sizeof(struct rec_api) == 32, "api");
 _Static_assert(sizeof(struct rec_overhead) == 24, "overhead");
 _Static_assert(sizeof(struct rec_pool) == 40, "pool");
+_Static_assert(sizeof(struct rec_range) == 32, "range");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
+_Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 32 &&
+		       sizeof(struct dict_stack) == 24,
+	       "dictionary of stacks");
 _Static_assert(sizeof(struct journal_chunk) == 64, "a cache line per chunk");
 
 #endif

@@ -1,0 +1,168 @@
+/*
+ * What the analysis of one process found: the content of a report, before it is text or JSON (one to one with report.json). Times
+ * are milliseconds per step, averaged over the armed steps, unless a name says otherwise. Lists are sorted, largest first.
+ * Texts belong to the timeline's frames, dict or texts, or to `texts` here.
+ */
+#ifndef CORE_FINDINGS_H
+#define CORE_FINDINGS_H
+
+#include "core/timeline.h"
+
+/*        id          name */
+#define IDLE_CAUSES(X)              \
+	X(SYNC, "sync")             \
+	X(LAUNCH, "launch")         \
+	X(INPUT, "input")           \
+	X(ALLOC, "alloc")           \
+	X(COPY, "copy")             \
+	X(COLLECTIVE, "collective") \
+	X(MODULE, "module")         \
+	X(PROFILER, "profiler")     \
+	X(UNKNOWN, "unknown")
+
+enum idle_cause {
+#define X(id, name) IDLE_##id,
+	IDLE_CAUSES(X)
+#undef X
+		IDLE_CAUSES_N
+};
+
+#define VERDICTS(X)                 \
+	X(GPU, "gpu")               \
+	X(CPU, "cpu")               \
+	X(INPUT, "input")           \
+	X(SYNC, "sync")             \
+	X(MEMORY, "memory")         \
+	X(COPY, "copy")             \
+	X(COLLECTIVE, "collective") \
+	X(MIXED, "mixed")           \
+	X(UNKNOWN, "unknown")
+
+enum verdict {
+#define X(id, name) VERDICT_##id,
+	VERDICTS(X)
+#undef X
+		VERDICTS_N
+};
+
+#define SYNC_KINDS(X)           \
+	X(ITEM, "item")         \
+	X(EXPLICIT, "explicit") \
+	X(COPY, "copy")         \
+	X(EVENT, "event")       \
+	X(ALLOC, "alloc")       \
+	X(LIBRARY, "library")
+
+enum sync_kind {
+#define X(id, name) SYNC_##id,
+	SYNC_KINDS(X)
+#undef X
+		SYNC_KINDS_N
+};
+
+struct finding_steps {
+	uint64_t n;
+	double mean, std, cv, min, p50, p95, p99, max; /* ms */
+};
+
+struct finding_gpu {
+	uint32_t device;
+	double busy_pct, busy_ms, idle_ms, kernels;
+	double tensor_core_pct;		    /* of kernel time; -1: not known */
+	uint64_t busy_ns, idle_ns, span_ns; /* over all armed steps: busy + idle = span, exactly */
+};
+
+struct finding_idle {
+	uint8_t cause;
+	uint32_t device;
+	uint32_t site; /* the line it lies on; 0: none */
+	double ms, pct;
+	uint64_t
+		ns; /* over all armed steps; the causes' sum is finding_gpu's idle_ns, to the nanosecond */
+};
+
+struct finding_sync {
+	uint32_t site, stack; /* a stack that is typical of it */
+	const char *api;
+	uint8_t kind;
+	double per_step, blocked_ms, gpu_idle_ms;
+	double recoverable_ms; /* by the replay: the wait gone */
+	double line_ms; /* by the replay: the whole line gone, its kernels and host work too */
+};
+
+struct finding_operator {
+	const char *name;
+	double per_step, gpu_ms, host_ms;
+};
+
+struct finding_kernel {
+	const char *name;
+	double per_step, gpu_ms, pct;
+	bool tensor_core;
+};
+
+struct finding_line {
+	uint32_t site;
+	double gpu_ms, host_ms, launches;
+};
+
+struct finding_copy {
+	const char *kind, *memory; /* "HtoD"; "Pageable -> Device" */
+	uint32_t site;
+	double per_step, bytes, gb_per_s; /* bytes: per step */
+	bool blocking;
+};
+
+struct finding_block {
+	uint32_t site;
+	double bytes; /* at the peak; leaks: per step */
+};
+
+/* What the first steps paid once: module load, JIT, autotuning. Not in any per-step figure. */
+struct finding_once {
+	const char *what;
+	uint32_t site;
+	double ms;
+};
+
+struct finding_advice {
+	char what[160], why[240];
+	uint32_t site;
+	double expected_ms; /* per step, by the replay */
+};
+
+struct finding_gap {
+	char what[80], why[240];
+};
+
+enum { EVIDENCE_BYTES = 200 };
+
+struct findings {
+	struct timeline *timeline;
+	/* steps; the caller knows them: all of the run's, armed or not */
+	struct finding_steps baseline; /* warm-up steps left out */
+	struct finding_steps warm_up;
+	struct finding_steps armed;
+	/* what binds */
+	uint8_t verdict;
+	double confidence;
+	VEC(struct { char text[EVIDENCE_BYTES]; }) evidence;
+	/* ledgers */
+	VEC(struct finding_gpu) gpus;
+	VEC(struct finding_idle) idle;
+	VEC(struct finding_sync) syncs;
+	VEC(struct finding_operator) operators;
+	VEC(struct finding_kernel) kernels;
+	VEC(struct finding_line) lines;
+	VEC(struct finding_copy) copies;
+	VEC(struct finding_once) once;
+	VEC(struct finding_block) at_peak, leaks;
+	uint64_t device_peak_bytes;
+	double retries; /* per step */
+	/* the replay */
+	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: nothing could be replayed */
+	VEC(struct finding_advice) advice;
+	VEC(struct finding_gap) cannot_say;
+};
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Stacks made readable, outside the process that had them: Python lines from the copied tables, native names and lines from the
+ * files that were mapped. Everything is looked up once and kept. One owner, no locks.
+ */
+#ifndef CORE_FRAMES_H
+#define CORE_FRAMES_H
+
+#include "core/dict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum frame_kind { FRAME_KIND_NATIVE, FRAME_KIND_PYTHON };
+
+/* Texts are owned by the resolver and live as long as it does; never NULL. */
+struct frame {
+	const char *function; /* readable; "lib+0x123" where no symbol covers the address */
+	const char *file;     /* source file; "" where it is not known */
+	const char *module;   /* native: the object's base name; "" for Python */
+	uint32_t line;	      /* 0: not known */
+	uint8_t kind;
+	bool is_library; /* not the user's own: site-packages, the standard library, a system or CUDA library, the interpreter */
+	bool is_inlined; /* native: an inlined function of the frame that follows */
+};
+
+/* Where a call was made, as a person would say it. Sites are numbered from 1; 0: not known. Two stacks with the same innermost
+ * frame of the user's have the same site. */
+struct site {
+	const char *file,
+		*function; /* "" where not known: then `function` is the innermost named native frame */
+	uint32_t line;
+	bool is_user; /* the innermost frame outside libraries; else the innermost frame that has a name */
+};
+
+struct frames;
+
+struct frames *frames_new(const struct dict *dict);
+void frames_free(struct frames *f);
+
+/* Innermost first, merged, inlined functions included. Empty for 0 and for ids the dictionary does not have. */
+struct frame_list {
+	const struct frame *const *at;
+	size_t n;
+	bool is_truncated;
+};
+struct frame_list frames_of(struct frames *f, uint32_t stack);
+
+uint32_t frames_site(struct frames *f, uint32_t stack);
+const struct site *frames_site_at(const struct frames *f, uint32_t site);
+uint32_t frames_n_sites(const struct frames *f); /* sites are 1..n */
+
+/* The user's line's text without the blanks around it, "" where the file cannot be read. */
+const char *frames_source(struct frames *f, const char *file, uint32_t line);
+
+/* The framework's operator that made the call, innermost: "aten::linear", "AddmmBackward0"; "" for none. `outermost`: the
+ * one that the others are part of. */
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost);
+
+/* All operators around a call, outermost first; how many. Texts as above. At most `most`. */
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * The armed steps of one process side by side, as flat arrays that the ledgers and the replay work on: what is left of a
+ * model_step once it is over. Times are ns of CLOCK_MONOTONIC. Indexes are into the timeline's own arrays.
+ */
+#ifndef CORE_TIMELINE_H
+#define CORE_TIMELINE_H
+
+#include "core/frames.h"
+#include "core/model.h"
+
+/* What a call does to the host that makes it. */
+enum timeline_wait {
+	WAIT_NONE,
+	WAIT_STREAM, /* until `stream` is done */
+	WAIT_EVENT,  /* until the event `handle` is done */
+	WAIT_DEVICE, /* until everything is done */
+	WAIT_COPY, /* a copy that returns when it is done: synchronous ones, D2H to pageable memory */
+	WAIT_ALLOC, /* cudaFree, cudaMalloc and their kin that had to wait for the device */
+};
+
+struct timeline_call {
+	uint64_t begin_ns, end_ns;
+	uint64_t stream, handle, bytes;
+	uint32_t name;		     /* in dict->names: the API function */
+	uint32_t stack;		     /* DICT_STACK */
+	uint32_t site;		     /* frames_site() */
+	uint32_t op;		     /* in `texts`: innermost operator; 0: none */
+	uint32_t outer_op;	     /* in `texts`: outermost operator */
+	uint32_t thread;	     /* in threads */
+	uint32_t step;		     /* in steps */
+	uint32_t first_work, n_work; /* in work_of_call */
+	uint16_t status;
+	uint8_t category, space, device, copy, wait;
+	bool is_captured;
+};
+
+struct timeline_work {
+	uint64_t begin_ns, end_ns;
+	uint64_t bytes;
+	uint32_t name;	 /* in dict->names */
+	uint32_t kernel; /* as in model_work */
+	uint32_t call;	 /* index, or MODEL_NO_CALL */
+	uint32_t stream; /* in streams */
+	uint32_t step;
+	uint8_t kind, device, source, target, flags;
+};
+
+struct timeline_stream {
+	uint32_t device, context, stream; /* CUPTI's number */
+	uint64_t
+		handle; /* the application's, of the calls that work here was made by; 0: default or not known */
+};
+
+struct timeline_step {
+	uint64_t number, begin_ns, end_ns;
+	uint32_t first_call,
+		n_calls; /* calls are sorted by begin_ns within the step, all threads together */
+	uint32_t first_work, n_work; /* works likewise; GPU_SYNC records are left out */
+	bool follows;		     /* directly after the one before it here */
+	bool is_cut;
+	bool has_gpu;	      /* GPU times were had in it */
+	uint64_t overhead_ns; /* CUPTI's own cost by its own account */
+};
+
+struct timeline_thread {
+	uint32_t tid;
+	char name[16];
+};
+
+/* An allocation made in an armed step and not freed in any. */
+struct timeline {
+	const struct dict *dict;
+	struct frames *frames;
+	struct strtab texts;
+	VEC(struct timeline_step) steps;
+	VEC(struct timeline_call) calls;
+	VEC(struct timeline_work) works;
+	VEC(uint32_t) work_of_call;
+	VEC(struct timeline_stream) streams;
+	VEC(struct timeline_thread) threads;
+	uint64_t n_cut; /* steps beyond the budget of events that were left out */
+	uint32_t pid;
+};
+
+/* 4 million events: about 400 MB; a run that arms more is judged by its first steps (n_cut). */
+enum { TIMELINE_EVENTS_MOST = 4000000 };
+
+void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames);
+/* The model may be freed afterwards. */
+void timeline_add(struct timeline *t, const struct model_step *m);
+void timeline_free(struct timeline *t);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The Python half of a call's stack: the calling thread's own frames, read without the GIL, without reference counts and
+ * without Python's headers. Offsets come from a table by version; the first chain is verified with reads that cannot fault,
+ * and at the first doubt Python frames are off for the process (said once).
+ */
+#ifndef PRELOAD_PYTHON_H
+#define PRELOAD_PYTHON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PYTHON_DEPTH_MOST = 512 };
+
+/* As it stands in memory: enough to know the frame again. */
+struct python_raw {
+	uint64_t code, position;
+};
+
+/* Innermost frame first. `n_seen` counts those beyond the depth limit too. */
+struct python_chain {
+	uint32_t n, n_seen;
+	uint64_t
+		hash; /* of the frames and of which ones entered the evaluator; 0 only for an empty chain */
+	struct python_raw frame[PYTHON_DEPTH_MOST];
+};
+
+/* A frame ready for the journal. */
+struct python_frame {
+	uint32_t code;	/* DICT_CODE, written at its first sight; 0: no room or not readable */
+	uint32_t lasti; /* bytes; FRAME_LASTI_UNKNOWN */
+	bool is_entry;	/* the outermost Python frame of its activation of the evaluator */
+	uint64_t
+		marker; /* is_entry: an address within the evaluator's own C frame, 0: this version has none (3.8, 3.9) */
+};
+
+/* Once, at arming: finds Python if there is one already; cheap where there is none. Python may come later: see
+ * python_objects_changed. `depth`: frames kept. Cold. */
+void python_start(unsigned depth);
+
+/* Python may have been loaded since: looked for again with the next read. Any thread. */
+void python_objects_changed(void);
+
+/* Reads the calling thread's chain. False (and n = 0) where there is none. Hot; `errno` stays as it was. */
+bool python_read(struct python_chain *chain);
+
+/* The frames of the chain that python_read has just filled, with nothing in between on this thread; `out` has room for
+ * chain->n. New code objects go into the dictionary. `flags` gets bits of enum stack_flag (BY_NAME, PYTHON_TRUNCATED). Cold. */
+void python_resolve(const struct python_chain *chain, struct python_frame *out, uint32_t *flags);
+
+/* In a forked child: the journal is a new one, nothing has been written to it. */
+void python_forget(void);
+
+#endif
