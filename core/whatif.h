@@ -1,0 +1,75 @@
+/*
+ * "How long would a step take if ...": changes to a program, played on its recorded steps (core/replay.h). For the command
+ * `whatif`, for what waits and lines would win when they are gone, and for the verdict.
+ */
+#ifndef CORE_WHATIF_H
+#define CORE_WHATIF_H
+
+#include "core/err.h"
+#include "core/timeline.h"
+
+#include <stddef.h>
+
+enum whatif_kind {
+	/* The waits of a line are gone, the work is still done: a value that was read stays on the device, a synchronisation
+	 * is deleted, a copy goes on by itself, a buffer is kept. With them goes their own host time. */
+	WHATIF_WAIT,
+	/* The line is gone: its calls, their work on the device and their host time. */
+	WHATIF_LINE,
+	/* Kernels whose name matches `pattern` take `factor` times as long. */
+	WHATIF_KERNEL,
+	/* Something costs nothing, everywhere: `what`. */
+	WHATIF_FREE,
+};
+
+/*        id          name on the command line, what it is */
+#define WHATIF_FREES(X)                                                   \
+	X(LAUNCH, "launch", "launches take the host no time")             \
+	X(INPUT, "input", "the next batch is there when the step begins") \
+	X(ALLOC, "alloc", "memory is kept, not allocated and freed")      \
+	X(COPY, "copy", "copies take no time and nobody waits for them")  \
+	X(SYNC, "sync", "the host waits for nothing but copies to the device and for memory")
+
+enum whatif_free {
+#define X(id, name, text) WHATIF_FREE_##id,
+	WHATIF_FREES(X)
+#undef X
+		WHATIF_FREES_N
+};
+
+struct whatif_change {
+	uint8_t kind;  /* enum whatif_kind */
+	uint8_t what;  /* FREE: enum whatif_free */
+	uint32_t site; /* WAIT, LINE: 0: by file and line */
+	char file
+		[240]; /* "train.py" is any file of that name, "a/train.py" any whose path ends so */
+	uint32_t line;
+	char pattern
+		[240]; /* KERNEL: an extended regular expression, any part of the readable name */
+	double factor;
+};
+
+struct whatif_result {
+	double measured_ms;	  /* a step, over the armed ones */
+	double replayed_ms;	  /* the same by the replay with nothing changed */
+	double changed_ms;	  /* measured_ms - gain_ms */
+	double gain_ms, gain_pct; /* what the change wins; negative: it loses */
+	double error_pct;	  /* replayed against measured */
+	double steps;		  /* armed steps that were played */
+	/* What the changes touched, per step. Both 0: they touched nothing. */
+	double calls, works;
+};
+
+/* "FILE:LINE": kind WHATIF_WAIT; set it to WHATIF_LINE for the other figure. 0 or -EINVAL with a line for the user. */
+int whatif_parse_without(const char *text, struct whatif_change *c, struct err *e);
+/* "REGEX=FACTOR" */
+int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e);
+/* "launch", "input", ... */
+int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e);
+
+/* All changes at once. -ENODATA: there is nothing to play (no steps, no GPU times); -ENOENT: a line or a kernel that a change
+ * names does not occur (the error says which lines are near). */
+int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
+	       struct whatif_result *out, struct err *e);
+
+#endif
