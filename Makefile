@@ -81,7 +81,7 @@ $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@
 
-$(BUILD)/profrun: $(EXPORT_OBJ) $(CORE_OBJ)
+$(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
 

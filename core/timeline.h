@@ -31,6 +31,7 @@ struct timeline_call {
 	uint32_t first_work, n_work; /* in work_of_call */
 	uint16_t status;
 	uint8_t category, space, device, copy, wait;
+	uint8_t about; /* of its stack: see stack_about.h */
 	bool is_captured;
 };
 
@@ -49,6 +50,7 @@ struct timeline_stream {
 	uint32_t device, context, stream; /* CUPTI's number */
 	uint64_t
 		handle; /* the application's, of the calls that work here was made by; 0: default or not known */
+	bool is_guess; /* of a graph's launch: it may have run on streams of its own */
 };
 
 struct timeline_step {
@@ -62,12 +64,27 @@ struct timeline_step {
 	uint64_t overhead_ns; /* CUPTI's own cost by its own account */
 };
 
+/* What kept a thread, by CUPTI's account: its own work, or the driver's loading and compiling. */
+struct timeline_overhead {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread; /* in threads; TIMELINE_NO_THREAD: one that made no calls */
+	uint32_t step;
+	uint16_t what; /* as in rec_overhead */
+};
+
+#define TIMELINE_NO_THREAD UINT32_MAX
+
 struct timeline_thread {
 	uint32_t tid;
 	char name[16];
 };
 
-/* An allocation made in an armed step and not freed in any. */
+/* What is looked up once per stack. */
+struct timeline_stack {
+	uint32_t site, op, outer_op;
+	uint8_t about;
+};
+
 struct timeline {
 	const struct dict *dict;
 	struct frames *frames;
@@ -78,7 +95,10 @@ struct timeline {
 	VEC(uint32_t) work_of_call;
 	VEC(struct timeline_stream) streams;
 	VEC(struct timeline_thread) threads;
-	uint64_t n_cut; /* steps beyond the budget of events that were left out */
+	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */
+	VEC(struct timeline_stack) stacks;
+	struct map stack_of; /* DICT_STACK -> stacks */
+	uint64_t n_cut;	     /* steps beyond the budget of events that were left out */
 	uint32_t pid;
 };
 
@@ -89,5 +109,15 @@ void timeline_start(struct timeline *t, const struct dict *dict, struct frames *
 /* The model may be freed afterwards. */
 void timeline_add(struct timeline *t, const struct model_step *m);
 void timeline_free(struct timeline *t);
+
+enum timeline_overhead_kind {
+	OVERHEAD_PROFILER, /* CUPTI's own work */
+	OVERHEAD_MODULE,   /* the driver loads or compiles code */
+	OVERHEAD_QUEUE,	   /* a full queue to the device: the device's business */
+};
+enum timeline_overhead_kind timeline_overhead_kind(uint16_t what);
+
+/* timeline_wait.c: fills `wait` of a step's calls once its works are there. */
+void timeline_find_waits(struct timeline *t, const struct timeline_step *step);
 
 #endif

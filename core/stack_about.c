@@ -1,0 +1,92 @@
+/*
+ * Names that frameworks and libraries have had for years. A row says in which part of a frame a text must stand, and how far out:
+ * a library's own wait is made by its innermost frame, a loader may be many frames further out.
+ */
+#include "core/stack_about.h"
+
+#include <string.h>
+
+enum part { FUNCTION, FILE_NAME, MODULE };
+
+struct row {
+	uint8_t about, part, depth; /* frames from the innermost that are looked at, 0: all */
+	const char *text;
+};
+
+enum { NEAR = 4, CLOSE = 16 };
+
+static const struct row rows[] = {
+	{ ABOUT_INPUT, FILE_NAME, 0, "torch/utils/data/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "/webdataset/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "/nvidia/dali/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "tensorflow/python/data/" },
+	{ ABOUT_INPUT, MODULE, 0, "libdali" },
+	{ ABOUT_INPUT, FUNCTION, 0, "DataLoader" },
+	{ ABOUT_INPUT, FUNCTION, 0, "__getitem__" },
+	{ ABOUT_COLLECTIVE, MODULE, 0, "libnccl" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupNCCL" },
+	{ ABOUT_COLLECTIVE, FILE_NAME, 0, "torch/distributed/distributed_c10d" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcublas" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcudnn" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcufft" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcusolver" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcusparse" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcurand" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libnccl" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libnvinfer" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "CachingAllocator" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "CachingHostAllocator" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "emptyCache" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "empty_cache" },
+	{ ABOUT_WAIT, FUNCTION, CLOSE, "cuda_synchronize" }, /* torch._C._cuda_synchronize */
+	{ ABOUT_WAIT, FUNCTION, CLOSE, "synchronize" },
+};
+
+/* Operators that hand a value, or a size that depends on one, to the host. */
+static const char *const reading[] = {
+	"aten::item",
+	"aten::_local_scalar_dense",
+	"aten::nonzero",
+	"aten::is_nonzero",
+	"aten::equal",
+	"aten::masked_select",
+	"aten::unique_dim",
+	"aten::_unique2",
+	"aten::repeat_interleave",
+	"aten::bincount",
+	"aten::nonzero_numpy",
+};
+
+static bool reads(const char *operator)
+{
+	for (size_t i = 0; i < sizeof(reading) / sizeof(*reading); i++)
+		if (!strcmp(operator, reading[i]))
+			return true;
+	return false;
+}
+
+static uint8_t about_frame(const struct frame *frame, size_t depth)
+{
+	uint8_t about = 0;
+	const char *const parts[] = { frame->function, frame->file, frame->module };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if ((!rows[i].depth || depth < rows[i].depth) && !(about & rows[i].about) &&
+		    strstr(parts[rows[i].part], rows[i].text))
+			about |= rows[i].about;
+	return about;
+}
+
+uint8_t stack_about(struct frames *f, uint32_t stack)
+{
+	const char *operators[16];
+	uint8_t about = 0;
+	if (!stack)
+		return 0;
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = 0; i < list.n; i++)
+		about |= about_frame(list.at[i], i);
+	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
+	for (size_t i = 0; i < n; i++)
+		about |= reads(operators[i]) ? ABOUT_READ : 0;
+	return about;
+}

@@ -1,0 +1,285 @@
+/* From a step's model to the flat arrays: one order over all threads, one over all streams; what a stack means is looked up once. */
+#include "core/timeline.h"
+
+#include "core/order.h"
+#include "core/stack_about.h"
+
+void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames)
+{
+	memset(t, 0, sizeof(*t));
+	t->dict = dict;
+	t->frames = frames;
+}
+
+void timeline_free(struct timeline *t)
+{
+	strtab_free(&t->texts);
+	map_free(&t->stack_of);
+	vec_free(&t->steps);
+	vec_free(&t->calls);
+	vec_free(&t->works);
+	vec_free(&t->work_of_call);
+	vec_free(&t->streams);
+	vec_free(&t->threads);
+	vec_free(&t->overheads);
+	vec_free(&t->stacks);
+}
+
+/* ---- Threads, streams, stacks ---- */
+
+static uint32_t thread_of(struct timeline *t, const struct model_thread *m)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == m->tid)
+			return (uint32_t)i;
+	struct timeline_thread thread = { .tid = m->tid };
+	memcpy(thread.name, m->name, sizeof(thread.name));
+	vec_push(&t->threads, thread);
+	return (uint32_t)t->threads.n - 1;
+}
+
+static uint32_t stream_of(struct timeline *t, const struct model_stream *m)
+{
+	for (size_t i = 0; i < t->streams.n; i++) {
+		const struct timeline_stream *s = &t->streams.at[i];
+		if (s->stream == m->stream && s->device == m->device && s->context == m->context)
+			return (uint32_t)i;
+	}
+	vec_push(&t->streams, (struct timeline_stream){ .device = m->device,
+							.context = m->context,
+							.stream = m->stream });
+	return (uint32_t)t->streams.n - 1;
+}
+
+static struct timeline_stack stack_of(struct timeline *t, uint32_t stack)
+{
+	bool is_new;
+	if (!stack)
+		return (struct timeline_stack){ 0 };
+	uint64_t *at = map_at(&t->stack_of, stack, &is_new);
+	if (!is_new)
+		return t->stacks.at[*at];
+	*at = t->stacks.n;
+	struct timeline_stack found = {
+		.site = frames_site(t->frames, stack),
+		.op = strtab_intern(&t->texts, frames_operator(t->frames, stack, false)),
+		.outer_op = strtab_intern(&t->texts, frames_operator(t->frames, stack, true)),
+		.about = stack_about(t->frames, stack),
+	};
+	vec_push(&t->stacks, found);
+	return found;
+}
+
+/* ---- Calls ---- */
+
+static void add_call(struct timeline *t, const struct model_call *c, uint32_t thread)
+{
+	struct timeline_stack stack = stack_of(t, c->stack);
+	vec_push(&t->calls, (struct timeline_call){
+				    .begin_ns = c->begin_ns,
+				    .end_ns = c->end_ns,
+				    .stream = c->stream,
+				    .handle = c->handle,
+				    .bytes = c->bytes,
+				    .name = c->name,
+				    .stack = c->stack,
+				    .site = stack.site,
+				    .op = stack.op,
+				    .outer_op = stack.outer_op,
+				    .about = stack.about,
+				    .thread = thread,
+				    .step = (uint32_t)t->steps.n,
+				    .status = c->status,
+				    .category = c->category,
+				    .space = c->space,
+				    .device = c->device,
+				    .copy = c->copy,
+				    .is_captured = c->is_captured,
+			    });
+}
+
+/* `call_of`: the model's number of a call -> ours. */
+static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *call_of)
+{
+	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
+	uint32_t *thread_of_call = mem_zero(m->calls.n * sizeof(*thread_of_call));
+	for (size_t i = 0; i < m->calls.n; i++)
+		keys[i] = (struct order_key){ m->calls.at[i].begin_ns, (uint32_t)i };
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *thread = &m->threads.at[i];
+		uint32_t number = thread_of(t, thread);
+		for (size_t k = 0; k < thread->n; k++)
+			thread_of_call[thread->first + k] = number;
+	}
+	order_sort(keys, m->calls.n);
+	vec_reserve(&t->calls, m->calls.n);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		call_of[keys[i].index] = (uint32_t)t->calls.n;
+		add_call(t, &m->calls.at[keys[i].index], thread_of_call[keys[i].index]);
+	}
+	free(thread_of_call);
+	free(keys);
+}
+
+/* ---- Works ---- */
+
+static void add_work(struct timeline *t, const struct model_work *w, uint32_t stream, uint32_t call)
+{
+	vec_push(&t->works, (struct timeline_work){
+				    .begin_ns = w->begin_ns,
+				    .end_ns = w->end_ns,
+				    .bytes = w->bytes,
+				    .name = w->name,
+				    .kernel = w->kernel,
+				    .call = call,
+				    .stream = stream,
+				    .step = (uint32_t)t->steps.n,
+				    .kind = w->kind,
+				    .device = w->device,
+				    .source = w->source,
+				    .target = w->target,
+				    .flags = w->flags,
+			    });
+}
+
+static void add_works(struct timeline *t, const struct model_step *m, const uint32_t *call_of)
+{
+	struct order_key *keys = mem_resize(NULL, m->works.n * sizeof(*keys));
+	uint32_t *stream_of_work = mem_zero(m->works.n * sizeof(*stream_of_work));
+	size_t n = 0;
+	for (size_t i = 0; i < m->streams.n; i++) {
+		const struct model_stream *s = &m->streams.at[i];
+		if (s->is_wait)
+			continue;
+		uint32_t number = stream_of(t, s);
+		for (size_t k = s->first; k < s->first + s->n; k++) {
+			keys[n++] = (struct order_key){ m->works.at[k].begin_ns, (uint32_t)k };
+			stream_of_work[k] = number;
+		}
+	}
+	order_sort(keys, n);
+	vec_reserve(&t->works, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct model_work *w = &m->works.at[keys[i].index];
+		uint32_t call = w->call < m->calls.n ? call_of[w->call] : MODEL_NO_CALL;
+		add_work(t, w, stream_of_work[keys[i].index], call);
+	}
+	free(stream_of_work);
+	free(keys);
+}
+
+/* A graph's work may run on streams of the graph's own, so its launch's stream counts only where nothing else tells. */
+static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
+{
+	bool is_guess = c->category == CAT_GRAPH;
+	if (!c->stream || (s->handle && (is_guess || !s->is_guess)))
+		return;
+	s->handle = c->stream;
+	s->is_guess = is_guess;
+}
+
+static void link_works(struct timeline *t, const struct timeline_step *step)
+{
+	struct timeline_work *works = &t->works.at[step->first_work];
+	for (uint32_t i = 0; i < step->n_work; i++)
+		if (works[i].call != MODEL_NO_CALL)
+			t->calls.at[works[i].call].n_work++;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		struct timeline_call *c = &t->calls.at[i];
+		c->first_work = (uint32_t)t->work_of_call.n;
+		vec_reserve(&t->work_of_call, c->n_work);
+		t->work_of_call.n += c->n_work;
+		c->n_work = 0;
+	}
+	for (uint32_t i = 0; i < step->n_work; i++) {
+		if (works[i].call == MODEL_NO_CALL)
+			continue;
+		struct timeline_call *c = &t->calls.at[works[i].call];
+		t->work_of_call.at[c->first_work + c->n_work++] = step->first_work + i;
+		learn_handle(&t->streams.at[works[i].stream], c);
+	}
+}
+
+/* ---- The rest ---- */
+
+/* CUpti_ActivityOverheadKind >> 16; see model_overhead_kind(). */
+enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
+{
+	switch (what) {
+	case 0: /* the driver compiling */
+	case 4:
+	case 5:
+		return OVERHEAD_MODULE;
+	case 6:
+		return OVERHEAD_QUEUE;
+	default:
+		return OVERHEAD_PROFILER;
+	}
+}
+
+/* CUPTI names a thread by its handle, or by its tid. */
+static uint32_t find_thread(const struct timeline *t, uint32_t name)
+{
+	uint32_t tid = name;
+	for (size_t i = 0; i < t->dict->threads.n; i++)
+		if (t->dict->threads.at[i].handle == name)
+			tid = t->dict->threads.at[i].tid;
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == tid)
+			return (uint32_t)i;
+	return TIMELINE_NO_THREAD;
+}
+
+static uint64_t add_overheads(struct timeline *t, const struct model_step *m)
+{
+	uint64_t total_ns = 0;
+	struct order_key *keys = mem_resize(NULL, m->overheads.n * sizeof(*keys));
+	for (size_t i = 0; i < m->overheads.n; i++)
+		keys[i] = (struct order_key){ m->overheads.at[i].begin_ns, (uint32_t)i };
+	order_sort(keys, m->overheads.n);
+	for (size_t i = 0; i < m->overheads.n; i++) {
+		const struct model_overhead *o = &m->overheads.at[keys[i].index];
+		if (o->end_ns <= o->begin_ns)
+			continue;
+		if (timeline_overhead_kind(o->what) == OVERHEAD_PROFILER)
+			total_ns += o->end_ns - o->begin_ns;
+		vec_push(&t->overheads,
+			 (struct timeline_overhead){ .begin_ns = o->begin_ns,
+						     .end_ns = o->end_ns,
+						     .thread = find_thread(t, o->tid),
+						     .step = (uint32_t)t->steps.n,
+						     .what = o->what });
+	}
+	free(keys);
+	return total_ns;
+}
+
+void timeline_add(struct timeline *t, const struct model_step *m)
+{
+	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
+	if (t->calls.n + t->works.n + m->calls.n + m->works.n > TIMELINE_EVENTS_MOST) {
+		t->n_cut++;
+		return;
+	}
+	struct timeline_step step = {
+		.number = m->number,
+		.begin_ns = m->begin_ns,
+		.end_ns = m->end_ns,
+		.first_call = (uint32_t)t->calls.n,
+		.first_work = (uint32_t)t->works.n,
+		.follows = last && last->number + 1 == m->number,
+		.is_cut = m->is_cut,
+	};
+	uint32_t *call_of = mem_resize(NULL, m->calls.n * sizeof(*call_of));
+	t->pid = m->pid;
+	add_calls(t, m, call_of);
+	add_works(t, m, call_of);
+	free(call_of);
+	step.overhead_ns = add_overheads(t, m);
+	step.n_calls = (uint32_t)(t->calls.n - step.first_call);
+	step.n_work = (uint32_t)(t->works.n - step.first_work);
+	step.has_gpu = step.n_work > 0;
+	vec_push(&t->steps, step);
+	link_works(t, &step);
+	timeline_find_waits(t, &step);
+}

@@ -1,0 +1,109 @@
+#include "test/unit/step_builder.h"
+
+static uint64_t ns(double us)
+{
+	return (uint64_t)(us * 1000 + 0.5);
+}
+
+void sb_step(struct step_builder *b, uint64_t number, double begin_us, double end_us)
+{
+	b->m = (struct model_step){
+		.dict = &b->dict,
+		.number = number,
+		.begin_ns = ns(begin_us),
+		.end_ns = ns(end_us),
+	};
+}
+
+uint32_t sb_call(struct step_builder *b, struct sb_call c)
+{
+	b->thread_of_call[b->m.calls.n] = c.tid ? c.tid : 1;
+	vec_push(&b->m.calls, (struct model_call){
+				      .begin_ns = ns(c.begin_us),
+				      .end_ns = ns(c.end_us),
+				      .stream = c.stream,
+				      .handle = c.handle,
+				      .bytes = c.bytes,
+				      .name = strtab_intern(&b->dict.names, c.name),
+				      .stack = c.stack,
+				      .category = c.category,
+				      .space = c.space,
+				      .copy = c.copy,
+				      .status = c.status,
+			      });
+	return (uint32_t)b->m.calls.n - 1;
+}
+
+void sb_work(struct step_builder *b, struct sb_work w)
+{
+	vec_push(&b->m.works, (struct model_work){
+				      .begin_ns = ns(w.begin_us),
+				      .end_ns = ns(w.end_us),
+				      .bytes = w.bytes,
+				      .name = strtab_intern(&b->dict.names, w.name),
+				      .call = w.call,
+				      .stream = w.stream,
+				      .device = (uint8_t)w.device,
+				      .kind = w.kind ? w.kind : (uint8_t)REC_KERNEL,
+				      .source = w.source,
+				      .target = w.target,
+			      });
+}
+
+void sb_launch(struct step_builder *b, double at_us, double begin_us, double end_us, uint32_t stack)
+{
+	uint32_t call = sb_call(b, (struct sb_call){ .name = "cudaLaunchKernel",
+						     .category = CAT_LAUNCH,
+						     .begin_us = at_us,
+						     .end_us = at_us + 3,
+						     .stack = stack });
+	sb_work(b, (struct sb_work){ .name = "kernel",
+				     .begin_us = begin_us,
+				     .end_us = end_us,
+				     .call = call,
+				     .stream = 7 });
+}
+
+/* A thread's calls in one piece, as the model has them; works follow their calls. */
+static void sort_calls(struct step_builder *b)
+{
+	struct model_step *m = &b->m;
+	struct model_call *sorted = mem_zero(m->calls.n * sizeof(*sorted));
+	uint32_t *place = mem_zero(m->calls.n * sizeof(*place));
+	size_t n = 0;
+	for (size_t i = 0; i < m->calls.n; i++) {
+		size_t first = n;
+		uint32_t tid = b->thread_of_call[i];
+		if (!tid)
+			continue;
+		for (size_t k = i; k < m->calls.n; k++) {
+			if (b->thread_of_call[k] != tid)
+				continue;
+			place[k] = (uint32_t)n;
+			sorted[n++] = m->calls.at[k];
+			b->thread_of_call[k] = 0;
+		}
+		vec_push(&m->threads,
+			 (struct model_thread){ .tid = tid, .first = first, .n = n - first });
+	}
+	for (size_t i = 0; i < m->works.n; i++)
+		if (m->works.at[i].call != MODEL_NO_CALL)
+			m->works.at[i].call = place[m->works.at[i].call];
+	memcpy(m->calls.at, sorted, m->calls.n * sizeof(*sorted));
+	free(sorted);
+	free(place);
+}
+
+void sb_end(struct step_builder *b, struct timeline *t)
+{
+	if (b->m.calls.n)
+		sort_calls(b);
+	model_finish(&b->m);
+	timeline_add(t, &b->m);
+	model_free(&b->m);
+}
+
+void sb_free(struct step_builder *b)
+{
+	dict_free(&b->dict);
+}

@@ -1,0 +1,46 @@
+/* Steps made by hand, call by call, as models: what the ledgers are tested with. Times are microseconds. */
+#ifndef TEST_UNIT_STEP_BUILDER_H
+#define TEST_UNIT_STEP_BUILDER_H
+
+#include "core/timeline.h"
+
+struct step_builder {
+	struct dict dict;
+	struct model_step m;
+	uint32_t thread_of_call[4096]; /* tids */
+};
+
+/* A step's begin; the dictionary is kept from step to step. */
+void sb_step(struct step_builder *b, uint64_t number, double begin_us, double end_us);
+
+struct sb_call {
+	const char *name;
+	uint8_t category;
+	double begin_us, end_us;
+	uint32_t stack, tid; /* tid 0: 1 */
+	uint64_t stream, handle, bytes;
+	uint8_t space, copy;
+	uint16_t status;
+};
+/* Its number, for sb_work. */
+uint32_t sb_call(struct step_builder *b, struct sb_call c);
+
+struct sb_work {
+	const char *name;
+	uint8_t kind; /* 0: REC_KERNEL */
+	double begin_us, end_us;
+	uint32_t call, stream, device;
+	uint64_t bytes;
+	uint8_t source, target;
+};
+void sb_work(struct step_builder *b, struct sb_work w);
+
+/* cudaLaunchKernel of 3 us at `at_us` and its kernel on stream 7. */
+void sb_launch(struct step_builder *b, double at_us, double begin_us, double end_us,
+	       uint32_t stack);
+
+/* Sorts calls by thread, finishes the model, adds it and forgets it. */
+void sb_end(struct step_builder *b, struct timeline *t);
+void sb_free(struct step_builder *b);
+
+#endif
