@@ -1,0 +1,375 @@
+/* The first screen, and the order of what follows it. */
+#include "export/report_text.h"
+
+#include "export/report_pages.h"
+#include "export/report_words.h"
+
+#include <string.h>
+
+enum {
+	EVIDENCE_SAID = 3,
+	ADVICE_SAID = 3,
+	LINES_SAID = 3,
+	GPUS_SAID = 2,
+	CAUSES_SAID = 4,
+	NUMBER_BYTES = 32,
+	PLACE_BYTES = 600,
+};
+
+static const json_t *get(const json_t *o, const char *group, const char *name)
+{
+	return json_object_get(json_object_get(o, group), name);
+}
+
+static const json_t *step_lengths(const json_t *p)
+{
+	return get(p, "baseline", "step_ms");
+}
+
+/* What a step takes where only recorded ones are known, as in a run that is one step. */
+static double step_ms(const json_t *p)
+{
+	const json_t *armed = get(p, "baseline", "armed_ms");
+	if (json_is_object(step_lengths(p)))
+		return report_number(step_lengths(p), "p50");
+	if (json_is_object(armed))
+		return report_number(armed, "p50");
+	return report_number(json_object_get(p, "replay"), "measured_ms");
+}
+
+static bool has_figures(const json_t *p)
+{
+	return step_ms(p) > 0 || json_array_size(json_object_get(p, "gpu"));
+}
+
+const json_t *report_main_process(const json_t *root)
+{
+	const json_t *processes = json_object_get(root, "processes"), *slowest = NULL;
+	for (size_t i = 0; i < json_array_size(processes); i++) {
+		const json_t *p = json_array_get(processes, i);
+		bool is_busier = slowest &&
+				 json_array_size(json_object_get(p, "gpu")) >
+					 json_array_size(json_object_get(slowest, "gpu"));
+		if (has_figures(p) && (!slowest || is_busier || step_ms(p) > step_ms(slowest)))
+			slowest = p;
+	}
+	return slowest;
+}
+
+/* ---- The lines of the first screen ---- */
+
+static void say_command(struct textout *o, const json_t *root, const json_t *p)
+{
+	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES];
+	const json_t *words = get(root, "run", "command");
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		size_t used = strlen(command);
+		const char *word = json_string_value(json_array_get(words, i));
+		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "",
+			 word ? word : "?");
+	}
+	text_fit(fitted, sizeof(fitted), *command ? command : report_string(p, "command"), 60,
+		 CUT_MIDDLE);
+	if (json_array_size(json_object_get(root, "processes")) > 1)
+		text_line(o, TEXT_BOLD, "%s, %s %.0f", fitted,
+			  report_has_number(p, "rank") ? "rank" : "process",
+			  report_number(p, report_has_number(p, "rank") ? "rank" : "pid"));
+	else
+		text_line(o, TEXT_BOLD, "%s", fitted);
+}
+
+/* Limits as people use the words; the figure stands beside them. */
+static const char *how_steady(double cv)
+{
+	return cv < 0.05 ? "steady" : cv < 0.2 ? "fairly steady" : "unsteady";
+}
+
+static void say_warm_up(struct textout *o, const json_t *p)
+{
+	char most[NUMBER_BYTES];
+	const json_t *warm_up = get(p, "baseline", "warm_up_ms");
+	if (!json_is_object(warm_up))
+		return;
+	double n = report_number(warm_up, "n");
+	text_line(o, TEXT_PLAIN, "         without the first %.0f step%s, which took up to %s ms",
+		  n, n > 1 ? "s" : "",
+		  report_ms(most, sizeof(most), report_number(warm_up, "max")));
+}
+
+static void say_step(struct textout *o, const json_t *p)
+{
+	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES], numbers[80];
+	const json_t *steps = json_object_get(p, "steps"), *ms = step_lengths(p);
+	const char *detector = report_string(steps, "detector");
+	if (!json_is_object(ms)) {
+		text_line(o, TEXT_PLAIN, "step     %s ms; %s",
+			  report_ms(p50, sizeof(p50), step_ms(p)),
+			  !strcmp(detector, "none")
+				  ? "no steps were told apart: the run is taken as one"
+				  : "too few steps to say how steady");
+		return;
+	}
+	text_line(o, TEXT_PLAIN,
+		  "step     %s ms (median of %.0f), %s: p95 %s, longest %s, cv %.0f %%",
+		  report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
+		  how_steady(report_number(ms, "cv")),
+		  report_ms(p95, sizeof(p95), report_number(ms, "p95")),
+		  report_ms(most, sizeof(most), report_number(ms, "max")),
+		  report_number(ms, "cv") * 100);
+	say_warm_up(o, p);
+	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
+	text_line(o, TEXT_PLAIN,
+		  "         %.0f steps in all, told apart by %s (confidence %.2f)%s%s",
+		  report_number(steps, "count"), detector, report_number(steps, "confidence"),
+		  *numbers ? "; recorded " : "; none recorded", numbers);
+}
+
+static void say_bound(struct textout *o, const json_t *p)
+{
+	const json_t *bound = json_object_get(p, "bound"),
+		     *evidence = json_object_get(bound, "evidence");
+	const char *verdict = report_string(bound, "verdict");
+	const char *noun = report_verdict_noun(verdict);
+	if (*noun)
+		text_line(o, TEXT_BOLD, "bound by %s (confidence %.2f): %s", noun,
+			  report_number(bound, "confidence"), report_verdict_words(verdict));
+	else
+		text_line(o, TEXT_BOLD, "bound by something that cannot be told");
+	for (size_t i = 0; i < json_array_size(evidence) && i < EVIDENCE_SAID; i++)
+		text_wrap(o, TEXT_PLAIN, "         - ",
+			  json_string_value(json_array_get(evidence, i)), 2);
+}
+
+static void say_gpus(struct textout *o, const json_t *p)
+{
+	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
+	const json_t *gpus = json_object_get(p, "gpu");
+	size_t n = json_array_size(gpus);
+	for (size_t i = 0; i < n && i < GPUS_SAID; i++) {
+		const json_t *g = json_array_get(gpus, i);
+		text_line(o, TEXT_PLAIN,
+			  "GPU %-4.0f busy %.0f %%: works %s ms of a step, idle %s ms; %.0f "
+			  "kernels",
+			  report_number(g, "device"), report_number(g, "busy_pct"),
+			  report_ms(busy, sizeof(busy), report_number(g, "busy_ms_per_step")),
+			  report_ms(idle, sizeof(idle), report_number(g, "idle_ms_per_step")),
+			  report_number(g, "kernels_per_step"));
+	}
+	if (n > GPUS_SAID)
+		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", n - GPUS_SAID);
+}
+
+/* Idle time of all devices by cause, the largest first; causes come as one row per place. */
+static void say_idle(struct textout *o, const json_t *p)
+{
+	struct {
+		const char *cause;
+		double ms;
+	} sums[16];
+	size_t n = 0;
+	char line[TEXT_BYTES] = "idle     because of: ", ms[NUMBER_BYTES];
+	const json_t *idle = json_object_get(p, "idle");
+	for (size_t i = 0; i < json_array_size(idle); i++) {
+		const json_t *x = json_array_get(idle, i);
+		const char *cause = report_string(x, "cause");
+		size_t k = 0;
+		while (k < n && strcmp(sums[k].cause, cause) != 0)
+			k++;
+		if (k == n && n < sizeof(sums) / sizeof(*sums)) {
+			sums[n].cause = cause;
+			sums[n++].ms = 0;
+		}
+		if (k < n)
+			sums[k].ms += report_number(x, "ms_per_step");
+	}
+	for (size_t said = 0; said < n && said < CAUSES_SAID; said++) {
+		size_t most = 0, used = strlen(line);
+		for (size_t k = 1; k < n; k++)
+			most = sums[k].ms > sums[most].ms ? k : most;
+		if (sums[most].ms < 0.0005)
+			break;
+		snprintf(line + used, sizeof(line) - used, "%s%s %s ms", said ? ", " : "",
+			 report_cause_noun(sums[most].cause),
+			 report_ms(ms, sizeof(ms), sums[most].ms));
+		sums[most].ms = -1;
+	}
+	if (strstr(line, " ms"))
+		text_line(o, TEXT_PLAIN, "%s", line);
+}
+
+/* ---- Lines of code ---- */
+
+static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
+{
+	char place[PLACE_BYTES], fitted[TEXT_BYTES], text[TEXT_BYTES], ms[NUMBER_BYTES];
+	const char *source = report_string(a, "source");
+	double gain = report_number(a, "expected_ms_per_step"), all = step_ms(p);
+	report_place(place, sizeof(place), a, cwd);
+	if (json_is_null(json_object_get(a, "where")) || !json_object_get(a, "where"))
+		snprintf(text, sizeof(text), "%s", report_string(a, "what"));
+	else
+		snprintf(text, sizeof(text), "%s%s%s", text_fit(fitted, 40, place, 34, CUT_HEAD),
+			 *source ? "  " : "", source);
+	text_fit(fitted, sizeof(fitted), text, 52, CUT_TAIL);
+	text_line(o, TEXT_GREEN, "  %-52s %10s ms  %3.0f %%", fitted,
+		  report_ms(ms, sizeof(ms), gain), all > 0 ? gain / all * 100 : 0);
+	if (!json_is_string(json_object_get(a, "where")))
+		text_wrap(o, TEXT_PLAIN, "    ", report_string(a, "why"), 1);
+	else
+		text_wrap(o, TEXT_PLAIN, "    ", report_string(a, "what"), 1);
+}
+
+static void say_advice(struct textout *o, const json_t *p, const char *cwd)
+{
+	const json_t *advice = json_object_get(p, "advice");
+	size_t n = json_array_size(advice);
+	if (!n) {
+		if (json_is_object(json_object_get(p, "replay")))
+			text_line(o, TEXT_PLAIN,
+				  "No single change was found that would make steps notably "
+				  "shorter.");
+		return;
+	}
+	text_line(o, TEXT_BOLD, "%-54s %s", "What to mend", "a step would lose");
+	for (size_t i = 0; i < n && i < ADVICE_SAID; i++)
+		say_one_advice(o, p, json_array_get(advice, i), cwd);
+}
+
+static void say_lines(struct textout *o, const json_t *p, const char *cwd)
+{
+	static const struct text_column columns[] = {
+		{ "line", false, true, CUT_HEAD },   { "GPU ms", true, false, CUT_TAIL },
+		{ "CPU ms", true, false, CUT_TAIL }, { "launches", true, false, CUT_TAIL },
+		{ "", false, true, CUT_TAIL },
+	};
+	struct text_table t;
+	const json_t *lines = json_object_get(p, "lines");
+	if (!json_array_size(lines))
+		return;
+	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < json_array_size(lines) && i < LINES_SAID; i++) {
+		const json_t *x = json_array_get(lines, i);
+		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
+		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
+		table_cell(&t, "%s",
+			   report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
+		table_cell(&t, "%s",
+			   report_ms(host, sizeof(host), report_number(x, "host_ms_per_step")));
+		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
+		table_cell(&t, "%s", report_string(x, "source"));
+	}
+	text_line(o, TEXT_BOLD, "What lines cost, per step");
+	table_end(&t, o);
+}
+
+/* How far the figures may be believed. */
+static void say_trust(struct textout *o, const json_t *p)
+{
+	char line[TEXT_BYTES] = "";
+	const json_t *replay = json_object_get(p, "replay"), *self = json_object_get(p, "self");
+	const json_t *ci = json_object_get(self, "overhead_ci");
+	double dropped = report_number(self, "dropped");
+	size_t gaps = json_array_size(json_object_get(p, "cannot_say")), used;
+	if (json_is_object(replay))
+		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
+			 report_number(replay, "error_pct"));
+	used = strlen(line);
+	if (json_array_size(ci) == 2)
+		snprintf(line + used, sizeof(line) - used,
+			 "recording cost %+.1f %% (%+.1f to %+.1f); ",
+			 report_number(self, "overhead_pct"),
+			 json_number_value(json_array_get(ci, 0)),
+			 json_number_value(json_array_get(ci, 1)));
+	used = strlen(line);
+	if (dropped > 0)
+		snprintf(line + used, sizeof(line) - used, "%.0f records were dropped", dropped);
+	else
+		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
+	used = strlen(line);
+	if (gaps)
+		snprintf(line + used, sizeof(line) - used, "; %zu thing%s cannot be said", gaps,
+			 gaps == 1 ? "" : "s");
+	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, 2);
+}
+
+/* Nothing was measured: then the reasons are all there is to say. */
+static void say_reasons(struct textout *o, const json_t *p)
+{
+	const json_t *gaps = json_object_get(p, "cannot_say");
+	if (json_array_size(json_object_get(p, "gpu")))
+		return;
+	for (size_t i = 0; i < json_array_size(gaps) && i < EVIDENCE_SAID; i++)
+		text_wrap(o, TEXT_PLAIN, "         - ",
+			  report_string(json_array_get(gaps, i), "why"), 3);
+}
+
+static void say_process(struct textout *o, const json_t *root, const json_t *p)
+{
+	const char *cwd = json_string_value(get(root, "run", "cwd"));
+	say_command(o, root, p);
+	say_step(o, p);
+	say_bound(o, p);
+	say_reasons(o, p);
+	say_gpus(o, p);
+	say_idle(o, p);
+	say_advice(o, p, cwd);
+	say_lines(o, p, cwd);
+	say_trust(o, p);
+}
+
+void report_text_screen(struct textout *o, const json_t *root)
+{
+	const json_t *p = report_main_process(root);
+	if (p)
+		say_process(o, root, p);
+	else
+		text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+}
+
+/* ---- All of it ---- */
+
+static void say_others(struct textout *o, const json_t *root, const json_t *p)
+{
+	static const struct text_column columns[] = {
+		{ "process", true, false, CUT_TAIL },  { "rank", true, false, CUT_TAIL },
+		{ "step ms", true, false, CUT_TAIL },  { "p95", true, false, CUT_TAIL },
+		{ "GPU busy", true, false, CUT_TAIL }, { "bound by", false, true, CUT_TAIL },
+	};
+	struct text_table t;
+	const json_t *processes = json_object_get(root, "processes");
+	size_t n = json_array_size(processes);
+	if (n < 2)
+		return;
+	text_line(o, TEXT_PLAIN, "%s", "");
+	text_line(o, TEXT_BOLD, "All %zu processes; the parts below are about %s %.0f", n,
+		  report_has_number(p, "rank") ? "rank" : "process",
+		  report_number(p, report_has_number(p, "rank") ? "rank" : "pid"));
+	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *x = json_array_get(processes, i),
+			     *gpu = json_array_get(json_object_get(x, "gpu"), 0);
+		char ms[NUMBER_BYTES];
+		table_cell(&t, "%.0f", report_number(x, "pid"));
+		table_cell(&t, report_has_number(x, "rank") ? "%.0f" : "-",
+			   report_number(x, "rank"));
+		table_cell(&t, "%s", report_ms(ms, sizeof(ms), step_ms(x)));
+		table_cell(&t, "%s",
+			   report_ms(ms, sizeof(ms), report_number(step_lengths(x), "p95")));
+		table_cell(&t, gpu ? "%.0f %%" : "-", report_number(gpu, "busy_pct"));
+		table_cell(&t, "%s", report_string(json_object_get(x, "bound"), "verdict"));
+	}
+	table_end(&t, o);
+}
+
+void report_text_all(struct textout *o, const json_t *root, unsigned top)
+{
+	const json_t *p = report_main_process(root);
+	const struct report_view view = { .out = o,
+					  .cwd = json_string_value(get(root, "run", "cwd")),
+					  .top = top };
+	report_text_screen(o, root);
+	if (!p)
+		return;
+	say_others(o, root, p);
+	report_pages(&view, p);
+}

@@ -1,0 +1,34 @@
+/* Reading report.json and saying parts of it, for the pages of the text report. */
+#ifndef EXPORT_REPORT_WORDS_H
+#define EXPORT_REPORT_WORDS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* 0 where there is none. */
+double report_number(const json_t *o, const char *name);
+bool report_has_number(const json_t *o, const char *name);
+/* "" where there is none. */
+const char *report_string(const json_t *o, const char *name);
+
+/* A file's name as a person near the run would write it: below `cwd`, or behind site-packages/. A part of `file`. */
+const char *report_short_path(const char *file, const char *cwd);
+
+/* "train.py:42", "at::native::copy", "(not known)" of an object with file, line and function. Returns `to`. */
+char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd);
+
+/* "1.23 ms" is 1.23 here: three or four digits that count. Returns `to`. */
+char *report_ms(char *to, size_t bytes, double ms);
+char *report_bytes(char *to, size_t bytes, double value);
+/* "12", "12-14", "12, 15, 18 ..." */
+char *report_numbers(char *to, size_t bytes, const json_t *list);
+
+/* What a verdict, a cause of idle time or a kind of wait means, in words; "" for one that is not known here. */
+const char *report_verdict_noun(const char *verdict);
+const char *report_verdict_words(const char *verdict);
+const char *report_cause_noun(const char *cause);
+const char *report_cause_words(const char *cause);
+const char *report_kind_words(const char *kind);
+
+#endif

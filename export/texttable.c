@@ -1,0 +1,102 @@
+/* Tables that fit the screen: see textout.h. */
+#include "export/textout.h"
+
+#include <stdarg.h>
+
+enum { GAP = 2, NARROWEST = 8, INDENT = 2 };
+
+void table_start(struct text_table *t, const struct text_column *columns, unsigned n_columns)
+{
+	memset(t, 0, sizeof(*t));
+	t->columns = columns;
+	t->n_columns = n_columns;
+}
+
+void table_cell(struct text_table *t, const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	vec_push(&t->cells, mem_text(text));
+	if (t->cells.n % t->n_columns == 0)
+		vec_push(&t->notes, NULL);
+}
+
+void table_note(struct text_table *t, const char *text)
+{
+	free(t->notes.at[t->notes.n - 1]);
+	t->notes.at[t->notes.n - 1] = *text ? mem_text(text) : NULL;
+}
+
+/* Each column as wide as its widest cell; then the widest elastic one gives way, column by column. */
+static void find_widths(const struct text_table *t, size_t room, size_t *widths)
+{
+	size_t sum = (t->n_columns - 1) * GAP;
+	for (unsigned c = 0; c < t->n_columns; c++)
+		widths[c] = text_width(t->columns[c].heading);
+	for (size_t i = 0; i < t->cells.n; i++) {
+		size_t width = text_width(t->cells.at[i]);
+		if (width > widths[i % t->n_columns])
+			widths[i % t->n_columns] = width;
+	}
+	for (unsigned c = 0; c < t->n_columns; c++)
+		sum += widths[c];
+	for (; sum > room; sum--) {
+		size_t *widest = NULL;
+		for (unsigned c = 0; c < t->n_columns; c++)
+			if (t->columns[c].is_elastic && (!widest || widths[c] > *widest))
+				widest = &widths[c];
+		if (!widest || *widest <= NARROWEST)
+			break;
+		(*widest)--;
+	}
+}
+
+static size_t put_cell(char *line, size_t used, const struct text_column *c, const char *text,
+		       size_t width, bool is_last)
+{
+	char cell[TEXT_BYTES];
+	text_fit(cell, sizeof(cell), text, width, c->cut);
+	size_t taken = text_width(cell), blanks = width > taken ? width - taken : 0;
+	int before = c->is_right ? (int)blanks : 0,
+	    behind = is_last ? 0 : (int)(blanks + GAP) - before;
+	snprintf(line + used, TEXT_BYTES - used, "%*s%s%*s", before, "", cell, behind, "");
+	return used + strlen(line + used);
+}
+
+static void put_row(const struct text_table *t, struct textout *o, const char *const *cells,
+		    const size_t *widths, enum text_style style)
+{
+	char line[TEXT_BYTES] = "";
+	size_t used = 0;
+	for (unsigned c = 0; c < t->n_columns; c++)
+		used = put_cell(line, used, &t->columns[c], cells[c], widths[c],
+				c + 1 == t->n_columns);
+	text_line(o, style, "%*s%s", INDENT, "", line);
+}
+
+void table_end(struct text_table *t, struct textout *o)
+{
+	size_t widths[TEXT_TABLE_COLUMNS], n_rows = t->cells.n / t->n_columns;
+	size_t margin = o->margin ? strlen(o->margin) : 0;
+	const char *headings[TEXT_TABLE_COLUMNS];
+	find_widths(t, TEXT_COLUMNS - margin - INDENT, widths);
+	for (unsigned c = 0; c < t->n_columns; c++)
+		headings[c] = t->columns[c].heading;
+	if (n_rows)
+		put_row(t, o, headings, widths, TEXT_DIM);
+	for (size_t r = 0; r < n_rows; r++) {
+		put_row(t, o, (const char *const *)t->cells.at + r * t->n_columns, widths,
+			TEXT_PLAIN);
+		if (t->notes.at[r])
+			text_line(o, TEXT_DIM, "%*s%s", 2 * INDENT, "", t->notes.at[r]);
+	}
+	for (size_t i = 0; i < t->cells.n; i++)
+		free(t->cells.at[i]);
+	for (size_t i = 0; i < t->notes.n; i++)
+		free(t->notes.at[i]);
+	vec_free(&t->cells);
+	vec_free(&t->notes);
+}

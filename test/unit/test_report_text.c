@@ -1,0 +1,310 @@
+/* The report in words: nothing is wider than the screen, nothing from the profiled program reaches the terminal raw. */
+#include "export/report_text.h"
+#include "export/report_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct textout open_text(char **text, size_t *bytes)
+{
+	struct textout o = { .to = open_memstream(text, bytes) };
+	assert_non_null(o.to);
+	return o;
+}
+
+/* ---- Fitting ---- */
+
+static const char *fit(const char *text, size_t columns, enum text_cut cut)
+{
+	static char to[TEXT_BYTES];
+	return text_fit(to, sizeof(to), text, columns, cut);
+}
+
+static void test_what_fits_stays(void **state)
+{
+	(void)state;
+	assert_string_equal(fit("train.py:42", 11, CUT_HEAD), "train.py:42");
+	assert_string_equal(fit("", 4, CUT_TAIL), "");
+}
+
+static void test_cut_where_it_hurts_least(void **state)
+{
+	(void)state;
+	assert_string_equal(fit("a long sentence here", 12, CUT_TAIL), "a long se...");
+	assert_string_equal(fit("some/deep/folder/train.py:42", 14, CUT_HEAD), "...train.py:42");
+	assert_string_equal(fit("void kernel<float, 4>(int)", 13, CUT_MIDDLE), "void ...(int)");
+}
+
+static void test_columns_are_counted_not_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(text_width("größe"), 5);
+	assert_int_equal(text_width("損失"), 4);
+	assert_string_equal(fit("größer als der Schirm", 9, CUT_TAIL), "größer...");
+	assert_int_equal(text_width(fit("損失損失損失損失損失", 9, CUT_MIDDLE)) <= 9, 1);
+	assert_int_equal(text_width(fit("損失損失損失損失損失", 9, CUT_HEAD)) <= 9, 1);
+}
+
+static void test_control_characters_are_cleaned(void **state)
+{
+	(void)state;
+	assert_string_equal(fit("a\tb\033[31mred\xff", 40, CUT_TAIL), "a b?[31mred?");
+}
+
+static void test_wrapped_words(void **state)
+{
+	char *text;
+	size_t bytes;
+	(void)state;
+	struct textout o = open_text(&text, &bytes);
+	text_wrap(&o, TEXT_PLAIN, "  - ",
+		  "the first line of this text ends before the screen does, and what is behind it "
+		  "comes below, as far in",
+		  3);
+	fclose(o.to);
+	assert_string_equal(text, "  - the first line of this text ends before the screen does, "
+				  "and what is behind\n"
+				  "    it comes below, as far in\n");
+	assert_int_equal(o.n_lines, 2);
+	free(text);
+}
+
+static void test_table_gives_way_where_it_may(void **state)
+{
+	static const struct text_column columns[] = {
+		{ "kernel", false, true, CUT_MIDDLE },
+		{ "ms", true, false, CUT_TAIL },
+	};
+	char *text, name[200];
+	size_t bytes;
+	struct text_table t;
+	(void)state;
+	memset(name, 'k', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	struct textout o = open_text(&text, &bytes);
+	table_start(&t, columns, 2);
+	table_cell(&t, "%s", name);
+	table_cell(&t, "1.234");
+	table_end(&t, &o);
+	fclose(o.to);
+	const char *row = strchr(text, '\n') + 1;
+	assert_int_equal(strlen(row), 81); /* with its line's end */
+	assert_non_null(strstr(row, "1.234\n"));
+	free(text);
+}
+
+/* ---- The report ---- */
+
+static const char report[] =
+	"{'schema': 1, 'run': {'command': ['python', 'train.py'], 'cwd': '/home/me/job'},"
+	" 'processes': [{'pid': 7, 'rank': null, 'devices': [{'id': 0, 'name': 'NVIDIA H100'}],"
+	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'armed': [12, 13, 14]},"
+	"  'baseline': {'step_ms': {'n': 76, 'mean': 5.2, 'std': 0.1, 'cv': 0.019, 'min': 5.0,"
+	"    'p50': 5.2, 'p95': 5.4, 'p99': 5.6, 'max': 5.9}, 'warm_up_ms': {'n': 3, 'mean': 20,"
+	"    'std': 10, 'cv': 0.5, 'min': 9, 'p50': 20, 'p95': 40, 'p99': 48, 'max': 48.12},"
+	"    'armed_ms': null},"
+	"  'bound': {'verdict': 'sync', 'confidence': 0.86, 'evidence': ['38 % idle']},"
+	"  'gpu': [{'device': 0, 'busy_pct': 62, 'busy_ms_per_step': 3.2, 'idle_ms_per_step': 2.0,"
+	"    'kernels_per_step': 41, 'tensor_core_pct': null}],"
+	"  'idle': [{'cause': 'sync', 'device': 0, 'ms_per_step': 1.4, 'pct': 27,"
+	"     'where': '/home/me/job/train.py:42', 'file': '/home/me/job/train.py', 'line': 42},"
+	"    {'cause': 'launch', 'device': 0, 'ms_per_step': 0.3, 'pct': 5, 'where': null},"
+	"    {'cause': 'sync', 'device': 0, 'ms_per_step': 0.3, 'pct': 5, 'where': null}],"
+	"  'syncs': [{'file': '/home/me/job/train.py', 'line': 42, 'function': 'step',"
+	"    'source': 'total += loss.item()', 'api': 'cudaStreamSynchronize', 'kind': 'item',"
+	"    'per_step': 1, 'blocked_ms_per_step': 2.1, 'gpu_idle_ms_per_step': 1.4,"
+	"    'recoverable_ms_per_step': 1.2, 'line_ms_per_step': 1.3, 'stack': ["
+	"     {'function': 'at::native::item', 'module': 'libtorch.so', 'is_library': true},"
+	"     {'function': 'step', 'file': '/home/me/job/train.py', 'line': 42},"
+	"     {'function': 'main', 'file': '/home/me/job/train.py', 'line': 80}]}],"
+	"  'operators': [], 'kernels': [], 'copies': [], 'once': [], 'phases': [],"
+	"  'lines': [{'file': '/home/me/job/model.py', 'line': 9, 'function': 'forward',"
+	"    'source': 'x = self.a(x)', 'gpu_ms_per_step': 2, 'host_ms_per_step': 0.5,"
+	"    'launches_per_step': 20}],"
+	"  'memory': {'device_peak_bytes': 1048576, 'at_peak': [], 'leaks': [], 'retries': 0},"
+	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1},"
+	"  'advice': [{'what': 'keep the value on the GPU', 'where': '/home/me/job/train.py:42',"
+	"    'file': '/home/me/job/train.py', 'line': 42, 'source': 'total += loss.item()',"
+	"    'expected_ms_per_step': 1.2, 'why': 'the GPU runs dry behind it'}],"
+	"  'self': {'overhead_pct': 1.2, 'overhead_ci': [-0.5, 2.9], 'dropped': 0,"
+	"    'losses': {'late': 0}, 'cupti': {'state': 'used', 'own_ms_per_step': 0.01}},"
+	"  'cannot_say': [{'what': 'phases', 'why': 'not yet'}]}]}";
+
+/* JSON above has single quotes, so that C can hold it. */
+static json_t *load(void)
+{
+	char text[sizeof(report)];
+	json_error_t error;
+	for (size_t i = 0; i < sizeof(report); i++)
+		text[i] = report[i] == '\'' ? '"' : report[i];
+	json_t *root = json_loads(text, 0, &error);
+	if (!root)
+		fail_msg("%s at %d", error.text, error.position);
+	return root;
+}
+
+static char *print(const json_t *root, bool is_screen, bool has_colour, unsigned *n_lines)
+{
+	char *text;
+	size_t bytes;
+	struct textout o = open_text(&text, &bytes);
+	o.has_colour = has_colour;
+	if (is_screen)
+		report_text_screen(&o, root);
+	else
+		report_text_all(&o, root, REPORT_TOP);
+	fclose(o.to);
+	if (n_lines)
+		*n_lines = o.n_lines;
+	return text;
+}
+
+static void assert_fits(const char *text)
+{
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (end - line > TEXT_COLUMNS)
+			fail_msg("%ld columns: %.*s", (long)(end - line), (int)(end - line), line);
+}
+
+static void assert_says(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("'%s' is not in:\n%s", what, text);
+}
+
+static void test_first_screen(void **state)
+{
+	unsigned n_lines;
+	json_t *root = load();
+	char *text = print(root, true, false, &n_lines);
+	(void)state;
+	assert_fits(text);
+	assert_in_range(n_lines, 8, REPORT_SCREEN_LINES);
+	assert_says(text, "step     5.200 ms (median of 76), steady: p95 5.400");
+	assert_says(text, "first 3 steps, which took up to 48.12 ms");
+	assert_says(text, "recorded 12-14");
+	assert_says(text, "bound by waits (confidence 0.86): the CPU stops");
+	assert_says(text, "GPU 0    busy 62 %");
+	assert_says(
+		text,
+		"because of: waits 1.700 ms, slow launching 0.300 ms"); /* two places, one cause */
+	assert_says(text, "  train.py:42  total += loss.item()");
+	assert_says(text, "1.200 ms   23 %");
+	assert_says(text, "model.py:9");
+	assert_says(text,
+		    "recording cost +1.2 % (-0.5 to +2.9); nothing was\ndropped; 1 thing cannot");
+	assert_null(strchr(text, '\033'));
+	free(text);
+	json_decref(root);
+}
+
+static void test_whole_report(void **state)
+{
+	json_t *root = load();
+	char *text = print(root, false, false, NULL);
+	(void)state;
+	assert_fits(text);
+	assert_says(text, "Where the CPU waits");
+	assert_says(text, "total += loss.item()   in step < main\n");
+	assert_says(text, "NVIDIA H100");
+	assert_says(text, "Device memory: 1.0 MiB at its peak");
+	assert_says(text, "What cannot be said");
+	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
+	free(text);
+	json_decref(root);
+}
+
+static void test_colour_does_not_count_as_width(void **state)
+{
+	json_t *root = load();
+	char *plain = print(root, false, false, NULL), *coloured = print(root, false, true, NULL);
+	char *to = coloured;
+	(void)state;
+	assert_non_null(strchr(coloured, '\033'));
+	for (const char *from = coloured; *from; from++)
+		if (*from == '\033')
+			from = strchr(from, 'm');
+		else
+			*to++ = *from;
+	*to = 0;
+	assert_string_equal(coloured, plain);
+	free(plain);
+	free(coloured);
+	json_decref(root);
+}
+
+static void test_screen_of_the_slowest(void **state)
+{
+	json_t *root = load(), *processes = json_object_get(root, "processes");
+	json_t *slow = json_deep_copy(json_array_get(processes, 0));
+	(void)state;
+	json_object_set_new(slow, "rank", json_integer(3));
+	json_object_set_new(json_object_get(json_object_get(slow, "baseline"), "step_ms"), "p50",
+			    json_real(9.5));
+	json_array_append_new(processes, slow);
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "python train.py, rank 3\nstep     9.500 ms");
+	assert_says(text, "All 2 processes; the parts below are about rank 3");
+	free(text);
+	json_decref(root);
+}
+
+static void test_nothing_recorded(void **state)
+{
+	json_t *root = json_loads("{\"processes\": [{\"pid\": 1}]}", 0, NULL);
+	char *text = print(root, false, false, NULL);
+	(void)state;
+	assert_says(text, "no process of this run has any steps");
+	free(text);
+	json_decref(root);
+}
+
+/* ---- Words ---- */
+
+static void test_paths(void **state)
+{
+	(void)state;
+	assert_string_equal(report_short_path("/home/me/job/a/b.py", "/home/me/job"), "a/b.py");
+	assert_string_equal(report_short_path("/home/me/jobs/b.py", "/home/me/job"),
+			    "/home/me/jobs/b.py");
+	assert_string_equal(report_short_path("/v/lib/site-packages/torch/nn.py", "/v"),
+			    "torch/nn.py");
+	assert_string_equal(report_short_path("/a/b.py", NULL), "/a/b.py");
+}
+
+static void test_numbers(void **state)
+{
+	char text[40];
+	json_t *list = json_loads("[12, 15, 18]", 0, NULL);
+	(void)state;
+	assert_string_equal(report_numbers(text, sizeof(text), list), "12, 15, 18");
+	assert_string_equal(report_ms(text, sizeof(text), 0.00123), "0.001");
+	assert_string_equal(report_ms(text, sizeof(text), 123.456), "123.5");
+	assert_string_equal(report_bytes(text, sizeof(text), 1536), "1.5 KiB");
+	json_decref(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_fits_stays),
+		cmocka_unit_test(test_cut_where_it_hurts_least),
+		cmocka_unit_test(test_columns_are_counted_not_bytes),
+		cmocka_unit_test(test_control_characters_are_cleaned),
+		cmocka_unit_test(test_wrapped_words),
+		cmocka_unit_test(test_table_gives_way_where_it_may),
+		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_whole_report),
+		cmocka_unit_test(test_colour_does_not_count_as_width),
+		cmocka_unit_test(test_screen_of_the_slowest),
+		cmocka_unit_test(test_nothing_recorded),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_numbers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
