@@ -83,6 +83,15 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	set(r, "LD_LIBRARY_PATH", libraries);
 }
 
+/* Who has an injection of their own keeps it. */
+static void add_nvtx(struct run *r, const char *library)
+{
+	const char *setting = run_setting(r, "PROF_NVTX");
+	const char *own = value_in(environ, SIZE_MAX, "NVTX_INJECTION64_PATH");
+	if (!(own && *own) && !(setting && !strcmp(setting, "off")))
+		set(r, "NVTX_INJECTION64_PATH", library);
+}
+
 static void add_settings(struct run *r)
 {
 	struct err e;
@@ -106,6 +115,7 @@ void run_make_environment(struct run *r)
 		snprintf(library, sizeof(library), "%s/libprofrun.so", r->home);
 		append_path(preload, sizeof(preload), library);
 		add_settings(r);
+		add_nvtx(r, library);
 	}
 	if (r->is_sim)
 		add_sim(r, preload, sizeof(preload));

@@ -30,6 +30,7 @@ struct hook_thread {
 	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
 	uint8_t device; /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	/* the key whose destructor hands the chunk over is set */
+	bool has_ranges_to_write; /* open ranges that the journal does not have: ranges.h */
 	struct token_window window;
 	struct journal_writer writer;
 };
@@ -44,6 +45,7 @@ struct hook_switch {
 	_Atomic bool
 		names; /* launches are looked up by token: recorded, or a step is known by a kernel's name */
 	_Atomic bool push; /* GPU timing is on: calls that make GPU work are announced (gpu_push) */
+	_Atomic bool ranges; /* the application's own ranges go into the journal */
 	uint32_t clock_kind;
 };
 

@@ -14,6 +14,7 @@
 #include "preload/hook.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
+#include "preload/ranges.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -73,6 +74,7 @@ static inline void write_call(struct rec_call *c, unsigned category)
 {
 	if (category == CAT_QUERY && is_idle_poll(c))
 		return;
+	ranges_before_record();
 	struct journal_writer *w = &hook_thread.writer;
 	struct rec_call *to = journal_reserve(w, sizeof(*c));
 	if (UNLIKELY(!hook_thread.has_end))

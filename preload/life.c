@@ -14,6 +14,7 @@
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/lookup.h"
+#include "preload/ranges.h"
 #include "preload/steps.h"
 
 #include <dlfcn.h>
@@ -228,6 +229,7 @@ void life_finish(void)
 	devices_describe();
 	steps_finish();
 	gpu_finish(FINISH_AT_MOST_MS);
+	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, 0);
 	journal_release(&hook_thread.writer);
@@ -278,12 +280,14 @@ static void forget(void)
 	steps_forget();
 	devices_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
+	ranges_forget();
 	atomic_flag_clear(&g.arming);
 	g.finished = false;
 	g.pid = 0;
 	atomic_store(&hook_switch.armed, false);
 	atomic_store(&hook_switch.names, false);
 	atomic_store(&hook_switch.push, false);
+	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, UINT32_MAX);
 }

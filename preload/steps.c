@@ -12,6 +12,7 @@
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/life.h"
+#include "preload/ranges.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +84,9 @@ static void turn_switch(void)
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),
 			      memory_order_relaxed);
+	/* sequentially consistent: a range that starts now sees this, or its id is seen by ranges_record */
+	if (!atomic_exchange(&hook_switch.ranges, armed) && armed)
+		ranges_record();
 }
 
 static void write_step(enum step_event event, uint64_t number, uint64_t ticks)

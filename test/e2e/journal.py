@@ -8,10 +8,11 @@ import struct
 CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query event stream capture control profiler".split()
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where others carry bytes
-CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL = range(1, 13)
+CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL, RANGE = range(1, 14)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
 STEP_EVENTS = "begin outside counted".split()
+RANGE_EVENTS = "push pop start end mark".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
 CHUNK = struct.Struct("<4IQ")
 CHUNK_ENTRY_BYTES = 64
@@ -119,6 +120,10 @@ class Journal:
         elif kind == API:
             driver, correlation, begin, end, tid, cbid = struct.unpack_from("<HIQQII", self.data, at + 2)
             r.update(driver=driver, correlation=correlation, begin=begin, end=end, tid=tid, cbid=cbid)
+        elif kind == RANGE:
+            event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data, at + 2)
+            r.update(event=RANGE_EVENTS[event], name=self.strings.get(name), ticks=ticks, id=number,
+                     domain=self.strings.get(domain), color=color)
         elif kind in GPU_KINDS:
             device, flags, name, begin, end, correlation, stream, x, y, z, context, node, graph, peer = struct.unpack_from(
                 "<BBIQQIIIIIIQII", self.data, at + 2)

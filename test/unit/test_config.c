@@ -51,6 +51,8 @@ static const struct {
 	{ "PROF_PAIRING", "interval", true },
 	{ "PROF_PAIRING", "inter", false },
 	{ "PROF_PAIRING", "external|interval", false },
+	{ "PROF_NVTX", "off", true },
+	{ "PROF_NVTX", "no", false },
 	{ "PROF_LOG", "debug", true },
 	{ "PROF_LOG", "DEBUG", false },
 	{ "PROF_SIM", "1", true },

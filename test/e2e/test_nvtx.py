@@ -1,0 +1,111 @@
+"""The application's NVTX ranges: what goes into the journal and when, with the answers that NVTX promises, from C and from Python."""
+import os
+import sys
+import unittest
+
+from harness import LIBRARY, ROOT, Case, prog
+
+EVERYTHING = {"PROF_SCHEDULE": "always", "PROF_STEP": "time:60000"}
+TWO_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=1,wait=0,warmup=0,active=2,repeat=1"}
+RANGE = 13
+
+
+def ranges(journal, slot=None):
+    """{(slot or None, id): [name, domain, begin, end or None]} as the records say, each begun once and ended at most once."""
+    found = {}
+    for r in journal.of(RANGE):
+        key = (r.slot if r.event in ("push", "pop") else None, r.id)
+        if r.event in ("push", "start"):
+            assert key not in found, f"{key} begins twice"
+            found[key] = [r.name, r.domain, r.ticks, None]
+    for r in journal.of(RANGE):
+        key = (r.slot if r.event in ("push", "pop") else None, r.id)
+        if r.event in ("pop", "end"):
+            assert found[key][3] is None, f"{key} ends twice"
+            found[key][3] = r.ticks
+    return {key: value for key, value in found.items() if slot in (None, key[0])}
+
+
+class Recorded(Case):
+    def test_ranges_around_armed_steps(self):
+        run = self.profiled([prog("nvtx"), "steps", "6"], **TWO_STEPS)
+        self.assertEqual(run.out.splitlines(), ["1 0 0 2 2 1"] * 6, "the levels, each domain's own")
+        journal = run.journal()
+        marks = {r.number: r.ticks for r in journal.of(2)}
+        self.assertEqual(sorted(marks), list(range(6)))
+        found = ranges(journal)
+        names = sorted(r[0] for r in found.values())
+        # what was open when step 1 began, what was made in steps 1 and 2; of step 3 what came before its first kernel
+        self.assertEqual(names, sorted(["program", "epoch"] + ["step 1", "step 2", "step 3"] + ["load a batch"] * 6
+                                       + ["forwärts 🚀"] * 2))
+        self.assertEqual({r[1] for r in found.values() if r[0] == "load a batch"}, {"loader"})
+        self.assertEqual({r[1] for r in found.values() if r[0] != "load a batch"}, {None})
+        for name, _, begin, end in found.values():
+            self.assertIsNotNone(end, f"{name} was written open and never closed")
+            self.assertLess(begin, end)
+            self.assertLess(begin, marks[3])
+            self.assertGreater(end, marks[1])
+        self.assertEqual([r.name for r in journal.of(RANGE) if r.event == "mark"], ["half way"] * 2)
+        colors = {r.color for r in journal.of(RANGE) if r.name == "load a batch"}
+        self.assertEqual(colors, {0xff00ff00})
+
+    def test_each_thread_has_its_own(self):
+        journal = self.profiled([prog("nvtx"), "threads", "12"], **EVERYTHING).journal()
+        for i in range(12):
+            slot, = {r.slot for r in journal.of(RANGE) if r.name == f"thread {i}"}
+            outer, inner = sorted(ranges(journal, slot).values(), key=lambda r: r[2])
+            self.assertEqual((outer[0], inner[0]), (f"thread {i}", "work"))
+            self.assertLessEqual((outer[2], inner[3]), (inner[2], outer[3]))
+            calls = journal.calls(slot)
+            self.assertEqual(len(calls), len([c for c in calls if inner[2] <= c.begin and c.end <= inner[3]]))
+
+    def test_fork(self):
+        journals = self.profiled([prog("nvtx"), "fork"], **EVERYTHING).journals()
+        self.assertEqual(len(journals), 2)
+        for journal in journals:
+            names = sorted(r[0] for r in ranges(journal).values())
+            self.assertEqual(names, ["both", *(["child alone"] if len(names) > 2 else []), "parent and child"])
+            self.assertTrue(all(r[3] for r in ranges(journal).values()))
+
+    def test_what_does_not_nest(self):
+        run = self.profiled([prog("nvtx"), "lost"], **EVERYTHING)
+        self.assertEqual(run.out.split(), ["-1", "99", "-1"], "no range to pop; level 99; no range left")
+        found = ranges(run.journal())
+        self.assertEqual(len([r for r in found.values() if r[0] == "deep"]), 64)
+        crossing = [r for r in found.values() if r[0] != "deep"]
+        (_, _, begin, end), (_, _, other_begin, other_end) = sorted(crossing, key=lambda r: r[2])
+        self.assertTrue(begin < other_begin < end < other_end)
+
+    def test_python(self):
+        run = self.profiled([sys.executable, os.path.join(ROOT, "test", "prog", "nvtx_ranges.py"), prog("nvtx_functions.so")],
+                            **EVERYTHING)
+        self.assertEqual((run.status, run.out), (0, "done\n"), run.err)
+        found = ranges(run.journal())
+        self.assertEqual(sorted(r[0] for r in found.values()),
+                         sorted(["both threads", "first thread", "füllen", "füllen", "second thread"]))
+
+
+class Switched(Case):
+    def test_off(self):
+        run = self.profiled([prog("nvtx"), "steps", "2"], PROF_NVTX="off", **EVERYTHING)
+        self.assertEqual(run.out.splitlines(), ["-2 -2 -2 -2 -2 -2"] * 2, "as without a tool")
+        self.assertEqual(run.journal().of(RANGE), [])
+
+    def test_the_library_itself_refuses_when_off(self):
+        run = self.preloaded([prog("nvtx"), "steps", "2"], PROF_NVTX="off", NVTX_INJECTION64_PATH=LIBRARY, **EVERYTHING)
+        self.assertEqual(run.out.splitlines(), ["-2 -2 -2 -2 -2 -2"] * 2)
+
+    def test_an_injection_of_the_users_own_stays(self):
+        show = [sys.executable, "-c", "import os; print(os.environ['NVTX_INJECTION64_PATH'])"]
+        self.assertEqual(self.profiled(show, NVTX_INJECTION64_PATH="/opt/theirs.so").out, "/opt/theirs.so\n")
+        self.assertEqual(self.profiled(show).out, LIBRARY + "\n")
+
+    def test_loaded_without_being_preloaded(self):
+        """A child that dropped LD_PRELOAD but kept the rest of the environment: nothing is recorded, nothing breaks."""
+        run = self.bare([prog("nvtx"), "steps", "2"], NVTX_INJECTION64_PATH=LIBRARY)
+        self.assertEqual((run.status, run.err), (0, ""))
+        self.assertEqual(run.out.splitlines(), ["1 0 0 2 2 1"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
