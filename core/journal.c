@@ -317,22 +317,22 @@ static uint8_t *reserve_dictionary(uint64_t bytes)
 	return g.dictionary + used;
 }
 
-/* Body and up to two texts with their NULs, then the head as one 64-bit store. */
-static bool put(struct dict_head *record, size_t record_bytes, const char *text, const char *more)
+/* Body and up to two pieces behind it, then the head as one 64-bit store. */
+static bool put(struct dict_head *record, size_t record_bytes, const void *tail, size_t tail_bytes,
+		const void *more, size_t more_bytes)
 {
 	if (!g.header)
 		return false;
-	size_t text_bytes = text ? strlen(text) + 1 : 0, more_bytes = more ? strlen(more) + 1 : 0;
-	size_t bytes = round_up(record_bytes + text_bytes + more_bytes, 8);
+	size_t bytes = round_up(record_bytes + tail_bytes + more_bytes, 8);
 	uint8_t *to = reserve_dictionary(bytes);
 	if (!to)
 		return false;
 	memcpy(to + sizeof(*record), (uint8_t *)record + sizeof(*record),
 	       record_bytes - sizeof(*record));
-	if (text)
-		memcpy(to + record_bytes, text, text_bytes);
-	if (more)
-		memcpy(to + record_bytes + text_bytes, more, more_bytes);
+	if (tail_bytes)
+		memcpy(to + record_bytes, tail, tail_bytes);
+	if (more_bytes)
+		memcpy(to + record_bytes + tail_bytes, more, more_bytes);
 	struct dict_head head = { .mark = DICT_MARK,
 				  .kind = record->kind,
 				  .bytes = (uint32_t)bytes };
@@ -345,20 +345,26 @@ static bool put(struct dict_head *record, size_t record_bytes, const char *text,
 
 bool journal_put(struct dict_head *record, size_t record_bytes, const char *text)
 {
-	return put(record, record_bytes, text, NULL);
+	return put(record, record_bytes, text, text ? strlen(text) + 1 : 0, NULL, 0);
+}
+
+bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
+		      size_t tail_bytes)
+{
+	return put(record, record_bytes, tail, tail_bytes, NULL, 0);
 }
 
 bool journal_put_info(const char *key, const char *value)
 {
 	struct dict_head head = { .kind = DICT_INFO };
-	return put(&head, sizeof(head), key, value);
+	return put(&head, sizeof(head), key, strlen(key) + 1, value, strlen(value) + 1);
 }
 
 uint32_t journal_put_string(const char *text)
 {
 	struct dict_string record = { .head.kind = DICT_STRING };
 	record.id = atomic_fetch_add_explicit(&g.strings, 1, memory_order_relaxed) + 1;
-	return put(&record.head, offsetof(struct dict_string, text), text, NULL) ? record.id : 0;
+	return journal_put(&record.head, offsetof(struct dict_string, text), text) ? record.id : 0;
 }
 
 /* ---- Opening and ending ---- */

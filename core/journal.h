@@ -66,6 +66,10 @@ static inline void journal_commit(struct journal_writer *w, uint32_t bytes)
  */
 bool journal_put(struct dict_head *record, size_t record_bytes, const char *text);
 
+/* The same with `tail_bytes` of `tail` behind it, as they are. */
+bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
+		      size_t tail_bytes);
+
 /* DICT_INFO: key and value. */
 bool journal_put_info(const char *key, const char *value);
 

@@ -16,9 +16,10 @@ struct python_raw {
 	uint64_t code, position;
 };
 
-/* Innermost frame first. `n_seen` counts those beyond the depth limit too. */
+/* Innermost frame first. */
 struct python_chain {
-	uint32_t n, n_seen;
+	uint32_t n;
+	bool is_truncated; /* the depth limit: there are frames further out */
 	uint64_t
 		hash; /* of the frames and of which ones entered the evaluator; 0 only for an empty chain */
 	struct python_raw frame[PYTHON_DEPTH_MOST];
@@ -44,8 +45,10 @@ void python_objects_changed(void);
 bool python_read(struct python_chain *chain);
 
 /* The frames of the chain that python_read has just filled, with nothing in between on this thread; `out` has room for
- * chain->n. New code objects go into the dictionary. `flags` gets bits of enum stack_flag (BY_NAME, PYTHON_TRUNCATED). Cold. */
-void python_resolve(const struct python_chain *chain, struct python_frame *out, uint32_t *flags);
+ * chain->n. New code objects go into the dictionary. `flags` gets bits of enum stack_flag (BY_NAME, PYTHON_TRUNCATED). The
+ * outermost frame of a truncated chain may lack is_entry. False: some codes are 0 only because the table could not be had
+ * just now (a signal handler within this very function): the hash should not be remembered. Cold. */
+bool python_resolve(const struct python_chain *chain, struct python_frame *out, uint32_t *flags);
 
 /* In a forked child: the journal is a new one, nothing has been written to it. */
 void python_forget(void);

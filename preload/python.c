@@ -1,0 +1,336 @@
+/*
+ * Reading the calling thread's Python frames. Why that is right without the GIL: only the thread itself changes its chain, and it
+ * is in here; the frames own their code objects, whose names, lines and bytecode never change. What others may change
+ * (specialised bytecode, caches, reference counts) is not read.
+ *
+ * Two doubts are left. A daemon thread that has passed the check for finalisation in the very moment in which the main thread
+ * frees its state reads freed memory (never met in 280 exits with eight threads reading all the time). And up to 3.11 a thread
+ * inside a subinterpreter shows the frames of the interpreter that it met first.
+ */
+#include "preload/python.h"
+
+#include "core/journal.h"
+#include "core/log.h"
+#include "core/token.h"
+#include "preload/python_code.h"
+#include "preload/python_find.h"
+#include "preload/python_layout.h"
+#include "preload/python_verify.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum state {
+	STATE_OFF,   /* not started, or in doubt: for good */
+	STATE_NONE,  /* no Python, until more objects are loaded */
+	STATE_LOOK,  /* there may be one */
+	STATE_FOUND, /* there is one, whose frames have not been verified yet */
+	STATE_ON,
+};
+
+static struct {
+	/* what every read needs, in two cache lines */
+	struct python_layout layout;
+	struct python_api api;
+	uint32_t depth;
+	_Atomic uint32_t state; /* enum state */
+	atomic_flag
+		busy; /* one thread looks for Python or verifies; the others do without meanwhile */
+	char version[24];
+} g = { .busy = ATOMIC_FLAG_INIT };
+
+/* How often a thread's chain is compared with the objects that it was resolved to: 150 ns, that is 2 ns a read. */
+enum { READS_PER_CHECK = 64 };
+static _Thread_local uint32_t reads;
+
+/* ---- On and off ---- */
+
+static void set_state(enum state state)
+{
+	atomic_store_explicit(&g.state, state, memory_order_release);
+}
+
+static void describe_version(void)
+{
+	uint32_t v = g.api.version;
+	snprintf(g.version, sizeof(g.version), "%u.%u.%u%s", v >> 24, v >> 16 & 0xff, v >> 8 & 0xff,
+		 g.layout.is_free_threaded ? "t" : "");
+}
+
+static void turn_off(const char *why)
+{
+	char text[160];
+	snprintf(text, sizeof(text), "%s: %s", g.version, why);
+	journal_put_info("python", text);
+	log_line(LOG_WARN, "Python %s; stacks go without Python's frames", text);
+	set_state(STATE_OFF);
+}
+
+static void look(void)
+{
+	set_state(STATE_NONE); /* before: a call of python_objects_changed meanwhile is not lost */
+	if (!python_find(&g.api))
+		return;
+	const char *why = python_layout_choose(&g.api, &g.layout);
+	describe_version();
+	if (!why &&
+	    !(g.api.code_type && g.api.text_type && g.api.bytes_type && g.api.is_finalizing))
+		why = "it does not export what is needed";
+	if (why)
+		turn_off(why);
+	else
+		set_state(STATE_FOUND);
+}
+
+static void verify(void)
+{
+	uint64_t thread = (uint64_t)(uintptr_t)g.api.thread_state();
+	if (!thread || g.api.is_finalizing())
+		return;
+	switch (python_verify(&g.api, &g.layout, thread)) {
+	case PYTHON_NO_FRAMES: /* of an idle thread; the next one may have some */
+		break;
+	case PYTHON_DOUBTFUL:
+		turn_off("its frames are not where this version has them");
+		break;
+	case PYTHON_VERIFIED:
+		journal_put_info("python", g.version);
+		log_line(LOG_INFO, "Python %s: its frames can be read", g.version);
+		set_state(STATE_ON);
+	}
+}
+
+/* Whether frames can be read now. Cold, but for threads without Python in a process that has yet to run any. */
+__attribute__((noinline, cold)) static bool prepare(void)
+{
+	uint32_t state = atomic_load_explicit(&g.state, memory_order_acquire);
+	if ((state != STATE_LOOK && state != STATE_FOUND) ||
+	    atomic_flag_test_and_set_explicit(&g.busy, memory_order_acquire))
+		return state == STATE_ON;
+	int saved = errno;
+	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_LOOK)
+		look();
+	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_FOUND)
+		verify();
+	atomic_flag_clear_explicit(&g.busy, memory_order_release);
+	errno = saved;
+	return atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_ON;
+}
+
+void python_start(unsigned depth)
+{
+	g.depth = depth < PYTHON_DEPTH_MOST ? depth : PYTHON_DEPTH_MOST;
+	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_ON)
+		journal_put_info("python", g.version); /* a forked child's journal is a new one */
+	else if (!g.version[0])
+		set_state(STATE_LOOK);
+}
+
+void python_objects_changed(void)
+{
+	uint32_t none = STATE_NONE;
+	atomic_compare_exchange_strong(&g.state, &none, STATE_LOOK);
+}
+
+void python_forget(void)
+{
+	python_code_forget();
+	atomic_flag_clear(&g.busy);
+}
+
+/* ---- Reading ---- */
+
+static inline bool is_on(void)
+{
+	return __builtin_expect(atomic_load_explicit(&g.state, memory_order_acquire) == STATE_ON,
+				1) ||
+	       prepare();
+}
+
+/* The calling thread's state, 0 where it has none or must not be looked at any more: while the interpreter is taken down it frees
+ * the states of all threads but the main one. */
+static inline uint64_t thread_state(void)
+{
+	uint64_t thread = (uint64_t)(uintptr_t)g.api.thread_state();
+	if (thread && __builtin_expect(g.api.is_finalizing(), 0) && gettid() != getpid())
+		return 0;
+	return thread;
+}
+
+static inline uint64_t top_frame(const struct python_layout *l, uint64_t thread)
+{
+	uint64_t top = python_word(thread + l->thread_top);
+	if (l->cframe_frame == ABSENT || !top)
+		return top;
+	return python_word(top + l->cframe_frame);
+}
+
+static inline uint64_t position_of(const struct python_layout *l, uint64_t frame)
+{
+	return l->position == POSITION_ADDRESS ? python_word(frame + l->frame_position)
+					       : python_half(frame + l->frame_position);
+}
+
+/* The products of a frame don't wait for those of the one before, only the last step does. */
+static inline uint64_t hash_frame(uint64_t hash, uint64_t code, uint64_t position, uint64_t more)
+{
+	return (hash ^ token_fold(code ^ TOKEN_K2, position ^ TOKEN_K1) ^ more * TOKEN_K1) *
+	       TOKEN_K0;
+}
+
+enum { SHIM_MARK = 0x5ca1ab1e };
+
+static inline bool walk(struct python_chain *chain, uint64_t frame)
+{
+	const struct python_layout l = g.layout;
+	uint32_t n = 0, most = g.depth;
+	/* one shim for every frame at most, so a chain that bites its tail has an end too */
+	uint32_t steps = 2 * PYTHON_DEPTH_MOST + 2;
+	uint64_t hash = python_code_epoch();
+	for (; frame && steps; frame = python_word(frame + l.frame_previous), steps--) {
+		if (python_is_shim(&l, frame)) {
+			hash = (hash ^ SHIM_MARK) * TOKEN_K0;
+			continue;
+		}
+		if (n == most)
+			break;
+		uint64_t code = python_frame_code(&l, frame), position = position_of(&l, frame);
+		uint64_t more = python_code_identity(&l, code);
+		if (l.frame_is_entry != ABSENT)
+			more += (uint64_t)python_byte(frame + l.frame_is_entry) << 63;
+		chain->frame[n++] = (struct python_raw){ code, position };
+		hash = hash_frame(hash, code, position, more);
+	}
+	chain->n = n;
+	chain->is_truncated = frame != 0;
+	chain->hash = n ? (hash ^ hash >> 32) | 1 : 0;
+	return n;
+}
+
+/* The chain's objects may have died since they were given ids, and others live at their addresses. */
+__attribute__((noinline, cold)) static bool check_codes(const struct python_chain *chain)
+{
+	if (!python_code_try_lock())
+		return false;
+	bool changed = python_code_any_changed(&g.api, &g.layout, chain);
+	python_code_unlock();
+	return changed;
+}
+
+bool python_read(struct python_chain *chain)
+{
+	uint64_t thread;
+	chain->n = 0;
+	chain->is_truncated = false;
+	chain->hash = 0;
+	if (!is_on() || !(thread = thread_state()))
+		return false;
+	uint64_t top = top_frame(&g.layout, thread);
+	bool any = walk(chain, top);
+	if (__builtin_expect(++reads % READS_PER_CHECK == 0, 0) && check_codes(chain))
+		walk(chain, top);
+	return any;
+}
+
+/* ---- Resolving ---- */
+
+/* A free-threaded thread may run a copy of the bytecode of its own; `index` says which (3.14 and later). */
+static uint64_t bytecode_of(const struct python_layout *l, uint64_t frame, uint64_t code)
+{
+	int32_t index = l->frame_tlbc == ABSENT ? 0 : (int32_t)python_half(frame + l->frame_tlbc);
+	if (index <= 0)
+		return code + l->code_start;
+	uint64_t copies = python_word(code + l->code_tlbc); /* their number, then their addresses */
+	if (!copies || (uint64_t)index >= python_word(copies))
+		return 0;
+	return python_word(copies + 8 + 8 * (uint64_t)index);
+}
+
+/* In bytes; not known for a frame that has not begun. */
+static uint32_t lasti_of(const struct python_layout *l, uint64_t frame, uint64_t code)
+{
+	uint64_t position = position_of(l, frame), start;
+	if (l->position != POSITION_ADDRESS) {
+		uint32_t index = (uint32_t)position;
+		if ((int32_t)index < 0)
+			return FRAME_LASTI_UNKNOWN;
+		return l->position == POSITION_UNITS ? 2 * index : index;
+	}
+	start = bytecode_of(l, frame, code);
+	if (!start || position - start >= 2 * python_word(code + l->object_size))
+		return FRAME_LASTI_UNKNOWN;
+	return (uint32_t)(position - start);
+}
+
+/*
+ * Addresses within the evaluator's C frames: the k-th activation that runs Python frames keeps the k-th of the linked _PyCFrames
+ * on its stack (3.10, 3.11).
+ */
+static void mark_by_cframes(const struct python_layout *l, struct python_frame *frames, uint32_t n)
+{
+	uint64_t cframe;
+	if (l->thread_cframe == ABSENT)
+		return;
+	cframe = python_word((uint64_t)(uintptr_t)g.api.thread_state() + l->thread_cframe);
+	for (uint32_t i = 0; cframe && i < n; i++)
+		if (frames[i].is_entry) {
+			frames[i].marker = cframe;
+			cframe = python_word(cframe + l->cframe_previous);
+		}
+}
+
+static bool is_entry(const struct python_layout *l, uint64_t frame)
+{
+	if (l->frame_is_entry != ABSENT)
+		return python_byte(frame + l->frame_is_entry);
+	return l->frame_owner == ABSENT; /* each frame has an activation of its own, to 3.10 */
+}
+
+/* The same walk again. A shim lies in its activation's C frame (3.12 and later). How many frames it found. */
+static uint32_t resolve_frames(const struct python_chain *chain, struct python_frame *out)
+{
+	const struct python_layout *l = &g.layout;
+	uint64_t thread = thread_state(), frame = thread ? top_frame(l, thread) : 0;
+	uint32_t n = 0;
+	for (; frame; frame = python_word(frame + l->frame_previous)) {
+		if (python_is_shim(l, frame)) {
+			if (n && !out[n - 1].is_entry) {
+				out[n - 1].is_entry = true;
+				out[n - 1].marker = frame;
+			}
+			continue;
+		}
+		uint64_t code = python_frame_code(l, frame);
+		if (n == chain->n || code != chain->frame[n].code)
+			break;
+		out[n++] = (struct python_frame){
+			.code = python_code_id(&g.api, l, code),
+			.lasti = lasti_of(l, frame, code),
+			.is_entry = is_entry(l, frame),
+		};
+	}
+	mark_by_cframes(l, out, n);
+	return n;
+}
+
+bool python_resolve(const struct python_chain *chain, struct python_frame *out, uint32_t *flags)
+{
+	int saved = errno;
+	uint32_t n = 0;
+	memset(out, 0, chain->n * sizeof(*out));
+	if (chain->is_truncated)
+		*flags |= STACK_PYTHON_TRUNCATED;
+	if (g.layout.frame_owner == ABSENT && g.layout.thread_cframe == ABSENT)
+		*flags |= STACK_BY_NAME;
+	if (chain->n && is_on() && python_code_lock()) {
+		n = resolve_frames(chain, out);
+		python_code_unlock();
+	}
+	for (uint32_t i = n; i < chain->n; i++)
+		out[i].lasti = FRAME_LASTI_UNKNOWN;
+	errno = saved;
+	return n == chain->n;
+}

@@ -1,0 +1,267 @@
+/*
+ * An id per content: file, name, first line and line table. Programs that compile in a loop make code objects without end, most of
+ * them alike; equal ones share an id, and past a cap there are no new ones. Found by address first, with a fingerprint,
+ * because a freed object's address is used again.
+ *
+ * What can go wrong: two objects at one address, one after the other, with equal identity words, one of whose stacks is
+ * known already; then calls are booked on the older one's line until a 64th read of some thread sees it, and nothing worse.
+ * From 3.12 on co_version rules it out (for the first 4 billion functions of a process). Before, it took a loop around
+ * exec() to see it. Two contents of the same 64-bit hash would be one: at the cap of 262,144 the odds are 1 in 500 million.
+ */
+#include "preload/python_code.h"
+
+#include "core/journal.h"
+#include "core/log.h"
+#include "core/token.h"
+#include "preload/python_table.h"
+#include "preload/python_text.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum {
+	CODES_MOST = 262144,
+	ADDRESSES_MOST = 262144, /* 24 MiB of table at worst; then it begins anew */
+	STRINGS_MOST = 262144,
+	TABLE_BYTES_MOST = 1 << 20, /* of one code object: 100,000 lines and more in one function */
+	TABLES_SHARE = 4,  /* of the dictionary's bytes that line tables may have: a quarter */
+	TEXT_BYTES = 8192, /* longest file name (PATH_MAX) and a long qualname */
+	LOCK_TRIES = 100000,
+};
+
+/* What an address table's entry holds. */
+enum { ENTRY_PRINT, ENTRY_IDENTITY, ENTRY_ID };
+
+static struct {
+	atomic_flag busy;
+	_Atomic uint64_t epoch;
+	struct python_table addresses; /* code object -> fingerprint, identity words, id */
+	struct python_table contents;  /* hash -> id */
+	struct python_table strings;   /* hash -> DICT_STRING */
+	uint32_t n_codes;
+	uint64_t table_bytes;
+	char text[TEXT_BYTES];
+} g = { .busy = ATOMIC_FLAG_INIT };
+
+/* A signal handler may interrupt the holder on its own thread. */
+static _Thread_local bool is_inside;
+
+/* ---- The lock ---- */
+
+bool python_code_try_lock(void)
+{
+	if (is_inside || atomic_flag_test_and_set_explicit(&g.busy, memory_order_acquire))
+		return false;
+	is_inside = true;
+	return true;
+}
+
+/* Held for microseconds; the wait has an end all the same. */
+bool python_code_lock(void)
+{
+	for (int tries = 1; !is_inside && tries <= LOCK_TRIES; tries++) {
+		if (python_code_try_lock())
+			return true;
+		if (tries % 100 == 0)
+			sched_yield();
+	}
+	return false;
+}
+
+void python_code_unlock(void)
+{
+	is_inside = false;
+	atomic_flag_clear_explicit(&g.busy, memory_order_release);
+}
+
+void python_code_forget(void)
+{
+	python_table_drop(&g.addresses);
+	python_table_drop(&g.contents);
+	python_table_drop(&g.strings);
+	g.n_codes = 0;
+	g.table_bytes = 0;
+	python_code_unlock();
+}
+
+/* ---- Fingerprints ---- */
+
+static uint64_t fold_in(uint64_t hash, uint64_t word)
+{
+	return token_fold(hash ^ word, TOKEN_K1) + TOKEN_K0;
+}
+
+static uint64_t hash_bytes(uint64_t hash, uint64_t address, uint64_t bytes)
+{
+	uint64_t i = 0, last = 0;
+	for (; i + 8 <= bytes; i += 8)
+		hash = fold_in(hash, python_word(address + i));
+	memcpy(&last, (const void *)(uintptr_t)(address + i), bytes - i);
+	return fold_in(hash, last ^ bytes << 56);
+}
+
+struct lines {
+	uint64_t at, bytes;
+};
+
+static struct lines lines_of(const struct python_layout *l, uint64_t code)
+{
+	uint64_t object = python_word(code + l->code_lines);
+	return (struct lines){ object + l->bytes_data, python_word(object + l->object_size) };
+}
+
+/* Which object stands there, from its own fields and both ends of its line table: 10 ns. */
+static uint64_t fingerprint(const struct python_layout *l, uint64_t code)
+{
+	struct lines lines = lines_of(l, code);
+	uint64_t ends = lines.bytes < 48 ? lines.bytes : 24;
+	uint64_t hash = fold_in(TOKEN_K2, python_word(code + l->code_file));
+	hash = fold_in(hash, python_word(code + l->code_name));
+	hash = fold_in(hash, python_word(code + l->code_lines) ^ lines.bytes << 48);
+	hash = fold_in(hash, python_half(code + l->code_first_line));
+	hash = fold_in(hash, python_code_identity(l, code));
+	hash = hash_bytes(hash, lines.at, ends);
+	return hash_bytes(hash, lines.at + lines.bytes - ends, ends);
+}
+
+uint64_t python_code_epoch(void)
+{
+	return atomic_load_explicit(&g.epoch, memory_order_relaxed);
+}
+
+static void next_epoch(void)
+{
+	atomic_fetch_add_explicit(&g.epoch, 1, memory_order_relaxed);
+}
+
+/* ---- Into the dictionary ---- */
+
+static uint64_t never_zero(uint64_t hash)
+{
+	return hash ? hash : 1;
+}
+
+static void count_lost(void)
+{
+	struct journal_header *h = journal_header();
+	log_once(LOG_WARN, "too many Python code objects: from here on some frames stay unnamed");
+	if (h)
+		atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
+}
+
+/* The DICT_STRING of a str; 0 where it cannot be had. */
+static uint32_t string_id(const struct python_api *api, const struct python_layout *l,
+			  uint64_t text)
+{
+	if (!text || python_word(text + l->object_type) != api->text_type ||
+	    !python_text_copy(l, text, g.text, sizeof(g.text)))
+		return 0;
+	uint64_t key =
+		never_zero(hash_bytes(TOKEN_K1, (uint64_t)(uintptr_t)g.text, strlen(g.text)));
+	struct python_entry *e = python_table_find(&g.strings, key);
+	if (!e && g.strings.n_used < STRINGS_MOST)
+		e = python_table_at(&g.strings, key);
+	if (!e)
+		return 0;
+	if (!e->value[0])
+		e->value[0] = journal_put_string(g.text);
+	return (uint32_t)e->value[0];
+}
+
+static uint64_t tables_most(void)
+{
+	const struct journal_header *h = journal_header();
+	return h ? h->dictionary_bytes / TABLES_SHARE : 0;
+}
+
+static uint32_t put_code(struct dict_code *record, uint64_t table)
+{
+	if (g.n_codes >= CODES_MOST || g.table_bytes + record->table_bytes > tables_most()) {
+		count_lost();
+		return 0;
+	}
+	record->id = g.n_codes + 1;
+	if (!journal_put_tail(&record->head, sizeof(*record), (const void *)(uintptr_t)table,
+			      record->table_bytes))
+		return 0;
+	g.n_codes++;
+	g.table_bytes += record->table_bytes;
+	return record->id;
+}
+
+/* Reads the whole object; the id of an equal one that the dictionary has, or a new one's. */
+static uint32_t id_by_content(const struct python_api *api, const struct python_layout *l,
+			      uint64_t code)
+{
+	struct lines lines = lines_of(l, code);
+	struct dict_code record = { .head.kind = DICT_CODE, .lines = l->lines };
+	record.file = string_id(api, l, python_word(code + l->code_file));
+	record.name = string_id(api, l, python_word(code + l->code_name));
+	record.first_line = python_half(code + l->code_first_line);
+	if (lines.bytes <= TABLE_BYTES_MOST)
+		record.table_bytes = (uint32_t)lines.bytes;
+	else
+		record.lines = LINES_NONE;
+	uint64_t hash = fold_in(TOKEN_K0, (uint64_t)record.file << 32 | record.name);
+	hash = fold_in(hash, record.first_line);
+	hash = never_zero(hash_bytes(hash, lines.at, record.table_bytes));
+	struct python_entry *e = python_table_find(&g.contents, hash);
+	if (e)
+		return (uint32_t)e->value[0];
+	uint32_t id = put_code(&record, lines.at);
+	e = id ? python_table_at(&g.contents, hash) : NULL;
+	if (e)
+		e->value[0] = id;
+	return id;
+}
+
+/* ---- By address ---- */
+
+/* co_version alone: no two code objects share it. */
+static bool is_identity_unique(const struct python_layout *l)
+{
+	return l->code_identity[0] == l->code_identity[1];
+}
+
+static void remember(const struct python_layout *l, uint64_t code, uint64_t print, uint32_t id)
+{
+	uint64_t identity = python_code_identity(l, code);
+	if (g.addresses.n_used >= ADDRESSES_MOST) {
+		python_table_drop(&g.addresses);
+		next_epoch(); /* nothing can be compared with what stood there */
+	}
+	struct python_entry *e = python_table_at(&g.addresses, code);
+	if (!e)
+		return;
+	if (e->value[ENTRY_ID] && e->value[ENTRY_ID] != id &&
+	    (e->value[ENTRY_IDENTITY] == identity || !is_identity_unique(l)))
+		next_epoch();
+	e->value[ENTRY_PRINT] = print;
+	e->value[ENTRY_IDENTITY] = identity;
+	e->value[ENTRY_ID] = id;
+}
+
+uint32_t python_code_id(const struct python_api *api, const struct python_layout *l, uint64_t code)
+{
+	if (!code || python_word(code + l->object_type) != api->code_type)
+		return 0;
+	uint64_t print = fingerprint(l, code);
+	struct python_entry *e = python_table_find(&g.addresses, code);
+	if (e && e->value[ENTRY_PRINT] == print)
+		return (uint32_t)e->value[ENTRY_ID];
+	uint32_t id = id_by_content(api, l, code);
+	if (id)
+		remember(l, code, print, id);
+	return id;
+}
+
+bool python_code_any_changed(const struct python_api *api, const struct python_layout *l,
+			     const struct python_chain *chain)
+{
+	uint64_t epoch = python_code_epoch();
+	for (uint32_t i = 0; i < chain->n; i++)
+		if (python_table_find(&g.addresses, chain->frame[i].code))
+			python_code_id(api, l, chain->frame[i].code);
+	return python_code_epoch() != epoch;
+}

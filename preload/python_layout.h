@@ -1,0 +1,75 @@
+/* Where this process's CPython keeps its frames, code objects and texts. Shared by the python*.c files only. */
+#ifndef PRELOAD_PYTHON_LAYOUT_H
+#define PRELOAD_PYTHON_LAYOUT_H
+
+#include "core/record.h"
+#include "preload/python_find.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ABSENT 0xffffu /* this version has no such field */
+
+enum python_position {
+	POSITION_BYTES, /* index of the last instruction in bytes */
+	POSITION_UNITS, /* the same in units of two bytes */
+	POSITION_ADDRESS,
+};
+
+/* Columns: python_layout.def. */
+struct python_layout {
+	uint8_t minor;
+	bool is_free_threaded;
+	uint16_t thread_top, thread_cframe;
+	uint16_t cframe_frame, cframe_previous;
+	uint16_t frame_previous, frame_code, frame_position;
+	uint8_t position; /* enum python_position */
+	uint16_t frame_owner, frame_is_entry, frame_tlbc;
+	uint16_t code_file, code_name, code_first_line, code_lines;
+	uint8_t lines; /* enum line_table */
+	uint16_t code_start, code_tlbc, code_identity[2];
+	uint16_t object_type, object_size, bytes_data;
+	uint16_t text_length, text_state;
+	uint8_t text_kind_bit; /* kind: 3 bits, then compact, then ascii */
+	uint16_t text_ascii, text_wide;
+};
+
+/* Owners of a frame from this number on are no Python functions: entries of the evaluator's own (3.12 and later). */
+enum { OWNER_SHIM = 3 };
+
+/* NULL, or in words why this Python's frames cannot be read. */
+const char *python_layout_choose(const struct python_api *api, struct python_layout *to);
+
+/* The application's memory as the layout describes it; only where it is known to be readable. */
+static inline uint64_t python_word(uint64_t address)
+{
+	uint64_t value;
+	memcpy(&value, (const void *)(uintptr_t)address, sizeof(value));
+	return value;
+}
+
+static inline uint32_t python_half(uint64_t address)
+{
+	uint32_t value;
+	memcpy(&value, (const void *)(uintptr_t)address, sizeof(value));
+	return value;
+}
+
+static inline uint8_t python_byte(uint64_t address)
+{
+	return *(const uint8_t *)(uintptr_t)address;
+}
+
+/* The lowest bits of a frame's reference to its code are marks of the interpreter's own (3.14 and later). */
+static inline uint64_t python_frame_code(const struct python_layout *l, uint64_t frame)
+{
+	return python_word(frame + l->frame_code) & ~7ull;
+}
+
+static inline bool python_is_shim(const struct python_layout *l, uint64_t frame)
+{
+	return l->frame_owner != ABSENT && python_byte(frame + l->frame_owner) >= OWNER_SHIM;
+}
+
+#endif

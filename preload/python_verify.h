@@ -1,0 +1,13 @@
+/* Whether a thread's frames lie where the layout says. Shared by the python*.c files only. */
+#ifndef PRELOAD_PYTHON_VERIFY_H
+#define PRELOAD_PYTHON_VERIFY_H
+
+#include "preload/python_layout.h"
+
+enum python_verdict { PYTHON_NO_FRAMES, PYTHON_VERIFIED, PYTHON_DOUBTFUL };
+
+/* Reads the chain of `thread` with accesses that cannot fault, and checks types and ranges. Cold: some 10 us a frame. */
+enum python_verdict python_verify(const struct python_api *api, const struct python_layout *l,
+				  uint64_t thread);
+
+#endif
