@@ -38,8 +38,8 @@ static const struct row rows[] = {
 	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "CachingHostAllocator" },
 	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "emptyCache" },
 	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "empty_cache" },
-	{ ABOUT_WAIT, FUNCTION, CLOSE, "cuda_synchronize" }, /* torch._C._cuda_synchronize */
-	{ ABOUT_WAIT, FUNCTION, CLOSE, "synchronize" },
+	{ ABOUT_WAIT, FILE_NAME, CLOSE, "torch/cuda/" },
+	{ ABOUT_WAIT, FILE_NAME, CLOSE, "cupy/cuda/" },
 };
 
 /* Operators that hand a value, or a size that depends on one, to the host. */

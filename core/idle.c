@@ -1,0 +1,178 @@
+/* The union of a device's work within the armed steps, its gaps, and the books that must balance. */
+#include "core/idle.h"
+
+#include "core/ledger.h"
+#include "core/order.h"
+
+void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, uint64_t ns)
+{
+	bool is_new;
+	uint64_t key = (uint64_t)site << 16 | (uint64_t)(device & 0xff) << 8 | cause;
+	uint64_t *at = map_at(&idle->place, key, &is_new);
+	if (is_new) {
+		*at = idle->pieces.n;
+		vec_push(&idle->pieces, (struct idle_piece){ cause, device, site, 0 });
+	}
+	idle->pieces.at[*at].ns += ns;
+}
+
+/* ---- Gaps ---- */
+
+struct walk {
+	struct idle_host *host;
+	const struct timeline *t;
+	const struct order_key *keys; /* the device's works by begin */
+	size_t n, i;
+	uint64_t until_ns; /* the end of all that has begun */
+	uint32_t last;	   /* the work that ends then */
+	struct idle_device device;
+};
+
+static void take_begun(struct walk *w, uint64_t at_ns)
+{
+	for (; w->i < w->n && w->keys[w->i].ns <= at_ns; w->i++) {
+		const struct timeline_work *work = &w->t->works.at[w->keys[w->i].index];
+		if (work->end_ns <= w->until_ns)
+			continue;
+		w->until_ns = work->end_ns;
+		w->last = w->keys[w->i].index;
+	}
+}
+
+static void walk_step(struct walk *w, const struct timeline_step *step)
+{
+	uint64_t at_ns = step->begin_ns;
+	w->device.span_ns += step->end_ns - step->begin_ns;
+	while (at_ns < step->end_ns) {
+		take_begun(w, at_ns);
+		if (w->until_ns > at_ns) {
+			uint64_t end_ns = w->until_ns < step->end_ns ? w->until_ns : step->end_ns;
+			w->device.busy_ns += end_ns - at_ns;
+			at_ns = end_ns;
+			continue;
+		}
+		struct idle_gap gap = {
+			.begin_ns = at_ns,
+			.end_ns = step->end_ns,
+			.device = w->device.device,
+			.before = w->last,
+			.after = w->i < w->n ? w->keys[w->i].index : IDLE_NO_WORK,
+		};
+		if (w->i < w->n && w->keys[w->i].ns < gap.end_ns)
+			gap.end_ns = w->keys[w->i].ns;
+		idle_host_explain(w->host, &gap);
+		w->device.idle_ns += gap.end_ns - at_ns;
+		at_ns = gap.end_ns;
+	}
+}
+
+static void walk_device(struct idle *idle, struct idle_host *host, const struct timeline *t,
+			uint32_t device)
+{
+	struct order_key *keys = mem_resize(NULL, t->works.n * sizeof(*keys));
+	struct walk w = {
+		.host = host, .t = t, .keys = keys, .last = IDLE_NO_WORK, .device.device = device
+	};
+	for (size_t i = 0; i < t->works.n; i++)
+		if (t->works.at[i].device == device)
+			keys[w.n++] = (struct order_key){ t->works.at[i].begin_ns, (uint32_t)i };
+	order_sort(keys, w.n);
+	idle_host_rewind(host);
+	for (size_t i = 0; i < t->steps.n; i++)
+		if (t->steps.at[i].has_gpu)
+			walk_step(&w, &t->steps.at[i]);
+	vec_push(&idle->devices, w.device);
+	free(keys);
+}
+
+void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits)
+{
+	bool has_work[DEVICE_UNKNOWN + 1] = { false };
+	*idle = (struct idle){ .of_call = mem_zero(t->calls.n * sizeof(*idle->of_call)) };
+	for (size_t i = 0; i < t->works.n; i++)
+		has_work[t->works.at[i].device] = true;
+	struct idle_host *host = idle_host_new(idle, t, waits);
+	for (uint32_t device = 0; device <= DEVICE_UNKNOWN; device++)
+		if (has_work[device])
+			walk_device(idle, host, t, device);
+	idle_host_free(host);
+}
+
+void idle_free(struct idle *idle)
+{
+	vec_free(&idle->devices);
+	vec_free(&idle->pieces);
+	map_free(&idle->place);
+	free(idle->of_call);
+	idle->of_call = NULL;
+}
+
+/* ---- The books ---- */
+
+const struct idle_device *idle_find_wrong(const struct idle *idle)
+{
+	for (size_t i = 0; i < idle->devices.n; i++) {
+		const struct idle_device *d = &idle->devices.at[i];
+		uint64_t sum_ns = 0;
+		for (size_t k = 0; k < idle->pieces.n; k++)
+			if (idle->pieces.at[k].device == d->device)
+				sum_ns += idle->pieces.at[k].ns;
+		if (sum_ns != d->idle_ns || d->busy_ns + d->idle_ns != d->span_ns)
+			return d;
+	}
+	return NULL;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct finding_idle *x = a, *y = b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static void fill_causes(struct findings *f, const struct idle *idle, const struct idle_device *d,
+			double steps)
+{
+	for (int cause = 0; cause < IDLE_CAUSES_N; cause++) {
+		struct finding_idle row = { .cause = (uint8_t)cause, .device = d->device };
+		uint64_t most_ns = 0;
+		for (size_t i = 0; i < idle->pieces.n; i++) {
+			const struct idle_piece *p = &idle->pieces.at[i];
+			if (p->device != d->device || p->cause != cause)
+				continue;
+			row.ns += p->ns;
+			if (!p->site || p->ns <= most_ns)
+				continue;
+			most_ns = p->ns;
+			row.site = p->site;
+		}
+		row.ms = (double)row.ns / 1e6 / steps;
+		row.pct = d->span_ns ? 100.0 * (double)row.ns / (double)d->span_ns : 0;
+		if (row.ns)
+			vec_push(&f->idle, row);
+	}
+}
+
+void idle_fill(struct findings *f, const struct idle *idle)
+{
+	double steps = ledger_count_steps(f->timeline).with_gpu;
+	for (size_t i = 0; i < idle->devices.n; i++) {
+		const struct idle_device *d = &idle->devices.at[i];
+		struct finding_gpu gpu = {
+			.device = d->device,
+			.busy_ns = d->busy_ns,
+			.idle_ns = d->idle_ns,
+			.span_ns = d->span_ns,
+			.busy_ms = (double)d->busy_ns / 1e6 / steps,
+			.idle_ms = (double)d->idle_ns / 1e6 / steps,
+			.tensor_core_pct = -1,
+		};
+		if (d->span_ns)
+			gpu.busy_pct = 100.0 * (double)d->busy_ns / (double)d->span_ns;
+		vec_push(&f->gpus, gpu);
+		fill_causes(f, idle, d, steps);
+	}
+	if (f->idle.n)
+		qsort(f->idle.at, f->idle.n, sizeof(*f->idle.at), by_time);
+}

@@ -1,0 +1,60 @@
+/*
+ * Why each device stood idle: every gap in the union of its work belongs to one cause, or is divided among several at the edges
+ * of calls. To the nanosecond: a device's pieces sum up to its idle time.
+ */
+#ifndef CORE_IDLE_H
+#define CORE_IDLE_H
+
+#include "core/findings.h"
+#include "core/syncs.h"
+
+struct idle_piece {
+	uint8_t cause;
+	uint32_t device, site;
+	uint64_t ns;
+};
+
+struct idle_device {
+	uint32_t device;
+	uint64_t busy_ns, idle_ns, span_ns;
+};
+
+struct idle {
+	VEC(struct idle_device) devices;
+	VEC(struct idle_piece) pieces; /* one per device, cause and site */
+	struct map place;	       /* of pieces */
+	uint64_t *of_call; /* what the devices stood idle for the sake of a call that waited */
+};
+
+void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits);
+void idle_free(struct idle *idle);
+
+/* A device whose pieces don't sum up to its idle time, or whose idle and busy time don't to the span; NULL: all do. */
+const struct idle_device *idle_find_wrong(const struct idle *idle);
+
+/* findings.gpus' times, findings.idle: one row per device and cause, at the site that has most of it. */
+void idle_fill(struct findings *f, const struct idle *idle);
+
+/* ---- Between idle.c and idle_cause.c ---- */
+
+struct idle_gap {
+	uint64_t begin_ns, end_ns;
+	uint32_t device;
+	uint32_t before, after; /* the works around it, IDLE_NO_WORK */
+};
+
+#define IDLE_NO_WORK UINT32_MAX
+
+struct idle_host;
+
+struct idle_host *idle_host_new(struct idle *idle, const struct timeline *t,
+				const struct waits *waits);
+void idle_host_free(struct idle_host *h);
+/* Another device: what the host did is gone through anew. */
+void idle_host_rewind(struct idle_host *h);
+/* Gaps must come in order. */
+void idle_host_explain(struct idle_host *h, const struct idle_gap *gap);
+
+void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, uint64_t ns);
+
+#endif

@@ -1,0 +1,550 @@
+/* Every gap of a device has its cause: one hand-made step per cause, and random ones whose books must balance. */
+#include "core/idle.h"
+#include "core/lanes.h"
+#include "core/ledger.h"
+#include "test/unit/fake_frames.h"
+#include "test/unit/step_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	struct step_builder b;
+	struct timeline t;
+	struct findings f;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = mem_zero(sizeof(*f));
+	fake_forget();
+	fake_add(1, "train.py", 10, "train", "", "");
+	fake_add(2, "train.py", 20, "train", "", "");
+	fake_add(3, "train.py", 30, "train", "", "");
+	fake_add(4, "torch/utils/data/dataloader.py", 40, "__next__", "", "");
+	fake_add(5, "train.py", 50, "train", "libnccl.so.2", "");
+	timeline_start(&f->t, &f->b.dict, NULL);
+	sb_step(&f->b, 5, 0, 1000);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	findings_free(&f->f);
+	timeline_free(&f->t);
+	sb_free(&f->b);
+	free(f);
+	return 0;
+}
+
+static const char *find_gap(const struct fixture *f, const char *what)
+{
+	for (size_t i = 0; i < f->f.cannot_say.n; i++)
+		if (!strcmp(f->f.cannot_say.at[i].what, what))
+			return f->f.cannot_say.at[i].why;
+	return NULL;
+}
+
+/* What device 0 stood idle for this cause, us over all steps; checks the books on the way. */
+static double idle_us(const struct fixture *f, uint8_t cause)
+{
+	uint64_t sum_ns = 0;
+	double us = 0;
+	for (size_t i = 0; i < f->f.idle.n; i++) {
+		sum_ns += f->f.idle.at[i].ns;
+		if (f->f.idle.at[i].cause == cause)
+			us = (double)f->f.idle.at[i].ns / 1000;
+	}
+	assert_int_equal(f->f.gpus.n, 1);
+	assert_int_equal(sum_ns, f->f.gpus.at[0].idle_ns);
+	assert_int_equal(f->f.gpus.at[0].busy_ns + f->f.gpus.at[0].idle_ns,
+			 f->f.gpus.at[0].span_ns);
+	assert_null(find_gap(f, "idle"));
+	return us;
+}
+
+static uint32_t site_of(const struct fixture *f, uint8_t cause)
+{
+	for (size_t i = 0; i < f->f.idle.n; i++)
+		if (f->f.idle.at[i].cause == cause)
+			return frames_site_at(NULL, f->f.idle.at[i].site)->line;
+	return 0;
+}
+
+static void finish(struct fixture *f)
+{
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+}
+
+static void call(struct fixture *f, const char *name, uint8_t category, double begin, double end,
+		 uint32_t stack)
+{
+	sb_call(&f->b, (struct sb_call){ .name = name,
+					 .category = category,
+					 .begin_us = begin,
+					 .end_us = end,
+					 .stack = stack,
+					 .handle = 0x7000,
+					 .space = SPACE_DEVICE });
+}
+
+static void copy(struct fixture *f, const char *name, uint8_t kind, double begin, double end,
+		 double gpu_begin, double gpu_end, uint64_t bytes, uint32_t stack)
+{
+	bool is_in = kind == COPY_H2D;
+	uint32_t number = sb_call(&f->b, (struct sb_call){ .name = name,
+							   .category = CAT_MEMCPY,
+							   .begin_us = begin,
+							   .end_us = end,
+							   .copy = kind,
+							   .bytes = bytes,
+							   .stack = stack });
+	sb_work(&f->b, (struct sb_work){ .name = is_in ? "Memcpy HtoD (Pageable -> Device)"
+						       : "Memcpy DtoH (Device -> Pageable)",
+					 .kind = REC_MEMCPY,
+					 .begin_us = gpu_begin,
+					 .end_us = gpu_end,
+					 .call = number,
+					 .stream = 7,
+					 .bytes = bytes,
+					 .source = is_in ? 1 : 3,
+					 .target = is_in ? 3 : 1 });
+}
+
+/* Busy to 300; the wait for it blocks from 20 to 305; the next kernel runs from 340 to the end. */
+static void cause_sync(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 305, 2);
+	sb_launch(&f->b, 330, 340, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
+	assert_int_equal(site_of(f, IDLE_SYNC), 20);
+	assert_int_equal(f->f.syncs.n, 1);
+	assert_float_equal(f->f.syncs.at[0].gpu_idle_ms, 0.040, 1e-9);
+	assert_float_equal(f->f.syncs.at[0].blocked_ms, 0.285, 1e-9);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_EXPLICIT);
+}
+
+/* The wait held the host up for 15 us only; the device would have waited for the rest of the 100 in any case. */
+static void no_more_than_it_blocked(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 290, 305, 2);
+	sb_launch(&f->b, 390, 400, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 15, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 85, 1e-6);
+	assert_int_equal(site_of(f, IDLE_LAUNCH), 30);
+}
+
+/* The device was idle before anybody waited. */
+static void sync_of_an_idle_device(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 200, 204, 2);
+	sb_launch(&f->b, 390, 400, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 4, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 296, 1e-6);
+}
+
+/* The second wait comes for free behind the first. */
+static void hidden_sync(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 305, 2);
+	call(f, "cudaDeviceSynchronize", CAT_SYNC, 310, 312, 3);
+	sb_launch(&f->b, 330, 340, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
+	assert_int_equal(f->f.syncs.n, 2);
+	assert_float_equal(f->f.syncs.at[0].gpu_idle_ms, 0.038, 1e-9);
+	assert_float_equal(f->f.syncs.at[1].gpu_idle_ms, 0.002, 1e-9);
+}
+
+static void cause_launch(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 10; i++)
+		sb_launch(&f->b, i * 100, i * 100 + 10, i * 100 + 40, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 700, 1e-6);
+	assert_int_equal(site_of(f, IDLE_LAUNCH), 30);
+}
+
+/* Kernels wait in the queue: their gaps are the device's own, whatever wait came before. */
+static void between_queued_kernels(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 99, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 4, 100, 2);
+	for (int i = 0; i < 5; i++)
+		sb_launch(&f->b, 100 + i * 4, 110 + i * 178, 286 + i * 178, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 11 + 2, 1e-6); /* the last 2: the step's end */
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 4 * 2, 1e-6);
+}
+
+static void cause_input_by_copy(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 305, 2);
+	for (int i = 0; i < 4; i++)
+		call(f, "cudaEventRecord", CAT_EVENT, 306 + i, 306.5 + i, 2);
+	call(f, "cudaMalloc", CAT_ALLOC, 700, 705, 3);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 706, 709, 715, 800, 4096, 3);
+	sb_launch(&f->b, 712, 800, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 700 - 309.5, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_ALLOC), 5, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 415 - 390.5 - 5, 1e-6);
+	assert_int_equal(site_of(f, IDLE_INPUT), 30);
+}
+
+static void cause_input_by_frames(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	call(f, "cudaEventRecord", CAT_EVENT, 101, 102, 1);
+	call(f, "cudaEventRecord", CAT_EVENT, 103, 104, 1);
+	call(f, "cudaEventRecord", CAT_EVENT, 600, 601, 4);
+	sb_launch(&f->b, 602, 610, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 600 - 104, 1e-6);
+}
+
+static void cause_alloc_that_waits(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaFree", CAT_FREE, 20, 310, 2);
+	sb_launch(&f->b, 330, 340, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_ALLOC), 40, 1e-6);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_ALLOC);
+}
+
+static void cause_alloc_that_takes_its_time(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	call(f, "cudaMalloc", CAT_ALLOC, 150, 300, 2);
+	sb_launch(&f->b, 330, 340, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_ALLOC), 150, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 90, 1e-6);
+}
+
+static void cause_copy(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	copy(f, "cudaMemcpy", COPY_D2H, 20, 505, 100, 500, 1 << 20, 2);
+	sb_launch(&f->b, 530, 540, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_COPY), 40, 1e-6);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
+}
+
+/* Four bytes are not what took so long: the work before them was waited for. */
+static void reading_a_value(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 498, 1);
+	copy(f, "cudaMemcpyAsync", COPY_D2H, 20, 503, 498, 500, 4, 2);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 504, 506, 2);
+	sb_launch(&f->b, 530, 540, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
+	assert_int_equal(f->f.syncs.n, 1);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_ITEM);
+	assert_float_equal(f->f.syncs.at[0].per_step, 1, 1e-9);
+	assert_float_equal(f->f.syncs.at[0].blocked_ms, 0.485, 1e-9);
+	assert_string_equal(f->f.syncs.at[0].api, "cudaStreamSynchronize");
+}
+
+static void cause_module_by_a_long_launch(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	uint32_t number = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+							   .category = CAT_LAUNCH,
+							   .begin_us = 120,
+							   .end_us = 620,
+							   .stack = 2 });
+	sb_work(&f->b, (struct sb_work){ .name = "k",
+					 .begin_us = 625,
+					 .end_us = 1000,
+					 .call = number,
+					 .stream = 7 });
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_MODULE), 500, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 25, 1e-6);
+}
+
+static void overhead(struct fixture *f, double begin, double end, uint16_t what)
+{
+	vec_push(&f->b.m.overheads, (struct model_overhead){ (uint64_t)(begin * 1000),
+							     (uint64_t)(end * 1000), 1, what });
+}
+
+static void causes_by_overheads(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	overhead(f, 90, 150, 1);
+	overhead(f, 200, 300, 5);
+	overhead(f, 400, 420, 6);
+	sb_launch(&f->b, 490, 500, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_PROFILER), 50, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_MODULE), 100, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 250, 1e-6);
+}
+
+static void cause_collective(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 400, 5);
+	sb_launch(&f->b, 410, 420, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_COLLECTIVE), 120, 1e-6);
+}
+
+/* Launched long ago, and still it does not start: something that is not on this device keeps it. */
+static void cause_unknown(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	sb_launch(&f->b, 10, 600, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_UNKNOWN), 500, 1e-6);
+	assert_int_equal(site_of(f, IDLE_UNKNOWN), 30);
+}
+
+/* Main waits, the other thread goes on launching: two lanes, and the launch explains itself by its own. */
+static void the_launching_thread_counts(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t number = 0;
+	call(f, "cudaEventSynchronize", CAT_SYNC, 0, 900, 2);
+	for (int i = 0; i < 9; i++) {
+		number = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+							  .category = CAT_LAUNCH,
+							  .begin_us = i * 100,
+							  .end_us = i * 100 + 4,
+							  .tid = 2,
+							  .stack = 3 });
+		sb_work(&f->b, (struct sb_work){ .name = "k",
+						 .begin_us = i * 100 + 10,
+						 .end_us = i * 100 + 50,
+						 .call = number,
+						 .stream = 7 });
+	}
+	finish(f);
+	assert_true(idle_us(f, IDLE_LAUNCH) > 500);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 0, 1e-6);
+}
+
+/* Forward on one thread, backward on another, as PyTorch does: what the one waited for the other pays. */
+static void threads_that_take_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct lanes lanes;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 305, 2);
+	uint32_t number = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+							   .category = CAT_LAUNCH,
+							   .begin_us = 330,
+							   .end_us = 333,
+							   .tid = 2,
+							   .stack = 3 });
+	sb_work(&f->b, (struct sb_work){ .name = "k",
+					 .begin_us = 340,
+					 .end_us = 1000,
+					 .call = number,
+					 .stream = 7 });
+	finish(f);
+	lanes_find(&lanes, &f->t);
+	assert_int_equal(lanes.n, 1);
+	lanes_free(&lanes);
+	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
+}
+
+/* A step's work that runs in the next one keeps that busy. */
+static void work_across_a_boundary(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 1500, 1);
+	sb_end(&f->b, &f->t);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_launch(&f->b, 1490, 1510, 2500, 1);
+	finish(f);
+	assert_int_equal(f->f.gpus.at[0].span_ns, 2000000);
+	assert_int_equal(f->f.gpus.at[0].idle_ns, 10000);
+	assert_float_equal(f->f.gpus.at[0].idle_ms, 0.005, 1e-9);
+	idle_us(f, IDLE_LAUNCH);
+}
+
+/* ---- At random ---- */
+
+static unsigned seed;
+
+static unsigned pick(unsigned n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static void random_call(struct fixture *f, double at, double length)
+{
+	static const struct sb_call kinds[] = {
+		{ .name = "cudaStreamSynchronize", .category = CAT_SYNC },
+		{ .name = "cudaEventSynchronize", .category = CAT_SYNC },
+		{ .name = "cudaMalloc", .category = CAT_ALLOC, .space = SPACE_DEVICE },
+		{ .name = "cudaFree", .category = CAT_FREE, .space = SPACE_DEVICE, .handle = 1 },
+		{ .name = "cudaEventRecord", .category = CAT_EVENT },
+		{ .name = "cuModuleGetFunction", .category = CAT_CONTROL },
+		{ .name = "cudaMemcpy", .category = CAT_MEMCPY, .copy = COPY_D2H, .bytes = 4 },
+		{ .name = "cudaMemcpyAsync",
+		  .category = CAT_MEMCPY,
+		  .copy = COPY_H2D,
+		  .bytes = 9999 },
+		{ .name = "cudaLaunchKernel", .category = CAT_LAUNCH },
+	};
+	unsigned kind = pick(14);
+	struct sb_call c = kinds[kind < 8 ? kind : 8];
+	c.begin_us = at;
+	c.end_us = at + length;
+	c.tid = 1 + pick(3);
+	c.stack = pick(6);
+	uint32_t number = sb_call(&f->b, c);
+	if (!category_has_work(c.category))
+		return;
+	for (unsigned i = 0; i < 1 + pick(2); i++) {
+		double begin = at + pick(200);
+		sb_work(&f->b, (struct sb_work){ .name = pick(9) ? "k" : "ncclKernel",
+						 .kind = c.category == CAT_MEMCPY ? REC_MEMCPY
+										  : REC_KERNEL,
+						 .begin_us = begin,
+						 .end_us = begin + pick(150),
+						 .call = pick(20) ? number : MODEL_NO_CALL,
+						 .stream = 7 + pick(3),
+						 .device = pick(2),
+						 .bytes = c.bytes,
+						 .source = (uint8_t)pick(4),
+						 .target = (uint8_t)pick(4) });
+	}
+}
+
+static void random_step(struct fixture *f, uint64_t number)
+{
+	double begin = (double)number * 10000, at = begin;
+	sb_step(&f->b, number, begin, begin + 10000);
+	for (unsigned i = 0; i < 200 && at < begin + 9900; i++) {
+		double length = pick(27);
+		random_call(f, at, length);
+		at += pick(3) ? length + pick(30) : pick(20);
+	}
+	for (unsigned i = 0; i < pick(6); i++) {
+		double from = begin + pick(10000);
+		overhead(f, from, from + pick(400), (uint16_t)pick(9));
+	}
+	sb_end(&f->b, &f->t);
+}
+
+/* Busy time counted the slow way, microsecond by microsecond. */
+static uint64_t slow_busy_ns(const struct timeline *t, uint32_t device)
+{
+	uint64_t busy_ns = 0;
+	for (size_t s = 0; s < t->steps.n; s++) {
+		size_t n = t->steps.at[s].end_ns - t->steps.at[s].begin_ns;
+		uint8_t *is_busy = mem_zero(n / 1000);
+		for (size_t i = 0; i < t->works.n && t->steps.at[s].has_gpu; i++) {
+			const struct timeline_work *w = &t->works.at[i];
+			for (uint64_t at = w->begin_ns; at < w->end_ns && w->device == device;
+			     at += 1000)
+				if (at >= t->steps.at[s].begin_ns && at < t->steps.at[s].end_ns)
+					is_busy[(at - t->steps.at[s].begin_ns) / 1000] = 1;
+		}
+		for (size_t i = 0; i < n / 1000; i++)
+			busy_ns += is_busy[i] ? 1000 : 0;
+		free(is_busy);
+	}
+	return busy_ns;
+}
+
+static void books_balance(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		struct fixture *f = mem_zero(sizeof(*f));
+		seed = round * 7919 + 1;
+		timeline_start(&f->t, &f->b.dict, NULL);
+		for (uint64_t step = 0; step < 1 + pick(3); step++)
+			random_step(f, step);
+		ledger_fill(&f->f, &f->t);
+		assert_null(find_gap(f, "idle"));
+		double sync_idle_ms = 0;
+		for (size_t i = 0; i < f->f.gpus.n; i++) {
+			const struct finding_gpu *gpu = &f->f.gpus.at[i];
+			uint64_t sum_ns = 0;
+			for (size_t k = 0; k < f->f.idle.n; k++)
+				if (f->f.idle.at[k].device == gpu->device)
+					sum_ns += f->f.idle.at[k].ns;
+			assert_int_equal(sum_ns, gpu->idle_ns);
+			assert_int_equal(gpu->busy_ns + gpu->idle_ns, gpu->span_ns);
+			assert_int_equal(gpu->busy_ns, slow_busy_ns(&f->t, gpu->device));
+			sync_idle_ms += gpu->idle_ms;
+		}
+		for (size_t i = 0; i < f->f.syncs.n; i++)
+			sync_idle_ms -= f->f.syncs.at[i].gpu_idle_ms;
+		assert_true(sync_idle_ms > -1e-6);
+		findings_free(&f->f);
+		timeline_free(&f->t);
+		sb_free(&f->b);
+		free(f);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(cause_sync),
+		TEST(no_more_than_it_blocked),
+		TEST(sync_of_an_idle_device),
+		TEST(hidden_sync),
+		TEST(cause_launch),
+		TEST(between_queued_kernels),
+		TEST(cause_input_by_copy),
+		TEST(cause_input_by_frames),
+		TEST(cause_alloc_that_waits),
+		TEST(cause_alloc_that_takes_its_time),
+		TEST(cause_copy),
+		TEST(reading_a_value),
+		TEST(cause_module_by_a_long_launch),
+		TEST(causes_by_overheads),
+		TEST(cause_collective),
+		TEST(cause_unknown),
+		TEST(the_launching_thread_counts),
+		TEST(threads_that_take_turns),
+		TEST(work_across_a_boundary),
+		cmocka_unit_test(books_balance),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
