@@ -59,7 +59,7 @@ tests: all prog unit
 sim prog bench-programs:
 
 -include preload/preload.mk test/unit/unit.mk
--include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk
+-include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk test/answers/answers.mk
 
 # Other flags than last time rebuild everything: the file changes only when its words do.
 FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(CUDA_INCLUDE)

@@ -1,0 +1,18 @@
+# The answer-key suite: its C++ programs, and `make answers`. They are built with debug information, as file and line come from it.
+ANSWERS := $(BUILD)/test/answers
+ANSWERS_SRC := $(wildcard test/answers/programs/*.cpp test/answers/unseen/*.cpp)
+ANSWERS_BIN := $(notdir $(ANSWERS_SRC:%.cpp=%))
+ANSWERS_TIER ?= plain,torch
+
+vpath %.cpp test/answers/programs test/answers/unseen
+prog: $(ANSWERS_BIN:%=$(ANSWERS)/%)
+$(ANSWERS)/%: %.cpp test/answers/kit.h $(BUILD)/sim/libcudart.so.13
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -g -Wall -Wextra -isystem $(CUDA_INCLUDE) -Itest/answers $< \
+		$(BUILD)/sim/libcudart.so.13 -lpthread -o $@
+
+.PHONY: answers
+answers: ## programs with planted causes: is the report right? (ANSWERS_TIER=plain without PyTorch)
+	$(Q)scripts/setup
+	$(Q)$(SUBMAKE) all prog
+	$(Q)python3 test/answers/run.py --tier $(ANSWERS_TIER)

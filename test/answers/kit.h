@@ -1,0 +1,123 @@
+/* What the C++ programs of the answer-key suite share, as kit.py for those in Python: a loop that measures itself as the
+ * environment says (MENDED, ROUNDS, STEPS), and kernels that spin for the time in their name. */
+#ifndef ANSWERS_KIT_H
+#define ANSWERS_KIT_H
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <vector>
+
+namespace kit
+{
+constexpr int warm = 10; /* steps before the measured ones */
+
+inline int setting(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+	return text && *text ? atoi(text) : otherwise;
+}
+
+inline void check(cudaError_t status)
+{
+	if (status == cudaSuccess)
+		return;
+	fprintf(stderr, "CUDA error %d\n", status);
+	exit(1);
+}
+
+inline double now_us()
+{
+	using namespace std::chrono;
+	return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
+}
+
+/* Host work that takes this long. */
+inline void spin(double us)
+{
+	double end = now_us() + us;
+	while (now_us() < end)
+		;
+}
+
+inline cudaStream_t stream()
+{
+	cudaStream_t made;
+	check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+	return made;
+}
+
+inline cudaEvent_t event()
+{
+	cudaEvent_t made;
+	check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+	return made;
+}
+
+/* A kernel that spins for the N microseconds of its name's _Nus. */
+inline cudaKernel_t kernel(const std::string &name)
+{
+	std::string ns = std::to_string(std::stoi(name.substr(name.rfind('_') + 1)) * 1000);
+	std::string ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " + name +
+			  "()\n{\n.reg .u64 %begin, %now;\n.reg .pred %busy;\nmov.u64 %begin, %globaltimer;\n"
+			  "wait:\nmov.u64 %now, %globaltimer;\nsub.u64 %now, %now, %begin;\n"
+			  "setp.lt.u64 %busy, %now, " +
+			  ns + ";\n@%busy bra wait;\nret;\n}\n";
+	cudaLibrary_t library;
+	cudaKernel_t made;
+	check(cudaLibraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+	check(cudaLibraryGetKernel(&made, library, name.c_str()));
+	return made;
+}
+
+/* Milliseconds per step of one loop. */
+template <typename Step> double run(Step &step, bool mended, int steps)
+{
+	double begin = 0;
+	for (int i = 0; i < warm + steps; i++) {
+		if (i == warm) {
+			check(cudaDeviceSynchronize());
+			begin = now_us();
+		}
+		step(i, mended);
+	}
+	check(cudaDeviceSynchronize());
+	return (now_us() - begin) / steps / 1000;
+}
+
+inline double median(std::vector<double> values)
+{
+	std::sort(values.begin(), values.end());
+	return values[values.size() / 2];
+}
+
+/* step(i, mended) is one step. */
+template <typename Step> int measure(Step step)
+{
+	int rounds = setting("ROUNDS", 0), steps = setting("STEPS", 60);
+	bool is_mended = setting("MENDED", 0);
+	std::vector<double> slow, mended;
+	for (int i = 0; i < rounds; i++) {
+		slow.push_back(run(step, false, steps));
+		mended.push_back(run(step, true, steps));
+	}
+	if (!rounds)
+		(is_mended ? mended : slow).push_back(run(step, is_mended, steps));
+	printf("{\"steps\": %d", warm + steps);
+	if (!slow.empty())
+		printf(", \"slow_ms\": %.6f", median(slow));
+	if (!mended.empty())
+		printf(", \"mended_ms\": %.6f", median(mended));
+	puts("}");
+	return 0;
+}
+}
+
+/* A macro, so that the line of the call is the program's. */
+#define LAUNCH(kernel, stream) \
+	kit::check(cudaLaunchKernel((const void *)(kernel), dim3(1), dim3(32), nullptr, 0, stream))
+
+#endif

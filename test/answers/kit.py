@@ -1,0 +1,153 @@
+"""What the programs of the answer-key suite share: a loop that measures itself, and the CUDA runtime by ctypes.
+
+A program defines step(i, mended) and hands it to measure(). Alone it prints how long a step takes:
+
+    MENDED=1 python3 PROGRAM      the mended twin; without it the slow one
+    ROUNDS=5 python3 PROGRAM      both, in turn, five times each: what mending wins, in one process
+
+Kernels compute nothing: each spins for the time in its name, on a real GPU by its own clock, on the simulated one by arithmetic.
+Calls are made in the programs themselves and not here, since the line that makes a call is what the keys are about.
+"""
+import ctypes
+import json
+import os
+import statistics
+import sys
+import time
+
+WARM = 10  # steps before the measured ones
+STEPS = int(os.environ.get("STEPS", "60"))
+MENDED = os.environ.get("MENDED") == "1"
+ROUNDS = int(os.environ.get("ROUNDS", "0"))
+
+TO_DEVICE, TO_HOST = 1, 2
+NON_BLOCKING = 1  # of streams; of events: blocking sync
+NO_TIMING = 2
+
+
+def run(step, wait, mended):
+    """Milliseconds per step of one loop; wait() waits for the device."""
+    begin = 0
+    for i in range(WARM + STEPS):
+        if i == WARM:
+            wait()
+            begin = time.monotonic_ns()
+        step(i, mended)
+    wait()
+    return (time.monotonic_ns() - begin) / STEPS / 1e6
+
+
+def measure(step, wait, start=None):
+    """Runs the loop as the environment says and prints its result; start(mended) is called before each loop."""
+    result = {"slow_ms": [], "mended_ms": []}
+    for mended in [False, True] * ROUNDS or [MENDED]:
+        if start:
+            start(mended)
+        result["mended_ms" if mended else "slow_ms"].append(run(step, wait, mended))
+    medians = {key: statistics.median(values) for key, values in result.items() if values}
+    print(json.dumps({"steps": WARM + STEPS, **medians}), flush=True)
+
+
+def spin(us):
+    """Host work that takes this long."""
+    end = time.perf_counter_ns() + int(us * 1000)
+    while time.perf_counter_ns() < end:
+        pass
+
+
+def copy_bytes(us):
+    """How many bytes a copy between pinned memory and the device moves in this time."""
+    return int(us * 1000 * float(os.environ.get("PROFSIM_H2D_GBPS", "25")))
+
+
+class Dim3(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint)]
+
+
+def check(status):
+    if status:
+        raise RuntimeError(f"CUDA error {status}")
+
+
+PTX = """
+.visible .entry {name}()
+{{
+    .reg .u64 %begin, %now;
+    .reg .pred %busy;
+    mov.u64 %begin, %globaltimer;
+wait:
+    mov.u64 %now, %globaltimer;
+    sub.u64 %now, %now, %begin;
+    setp.lt.u64 %busy, %now, {ns};
+    @%busy bra wait;
+    ret;
+}}
+"""
+POINTER, SIZE, INT, OUT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p)
+ARGUMENTS = {
+    "Malloc": [OUT, SIZE], "Free": [POINTER], "MallocAsync": [OUT, SIZE, POINTER], "FreeAsync": [POINTER, POINTER],
+    "HostAlloc": [OUT, SIZE, ctypes.c_uint], "Memcpy": [POINTER, POINTER, SIZE, INT],
+    "MemcpyAsync": [POINTER, POINTER, SIZE, INT, POINTER], "MemsetAsync": [POINTER, INT, SIZE, POINTER],
+    "StreamCreateWithFlags": [OUT, ctypes.c_uint], "StreamSynchronize": [POINTER], "DeviceSynchronize": [],
+    "StreamWaitEvent": [POINTER, POINTER, ctypes.c_uint], "EventCreateWithFlags": [OUT, ctypes.c_uint],
+    "EventRecord": [POINTER, POINTER], "EventSynchronize": [POINTER], "EventQuery": [POINTER],
+    "LibraryLoadData": [OUT, ctypes.c_char_p, POINTER, POINTER, ctypes.c_uint, POINTER, POINTER, ctypes.c_uint],
+    "LibraryGetKernel": [OUT, POINTER, ctypes.c_char_p],
+}
+
+
+class Cuda:
+    """cuda.Malloc is cudaMalloc, called straight, so that no line of this file is in the stack; it raises if that fails."""
+
+    def __init__(self):
+        for name in ("libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so"):
+            try:
+                library = ctypes.CDLL(name)
+                break
+            except OSError:
+                continue
+        else:
+            sys.exit("no libcudart.so here")
+        for name, arguments in ARGUMENTS.items():
+            prototype = ctypes.CFUNCTYPE(INT, *arguments)
+            setattr(self, name, prototype(("cuda" + name, library)))
+            getattr(self, name).restype = check
+        self.EventQuery.restype = INT
+        launch = ctypes.CFUNCTYPE(INT, POINTER, Dim3, Dim3, POINTER, SIZE, POINTER)
+        self.launch = launch(("cudaLaunchKernel", library),
+                             ((1, "kernel"), (1, "grid", Dim3(1, 1, 1)), (1, "block", Dim3(32, 1, 1)), (1, "arguments", None),
+                              (1, "shared", 0), (1, "stream", None)))
+        self.launch.restype = check
+
+    def made(self, name, *arguments):
+        handle = POINTER()
+        getattr(self, name)(ctypes.byref(handle), *arguments)
+        return handle.value
+
+    def kernel(self, name):
+        """A kernel that spins for the N microseconds of its name's _Nus; to be launched as cuda.launch(it, stream=...)."""
+        ns = int(name.rsplit("_", 1)[1][:-2]) * 1000
+        ptx = ".version 7.0\n.target sm_75\n.address_size 64\n" + PTX.format(name=name, ns=ns)
+        library = self.made("LibraryLoadData", ptx.encode(), None, None, 0, None, None, 0)
+        return self.made("LibraryGetKernel", library, name.encode())
+
+    def stream(self):
+        return self.made("StreamCreateWithFlags", NON_BLOCKING)
+
+    def event(self):
+        return self.made("EventCreateWithFlags", NO_TIMING)
+
+    def device(self, size):
+        return self.made("Malloc", size)
+
+    def pinned(self, size):
+        return self.made("HostAlloc", size, 0)
+
+
+def pageable(size):
+    """An address of ordinary memory of this size, which is never freed."""
+    pageable.kept.append(ctypes.create_string_buffer(size))
+    return ctypes.addressof(pageable.kept[-1])
+
+
+pageable.kept = []

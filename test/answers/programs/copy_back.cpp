@@ -1,0 +1,34 @@
+/* A convergence check copies one number back in each iteration and waits for it. */
+#include "kit.h"
+
+namespace
+{
+struct problem {
+	cudaStream_t stream = cudaStreamLegacy;
+	cudaKernel_t apply = kit::kernel("apply_150us"), dot = kit::kernel("dot_20us"), axpy = kit::kernel("axpy_40us");
+	float *device = nullptr;
+	float norm = 0;
+};
+
+float residual(problem &p)
+{
+	kit::check(cudaMemcpy(&p.norm, p.device, sizeof(p.norm), cudaMemcpyDeviceToHost)); // PLANTED
+	return p.norm;
+}
+}
+
+int main()
+{
+	problem p;
+	kit::check(cudaMalloc((void **)&p.device, 4096));
+	return kit::measure([&](int, bool mended) {
+		for (int i = 0; i < 6; i++) {
+			kit::spin(180);
+			LAUNCH(p.apply, p.stream);
+			LAUNCH(p.dot, p.stream);
+			if (!mended && residual(p) < 0)
+				break;
+		}
+		LAUNCH(p.axpy, p.stream);
+	});
+}

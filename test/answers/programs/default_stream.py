@@ -1,0 +1,18 @@
+"""A kernel in the legacy default stream is a barrier between two streams that could overlap; the mended twin's has a stream."""
+import kit
+
+cuda = kit.Cuda()
+left, right = (cuda.made("StreamCreateWithFlags", 0) for _ in range(2))
+encode, decode, count = (cuda.kernel(name) for name in ("encode_400us", "decode_400us", "count_3us"))
+
+
+def step(_, mended):
+    for _ in range(2):
+        cuda.launch(encode, stream=left)  # PLANTED
+        cuda.launch(count, stream=left if mended else None)  # PLANTED
+        cuda.launch(decode, stream=right)  # PLANTED
+        cuda.launch(count, stream=right if mended else None)  # PLANTED
+    cuda.launch(count, stream=left)
+
+
+kit.measure(step, cuda.DeviceSynchronize)

@@ -1,0 +1,15 @@
+"""One long kernel is most of the step; the mended twin's takes half the time."""
+import kit
+
+cuda = kit.Cuda()
+stream = cuda.stream()
+before, slow, fast, after = (cuda.kernel(name) for name in ("before_50us", "attention_2000us", "attention_1000us", "after_80us"))
+
+
+def step(_, mended):
+    cuda.launch(before, stream=stream)
+    cuda.launch(fast if mended else slow, stream=stream)  # PLANTED
+    cuda.launch(after, stream=stream)
+
+
+kit.measure(step, cuda.DeviceSynchronize)

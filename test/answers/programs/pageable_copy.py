@@ -1,0 +1,21 @@
+"""The next batch is copied from ordinary memory, so the copy waits for all kernels before it; the mended twin's is pinned."""
+import kit
+
+SIZE = 1 << 20
+cuda = kit.Cuda()
+stream = cuda.stream()
+forward, backward, update = (cuda.kernel(name) for name in ("forward_300us", "backward_500us", "update_100us"))
+batch = cuda.device(SIZE)
+ordinary, pinned = kit.pageable(SIZE), cuda.pinned(SIZE)
+
+
+def step(_, mended):
+    cuda.launch(forward, stream=stream)
+    cuda.launch(backward, stream=stream)
+    cuda.launch(update, stream=stream)
+    source = pinned if mended else ordinary
+    cuda.MemcpyAsync(batch, source, SIZE, kit.TO_DEVICE, stream)  # PLANTED
+    kit.spin(800)
+
+
+kit.measure(step, cuda.DeviceSynchronize)

@@ -1,0 +1,19 @@
+"""Hundreds of tiny kernels: the GPU waits for the next launch. The mended twin does the same work in a few."""
+import kit
+
+cuda = kit.Cuda()
+stream = cuda.stream()
+tiny, first, last, fused = (cuda.kernel(name) for name in ("add_1us", "first_5us", "last_7us", "fused_150us"))
+
+
+def step(_, mended):
+    cuda.launch(first, stream=stream)
+    if mended:
+        cuda.launch(fused, stream=stream)
+    else:
+        for _ in range(150):
+            cuda.launch(tiny, stream=stream)  # PLANTED
+    cuda.launch(last, stream=stream)
+
+
+kit.measure(step, cuda.DeviceSynchronize)

@@ -1,0 +1,19 @@
+"""torch.cuda.empty_cache() at the end of each step: memory is given back to the driver, which waits, and asked for again."""
+import torch
+
+import kit
+import torch_kit
+
+model = torch_kit.mlp(6)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+inputs, targets = torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE), torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE)
+
+
+def step(_, mended):
+    torch_kit.train(model, optimizer, inputs, targets)
+    if not mended:
+        torch.cuda.empty_cache()  # PLANTED
+    kit.spin(800)
+
+
+kit.measure(step, torch.cuda.synchronize)

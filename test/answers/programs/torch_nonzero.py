@@ -1,0 +1,27 @@
+"""nonzero() has to tell the host how many there are: a wait in each layer."""
+import torch
+
+import kit
+import torch_kit
+
+layers = [torch.nn.Linear(torch_kit.WIDTH, torch_kit.WIDTH).to(torch_kit.DEVICE) for _ in range(8)]
+inputs = torch_kit.batch()
+active = []
+
+
+def count_active(x):
+    return x.nonzero()  # PLANTED
+
+
+@torch.no_grad()
+def step(_, mended):
+    active.clear()
+    x = inputs
+    for layer in layers:
+        x = torch.relu(layer(x))
+        if not mended:
+            active.append(count_active(x))
+    x.mean()
+
+
+kit.measure(step, torch.cuda.synchronize)

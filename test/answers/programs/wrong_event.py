@@ -1,0 +1,26 @@
+"""The computation waits for the copy of the batch after this one, since it waits for the event that was recorded last; the
+mended twin waits for its own batch."""
+import kit
+
+SIZE = kit.copy_bytes(1200)
+cuda = kit.Cuda()
+compute, copies = cuda.stream(), cuda.stream()
+copied = [cuda.event(), cuda.event()]
+used = [cuda.event(), cuda.event()]
+forward, backward, update = (cuda.kernel(name) for name in ("forward_300us", "backward_600us", "update_100us"))
+buffers, host = [cuda.device(SIZE), cuda.device(SIZE)], cuda.pinned(SIZE)
+
+
+def step(i, mended):
+    now, then = i % 2, (i + 1) % 2
+    cuda.StreamWaitEvent(copies, used[then], 0)
+    cuda.MemcpyAsync(buffers[then], host, SIZE, kit.TO_DEVICE, copies)  # PLANTED
+    cuda.EventRecord(copied[then], copies)
+    cuda.StreamWaitEvent(compute, copied[now if mended else then], 0)  # PLANTED
+    cuda.launch(forward, stream=compute)
+    cuda.launch(backward, stream=compute)
+    cuda.launch(update, stream=compute)
+    cuda.EventRecord(used[now], compute)
+
+
+kit.measure(step, cuda.DeviceSynchronize)
