@@ -1,0 +1,91 @@
+"""The keys: what each program does wrong, and where. The line is the one that carries the comment PLANTED in the program's source."""
+import dataclasses
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    verdicts: tuple  # the first is the key; the others are as true
+    row: str = ""  # the list of the report whose first row must name the line: sync, advice, line, leak
+    gain: str = ""  # the figure that must be what mending wins: recoverable (the wait gone), line (the line gone), advice
+    folder: str = "programs"
+    kernel_us: int = 0  # of every kernel, in PyTorch
+    environment: tuple = ()
+
+    @property
+    def is_torch(self):
+        return self.name.startswith("torch_")
+
+    @property
+    def is_clean(self):
+        return not self.row
+
+    @property
+    def source(self):
+        for ending in (".py", ".cpp"):
+            path = os.path.join(HERE, self.folder, self.name + ending)
+            if os.path.exists(path):
+                return path
+        raise FileNotFoundError(self.name)
+
+    def planted(self):
+        """Numbers of the planted lines. Where the cause itself makes no CUDA call, the calls on either side of it count too."""
+        with open(self.source) as file:
+            return [number for number, text in enumerate(file, 1) if "PLANTED" in text]
+
+
+SLOW_COPIES = (("PROFSIM_H2D_GBPS", "1"), ("PROFSIM_D2H_GBPS", "1"))
+
+CASES = [
+    # waits
+    Case("explicit_sync", ("sync",), "sync", "line"),
+    Case("read_per_layer", ("sync",), "sync", "line"),
+    Case("two_syncs", ("sync",), "sync", "recoverable"),
+    Case("second_thread", ("sync",), "sync", "line"),
+    Case("log_copy", ("sync", "copy"), "sync", "line"),
+    Case("engine", ("sync",), "sync", "line"),
+    Case("copy_back", ("sync", "copy"), "sync", "line"),
+    Case("pageable_copy", ("copy", "sync"), "sync", "recoverable"),
+    Case("malloc_per_step", ("memory",), "advice", "advice"),
+    # waits that cost nothing
+    Case("sync_busy", ("gpu",), "", "recoverable"),
+    Case("sync_idle", ("cpu",), "", "recoverable"),
+    # the host
+    Case("slow_input", ("input",), "advice", "advice"),
+    Case("slow_disk", ("input",), "advice", "advice"),
+    Case("host_compute", ("cpu",), "advice", "advice"),
+    Case("small_kernels", ("cpu",), "advice"),
+    Case("tiny_kernels", ("cpu",), "advice", "advice"),
+    # the device
+    Case("long_kernel", ("gpu",), "line"),
+    Case("matrix", ("gpu",), "line"),
+    Case("one_stream", ("gpu",), "line"),
+    Case("default_stream", ("gpu",), "line"),
+    Case("copy_bound", ("copy",), "advice", environment=SLOW_COPIES),
+    Case("wrong_event", ("copy", "gpu", "mixed"), "", environment=SLOW_COPIES),
+    Case("leak", ("gpu",), "leak"),
+    Case("mix", ("mixed",), "advice"),
+    # nothing wrong
+    Case("clean_gpu", ("gpu",)),
+    Case("clean_prefetch", ("gpu",)),
+    Case("clean_streams", ("gpu",)),
+    Case("clean_graph", ("gpu",)),
+    # PyTorch
+    Case("torch_item", ("sync",), "sync", "line", kernel_us=60),
+    Case("torch_item_layer", ("sync",), "sync", "line", kernel_us=40),
+    Case("torch_synchronize", ("sync",), "sync", "line", kernel_us=60),
+    Case("torch_log", ("sync",), "sync", "line", kernel_us=90),
+    Case("torch_nonzero", ("sync",), "sync", "line", kernel_us=40),
+    Case("torch_hook", ("sync",), "sync", "line", kernel_us=40),
+    Case("torch_pageable", ("copy", "sync"), "sync", "recoverable", kernel_us=60),
+    Case("torch_loader", ("input",), "advice", "advice", kernel_us=20),
+    Case("torch_metric", ("cpu",), "advice", "advice", kernel_us=30),
+    Case("torch_small_ops", ("cpu",), "advice", kernel_us=2),
+    Case("torch_retry", ("memory",), "advice", "advice", kernel_us=60),
+    Case("torch_empty_cache", ("memory",), "advice", "advice", kernel_us=60),
+    Case("torch_clean", ("gpu",), kernel_us=120),
+    Case("torch_clean_loader", ("gpu",), kernel_us=120),
+]

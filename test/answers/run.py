@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The answer-key suite: programs with a planted cause, and whether profrun's report says so.
+
+usage: run.py [--tier plain|torch|plain,torch] [--only NAME[,NAME]] [--unseen] [--json FILE] [--keep DIR] [--gpu]
+
+Each program runs twice: alone, its slow and its mended form in turn, which measures what mending wins; then the slow one under
+profrun. Its report is held against the key in cases.py. Prints a table; exit status 1 when a goal is missed.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import cases
+import judge
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build")
+SIM = os.path.join(BUILD, "sim")
+TORCH = os.path.join(BUILD, "torch-venv")
+PRELOADED = ("libcudart.so.13", "libcudart.so.12", "libcupti.so.13", "libcupti.so.12", "libprofsim_libs.so")
+SCHEDULE = "skip_first=30,wait=0,warmup=2,active=24,repeat=1"
+ALONE = {"ROUNDS": "5", "STEPS": "30"}
+PROFILED = {"STEPS": "70"}
+LIMIT_S = 120
+
+
+class Broken(Exception):
+    """A run that gave nothing to judge."""
+
+
+def command(case):
+    if case.source.endswith(".cpp"):
+        return [os.path.join(BUILD, "test", "answers", case.name)]
+    torch = os.path.join(TORCH, "bin", "python")
+    return [torch if case.is_torch and os.path.exists(torch) else sys.executable, case.source]
+
+
+def environment(case, gpu, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "MENDED")}
+    env.update(case.environment, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
+    if not gpu:
+        env["LD_LIBRARY_PATH"] = SIM
+    if case.kernel_us:
+        env["PROFSIM_KERNEL_US"] = str(case.kernel_us)
+    return env
+
+
+def execute(line, env):
+    try:
+        done = subprocess.run(line, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise Broken(f"did not end in {LIMIT_S} s") from None
+    if done.returncode:
+        raise Broken(f"exit status {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}")
+    return done
+
+
+def result_of(done):
+    """What a program says of itself, in its last line."""
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        raise Broken("printed no result") from None
+
+
+def alone(case, gpu):
+    """Milliseconds per step, slow and mended, without profrun."""
+    env = environment(case, gpu, **ALONE)
+    if not gpu:
+        env["LD_PRELOAD"] = " ".join(os.path.join(SIM, name) for name in PRELOADED)
+    said = result_of(execute(command(case), env))
+    return said["slow_ms"], said["mended_ms"]
+
+
+def profiled(case, folder, gpu):
+    """How many steps the slow program made under profrun, and the report."""
+    line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--schedule", SCHEDULE, "--quiet", "--"]
+    done = execute(line + command(case), environment(case, gpu, **PROFILED))
+    path = os.path.join(folder, "report.json")
+    if not os.path.exists(path):
+        execute([os.path.join(ROOT, "profrun.sh"), "report", folder], environment(case, gpu))
+    try:
+        with open(path) as file:
+            return result_of(done)["steps"], json.load(file)
+    except (OSError, ValueError) as error:
+        raise Broken(f"no report: {error}") from None
+
+
+def answer(case, folder, gpu):
+    try:
+        slow_ms, mended_ms = alone(case, gpu)
+        steps, report = profiled(case, folder, gpu)
+        return judge.judge(case, report, steps, slow_ms, mended_ms)
+    except Broken as problem:
+        return judge.Outcome(case.name, case.verdicts[0], "nothing", bool(case.row), False, problem=str(problem))
+
+
+def shown(outcome):
+    """A row of the table."""
+    if outcome.problem:
+        return f"{outcome.name:20} {outcome.key:8} {outcome.problem}"
+    promised = "" if outcome.predicted_ms is None else f"{outcome.predicted_ms:9.3f}"
+    replay = "" if outcome.replay_pct is None else f"{outcome.replay_pct:+7.1f}"
+    wrong = [] if outcome.verdict_right else ["verdict"]
+    wrong += [] if outcome.line_right or not outcome.has_line else ["line"]
+    wrong += [] if outcome.near or outcome.predicted_ms is None else ["gain"]
+    wrong += [] if outcome.steps_right else ["steps"]
+    wrong += [f"alarm ({text})" for text in outcome.alarms]
+    return (f"{outcome.name:20} {outcome.key:8} {outcome.said:8} {outcome.where:26} {outcome.slow_ms:8.3f} "
+            f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}")
+
+
+HEADER = f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} {'promised':>9} {'replay%':>7}"
+
+
+def choose(args):
+    chosen = [case for case in cases.CASES if bool(case.folder == "unseen") == args.unseen or args.all]
+    if args.only:
+        names = args.only.split(",")
+        chosen = [case for case in cases.CASES if case.name in names]
+        unknown = set(names) - {case.name for case in chosen}
+        if unknown:
+            sys.exit(f"answers: no program {', '.join(sorted(unknown))} in cases.py")
+    tiers = args.tier.split(",")
+    if "torch" in tiers and not args.gpu and not os.path.exists(os.path.join(TORCH, ".complete")):
+        print("SKIPPED: the programs in PyTorch: there is no build/torch-venv (make torch-venv)", flush=True)
+        tiers.remove("torch")
+    return [case for case in chosen if ("torch" if case.is_torch else "plain") in tiers]
+
+
+def run(chosen, base, gpu):
+    outcomes = []
+    print(HEADER)
+    for case in chosen:
+        outcomes.append(answer(case, os.path.join(base, case.name), gpu))
+        print(shown(outcomes[-1]), flush=True)
+    return outcomes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tier", default="plain,torch")
+    parser.add_argument("--only")
+    parser.add_argument("--unseen", action="store_true", help="the second set, which the rules were not made with")
+    parser.add_argument("--all", action="store_true", help="both sets")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--keep", metavar="DIR", help="keep the runs' folders there")
+    parser.add_argument("--gpu", action="store_true", help="on a real GPU instead of the simulated one")
+    args = parser.parse_args()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="answers-") as scratch:
+        outcomes = run(choose(args), args.keep or scratch, args.gpu)
+    result = judge.summary(outcomes)
+    print(f"\n{len(outcomes)} programs in {time.monotonic() - began:.0f} s, {sum(o.right for o in outcomes)} right in everything")
+    for name, value in result.items():
+        print(f"  {name:22} {value:.2f}" if isinstance(value, float) else f"  {name:22} {value}")
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump({"summary": result, "programs": [dataclasses.asdict(o) for o in outcomes]}, file, indent=1)
+    wrong = judge.missed(result)
+    for text in wrong:
+        print(f"MISSED: {text}")
+    return 1 if wrong or not outcomes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
