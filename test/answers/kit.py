@@ -131,6 +131,9 @@ class Cuda:
         library = self.made("LibraryLoadData", ptx.encode(), None, None, 0, None, None, 0)
         return self.made("LibraryGetKernel", library, name.encode())
 
+    def kernels(self, names):
+        return [self.kernel(name) for name in names.split()]
+
     def stream(self):
         return self.made("StreamCreateWithFlags", NON_BLOCKING)
 

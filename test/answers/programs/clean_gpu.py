@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-linear, gelu, update = (cuda.kernel(name) for name in ("linear_250us", "gelu_40us", "update_70us"))
+linear, gelu, update = cuda.kernels("linear_250us gelu_40us update_70us")
 
 
 def step(_, mended):

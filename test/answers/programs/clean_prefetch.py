@@ -6,7 +6,7 @@ SIZE = 512 << 10
 cuda = kit.Cuda()
 compute, copies = cuda.stream(), cuda.stream()
 copied, used = [cuda.event(), cuda.event()], [cuda.event(), cuda.event()]
-forward, backward, update = (cuda.kernel(name) for name in ("forward_700us", "backward_1200us", "update_200us"))
+forward, backward, update = cuda.kernels("forward_700us backward_1200us update_200us")
 buffers, hosts = [cuda.device(SIZE), cuda.device(SIZE)], [cuda.pinned(SIZE), cuda.pinned(SIZE)]
 
 

@@ -4,7 +4,7 @@ import kit
 cuda = kit.Cuda()
 left, right = cuda.stream(), cuda.stream()
 fork, join = cuda.event(), cuda.event()
-text, image, fuse = (cuda.kernel(name) for name in ("text_600us", "image_700us", "fuse_500us"))
+text, image, fuse = cuda.kernels("text_600us image_700us fuse_500us")
 loss, host = cuda.device(4096), cuda.pinned(4096)
 
 

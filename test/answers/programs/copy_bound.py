@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, update = (cuda.kernel(name) for name in ("forward_150us", "update_50us"))
+forward, update = cuda.kernels("forward_150us update_50us")
 LARGE, SMALL = kit.copy_bytes(2000), kit.copy_bytes(500)
 device, host = cuda.device(LARGE), cuda.pinned(LARGE)
 

@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 left, right = (cuda.made("StreamCreateWithFlags", 0) for _ in range(2))
-encode, decode, count = (cuda.kernel(name) for name in ("encode_400us", "decode_400us", "count_3us"))
+encode, decode, count = cuda.kernels("encode_400us decode_400us count_3us")
 
 
 def step(_, mended):

@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-query, key, value = (cuda.kernel(name) for name in ("query_40us", "key_30us", "value_50us"))
+query, key, value = cuda.kernels("query_40us key_30us value_50us")
 
 
 def plan(mended):

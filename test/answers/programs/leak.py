@@ -6,7 +6,7 @@ import kit
 SIZE = 2 << 20
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_500us", "backward_800us", "update_100us"))
+forward, backward, update = cuda.kernels("forward_500us backward_800us update_100us")
 history = []
 
 

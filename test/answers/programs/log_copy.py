@@ -5,7 +5,8 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_300us", "backward_500us", "update_200us"))
+kernels = cuda.kernels("embed_50us attention_150us mlp_100us head_20us loss_10us loss_backward_10us head_backward_40us mlp_backward_200us "
+                       "attention_backward_250us embed_backward_50us norms_10us clip_10us update_100us")
 loss = cuda.device(4096)
 seen = ctypes.c_float()
 history = []
@@ -18,9 +19,8 @@ def log():
 
 def step(i, mended):
     kit.spin(850)
-    cuda.launch(forward)
-    cuda.launch(backward)
-    cuda.launch(update)
+    for kernel in kernels:
+        cuda.launch(kernel)
     if i % 3 == 0 and not mended:
         log()
 

@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-before, slow, fast, after = (cuda.kernel(name) for name in ("before_50us", "attention_2000us", "attention_1000us", "after_80us"))
+before, slow, fast, after = cuda.kernels("before_50us attention_2000us attention_1000us after_80us")
 
 
 def step(_, mended):

@@ -4,7 +4,7 @@ import kit
 cuda = kit.Cuda()
 left, right = cuda.stream(), cuda.stream()
 joined = [cuda.event(), cuda.event()]
-query, item, dot = (cuda.kernel(name) for name in ("query_tower_300us", "item_tower_300us", "dot_20us"))
+query, item, dot = cuda.kernels("query_tower_300us item_tower_300us dot_20us")
 
 
 def step(_, mended):

@@ -6,7 +6,9 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, gradient, update = (cuda.kernel(name) for name in ("forward_150us", "gradient_200us", "update_50us"))
+gradient, = cuda.kernels("gradient_200us")
+forward = cuda.kernels("embed_20us attention_80us mlp_60us norm_10us head_20us loss_5us")
+update = cuda.kernels("norms_10us clip_5us update_50us decay_10us")
 work, done = queue.SimpleQueue(), queue.SimpleQueue()
 
 
@@ -25,11 +27,12 @@ def autograd():
 
 
 def step(_, mended):
-    cuda.launch(forward, stream=stream)
+    for kernel in forward:
+        cuda.launch(kernel, stream=stream)
     work.put(mended)
     done.get()
-    cuda.launch(update, stream=stream)
-    cuda.launch(forward, stream=stream)
+    for kernel in update:
+        cuda.launch(kernel, stream=stream)
 
 
 threading.Thread(target=autograd, daemon=True).start()

@@ -8,7 +8,7 @@ import kit
 SIZE = 128 << 10
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_200us", "backward_400us", "update_100us"))
+forward, backward, update = cuda.kernels("forward_200us backward_400us update_100us")
 batch, host = cuda.device(SIZE), cuda.pinned(SIZE)
 file = tempfile.TemporaryFile()
 file.write(bytes(SIZE))

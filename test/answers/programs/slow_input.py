@@ -4,7 +4,7 @@ import kit
 SIZE = 256 << 10
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_300us", "backward_500us", "update_100us"))
+forward, backward, update = cuda.kernels("forward_300us backward_500us update_100us")
 batch, host = cuda.device(SIZE), cuda.pinned(SIZE)
 
 

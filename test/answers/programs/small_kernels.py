@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-tiny, first, last, fused = (cuda.kernel(name) for name in ("add_1us", "first_5us", "last_7us", "fused_150us"))
+tiny, first, last, fused = cuda.kernels("add_1us first_5us last_7us fused_150us")
 
 
 def step(_, mended):

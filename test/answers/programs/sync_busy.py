@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_900us", "backward_1500us", "update_300us"))
+forward, backward, update = cuda.kernels("forward_900us backward_1500us update_300us")
 
 
 def step(_, mended):

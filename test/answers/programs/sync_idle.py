@@ -3,7 +3,7 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_60us", "backward_90us", "update_20us"))
+forward, backward, update = cuda.kernels("forward_60us backward_90us update_20us")
 
 
 def step(_, mended):

@@ -6,6 +6,7 @@ import torch_kit
 
 layers = [torch.nn.Linear(torch_kit.WIDTH, torch_kit.WIDTH).to(torch_kit.DEVICE) for _ in range(8)]
 inputs = torch_kit.batch()
+optimizer = torch.optim.SGD([p for layer in layers for p in layer.parameters()], lr=0.01)
 active = []
 
 
@@ -13,7 +14,6 @@ def count_active(x):
     return x.nonzero()  # PLANTED
 
 
-@torch.no_grad()
 def step(_, mended):
     active.clear()
     x = inputs
@@ -21,7 +21,9 @@ def step(_, mended):
         x = torch.relu(layer(x))
         if not mended:
             active.append(count_active(x))
-    x.mean()
+    optimizer.zero_grad()
+    x.mean().backward()
+    optimizer.step()
 
 
 kit.measure(step, torch.cuda.synchronize)

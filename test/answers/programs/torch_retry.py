@@ -21,10 +21,12 @@ def workspace(stream):
 
 
 def step(_, mended):
-    for stream in streams:
-        scratch = workspace(stream)
-        torch_kit.train(model, optimizer, inputs, targets)
-        del scratch
+    scratch = workspace(streams[0])
+    torch_kit.train(model, optimizer, inputs, targets)
+    del scratch
+    scratch = workspace(streams[1])
+    inputs.add(targets).relu_().mul_(inputs).sum()
+    del scratch
 
 
 def start(mended):

@@ -4,7 +4,7 @@ import kit
 
 cuda = kit.Cuda()
 stream, done = cuda.stream(), cuda.event()
-forward, backward, update = (cuda.kernel(name) for name in ("forward_400us", "backward_500us", "update_100us"))
+forward, backward, update = cuda.kernels("forward_400us backward_500us update_100us")
 
 
 def step(_, mended):

@@ -7,7 +7,7 @@ cuda = kit.Cuda()
 compute, copies = cuda.stream(), cuda.stream()
 copied = [cuda.event(), cuda.event()]
 used = [cuda.event(), cuda.event()]
-forward, backward, update = (cuda.kernel(name) for name in ("forward_300us", "backward_600us", "update_100us"))
+forward, backward, update = cuda.kernels("forward_300us backward_600us update_100us")
 buffers, host = [cuda.device(SIZE), cuda.device(SIZE)], cuda.pinned(SIZE)
 
 
