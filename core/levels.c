@@ -21,6 +21,12 @@
 #define TURNS_MARKED	6u
 #define TURNS_BARE	20u
 #define EVENTS_BARE	400u
+/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
+ * of turns as small as a layer's so many, or so many events, must have come for the step around them to have shown itself. */
+#define CALLS_OF_LAYER	   24u
+#define TURNS_MARKED_SMALL 40u
+/* One or two launches over and over, with nothing else: more often a loop inside a step than one. */
+#define TURNS_SINGLE 1000u
 /* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names,
  * one may come after 32 micro-batches; where they have none, it cannot be told, and waiting does
  * not help. */
@@ -125,7 +131,12 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 		return TURNS_INNER;
 	if (!ended && level->threads)
 		return hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNNAMED;
-	return level->marked ? TURNS_MARKED : TURNS_BARE;
+	if (level->marked && (ended || level->fed || x->end >= EVENTS_BARE ||
+			      level->calls_per_turn >= CALLS_OF_LAYER))
+		return TURNS_MARKED;
+	if (level->marked)
+		return TURNS_MARKED_SMALL;
+	return !ended && level->calls_per_turn < MIN_MEMBERS ? TURNS_SINGLE : TURNS_BARE;
 }
 
 static bool level_is_enough(const struct levels *l, const struct levels_index *x,

@@ -246,9 +246,8 @@ static bool search_is_marked(const struct search *q, uint32_t trigram, uint32_t 
 	return n_marked >= MOST_TURNS * n;
 }
 
-static bool search_has_mark(const struct search *q, uint32_t group)
+static bool search_has_mark(const struct search *q, uint32_t group, uint32_t hints)
 {
-	const uint32_t hints = LEVEL_H2D | LEVEL_D2H | LEVEL_GRAPH | LEVEL_SYNCED;
 	for (uint32_t i = 0; i < q->n_candidates; i++)
 		if (q->candidates[i].group == group &&
 		    search_is_marked(q, q->candidates[i].trigram, hints))
@@ -277,7 +276,9 @@ static void search_weigh(struct search *q, uint32_t group, struct levels_level *
 		.optimizer = t.with_optimizer >= MOST_TURNS * (g->count - 1),
 	};
 	level->threads = t.with_threads >= MOST_TURNS * level->turns;
-	level->marked = search_has_mark(q, group);
+	level->fed = search_has_mark(q, group, LEVEL_H2D);
+	level->marked = level->fed ||
+			search_has_mark(q, group, LEVEL_D2H | LEVEL_GRAPH | LEVEL_SYNCED);
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = t.with_work < MOST_TURNS * level->turns
 			       ? 0

@@ -41,7 +41,8 @@ struct levels_level {
 	double score, runner_up; /* the runner-up is the best level of another period */
 	bool optimizer;		 /* its turns have an optimizer phase, and other work */
 	bool threads;		 /* its turns launch from more than one thread */
-	bool marked;		 /* a copy, a graph or a wait for the device is a member */
+	bool fed;		 /* a copy to the device is a member */
+	bool marked; /* so is a copy to the host, a graph or a wait for the device, or it is fed */
 };
 
 /* The best level, n_members = 0 if there is none. 0 or -ENOMEM. */

@@ -298,16 +298,52 @@ static void test_gap(void **state)
 	sequence_free(&s);
 }
 
+/* Ten calls that end with a value read back may be a layer: they are believed once forty have come. */
 static void test_read_back(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 80; i++) {
 		launch_range(&s, MAIN_THREAD, 100, 9, 0);
 		copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
 		sequence_end_step(&s);
 	}
-	check_steps(&s, 1, 1, 11);
+	check_steps(&s, 1, 1, 60);
+	sequence_free(&s);
+}
+
+/* Each layer waits for a value, twelve layers a step: the first forward pass has enough turns for a step, but none of a step. */
+static void test_read_back_per_layer(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++) {
+		for (int layer = 0; layer < 12; layer++) {
+			launch_range(&s, MAIN_THREAD, 100, 3, 0);
+			copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+		}
+		launch_range(&s, MAIN_THREAD, 200, 12, LEVEL_SYNCED);
+		sequence_end_step(&s);
+		s.now_ns += 300000;
+	}
+	check_steps(&s, 1, 1, 20);
+	sequence_free(&s);
+}
+
+/* A step of many like launches between two others is no loop of one launch. */
+static void test_many_alike(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++) {
+		launch_range(&s, MAIN_THREAD, 100, 1, 0);
+		for (int k = 0; k < 200; k++)
+			launch_range(&s, MAIN_THREAD, 200, 1, 0);
+		launch_range(&s, MAIN_THREAD, 300, 2, 0);
+		sequence_end_step(&s);
+		s.now_ns += 300000;
+	}
+	check_steps(&s, 1, 1, 40);
 	sequence_free(&s);
 }
 
@@ -543,6 +579,8 @@ int main(void)
 		cmocka_unit_test(test_batches_do_not_matter),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_read_back_per_layer),
+		cmocka_unit_test(test_many_alike),
 		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_short_turns),
 		cmocka_unit_test(test_first_step_is_no_loop),
