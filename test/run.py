@@ -4,7 +4,7 @@
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-v]
 
 A tier is a row of TIERS below: unit (cmocka programs in build/test/unit, two at a time), check (scripts that look at what was
-built), sim, e2e and browser; torch runs only when asked for. Whatever tests a tier finds, each is counted by its own
+built), sim, e2e, browser and answers (planted causes: what of the report does not hang on time); torch runs only when asked for. Whatever tests a tier finds, each is counted by its own
 name; a program that dies or runs out of time counts as one failure more. The output of what failed is shown whole, of
 what passed not at all. Exit status 77 of a program, or a `skip` line, is a skip; its reason is printed.
 """
@@ -186,6 +186,7 @@ TIERS = {
     "sim": (folder_programs("sim", 600), 1),
     "e2e": (folder_programs("e2e", 900), 1),
     "browser": (folder_programs("browser", 300), 1),
+    "answers": (folder_programs("answers", 900), 1),
     "torch": (folder_programs("torch", 1200), 1),
 }
 DEFAULT_TIERS = [name for name in TIERS if name != "torch"]
