@@ -6,6 +6,8 @@
 #define CORE_WHATIF_H
 
 #include "core/err.h"
+#include "core/host_share.h"
+#include "core/replay.h"
 #include "core/timeline.h"
 
 #include <stddef.h>
@@ -20,6 +22,10 @@ enum whatif_kind {
 	WHATIF_KERNEL,
 	/* Something costs nothing, everywhere: `what`. */
 	WHATIF_FREE,
+	/* The host's own work before the calls of `site` is gone, 0: before every call; making calls and input stay. */
+	WHATIF_PAUSE,
+	/* Launches that follow each other are made as one: a CUDA graph. */
+	WHATIF_ONE_LAUNCH,
 };
 
 /*        id          name on the command line, what it is */
@@ -67,8 +73,25 @@ int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e
 /* "launch", "input", ... */
 int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e);
 
-/* All changes at once. -ENODATA: there is nothing to play (no steps, no GPU times); -ENOENT: a line or a kernel that a change
- * names does not occur (the error says which lines are near). */
+/* A model that several questions are put to. */
+struct whatif {
+	struct timeline *timeline;
+	struct replay replay;
+	struct host_share share;
+	struct replay_edit edit;
+	uint8_t *reads; /* by op: a copy out whose value the host waits for with its next call */
+	double replayed_ns;
+};
+
+/* -ENODATA: there is nothing to play: no whole step with GPU times. */
+int whatif_open(struct whatif *w, struct timeline *t, struct err *e);
+void whatif_close(struct whatif *w);
+
+/* All changes at once. -ENOENT: a line or a kernel that a change names does not occur (the error says which lines are near). */
+int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
+		struct whatif_result *out, struct err *e);
+
+/* The three in one. */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
 	       struct whatif_result *out, struct err *e);
 

@@ -1,0 +1,257 @@
+/* What to do about it, each with what it would win by the replay. */
+#include "core/judge_parts.h"
+
+#include <math.h>
+
+enum {
+	SET_MOST = 8, /* waits that are looked at together, those that block longest */
+	NAMED_MOST = 3,
+};
+
+static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
+static const double pause_share =
+	0.05; /* of the step: host work between two lines that is worth a word */
+static const double launch_share =
+	0.10; /* of the step: what fewer launches must win; copies likewise */
+
+__attribute__((format(printf, 5, 6))) static void advise(struct judge *j, uint32_t site, double ms,
+							 const char *what, const char *why, ...)
+{
+	struct finding_advice advice = { .site = site, .expected_ms = ms };
+	va_list args;
+	va_start(args, why);
+	vsnprintf(advice.why, sizeof(advice.why), why, args);
+	va_end(args);
+	snprintf(advice.what, sizeof(advice.what), "%s", what);
+	vec_push(&j->f->advice, advice);
+}
+
+/* ---- Where the last play's changes took most time away ---- */
+
+static double taken_ns(const struct judge *j, uint32_t op)
+{
+	const struct replay_op *o = &j->w.replay.ops.at[op];
+	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
+	double ns = j->w.edit.cut_ns[op];
+	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT | EDIT_NO_COST))
+		ns += (double)(c->end_ns - c->begin_ns);
+	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
+		ns += (double)j->w.replay.works.at[i].duration_ns *
+		      (1 - (double)j->w.edit.scale[i]);
+	return ns;
+}
+
+static uint32_t top_site(const struct judge *j, double *per_step_ms)
+{
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
+	double *sum = mem_zero((n_sites + 1) * sizeof(*sum));
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		uint32_t site = call == REPLAY_NONE ? 0 : j->w.timeline->calls.at[call].site;
+		if (site && site <= n_sites)
+			sum[site] += taken_ns(j, i);
+	}
+	for (uint32_t i = 1; i <= n_sites; i++)
+		if (!top || sum[i] > sum[top])
+			top = i;
+	*per_step_ms = sum[top] / 1e6 / j->w.replay.n_steps;
+	if (sum[top] <= 0)
+		top = 0;
+	free(sum);
+	return top;
+}
+
+/* ---- Waits ---- */
+
+static const struct {
+	const char *what, *why;
+} mending[SYNC_KINDS_N] = {
+	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
+			"the host reads a value here and waits for everything before it" },
+	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
+							  "it nothing to do" },
+	[SYNC_COPY] = { "copy from pinned memory without waiting (non_blocking=True)",
+			"the host waits for the copy to be done" },
+	[SYNC_EVENT] = { "wait for the event later, or let the stream wait for it",
+			 "the host waits for the event" },
+	[SYNC_ALLOC] = { "keep the memory instead of freeing and allocating it", "freeing waits "
+										 "for the device" },
+	[SYNC_LIBRARY] = { "avoid the library's wait: a workspace or handle of one's own",
+			   "a library waits for the device here" },
+};
+
+static bool is_first_of_site(const struct findings *f, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (f->syncs.at[i].site == f->syncs.at[row].site)
+			return false;
+	return f->syncs.at[row].site != 0;
+}
+
+static void advise_waits(struct judge *j)
+{
+	for (size_t i = 0; i < j->f->syncs.n; i++) {
+		const struct finding_sync *s = &j->f->syncs.at[i];
+		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
+		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
+			continue;
+		advise(j, s->site, s->recoverable_ms, mending[s->kind].what,
+		       "%s: %.4g times a step, blocked %.2f ms; with the line gone as a whole "
+		       "%.2f ms less",
+		       mending[s->kind].why, s->per_step, s->blocked_ms, s->line_ms);
+	}
+}
+
+/* Waits that hide behind each other: one alone wins little, all together do. */
+struct set {
+	struct whatif_change changes[SET_MOST];
+	size_t n;
+	double gain_ms, single_ms; /* together; the best of them alone */
+};
+
+static void collect_set(struct judge *j, struct set *set)
+{
+	for (size_t i = 0; i < j->f->syncs.n && set->n < SET_MOST; i++) {
+		const struct finding_sync *s = &j->f->syncs.at[i];
+		if (s->kind == SYNC_ALLOC || !is_first_of_site(j->f, i))
+			continue;
+		set->changes[set->n++] =
+			(struct whatif_change){ .kind = WHATIF_WAIT, .site = s->site };
+		set->single_ms = fmax(set->single_ms, s->recoverable_ms);
+	}
+	set->gain_ms = judge_gain_ms(j, set->changes, set->n);
+}
+
+/* Those that block least go first. */
+static void thin_out(struct judge *j, struct set *set)
+{
+	for (size_t i = set->n; i-- && set->n > 2;) {
+		struct whatif_change rest[SET_MOST];
+		size_t n = 0;
+		for (size_t k = 0; k < set->n; k++)
+			if (k != i)
+				rest[n++] = set->changes[k];
+		double gain = judge_gain_ms(j, rest, n);
+		if (gain < kept * set->gain_ms)
+			continue;
+		memcpy(set->changes, rest, n * sizeof(*rest));
+		set->n = n;
+	}
+}
+
+static void name_lines(const struct judge *j, const struct set *set, char *to, size_t room)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < set->n && i < NAMED_MOST && used < room; i++) {
+		const struct site *s = frames_site_at(j->w.timeline->frames, set->changes[i].site);
+		const char *base = strrchr(s->file, '/');
+		int n = snprintf(to + used, room - used, "%s%s:%u", i ? ", " : "",
+				 base ? base + 1 : s->file, s->line);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (set->n > NAMED_MOST && used < room)
+		snprintf(to + used, room - used, " and %zu more", set->n - NAMED_MOST);
+}
+
+static void advise_sets(struct judge *j)
+{
+	struct set set = { .n = 0 };
+	char lines[120] = "";
+	collect_set(j, &set);
+	if (set.n < 2 || set.gain_ms - set.single_ms < judge_worth_ms(j))
+		return;
+	double sum = 0;
+	thin_out(j, &set);
+	for (size_t i = 0; i < set.n; i++)
+		sum += judge_gain_ms(j, &set.changes[i], 1);
+	set.gain_ms = judge_gain_ms(j, set.changes, set.n);
+	if (set.gain_ms - sum < judge_worth_ms(j))
+		return;
+	name_lines(j, &set, lines, sizeof(lines));
+	advise(j, set.changes[0].site, set.gain_ms,
+	       "do without these waits together: each hides behind the others",
+	       "%s: one at a time they win %.2f ms", lines, sum);
+}
+
+/* ---- Causes that are not one line's ---- */
+
+struct general {
+	struct whatif_change change;
+	double least_share; /* of the step */
+	const char *what, *why;
+};
+
+static void advise_general(struct judge *j, const struct general *g)
+{
+	double gain = judge_gain_ms(j, &g->change, 1), here_ms;
+	if (gain < fmax(judge_worth_ms(j), g->least_share * j->step_ms))
+		return;
+	uint32_t site = top_site(j, &here_ms);
+	if (site)
+		advise(j, site, gain, g->what, "%s; %.2f ms of it here", g->why, here_ms);
+}
+
+/* The host's own work before the calls of one line. */
+static void advise_pause(struct judge *j)
+{
+	struct whatif_change change = { .kind = WHATIF_PAUSE };
+	double here_ms;
+	if (judge_gain_ms(j, &change, 1) < pause_share * j->step_ms)
+		return;
+	change.site = top_site(j, &here_ms);
+	if (!change.site)
+		return;
+	double gain = judge_gain_ms(j, &change, 1);
+	if (gain >= fmax(judge_worth_ms(j), pause_share * j->step_ms))
+		advise(j, change.site, gain,
+		       "do the host's work before this line elsewhere: earlier, in another thread, "
+		       "not at all",
+		       "before the calls of this line the host works %.2f ms a step without giving "
+		       "the device anything",
+		       here_ms);
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct finding_advice *x = a, *y = b;
+	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
+}
+
+void advice_fill(struct judge *j)
+{
+	static const struct general memory = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
+		0,
+		"keep the memory instead of allocating and freeing it every step",
+		"allocating and freeing take the host's time, and freeing waits for the device",
+	};
+	static const struct general input = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+		0,
+		"make the next batch while the device works: loader processes, prefetching",
+		"the step waits for its input",
+	};
+	static const struct general copies = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
+		launch_share,
+		"copy less, from pinned memory, on a stream of its own",
+		"copies take their time in every step",
+	};
+	static const struct general launches = {
+		{ .kind = WHATIF_ONE_LAUNCH },
+		launch_share,
+		"make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
+		"the host takes longer to launch the work than the device to do it",
+	};
+	advise_waits(j);
+	advise_sets(j);
+	advise_general(j, &memory);
+	advise_general(j, &input);
+	advise_general(j, &copies);
+	if (j->f->verdict == VERDICT_CPU || j->f->verdict == VERDICT_MIXED) {
+		advise_pause(j);
+		advise_general(j, &launches);
+	}
+	if (j->f->advice.n)
+		qsort(j->f->advice.at, j->f->advice.n, sizeof(*j->f->advice.at), by_gain);
+}

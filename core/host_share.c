@@ -1,0 +1,206 @@
+#include "core/host_share.h"
+#include "core/map.h"
+
+#include <math.h>
+
+enum {
+	OPS_MOST = 200000, /* looked at */
+	GAPS_OF_PAIR = 15, /* kept of each pair, for its median */
+	PAIRS_LEAST = 4,   /* different pairs, to learn anything from */
+	FIT_ROUNDS = 6,	   /* of reweighting; the costs move by less than 1 % after 4 */
+	FIT_SWEEPS = 50,
+};
+
+struct pair {
+	uint32_t first, second; /* stacks */
+	uint32_t n;
+	float gaps_ns[GAPS_OF_PAIR];
+};
+
+/* A pair as the fit sees it. */
+struct row {
+	double way[WAYS], gap_ns, count, weight;
+};
+
+struct fit {
+	const struct replay *replay;
+	struct map pair_of; /* the two stacks -> index */
+	VEC(struct pair) pairs;
+	VEC(struct row) rows;
+};
+
+static uint32_t stack_of(const struct replay *r, uint32_t op)
+{
+	uint32_t call = r->ops.at[op].call;
+	return call == REPLAY_NONE ? 0 : r->timeline->calls.at[call].stack;
+}
+
+/* ---- Frames between two stacks ---- */
+
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
+			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
+}
+
+/* How many outermost frames both have. */
+static size_t common_frames(struct frame_list a, struct frame_list b)
+{
+	size_t most = a.n < b.n ? a.n : b.n, n = 0;
+	while (n < most && is_same_frame(a.at[a.n - 1 - n], b.at[b.n - 1 - n]))
+		n++;
+	return n;
+}
+
+/* A call made twice from the same place: how far the way led back in between nobody knows. The user's own line repeats it, or a loop
+ * in a library; the former is the rule. */
+static size_t user_frames(struct frame_list list)
+{
+	for (size_t i = 0; i < list.n; i++)
+		if (!list.at[i]->is_library)
+			return list.n - i;
+	return list.n;
+}
+
+static void count_frames(struct frame_list list, size_t n, double *python, double *native)
+{
+	for (size_t i = 0; i < n; i++)
+		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
+}
+
+static void count_ways(const struct replay *r, uint32_t first, uint32_t second, double way[WAYS])
+{
+	struct frames *frames = r->timeline->frames;
+	struct frame_list a = frames_of(frames, first), b = frames_of(frames, second);
+	size_t common = first == second ? user_frames(a) : common_frames(a, b);
+	memset(way, 0, WAYS * sizeof(*way));
+	way[WAY_PAIR] = 1;
+	count_frames(a, a.n - common, &way[WAY_PYTHON_OUT], &way[WAY_NATIVE_OUT]);
+	count_frames(b, b.n - common, &way[WAY_PYTHON_IN], &way[WAY_NATIVE_IN]);
+}
+
+/* ---- Learning ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void add_gap(struct fit *f, uint32_t first, uint32_t second, float gap_ns)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->pair_of, (uint64_t)first << 32 | second, &is_new);
+	if (is_new) {
+		*at = f->pairs.n;
+		vec_push(&f->pairs, (struct pair){ .first = first, .second = second });
+	}
+	struct pair *pair = &f->pairs.at[*at];
+	pair->gaps_ns[pair->n++ % GAPS_OF_PAIR] = gap_ns;
+}
+
+static void collect_pairs(struct fit *f)
+{
+	const struct replay *r = f->replay;
+	uint32_t before[256];
+	memset(before, 0, sizeof(before));
+	for (uint32_t i = 0; i < r->ops.n && i < OPS_MOST; i++) {
+		const struct replay_op *op = &r->ops.at[i];
+		uint32_t stack = stack_of(r, i);
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		if (stack && before[op->lane] && op->anchor == REPLAY_NONE)
+			add_gap(f, before[op->lane], stack, op->gap_ns);
+		before[op->lane] = stack;
+	}
+}
+
+static void make_rows(struct fit *f)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		struct pair *pair = &f->pairs.at[i];
+		struct row row = { .count = sqrt(pair->n) };
+		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
+		qsort(pair->gaps_ns, n, sizeof(*pair->gaps_ns), by_value);
+		row.gap_ns = pair->gaps_ns[n / 2];
+		count_ways(f->replay, pair->first, pair->second, row.way);
+		vec_push(&f->rows, row);
+	}
+}
+
+static double fitted(const struct row *row, const double *cost)
+{
+	double sum = 0;
+	for (int k = 0; k < WAYS; k++)
+		sum += row->way[k] * cost[k];
+	return sum;
+}
+
+/* Non-negative weighted least squares, one cost at a time. */
+static void fit_costs(const struct fit *f, double *cost)
+{
+	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
+		for (int k = 0; k < WAYS; k++) {
+			double up = 0, down = 0;
+			for (size_t i = 0; i < f->rows.n; i++) {
+				const struct row *row = &f->rows.at[i];
+				double rest =
+					row->gap_ns - fitted(row, cost) + row->way[k] * cost[k];
+				up += row->weight * row->way[k] * rest;
+				down += row->weight * row->way[k] * row->way[k];
+			}
+			cost[k] = down > 0 ? fmax(0, up / down) : 0;
+		}
+	}
+}
+
+/* A gap that holds work of the program's own is far too long for its frames: it shall not count by the square of that. */
+static void reweigh(struct fit *f, const double *cost)
+{
+	for (size_t i = 0; i < f->rows.n; i++) {
+		struct row *row = &f->rows.at[i];
+		double expected = fitted(row, cost), off = fabs(row->gap_ns - expected);
+		row->weight = row->count / (fmax(expected, 500) * fmax(off, 500));
+	}
+}
+
+void host_share_learn(struct host_share *h, const struct replay *r)
+{
+	struct fit f = { .replay = r };
+	*h = (struct host_share){ .replay = r };
+	if (r->timeline->frames)
+		collect_pairs(&f);
+	make_rows(&f);
+	for (size_t i = 0; i < f.rows.n; i++)
+		f.rows.at[i].weight = f.rows.at[i].count / fmax(f.rows.at[i].gap_ns, 500);
+	for (int round = 0; round < FIT_ROUNDS; round++) {
+		fit_costs(&f, h->cost_ns);
+		reweigh(&f, h->cost_ns);
+	}
+	h->is_known = f.rows.n >= PAIRS_LEAST;
+	map_free(&f.pair_of);
+	vec_free(&f.pairs);
+	vec_free(&f.rows);
+}
+
+/* ---- Sharing ---- */
+
+struct host_split host_share_of(const struct host_share *h, uint32_t first, uint32_t second,
+				double gap_ns)
+{
+	struct host_split split = { 0, 0 };
+	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
+	double way[WAYS];
+	if (!h->is_known || !a || !b)
+		return split;
+	count_ways(h->replay, a, b, way);
+	for (int k = 0; k < WAYS; k++)
+		way[k] *= h->cost_ns[k];
+	split.out_ns = way[WAY_PYTHON_OUT] + way[WAY_NATIVE_OUT];
+	split.in_ns = way[WAY_PYTHON_IN] + way[WAY_NATIVE_IN];
+	double sum = way[WAY_PAIR] + split.out_ns + split.in_ns;
+	double scale = sum > gap_ns ? gap_ns / sum : 1;
+	split.out_ns *= scale;
+	split.in_ns *= scale;
+	return split;
+}

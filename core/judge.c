@@ -1,0 +1,246 @@
+/*
+ * The verdict is read off a few plays. Waste comes first: waits, allocation, copies, input and other ranks are what a program could
+ * do without, so where one of them wins a tenth of the step it is what binds, however busy device and host are. Without
+ * waste it is the device or the host: whichever wins more when it is twice as fast.
+ */
+#include "core/judge.h"
+
+#include "core/judge_parts.h"
+
+#include <math.h>
+
+enum { STEPS_LEAST = 2 };
+
+static const double error_most_pct = 15; /* beyond that the replay says nothing */
+static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
+static const double comparable = 0.6;	 /* the smaller of two causes, of the larger */
+static const double adds =
+	1.2; /* two causes are two if both together win this much more than one */
+static const double worth_share = 0.02, worth_least_ms = 0.05;
+
+/* Rows of the sync ledger that are played; each takes two plays. */
+enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 12000000 };
+
+static const struct {
+	uint8_t verdict;
+	struct whatif_change change;
+	const char *text; /* what is done without */
+} causes[CAUSES] = {
+	[CAUSE_SYNC] = { VERDICT_SYNC,
+			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
+			 "waits for the device" },
+	[CAUSE_MEMORY] = { VERDICT_MEMORY,
+			   { .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
+			   "allocating and freeing" },
+	[CAUSE_COPY] = { VERDICT_COPY,
+			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
+			 "copies" },
+	[CAUSE_INPUT] = { VERDICT_INPUT,
+			  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+			  "waiting for input" },
+	[CAUSE_COLLECTIVE] = { VERDICT_COLLECTIVE,
+			       { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" },
+			       "talking to other ranks" },
+};
+
+double judge_worth_ms(const struct judge *j)
+{
+	return fmax(worth_share * j->step_ms, worth_least_ms);
+}
+
+double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
+{
+	struct whatif_result result;
+	if (whatif_play(&j->w, changes, n, &result, NULL))
+		return 0;
+	return fmax(0, result.gain_ms);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vec_reserve(&f->evidence, 1);
+	vsnprintf(f->evidence.at[f->evidence.n++].text, EVIDENCE_BYTES, format, args);
+	va_end(args);
+}
+
+static void cannot_say(struct findings *f, const char *what, const char *why)
+{
+	struct finding_gap gap;
+	snprintf(gap.what, sizeof(gap.what), "%s", what);
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	vec_push(&f->cannot_say, gap);
+}
+
+/* ---- Plays ---- */
+
+static double scaled_gain_ms(struct judge *j, float host, float device)
+{
+	const struct replay *r = &j->w.replay;
+	struct replay_edit edit = { .host_scale = host };
+	edit.scale = mem_resize(NULL, r->works.n * sizeof(*edit.scale));
+	for (size_t i = 0; i < r->works.n; i++)
+		edit.scale[i] = device;
+	double gain = (j->w.replayed_ns - replay_play(r, &edit)) / 1e6;
+	free(edit.scale);
+	return fmax(0, gain);
+}
+
+static void play_causes(struct judge *j)
+{
+	static const struct whatif_change launches = { .kind = WHATIF_FREE,
+						       .what = WHATIF_FREE_LAUNCH };
+	struct whatif_change all[CAUSES];
+	for (int i = 0; i < CAUSES; i++) {
+		all[i] = causes[i].change;
+		j->cause_ms[i] = judge_gain_ms(j, &causes[i].change, 1);
+	}
+	/* kernels of collectives come last: a program that has none refuses the change */
+	j->all_causes_ms =
+		judge_gain_ms(j, all, j->cause_ms[CAUSE_COLLECTIVE] > 0 ? CAUSES : CAUSES - 1);
+	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
+	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
+	j->launch_ms = judge_gain_ms(j, &launches, 1);
+}
+
+/* The ledger's rows are sorted by blocked time; what is left out has less of it than any that is played. */
+static void fill_syncs(struct judge *j)
+{
+	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
+	most = most < SYNCS_LEAST ? SYNCS_LEAST : most > SYNCS_MOST ? SYNCS_MOST : most;
+	size_t played = 0;
+	for (size_t i = 0; i < j->f->syncs.n; i++) {
+		struct finding_sync *s = &j->f->syncs.at[i];
+		struct whatif_change change = { .kind = WHATIF_WAIT, .site = s->site };
+		if (!s->site || played == most)
+			continue;
+		s->recoverable_ms = judge_gain_ms(j, &change, 1);
+		change.kind = WHATIF_LINE;
+		s->line_ms = judge_gain_ms(j, &change, 1);
+		played++;
+	}
+	if (played == most && played < j->f->syncs.n)
+		cannot_say(j->f, "what every wait would win",
+			   "there are more lines with waits than were played; those with the least "
+			   "blocked time show 0");
+}
+
+/* ---- Verdict ---- */
+
+struct top {
+	int first, second; /* causes by gain */
+};
+
+static struct top find_top(const struct judge *j)
+{
+	struct top top = { 0, -1 };
+	for (int i = 1; i < CAUSES; i++) {
+		if (j->cause_ms[i] > j->cause_ms[top.first]) {
+			top.second = top.first;
+			top.first = i;
+		} else if (top.second < 0 || j->cause_ms[i] > j->cause_ms[top.second]) {
+			top.second = i;
+		}
+	}
+	return top;
+}
+
+static bool are_two(struct judge *j, struct top top)
+{
+	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
+	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
+	return second >= comparable * first && second >= binds * j->step_ms &&
+	       judge_gain_ms(j, both, 2) >= adds * first;
+}
+
+/* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
+static double decide(struct judge *j)
+{
+	struct top top = find_top(j);
+	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
+	if (first >= binds * j->step_ms) {
+		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
+		return j->f->verdict == VERDICT_MIXED ? second / first : 1 - second / first;
+	}
+	double gpu = j->gpu_half_ms, cpu = j->host_half_ms, larger = fmax(gpu, cpu);
+	if (larger <= 0) {
+		j->f->verdict = VERDICT_UNKNOWN;
+		return 0;
+	}
+	if (fmin(gpu, cpu) >= comparable * larger) {
+		j->f->verdict = VERDICT_MIXED;
+		return fmin(gpu, cpu) / larger;
+	}
+	j->f->verdict = gpu > cpu ? VERDICT_GPU : VERDICT_CPU;
+	return 1 - fmin(gpu, cpu) / larger;
+}
+
+static double variation(const struct timeline *t)
+{
+	double sum = 0, squares = 0, n = (double)t->steps.n;
+	for (size_t i = 0; i < t->steps.n; i++) {
+		double ms = (double)(t->steps.at[i].end_ns - t->steps.at[i].begin_ns) / 1e6;
+		sum += ms;
+		squares += ms * ms;
+	}
+	double mean = sum / n;
+	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
+}
+
+static void give_evidence(struct judge *j)
+{
+	struct findings *f = j->f;
+	for (size_t i = 0; i < f->gpus.n; i++)
+		say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", f->gpus.at[i].device,
+		    f->gpus.at[i].busy_ms, f->gpus.at[i].busy_pct);
+	for (int i = 0; i < CAUSES; i++)
+		if (j->cause_ms[i] >= judge_worth_ms(j))
+			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
+			    causes[i].text, j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
+	if (j->all_causes_ms < judge_worth_ms(j))
+		say(f, "waits, copies, allocation and input cost next to nothing");
+	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
+	    j->gpu_half_ms, j->host_half_ms);
+	say(f, "played again unchanged the steps take %.2f ms, measured %.2f ms", f->replayed_ms,
+	    f->measured_ms);
+}
+
+static void give_verdict(struct judge *j)
+{
+	struct findings *f = j->f;
+	double error = fabs(f->error_pct);
+	double clear = decide(j);
+	give_evidence(j);
+	f->confidence = (1 - fmin(1, error / error_most_pct)) * (0.5 + 0.5 * clear) /
+			(1 + 2 * variation(f->timeline));
+	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
+		return;
+	f->verdict = VERDICT_UNKNOWN;
+	f->confidence = 0;
+	cannot_say(f, "what binds",
+		   error > error_most_pct
+			   ? "the steps played again differ too much from what was measured"
+			   : "only one step was recorded");
+}
+
+void replay_fill(struct findings *f)
+{
+	struct judge j = { .f = f };
+	struct err e;
+	f->verdict = VERDICT_UNKNOWN;
+	if (whatif_open(&j.w, f->timeline, &e)) {
+		cannot_say(f, "what binds, what waits would win", e.text);
+		return;
+	}
+	j.step_ms = j.w.replayed_ns / 1e6;
+	f->measured_ms = j.w.replay.measured_ns / 1e6;
+	f->replayed_ms = j.step_ms;
+	f->error_pct = (j.step_ms / f->measured_ms - 1) * 100;
+	play_causes(&j);
+	fill_syncs(&j);
+	give_verdict(&j);
+	if (f->verdict != VERDICT_UNKNOWN)
+		advice_fill(&j);
+	whatif_close(&j.w);
+}

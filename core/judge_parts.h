@@ -1,0 +1,29 @@
+/* What judge.c and advice.c share: the answers of the replay to the standing questions. */
+#ifndef CORE_JUDGE_PARTS_H
+#define CORE_JUDGE_PARTS_H
+
+#include "core/findings.h"
+#include "core/whatif.h"
+
+enum judge_cause { CAUSE_SYNC, CAUSE_MEMORY, CAUSE_COPY, CAUSE_INPUT, CAUSE_COLLECTIVE, CAUSES };
+
+struct judge {
+	struct findings *f;
+	struct whatif w;
+	double step_ms;		 /* replayed */
+	double cause_ms[CAUSES]; /* what a step loses if the cause goes */
+	double all_causes_ms;	 /* if all go */
+	double gpu_half_ms;	 /* if all work of the device takes half as long */
+	double host_half_ms;	 /* if all that the host does itself takes half as long */
+	double launch_ms;	 /* if launches cost the host nothing */
+};
+
+/* What is worth a person's time: 2 % of the step, and 50 us. */
+double judge_worth_ms(const struct judge *j);
+
+/* The gain of one change, 0 if it changes nothing or loses. */
+double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
+
+void advice_fill(struct judge *j);
+
+#endif

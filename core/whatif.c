@@ -1,0 +1,417 @@
+/* From changes to edits of the replay: which calls leave, which no longer wait, how much of the host's time around them goes too. */
+#include "core/whatif.h"
+
+#include "core/stack_about.h"
+
+#include <errno.h>
+#include <math.h>
+#include <regex.h>
+
+enum {
+	/* Up to this size a copy out is a value that somebody looks at: mended, it is not made at all. A larger one goes on by itself. */
+	READ_BYTES = 65536,
+	/* From this size on a copy in is a batch: smaller ones carry numbers and shapes. */
+	BATCH_BYTES = 4096,
+	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
+	CALLS_TO_BATCH = 4,
+	/* A gap within a removed line that is this much longer than its frames' share holds something else. */
+	TIMES_SHARE = 4,
+};
+
+/* Pauses shorter than this are never taken for input. */
+#define INPUT_LEAST_NS 20e3
+
+static const struct timeline_call *call_of(const struct whatif *w, uint32_t op)
+{
+	uint32_t call = w->replay.ops.at[op].call;
+	return call == REPLAY_NONE ? NULL : &w->timeline->calls.at[call];
+}
+
+static bool is_memory(const struct timeline_call *c)
+{
+	return c->category == CAT_ALLOC || c->category == CAT_FREE;
+}
+
+/* What the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
+static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
+{
+	static const uint8_t pageable = 1, pinned = 2;
+	if (c->copy != COPY_UNKNOWN || !c->n_work)
+		return c->copy;
+	const struct timeline_work *work =
+		&w->timeline->works.at[w->timeline->work_of_call.at[c->first_work]];
+	if (work->target == pageable || work->target == pinned)
+		return COPY_D2H;
+	return work->source == pageable || work->source == pinned ? COPY_H2D : COPY_D2D;
+}
+
+/* ---- Opening ---- */
+
+/* An asynchronous copy out and right behind it, on the same line, the wait for it. */
+static void find_reads(struct whatif *w)
+{
+	uint32_t before[256];
+	memset(before, 0xff, sizeof(before));
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = call_of(w, i), *b;
+		uint32_t *last = &before[w->replay.ops.at[i].lane];
+		if (!c)
+			continue;
+		b = *last == REPLAY_NONE ? NULL : call_of(w, *last);
+		if (b && c->category == CAT_SYNC && b->category == CAT_MEMCPY &&
+		    b->site == c->site && copy_kind(w, b) == COPY_D2H && b->bytes <= READ_BYTES)
+			w->reads[*last] = 1;
+		*last = i;
+	}
+}
+
+int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
+{
+	memset(w, 0, sizeof(*w));
+	w->timeline = t;
+	replay_build(&w->replay, t);
+	if (!w->replay.n_steps) {
+		replay_free(&w->replay);
+		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
+	}
+	host_share_learn(&w->share, &w->replay);
+	w->reads = mem_zero(w->replay.ops.n);
+	w->edit.op = mem_zero(w->replay.ops.n);
+	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
+	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
+	find_reads(w);
+	w->replayed_ns = replay_play(&w->replay, NULL);
+	return 0;
+}
+
+void whatif_close(struct whatif *w)
+{
+	replay_free(&w->replay);
+	free(w->reads);
+	free(w->edit.op);
+	free(w->edit.cut_ns);
+	free(w->edit.scale);
+	memset(w, 0, sizeof(*w));
+}
+
+/* ---- Waits and lines ---- */
+
+static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct timeline_call *c)
+{
+	if (is_memory(c))
+		return EDIT_GONE | EDIT_KEEP_GAP;
+	if (c->category == CAT_SYNC || w->reads[op])
+		return EDIT_GONE;
+	if (c->wait == WAIT_COPY)
+		return copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES ? EDIT_GONE
+									     : EDIT_NO_WAIT;
+	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
+}
+
+static bool path_ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+	return m && n >= m && !strcmp(path + n - m, end) && (n == m || path[n - m - 1] == '/');
+}
+
+static bool is_here(const struct whatif *w, const struct whatif_change *c, uint32_t site)
+{
+	if (c->site)
+		return site == c->site;
+	const struct site *s = site ? frames_site_at(w->timeline->frames, site) : NULL;
+	return s && s->line == c->line && path_ends_with(s->file, c->file);
+}
+
+static bool change_line(struct whatif *w, const struct whatif_change *change)
+{
+	uint32_t n_sites = frames_n_sites(w->timeline->frames);
+	uint8_t *here = mem_zero(n_sites + 1);
+	bool found = false;
+	for (uint32_t site = 1; site <= n_sites; site++)
+		here[site] = is_here(w, change, site);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = call_of(w, i);
+		if (!c || c->site > n_sites || !here[c->site])
+			continue;
+		found = true;
+		w->edit.op[i] |= change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
+							     : without_wait(w, i, c);
+	}
+	free(here);
+	return found;
+}
+
+/* ---- Kernels ---- */
+
+static bool change_kernels(struct whatif *w, const struct whatif_change *change, struct err *e)
+{
+	enum { UNKNOWN, NO, YES };
+	const struct timeline *t = w->timeline;
+	uint8_t *matches = mem_zero(t->dict->names.texts.n + 1);
+	regex_t pattern;
+	bool found = false;
+	if (regcomp(&pattern, change->pattern, REG_EXTENDED | REG_NOSUB)) {
+		free(matches);
+		err_set(e, -EINVAL, "'%s' is not a regular expression", change->pattern);
+		return false;
+	}
+	for (size_t i = 0; i < w->replay.works.n; i++) {
+		const struct timeline_work *work = &t->works.at[w->replay.works.at[i].work];
+		if (work->kind != REC_KERNEL || work->name >= t->dict->names.texts.n)
+			continue;
+		uint8_t *match = &matches[work->name];
+		if (*match == UNKNOWN)
+			*match = regexec(&pattern, strtab_text(&t->dict->names, work->name), 0,
+					 NULL, 0)
+					 ? NO
+					 : YES;
+		if (*match == YES)
+			w->edit.scale[i] *= (float)change->factor;
+		found |= *match == YES;
+	}
+	regfree(&pattern);
+	free(matches);
+	return found;
+}
+
+/* ---- What costs nothing ---- */
+
+static bool is_batch(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
+	       c->bytes >= BATCH_BYTES;
+}
+
+/* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
+ * device, or a loader stands on the stack. */
+static bool is_input(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	uint8_t lane = w->replay.ops.at[op].lane;
+	int calls = 0;
+	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
+		return false;
+	if (c->about & ABOUT_INPUT)
+		return true;
+	for (uint32_t i = op; i < w->replay.ops.n && calls < CALLS_TO_BATCH; i++) {
+		if (w->replay.ops.at[i].lane != lane || !call_of(w, i))
+			continue;
+		if (is_batch(w, i))
+			return true;
+		if (w->replay.ops.at[i].n_work || call_of(w, i)->category == CAT_SYNC)
+			return false;
+		calls++;
+	}
+	return false;
+}
+
+/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
+static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
+{
+	uint32_t before[256];
+	memset(before, 0xff, sizeof(before));
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct replay_op *op = &w->replay.ops.at[i];
+		uint32_t last = before[op->lane];
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		before[op->lane] = i;
+		if ((site && call_of(w, i)->site != site) || is_input(w, i) != of_input)
+			continue;
+		struct host_split own = { 0, 0 };
+		if (last != REPLAY_NONE)
+			own = host_share_of(&w->share, last, i, op->gap_ns);
+		w->edit.cut_ns[i] = (float)((double)op->gap_ns - own.out_ns - own.in_ns);
+	}
+}
+
+static bool is_plain_launch(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
+}
+
+static void join_launches(struct whatif *w)
+{
+	uint32_t before[256];
+	memset(before, 0xff, sizeof(before));
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct replay_op *op = &w->replay.ops.at[i];
+		uint32_t last = before[op->lane];
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		before[op->lane] = i;
+		if (last == REPLAY_NONE || !is_plain_launch(w, last) || !is_plain_launch(w, i))
+			continue;
+		struct host_split own = host_share_of(&w->share, last, i, op->gap_ns);
+		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
+		w->edit.op[i] |= EDIT_NO_COST;
+	}
+}
+
+static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
+			 uint8_t what)
+{
+	bool is_copy = c->category == CAT_MEMCPY;
+	switch (what) {
+	case WHATIF_FREE_LAUNCH:
+		return w->replay.ops.at[op].role == ROLE_LAUNCH ? EDIT_NO_COST : 0;
+	case WHATIF_FREE_ALLOC:
+		return is_memory(c) ? EDIT_GONE | EDIT_KEEP_GAP : 0;
+	case WHATIF_FREE_COPY:
+		return is_copy && copy_kind(w, c) == COPY_H2D ? EDIT_NO_WAIT : 0;
+	case WHATIF_FREE_SYNC:
+		if (c->category != CAT_SYNC && (!is_copy || copy_kind(w, c) != COPY_D2H))
+			return 0;
+		return without_wait(w, op, c);
+	default:
+		return 0;
+	}
+}
+
+static void change_free(struct whatif *w, uint8_t what)
+{
+	if (what == WHATIF_FREE_INPUT) {
+		free_gaps(w, true, 0);
+		return;
+	}
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct replay_op *op = &w->replay.ops.at[i];
+		const struct timeline_call *c = call_of(w, i);
+		if (c)
+			w->edit.op[i] |= free_edit(w, i, c, what);
+		for (uint32_t k = op->first_work;
+		     what == WHATIF_FREE_COPY && k < op->first_work + op->n_work; k++)
+			if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+				w->edit.scale[k] = 0;
+	}
+}
+
+/* ---- The host's time around what is gone ---- */
+
+static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
+{
+	const uint8_t a = w->edit.op[first], b = w->edit.op[second];
+	double gap = w->replay.ops.at[second].gap_ns;
+	bool is_one_line = call_of(w, first)->site == call_of(w, second)->site;
+	struct host_split own = host_share_of(&w->share, first, second, gap);
+	if (a & b & EDIT_GONE && is_one_line)
+		return w->share.is_known ? fmin(gap, TIMES_SHARE * (own.out_ns + own.in_ns)) : gap;
+	double sum = 0;
+	if ((a & (EDIT_GONE | EDIT_KEEP_GAP)) == EDIT_GONE)
+		sum += own.out_ns;
+	if ((b & (EDIT_GONE | EDIT_KEEP_GAP)) == EDIT_GONE)
+		sum += own.in_ns;
+	return sum;
+}
+
+static void cut_gaps(struct whatif *w)
+{
+	uint32_t before[256];
+	memset(before, 0xff, sizeof(before));
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct replay_op *op = &w->replay.ops.at[i];
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		uint32_t first = before[op->lane];
+		if (first != REPLAY_NONE && op->anchor == REPLAY_NONE &&
+		    (w->edit.op[first] | w->edit.op[i]) & EDIT_GONE)
+			w->edit.cut_ns[i] = fmaxf(w->edit.cut_ns[i], (float)own_gap(w, first, i));
+		before[op->lane] = i;
+	}
+}
+
+/* ---- All together ---- */
+
+/* The line of that file that is nearest to the one that was asked for. */
+static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
+{
+	const struct site *nearest = NULL;
+	for (uint32_t site = 1; site <= frames_n_sites(w->timeline->frames); site++) {
+		const struct site *s = frames_site_at(w->timeline->frames, site);
+		if (path_ends_with(s->file, c->file) &&
+		    (!nearest || labs((long)s->line - (long)c->line) <
+					 labs((long)nearest->line - (long)c->line)))
+			nearest = s;
+	}
+	if (nearest)
+		return err_set(e, -ENOENT, "no CUDA call is made at %s:%u; the nearest is line %u",
+			       c->file, c->line, nearest->line);
+	return err_set(e, -ENOENT, "no CUDA call is made in a file named %s", c->file);
+}
+
+static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
+{
+	switch ((enum whatif_kind)c->kind) {
+	case WHATIF_WAIT:
+	case WHATIF_LINE:
+		return change_line(w, c) ? 0 : say_nearest(w, c, e);
+	case WHATIF_KERNEL:
+		if (e)
+			e->text[0] = 0;
+		if (change_kernels(w, c, e))
+			return 0;
+		return e && e->text[0]
+			       ? -EINVAL
+			       : err_set(e, -ENOENT, "no kernel's name matches '%s'", c->pattern);
+	case WHATIF_FREE:
+		change_free(w, c->what);
+		return 0;
+	case WHATIF_PAUSE:
+		free_gaps(w, false, c->site);
+		return 0;
+	case WHATIF_ONE_LAUNCH:
+		join_launches(w);
+		return 0;
+	}
+	return err_set(e, -EINVAL, "an unknown change");
+}
+
+static void count_touched(const struct whatif *w, struct whatif_result *out)
+{
+	for (size_t i = 0; i < w->replay.ops.n; i++)
+		out->calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
+	for (size_t i = 0; i < w->replay.works.n; i++)
+		out->works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
+	out->calls /= w->replay.n_steps;
+	out->works /= w->replay.n_steps;
+}
+
+int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
+		struct whatif_result *out, struct err *e)
+{
+	const struct replay *r = &w->replay;
+	memset(out, 0, sizeof(*out));
+	memset(w->edit.op, 0, r->ops.n);
+	memset(w->edit.cut_ns, 0, r->ops.n * sizeof(*w->edit.cut_ns));
+	for (size_t i = 0; i < r->works.n; i++)
+		w->edit.scale[i] = 1;
+	for (size_t i = 0; i < n; i++) {
+		int status = apply(w, &changes[i], e);
+		if (status)
+			return status;
+	}
+	cut_gaps(w);
+	count_touched(w, out);
+	out->steps = r->n_steps;
+	out->measured_ms = r->measured_ns / 1e6;
+	out->replayed_ms = w->replayed_ns / 1e6;
+	out->error_pct = (w->replayed_ns / r->measured_ns - 1) * 100;
+	out->gain_ms = n ? (w->replayed_ns - replay_play(r, &w->edit)) / 1e6 : 0;
+	out->changed_ms = out->measured_ms - out->gain_ms;
+	out->gain_pct = out->gain_ms / out->measured_ms * 100;
+	return 0;
+}
+
+int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
+	       struct whatif_result *out, struct err *e)
+{
+	struct whatif w;
+	int status = whatif_open(&w, t, e);
+	if (status)
+		return status;
+	status = whatif_play(&w, changes, n, out, e);
+	whatif_close(&w);
+	return status;
+}

@@ -1,0 +1,216 @@
+#include "test/unit/twin.h"
+
+#include <math.h>
+
+enum { FIRST_EVENT_HANDLE = 1000, FIRST_STREAM_HANDLE = 100, STEADY_AFTER = 40, MEASURED = 40 };
+
+static double *now(struct twin *tw)
+{
+	return &tw->now[tw->thread];
+}
+
+static uint32_t call(struct twin *tw, struct sb_call c)
+{
+	c.tid = (uint32_t)tw->thread + 1;
+	return tw->is_recording ? sb_call(&tw->b, c) : 0;
+}
+
+static double device_end(const struct twin *tw)
+{
+	double end = 0;
+	for (int i = 0; i < TWIN_STREAMS; i++)
+		end = fmax(end, tw->stream[i]);
+	return end;
+}
+
+void twin_host(struct twin *tw, double us)
+{
+	*now(tw) += us;
+}
+
+/* When the work that is issued now ends. */
+static double enqueue(struct twin *tw, int stream, double issued, double us, double *begin)
+{
+	*begin = fmax(issued + TWIN_LATENCY_US, tw->stream[stream]);
+	return tw->stream[stream] = *begin + us;
+}
+
+void twin_launch(struct twin *tw, int stream, double us, const char *name, uint32_t stack)
+{
+	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
+	*now(tw) += TWIN_ISSUE_US;
+	uint32_t id =
+		call(tw, (struct sb_call){ .name = "cudaLaunchKernel",
+					   .category = CAT_LAUNCH,
+					   .begin_us = at,
+					   .end_us = *now(tw),
+					   .stack = stack,
+					   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+	if (tw->is_recording)
+		sb_work(&tw->b, (struct sb_work){ .name = name,
+						  .begin_us = begin,
+						  .end_us = end,
+						  .call = id,
+						  .stream = (uint32_t)stream });
+}
+
+void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
+	       uint32_t stack)
+{
+	enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 };
+	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
+	uint8_t host = blocks ? PAGEABLE : PINNED;
+	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US;
+	uint32_t id =
+		call(tw, (struct sb_call){ .name = blocks ? "cudaMemcpy" : "cudaMemcpyAsync",
+					   .category = CAT_MEMCPY,
+					   .begin_us = at,
+					   .end_us = *now(tw),
+					   .stack = stack,
+					   .bytes = bytes,
+					   .copy = kind,
+					   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+	if (tw->is_recording)
+		sb_work(&tw->b, (struct sb_work){ .name = "copy",
+						  .kind = REC_MEMCPY,
+						  .begin_us = begin,
+						  .end_us = end,
+						  .call = id,
+						  .bytes = bytes,
+						  .source = kind == COPY_D2H ? DEVICE : host,
+						  .target = kind == COPY_D2H ? host : DEVICE,
+						  .stream = (uint32_t)stream });
+}
+
+static void wait_until(struct twin *tw, double end, struct sb_call c)
+{
+	c.begin_us = *now(tw);
+	*now(tw) = end > *now(tw) ? fmax(*now(tw) + TWIN_CHECK_US, end + TWIN_EXIT_US)
+				  : *now(tw) + TWIN_CHECK_US;
+	c.end_us = *now(tw);
+	call(tw, c);
+}
+
+void twin_wait_stream(struct twin *tw, int stream, uint32_t stack)
+{
+	wait_until(tw, tw->stream[stream],
+		   (struct sb_call){ .name = "cudaStreamSynchronize",
+				     .category = CAT_SYNC,
+				     .stack = stack,
+				     .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+}
+
+void twin_wait_device(struct twin *tw, uint32_t stack)
+{
+	wait_until(tw, device_end(tw),
+		   (struct sb_call){
+			   .name = "cudaDeviceSynchronize", .category = CAT_SYNC, .stack = stack });
+}
+
+static void call_event(struct twin *tw, const char *name, int stream, int event, uint32_t stack)
+{
+	double at = *now(tw);
+	*now(tw) += TWIN_CHECK_US;
+	call(tw, (struct sb_call){ .name = name,
+				   .category = CAT_EVENT,
+				   .begin_us = at,
+				   .end_us = *now(tw),
+				   .stack = stack,
+				   .handle = (uint64_t)(FIRST_EVENT_HANDLE + event),
+				   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+}
+
+void twin_record_event(struct twin *tw, int stream, int event, uint32_t stack)
+{
+	tw->event[event] = fmax(*now(tw), tw->stream[stream]);
+	call_event(tw, "cudaEventRecord", stream, event, stack);
+}
+
+void twin_stream_wait(struct twin *tw, int stream, int event, uint32_t stack)
+{
+	tw->stream[stream] = fmax(tw->stream[stream], tw->event[event]);
+	call_event(tw, "cudaStreamWaitEvent", stream, event, stack);
+}
+
+void twin_wait_event(struct twin *tw, int event, uint32_t stack)
+{
+	wait_until(tw, tw->event[event],
+		   (struct sb_call){ .name = "cudaEventSynchronize",
+				     .category = CAT_SYNC,
+				     .stack = stack,
+				     .handle = (uint64_t)(FIRST_EVENT_HANDLE + event) });
+}
+
+static void call_memory(struct twin *tw, const char *name, uint8_t category, double at,
+			uint32_t stack)
+{
+	call(tw, (struct sb_call){ .name = name,
+				   .category = category,
+				   .space = SPACE_DEVICE,
+				   .begin_us = at,
+				   .end_us = *now(tw),
+				   .stack = stack,
+				   .handle = 0x1000,
+				   .bytes = category == CAT_ALLOC ? 4096 : 0 });
+}
+
+void twin_malloc(struct twin *tw, double us, uint32_t stack)
+{
+	double at = *now(tw);
+	*now(tw) += us;
+	call_memory(tw, "cudaMalloc", CAT_ALLOC, at, stack);
+}
+
+void twin_free_memory(struct twin *tw, double us, uint32_t stack)
+{
+	double at = *now(tw);
+	*now(tw) = fmax(at, device_end(tw)) + us;
+	call_memory(tw, "cudaFree", CAT_FREE, at, stack);
+}
+
+/* ---- Running ---- */
+
+static double furthest(const struct twin *tw)
+{
+	double end = device_end(tw);
+	for (int i = 0; i < TWIN_THREADS; i++)
+		end = fmax(end, tw->now[i]);
+	return end;
+}
+
+void twin_record(struct twin *tw, twin_step step, int steps)
+{
+	timeline_start(&tw->t, &tw->b.dict,
+		       (struct frames *)tw); /* the tests' frames need no resolver */
+	for (int i = 0; i < STEADY_AFTER; i++)
+		step(tw);
+	tw->is_recording = true;
+	for (int i = 0; i < steps; i++) {
+		double begin = tw->now[0];
+		sb_step(&tw->b, tw->number++, begin, begin);
+		step(tw);
+		tw->b.m.end_ns = (uint64_t)(tw->now[0] * 1000 + 0.5);
+		sb_end(&tw->b, &tw->t);
+	}
+	tw->is_recording = false;
+}
+
+double twin_measure(twin_step step, bool is_mended)
+{
+	struct twin *tw = mem_zero(sizeof(*tw));
+	tw->is_mended = is_mended;
+	for (int i = 0; i < STEADY_AFTER; i++)
+		step(tw);
+	double begin = furthest(tw);
+	for (int i = 0; i < MEASURED; i++)
+		step(tw);
+	double us = (furthest(tw) - begin) / MEASURED;
+	free(tw);
+	return us;
+}
+
+void twin_free(struct twin *tw)
+{
+	timeline_free(&tw->t);
+	sb_free(&tw->b);
+}

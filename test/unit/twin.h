@@ -1,0 +1,53 @@
+/*
+ * A machine whose times are exact, for tests of the replay: a program is a function that makes calls, one step after the other, and
+ * is run as it is and mended. What is recorded of the first becomes a timeline; what the second takes is the truth. Times are
+ * microseconds.
+ */
+#ifndef TEST_UNIT_TWIN_H
+#define TEST_UNIT_TWIN_H
+
+#include "test/unit/step_builder.h"
+
+#include <stdbool.h>
+
+enum { TWIN_STREAMS = 8, TWIN_EVENTS = 16, TWIN_THREADS = 4 };
+
+#define TWIN_ISSUE_US	3.0
+#define TWIN_LATENCY_US 4.0
+#define TWIN_CHECK_US	1.0 /* a wait that finds everything done */
+#define TWIN_EXIT_US	2.0 /* from the end of the work to the wait's return */
+
+struct twin {
+	struct step_builder b;
+	struct timeline t;
+	double now[TWIN_THREADS], stream[TWIN_STREAMS], event[TWIN_EVENTS];
+	bool is_recording, is_mended;
+	uint64_t number;
+	uint32_t seed;
+	int thread;
+};
+
+typedef void (*twin_step)(struct twin *);
+
+/* Records `steps` steps into tw->t, after as many that are not. */
+void twin_record(struct twin *tw, twin_step step, int steps);
+/* What a step takes once it is steady; nothing is recorded. */
+double twin_measure(twin_step step, bool is_mended);
+void twin_free(struct twin *tw);
+
+/* ---- What a program may do ---- */
+
+void twin_host(struct twin *tw, double us); /* the host's own work */
+void twin_launch(struct twin *tw, int stream, double us, const char *name, uint32_t stack);
+/* Both wait for the copy if `blocks`. */
+void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
+	       uint32_t stack);
+void twin_wait_stream(struct twin *tw, int stream, uint32_t stack);
+void twin_wait_device(struct twin *tw, uint32_t stack);
+void twin_record_event(struct twin *tw, int stream, int event, uint32_t stack);
+void twin_wait_event(struct twin *tw, int event, uint32_t stack);
+void twin_stream_wait(struct twin *tw, int stream, int event, uint32_t stack);
+void twin_malloc(struct twin *tw, double us, uint32_t stack);
+void twin_free_memory(struct twin *tw, double us, uint32_t stack); /* waits for the device */
+
+#endif
