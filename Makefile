@@ -48,7 +48,7 @@ TOOL := $(if $(wildcard export/main.c),$(BUILD)/profrun)
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
 LIB_LDFLAGS := -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
-TOOL_LIBS := -ljansson -lz -lstdc++ -lpthread -lm
+TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU

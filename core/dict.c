@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum {
-	MOST_IDS = 1 << 20
-}; /* ids become array indexes: a damaged one must not ask for all memory */
-
 static const struct {
 	const char *name;
 	bool has_work;
@@ -32,16 +28,6 @@ const char *category_name(uint8_t category)
 {
 	return categories[category < CAT_COUNT ? category : CAT_COUNT].name;
 }
-
-#define vec_at_id(v, id)                                                       \
-	do {                                                                   \
-		if ((v)->n <= (id)) {                                          \
-			size_t more_ = (id) + 1 - (v)->n;                      \
-			vec_reserve(v, more_);                                 \
-			memset((v)->at + (v)->n, 0, more_ * sizeof(*(v)->at)); \
-			(v)->n += more_;                                       \
-		}                                                              \
-	} while (0)
 
 static bool contains_word(const char *text, const char *word)
 {
@@ -101,7 +87,7 @@ static void add_thread(struct dict *d, const struct dict_thread *t)
 static void add_string(struct dict *d, const struct dict_string *s)
 {
 	const char *text = reader_dictionary_text(&s->head, offsetof(struct dict_string, text));
-	if (!text || s->id >= MOST_IDS) {
+	if (!text || s->id >= DICT_IDS_MOST) {
 		d->n_damaged++;
 		return;
 	}
@@ -111,17 +97,12 @@ static void add_string(struct dict *d, const struct dict_string *s)
 	free(readable);
 }
 
-static uint32_t string_name(struct dict *d, uint32_t id)
-{
-	return id < d->strings.n ? d->strings.at[id] : strtab_intern(&d->names, "");
-}
-
 static void add_launch(struct dict *d, const struct dict_launch *l)
 {
 	struct launch_entry entry = {
 		.token = l->token,
 		.function = l->function,
-		.name = string_name(d, l->name),
+		.name = dict_string(d, l->name),
 		.shared_bytes = l->shared_bytes,
 	};
 	entry.is_named = entry.name != 0;
@@ -145,14 +126,14 @@ static void add_launch(struct dict *d, const struct dict_launch *l)
 
 static void add_kernel(struct dict *d, const struct dict_kernel *k)
 {
-	if (k->id >= MOST_IDS) {
+	if (k->id >= DICT_IDS_MOST) {
 		d->n_damaged++;
 		return;
 	}
 	vec_at_id(&d->kernels, k->id);
 	struct kernel_entry *entry = &d->kernels.at[k->id];
 	*entry = (struct kernel_entry){
-		.name = string_name(d, k->name),
+		.name = dict_string(d, k->name),
 		.registers = k->registers,
 		.static_shared_bytes = k->static_shared_bytes,
 		.dynamic_shared_bytes = k->dynamic_shared_bytes,
@@ -193,6 +174,15 @@ void dict_add(struct dict *d, const struct dict_head *record)
 	case DICT_DEVICE:
 		add_device(d, (const struct dict_device *)record);
 		break;
+	case DICT_MODULE:
+		dict_add_module(d, (const struct dict_module *)record);
+		break;
+	case DICT_CODE:
+		dict_add_code(d, (const struct dict_code *)record);
+		break;
+	case DICT_STACK:
+		dict_add_stack(d, (const struct dict_stack *)record);
+		break;
 	default: /* of a later version: the size told how far to step */
 		break;
 	}
@@ -213,6 +203,12 @@ void dict_free(struct dict *d)
 	vec_free(&d->kernels);
 	vec_free(&d->strings);
 	vec_free(&d->devices);
+	vec_free(&d->modules);
+	vec_free(&d->codes);
+	vec_free(&d->tables);
+	vec_free(&d->stacks);
+	vec_free(&d->stack_frames);
+	map_free(&d->stack_of_id);
 }
 
 const char *dict_find_info(const struct dict *d, const char *key)

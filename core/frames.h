@@ -30,7 +30,8 @@ struct site {
 	const char *file,
 		*function; /* "" where not known: then `function` is the innermost named native frame */
 	uint32_t line;
-	bool is_user; /* the innermost frame outside libraries; else the innermost frame that has a name */
+	bool is_user; /* the innermost frame outside libraries, one with a line if there is one; else the most telling frame: Python
+		       * outside the frameworks, any Python, native with a line, native with a name */
 };
 
 struct frames;
@@ -52,6 +53,10 @@ uint32_t frames_n_sites(const struct frames *f); /* sites are 1..n */
 
 /* The user's line's text without the blanks around it, "" where the file cannot be read. */
 const char *frames_source(struct frames *f, const char *file, uint32_t line);
+
+/* Objects whose functions could not be named, and why, one line each: the i-th, NULL past the last. Complete only once every
+ * stack of interest has been asked for. */
+const char *frames_remark(const struct frames *f, size_t i);
 
 /* The framework's operator that made the call, innermost: "aten::linear", "AddmmBackward0"; "" for none. `outermost`: the
  * one that the others are part of. */

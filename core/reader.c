@@ -30,6 +30,9 @@ static const uint16_t least_dictionary_bytes[DICT_KINDS] = {
 	[DICT_LAUNCH] = sizeof(struct dict_launch),
 	[DICT_KERNEL] = sizeof(struct dict_kernel),
 	[DICT_DEVICE] = sizeof(struct dict_device),
+	[DICT_MODULE] = offsetof(struct dict_module, path),
+	[DICT_CODE] = offsetof(struct dict_code, table),
+	[DICT_STACK] = offsetof(struct dict_stack, frames),
 };
 
 /* ---- Opening ---- */

@@ -61,6 +61,17 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 		(v)->at[(v)->n++] = (__VA_ARGS__); \
 	} while (0)
 
+/* Makes item number `id` exist: zeros up to it. */
+#define vec_at_id(v, id)                                                       \
+	do {                                                                   \
+		if ((v)->n <= (id)) {                                          \
+			size_t more_ = (id) + 1 - (v)->n;                      \
+			vec_reserve(v, more_);                                 \
+			memset((v)->at + (v)->n, 0, more_ * sizeof(*(v)->at)); \
+			(v)->n += more_;                                       \
+		}                                                              \
+	} while (0)
+
 /* Drops the first `count` items. */
 #define vec_shift(v, count)                                                           \
 	do {                                                                          \

@@ -1,0 +1,329 @@
+/*
+ * Stacks are lists of pointers to frames; a frame is looked up at its first sight, by the 64 bits that the journal has for it. A run
+ * of a million events has some 10,000 stacks of some 3,000 frames.
+ */
+#include "core/frames.h"
+
+#include "core/native.h"
+#include "core/origin.h"
+#include "core/pylines.h"
+#include "core/source.h"
+
+#include <stdio.h>
+
+enum { BLOCK_FRAMES = 256 };
+
+/* `native.frame` first: a frame's pointer is its own. */
+struct known_frame {
+	struct native_frame native;
+	bool is_framework;
+};
+
+struct group {
+	uint32_t first, n; /* in `members`: inlined functions and the one they are in */
+};
+
+struct stack {
+	const struct frame **at;
+	size_t n;
+	uint32_t site;
+	bool is_truncated;
+};
+
+struct frames {
+	const struct dict *dict;
+	struct native *native;
+	struct strtab texts;
+	struct strtab site_keys; /* a site's number is its key's id */
+	struct source source;
+	VEC(struct known_frame *) blocks; /* frames never move */
+	size_t n_in_block;
+	VEC(struct known_frame *) members;
+	VEC(struct group) groups;
+	struct map group_of[2]; /* a frame's 64 bits -> index in groups; [1]: return addresses and Python */
+	VEC(struct stack) stacks;
+	struct map stack_of; /* DICT_STACK id -> index in stacks */
+	VEC(struct site) sites; /* [0] stands for "not known" */
+};
+
+struct frames *frames_new(const struct dict *dict)
+{
+	struct frames *f = mem_zero(sizeof(*f));
+	f->dict = dict;
+	f->native = native_new(dict, &f->texts);
+	strtab_intern(&f->site_keys, "");
+	vec_push(&f->sites, (struct site){ .file = "", .function = "" });
+	return f;
+}
+
+void frames_free(struct frames *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->stacks.n; i++)
+		free(f->stacks.at[i].at);
+	for (size_t i = 0; i < f->blocks.n; i++)
+		free(f->blocks.at[i]);
+	native_free(f->native);
+	source_free(&f->source);
+	strtab_free(&f->texts);
+	strtab_free(&f->site_keys);
+	map_free(&f->group_of[0]);
+	map_free(&f->group_of[1]);
+	map_free(&f->stack_of);
+	vec_free(&f->blocks);
+	vec_free(&f->members);
+	vec_free(&f->groups);
+	vec_free(&f->stacks);
+	vec_free(&f->sites);
+	free(f);
+}
+
+/* ---- Single frames ---- */
+
+static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
+{
+	if (!f->blocks.n || f->n_in_block == BLOCK_FRAMES) {
+		vec_push(&f->blocks, mem_zero(BLOCK_FRAMES * sizeof(struct known_frame)));
+		f->n_in_block = 0;
+	}
+	struct known_frame *to = &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
+	to->native = *frame;
+	to->is_framework = frame->frame.kind == FRAME_KIND_NATIVE ||
+			   origin_is_framework(frame->frame.file);
+	vec_push(&f->members, to);
+	return to;
+}
+
+static struct native_frame python_frame(const struct frames *f, uint64_t raw)
+{
+	const struct dict *d = f->dict;
+	const struct code_entry *code = dict_code(d, raw >> 32 & 0x7fffffff);
+	struct native_frame to = {
+		.frame = { .function = "?",
+			   .file = "",
+			   .module = "",
+			   .kind = FRAME_KIND_PYTHON,
+			   .is_library = true },
+		.operator = "",
+		.stub_of = "",
+	};
+	if (!code)
+		return to;
+	to.frame.function = strtab_text(&d->names, code->name);
+	to.frame.file = strtab_text(&d->names, code->file);
+	to.frame.is_library = origin_is_python_library(to.frame.file);
+	to.frame.line = pylines_line((enum line_table)code->lines, d->tables.at + code->table,
+				     code->table_bytes, code->first_line, (uint32_t)raw);
+	return to;
+}
+
+static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->group_of[is_return], raw, &is_new);
+	if (!is_new)
+		return f->groups.at[*at];
+	*at = f->groups.n;
+	struct group group = { .first = (uint32_t)f->members.n };
+	struct native_frame found[NATIVE_MOST];
+	size_t n = 1;
+	if (raw & FRAME_PYTHON)
+		*found = python_frame(f, raw);
+	else
+		n = native_find(f->native, raw, is_return, found);
+	for (size_t i = 0; i < n; i++)
+		add_frame(f, &found[i]);
+	group.n = (uint32_t)n;
+	vec_push(&f->groups, group);
+	return group;
+}
+
+/* ---- Stacks ---- */
+
+struct assembly {
+	struct frames *f;
+	const uint64_t *raw;
+	size_t n_raw;
+	size_t next_python; /* BY_NAME: the next Python frame, which stand behind the native ones */
+	bool is_by_name;
+	VEC(const struct frame *) out;
+};
+
+static void put_group(struct assembly *a, struct group group)
+{
+	for (uint32_t i = 0; i < group.n; i++) {
+		const struct known_frame *k = a->f->members.at[group.first + i];
+		if (k->native.role != NATIVE_OWN)
+			vec_push(&a->out, &k->native.frame);
+	}
+}
+
+static void put_python(struct assembly *a)
+{
+	put_group(a, group_of(a->f, a->raw[a->next_python++], true));
+}
+
+static bool is_evaluator(const struct frames *f, struct group group)
+{
+	return f->members.at[group.first + group.n - 1]->native.role == NATIVE_EVALUATOR;
+}
+
+static void assemble(struct assembly *a)
+{
+	bool is_return = true;
+	size_t n_native = a->n_raw;
+	if (a->is_by_name)
+		for (n_native = 0; n_native < a->n_raw && !(a->raw[n_native] & FRAME_PYTHON);)
+			n_native++;
+	a->next_python = n_native;
+	for (size_t i = 0; i < n_native; i++) {
+		struct group group = group_of(a->f, a->raw[i], is_return);
+		is_return = a->f->members.at[group.first]->native.role != NATIVE_SIGNAL;
+		if (a->is_by_name && a->next_python < a->n_raw && is_evaluator(a->f, group))
+			put_python(a);
+		else
+			put_group(a, group);
+	}
+	while (a->next_python < a->n_raw)
+		put_python(a);
+}
+
+static struct known_frame *known(const struct frame *frame)
+{
+	return (struct known_frame *)frame;
+}
+
+/* The host function that bears a kernel's name only launches it: the launch was written where that function was called. */
+static void mark_stubs(const struct stack *s)
+{
+	for (size_t i = 0; i + 1 < s->n; i++) {
+		const struct known_frame *stub = known(s->at[i]);
+		if (stub->native.role == NATIVE_KERNEL_STUB &&
+		    !strcmp(s->at[i + 1]->function, stub->native.stub_of))
+			known(s->at[i + 1])->native.frame.is_library = true;
+	}
+}
+
+/* ---- Sites ---- */
+
+/* How much a frame says about where a call was made; less is better. */
+static int site_tier(const struct frame *frame)
+{
+	if (!frame->is_library)
+		return frame->line ? 0 : 1;
+	if (frame->kind == FRAME_KIND_PYTHON)
+		return known(frame)->is_framework ? 3 : 2;
+	if (frame->line)
+		return 4;
+	return strstr(frame->function, "+0x") ? 6 : 5;
+}
+
+static uint32_t site_of(struct frames *f, const struct stack *s)
+{
+	const struct frame *best = NULL;
+	for (size_t i = 0; i < s->n; i++)
+		if (!best || site_tier(s->at[i]) < site_tier(best))
+			best = s->at[i];
+	if (!best)
+		return 0;
+	size_t room = strlen(best->file) + strlen(best->function) + 16;
+	char *key = mem_resize(NULL, room);
+	snprintf(key, room, "%s\n%s\n%u", best->file, best->function, best->line);
+	uint32_t site = strtab_intern(&f->site_keys, key);
+	free(key);
+	if (site == f->sites.n)
+		vec_push(&f->sites, (struct site){ .file = best->file,
+						   .function = best->function,
+						   .line = best->line,
+						   .is_user = !best->is_library });
+	return site;
+}
+
+static const struct stack *stack_of(struct frames *f, uint32_t id)
+{
+	static const struct stack empty;
+	const uint64_t *at = map_find(&f->stack_of, id);
+	if (at)
+		return &f->stacks.at[*at];
+	uint64_t raw[DICT_FRAMES_MOST];
+	uint32_t flags;
+	size_t n = dict_stack(f->dict, id, raw, &flags);
+	if (!n)
+		return &empty;
+	struct assembly a = {
+		.f = f,
+		.raw = raw,
+		.n_raw = n,
+		.is_by_name = flags & STACK_BY_NAME,
+	};
+	assemble(&a);
+	struct stack s = {
+		.n = a.out.n,
+		.is_truncated = flags & (STACK_TRUNCATED | STACK_PYTHON_TRUNCATED),
+	};
+	s.at = mem_resize(a.out.at, a.out.n * sizeof(*a.out.at));
+	mark_stubs(&s);
+	s.site = site_of(f, &s);
+	bool is_new;
+	*map_at(&f->stack_of, id, &is_new) = f->stacks.n;
+	vec_push(&f->stacks, s);
+	return &f->stacks.at[f->stacks.n - 1];
+}
+
+struct frame_list frames_of(struct frames *f, uint32_t stack)
+{
+	const struct stack *s = stack_of(f, stack);
+	return (struct frame_list){ .at = s->at, .n = s->n, .is_truncated = s->is_truncated };
+}
+
+uint32_t frames_site(struct frames *f, uint32_t stack)
+{
+	return stack_of(f, stack)->site;
+}
+
+const struct site *frames_site_at(const struct frames *f, uint32_t site)
+{
+	return &f->sites.at[site < f->sites.n ? site : 0];
+}
+
+uint32_t frames_n_sites(const struct frames *f)
+{
+	return (uint32_t)f->sites.n - 1;
+}
+
+const char *frames_source(struct frames *f, const char *file, uint32_t line)
+{
+	const char *folder = dict_find_info(f->dict, "cwd");
+	return source_line(&f->source, &f->texts, folder ? folder : "", file, line);
+}
+
+const char *frames_remark(const struct frames *f, size_t i)
+{
+	return native_remark(f->native, i);
+}
+
+/* ---- Operators ---- */
+
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
+{
+	const struct stack *s = stack_of(f, stack);
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = known(s->at[outermost ? s->n - 1 - i : i])->native.operator;
+		if (*name)
+			return name;
+	}
+	return "";
+}
+
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
+{
+	const struct stack *s = stack_of(f, stack);
+	size_t n = 0;
+	for (size_t i = s->n; i-- > 0 && n < most;) {
+		const char *name = known(s->at[i])->native.operator;
+		if (*name && !(n && !strcmp(out[n - 1], name))) /* redispatched: the same call */
+			out[n++] = name;
+	}
+	return n;
+}
