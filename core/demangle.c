@@ -117,8 +117,8 @@ static bool copy_brief(const char *text, char *to)
 /* Parts that the compiler split off or made for constants: ".cold", ".part.0", ".constprop.1", ".llvm.123", "@@VERSION". */
 static void drop_clone_marks(char *name)
 {
-	static const char *const marks[] = { ".cold",  ".part.",   ".constprop.", ".isra.",
-					     ".llvm.", ".localalias", ".lto_priv.", "@" };
+	static const char *const marks[] = { ".cold",  ".part.",      ".constprop.", ".isra.",
+					     ".llvm.", ".localalias", ".lto_priv.",  "@" };
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		char *at = strstr(name, marks[i]);
 		if (at && at > name)

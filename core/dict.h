@@ -85,13 +85,13 @@ struct dict {
 	VEC(struct kernel_entry) kernels; /* by id */
 	VEC(uint32_t) strings;		  /* by DICT_STRING id -> names */
 	VEC(struct dict_device) devices;
-	VEC(struct module_entry) modules;   /* by id */
-	VEC(struct code_entry) codes;	    /* by id */
-	VEC(uint8_t) tables;		    /* line tables */
-	VEC(struct stack_entry) stacks;	    /* in order of appearance */
+	VEC(struct module_entry) modules; /* by id */
+	VEC(struct code_entry) codes;	  /* by id */
+	VEC(uint8_t) tables;		  /* line tables */
+	VEC(struct stack_entry) stacks;	  /* in order of appearance */
 	VEC(uint64_t) stack_frames;
-	struct map stack_of_id;		    /* -> index in stacks */
-	uint64_t n_damaged; /* records with ids beyond reason or texts without end */
+	struct map stack_of_id; /* -> index in stacks */
+	uint64_t n_damaged;	/* records with ids beyond reason or texts without end */
 };
 
 void dict_add(struct dict *d, const struct dict_head *record);

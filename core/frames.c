@@ -40,9 +40,10 @@ struct frames {
 	size_t n_in_block;
 	VEC(struct known_frame *) members;
 	VEC(struct group) groups;
-	struct map group_of[2]; /* a frame's 64 bits -> index in groups; [1]: return addresses and Python */
+	struct map group_of
+		[2]; /* a frame's 64 bits -> index in groups; [1]: return addresses and Python */
 	VEC(struct stack) stacks;
-	struct map stack_of; /* DICT_STACK id -> index in stacks */
+	struct map stack_of;	/* DICT_STACK id -> index in stacks */
 	VEC(struct site) sites; /* [0] stands for "not known" */
 };
 
@@ -105,12 +106,13 @@ static struct native_frame python_frame(const struct frames *f, uint64_t raw)
 			   .module = "",
 			   .kind = FRAME_KIND_PYTHON,
 			   .is_library = true },
-		.operator = "",
+		.operator= "",
 		.stub_of = "",
 	};
 	if (!code)
 		return to;
-	to.frame.function = strtab_text(&d->names, code->name);
+	if (*strtab_text(&d->names, code->name))
+		to.frame.function = strtab_text(&d->names, code->name);
 	to.frame.file = strtab_text(&d->names, code->file);
 	to.frame.is_library = origin_is_python_library(to.frame.file);
 	to.frame.line = pylines_line((enum line_table)code->lines, d->tables.at + code->table,
@@ -194,14 +196,17 @@ static struct known_frame *known(const struct frame *frame)
 	return (struct known_frame *)frame;
 }
 
-/* The host function that bears a kernel's name only launches it: the launch was written where that function was called. */
+/* The host function that bears a kernel's name only launches it: the launch was written where that function was called. Between it
+ * and nvcc's stub a template has one function more. */
 static void mark_stubs(const struct stack *s)
 {
-	for (size_t i = 0; i + 1 < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		const struct known_frame *stub = known(s->at[i]);
-		if (stub->native.role == NATIVE_KERNEL_STUB &&
-		    !strcmp(s->at[i + 1]->function, stub->native.stub_of))
-			known(s->at[i + 1])->native.frame.is_library = true;
+		if (stub->native.role != NATIVE_KERNEL_STUB)
+			continue;
+		for (size_t outer = i + 1; outer <= i + 2 && outer < s->n; outer++)
+			if (!strcmp(s->at[outer]->function, stub->native.stub_of))
+				known(s->at[outer])->native.frame.is_library = true;
 	}
 }
 

@@ -65,7 +65,8 @@ static const char *base_name(const char *path)
 static void remark(struct native *n, const struct module *m)
 {
 	static const char *const reasons[] = {
-		[OBJECT_CHANGED] = "the file has changed since the run: its functions have no names",
+		[OBJECT_CHANGED] = "the file has changed since the run: its functions have no "
+				   "names",
 		[OBJECT_DAMAGED] = "not a whole ELF file: its functions have no names",
 	};
 	if (m->state != OBJECT_CHANGED && m->state != OBJECT_DAMAGED)
@@ -112,9 +113,24 @@ static bool is_signal_return(const struct module *m, uint64_t offset)
 {
 	static const uint8_t rt_sigreturn[] = {
 #if defined(__x86_64__)
-		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, /* mov $15, %rax; syscall */
+		0x48,
+		0xc7,
+		0xc0,
+		0x0f,
+		0x00,
+		0x00,
+		0x00,
+		0x0f,
+		0x05, /* mov $15, %rax; syscall */
 #elif defined(__aarch64__)
-		0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4, /* mov x8, #139; svc #0 */
+		0x68,
+		0x11,
+		0x80,
+		0xd2,
+		0x01,
+		0x00,
+		0x00,
+		0xd4, /* mov x8, #139; svc #0 */
 #endif
 	};
 	const uint8_t *code = m->state == OBJECT_OPEN
@@ -141,7 +157,7 @@ static void name_frame(struct native *n, struct native_frame *to, const char *ma
 	static const char stub[] = "__device_stub__";
 	char operator[256];
 	char *name = demangle_function(mangled);
-	to->operator = operator_name(name, operator, sizeof(operator)) ? keep(n, operator) : "";
+	to->operator= operator_name(name, operator, sizeof(operator)) ? keep(n, operator) : "";
 	if (!strcmp(name, "_PyEval_EvalFrameDefault")) {
 		to->role = NATIVE_EVALUATOR;
 	} else if (begins_with(name, stub)) {
@@ -150,6 +166,8 @@ static void name_frame(struct native *n, struct native_frame *to, const char *ma
 		to->stub_of = keep(n, kernel);
 		to->frame.is_library = true;
 		free(kernel);
+	} else if (begins_with(name, "__wrapper__device_stub_")) { /* of a template */
+		to->frame.is_library = true;
 	}
 	demangle_shorten(name, name_most_bytes);
 	to->frame.function = keep(n, name);
@@ -164,7 +182,7 @@ static struct native_frame blank(const struct module *m)
 			   .module = m->name,
 			   .kind = FRAME_KIND_NATIVE,
 			   .is_library = m->is_library },
-		.operator = "",
+		.operator= "",
 		.stub_of = "",
 		.role = m->is_own ? NATIVE_OWN : NATIVE_PLAIN,
 	};
@@ -172,7 +190,8 @@ static struct native_frame blank(const struct module *m)
 
 static size_t outside_objects(struct native *n, uint64_t address, struct native_frame *out)
 {
-	static const struct module nowhere = { .name = "[code without a file]", .is_library = true };
+	static const struct module nowhere = { .name = "[code without a file]",
+					       .is_library = true };
 	char text[32];
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
 	*out = blank(&nowhere);

@@ -10,10 +10,10 @@
 
 enum native_role {
 	NATIVE_PLAIN,
-	NATIVE_EVALUATOR,   /* CPython's: each of its frames runs Python frames */
-	NATIVE_SIGNAL,	    /* the kernel's return from a signal handler: the next frame was interrupted, it made no call */
+	NATIVE_EVALUATOR, /* CPython's: each of its frames runs Python frames */
+	NATIVE_SIGNAL, /* the kernel's return from a signal handler: the next frame was interrupted, it made no call */
 	NATIVE_KERNEL_STUB, /* nvcc's: the function around it that bears a kernel's name is part of the launch */
-	NATIVE_OWN,	    /* profrun's own code */
+	NATIVE_OWN, /* profrun's own code */
 };
 
 struct native_frame {

@@ -11,7 +11,7 @@
 enum how {
 	BEGINS,	  /* the path begins with the text */
 	CONTAINS, /* it stands anywhere in the path */
-	NAMED,	  /* the file's name is the text, up to '.', '-' or the end: libcudart.so.13, libcudart-d5f2.so */
+	NAMED, /* the file's name is the text, up to '.', '-' or the end: libcudart.so.13, libcudart-d5f2.so */
 	NAMED_AS, /* the file's name begins with the text */
 };
 
@@ -101,12 +101,43 @@ bool origin_is_python_library(const char *file)
 }
 
 static const char *const frameworks[] = {
-	"torch",     "torchgen", "functorch", "triton",	   "torchvision", "torchaudio", "apex",
-	"flash_attn", "xformers", "jax",      "jaxlib",	   "flax",	  "optax",	"tensorflow",
-	"keras",     "tensorboard", "cupy",   "cupyx",	   "cupy_backends", "numba",	"numba_cuda",
-	"numpy",     "scipy",	 "cuda",      "pycuda",	   "warp",	  "nvtx",	"lightning",
-	"pytorch_lightning", "lightning_fabric", "accelerate", "deepspeed", "transformers", "mpi4py",
-	"bitsandbytes", "einops", "tqdm",
+	"torch",
+	"torchgen",
+	"functorch",
+	"triton",
+	"torchvision",
+	"torchaudio",
+	"apex",
+	"flash_attn",
+	"xformers",
+	"jax",
+	"jaxlib",
+	"flax",
+	"optax",
+	"tensorflow",
+	"keras",
+	"tensorboard",
+	"cupy",
+	"cupyx",
+	"cupy_backends",
+	"numba",
+	"numba_cuda",
+	"numpy",
+	"scipy",
+	"cuda",
+	"pycuda",
+	"warp",
+	"nvtx",
+	"lightning",
+	"pytorch_lightning",
+	"lightning_fabric",
+	"accelerate",
+	"deepspeed",
+	"transformers",
+	"mpi4py",
+	"bitsandbytes",
+	"einops",
+	"tqdm",
 };
 
 bool origin_is_framework(const char *file)

@@ -5,8 +5,8 @@
 #include "core/strtab.h"
 
 struct source_file {
-	uint32_t path; /* in the strtab */
-	char *text;    /* NULL: could not be read */
+	uint32_t path;	     /* in the strtab */
+	char *text;	     /* NULL: could not be read */
 	VEC(uint32_t) lines; /* where they begin */
 };
 

@@ -17,7 +17,7 @@ struct entry {
 struct symbols {
 	Elf *elf;
 	Elf_Data *data;
-	size_t strings; /* the section with the names */
+	size_t strings;	  /* the section with the names */
 	bool is_complete; /* .symtab: no function lacks a name */
 	VEC(struct entry) at;
 };
@@ -26,7 +26,8 @@ enum {
 	RADIX_BITS = 11,
 	RADIX = 1 << RADIX_BITS,
 	SIZELESS_MOST_BYTES = 4096, /* of a function without a size: assembler */
-	NEIGHBOURS = 16, /* names for one address, or functions within a function, that are looked at */
+	NEIGHBOURS =
+		16, /* names for one address, or functions within a function, that are looked at */
 };
 
 static void collect(struct symbols *s, Elf_Scn *section)

@@ -47,6 +47,17 @@ static void put(struct journal_builder *b, uint16_t kind, const void *record, si
 	b->header->dictionary_used_bytes = used + bytes;
 }
 
+/* A record followed by bytes of any kind. */
+static void put_with(struct journal_builder *b, uint16_t kind, const void *record,
+		     size_t record_bytes, const void *more, size_t more_bytes)
+{
+	uint8_t *whole = mem_resize(NULL, record_bytes + more_bytes);
+	memcpy(whole, record, record_bytes);
+	memcpy(whole + record_bytes, more, more_bytes);
+	put(b, kind, whole, record_bytes + more_bytes, NULL, NULL);
+	free(whole);
+}
+
 static void put_hooks(struct journal_builder *b)
 {
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
@@ -147,6 +158,23 @@ void jb_device(struct journal_builder *b, uint32_t id, const char *name)
 	struct dict_device d = { .id = id, .multiprocessors = 132, .memory_bytes = 1ull << 37 };
 	strncpy(d.name, name, sizeof(d.name) - 1);
 	put(b, DICT_DEVICE, &d, sizeof(d), NULL, NULL);
+}
+
+void jb_module(struct journal_builder *b, const struct dict_module *module, const char *path)
+{
+	put(b, DICT_MODULE, module, offsetof(struct dict_module, path), path, NULL);
+}
+
+void jb_code(struct journal_builder *b, const struct dict_code *code, const void *table)
+{
+	put_with(b, DICT_CODE, code, offsetof(struct dict_code, table), table, code->table_bytes);
+}
+
+void jb_stack(struct journal_builder *b, uint32_t id, uint32_t base, uint16_t shared,
+	      uint32_t flags, const uint64_t *frames, uint16_t n)
+{
+	struct dict_stack s = { .id = id, .base = base, .shared = shared, .n = n, .flags = flags };
+	put_with(b, DICT_STACK, &s, sizeof(s), frames, n * sizeof(*frames));
 }
 
 static int take_chunk(struct journal_builder *b, uint32_t slot)

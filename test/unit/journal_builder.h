@@ -42,6 +42,10 @@ void jb_string(struct journal_builder *b, uint32_t id, const char *text);
 void jb_launch_shape(struct journal_builder *b, uint64_t token, uint32_t name, uint32_t grid_x);
 void jb_kernel(struct journal_builder *b, uint32_t id, uint32_t name);
 void jb_device(struct journal_builder *b, uint32_t id, const char *name);
+void jb_module(struct journal_builder *b, const struct dict_module *module, const char *path);
+void jb_code(struct journal_builder *b, const struct dict_code *code, const void *table);
+void jb_stack(struct journal_builder *b, uint32_t id, uint32_t base, uint16_t shared,
+	      uint32_t flags, const uint64_t *frames, uint16_t n);
 
 /* Records, into the stream of thread `slot`. Times are ns after JB_START. */
 void jb_record(struct journal_builder *b, uint32_t slot, const void *record, size_t bytes);
