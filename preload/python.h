@@ -11,18 +11,13 @@
 
 enum { PYTHON_DEPTH_MOST = 512 };
 
-/* As it stands in memory: enough to know the frame again. */
-struct python_raw {
-	uint64_t code, position;
-};
-
-/* Innermost frame first. */
+/* What a read gives: enough to know the stack again. */
 struct python_chain {
-	uint32_t n;
-	bool is_truncated; /* the depth limit: there are frames further out */
-	uint64_t
-		hash; /* of the frames and of which ones entered the evaluator; 0 only for an empty chain */
-	struct python_raw frame[PYTHON_DEPTH_MOST];
+	uint32_t n;	   /* frames, at most the depth that is kept */
+	bool is_truncated; /* there are frames further out */
+	/* of the frames, of which ones entered the evaluator, and of which objects lie behind their addresses; 0 only where there
+	 * are no frames */
+	uint64_t hash;
 };
 
 /* A frame ready for the journal. */
@@ -44,7 +39,7 @@ void python_objects_changed(void);
 /* Reads the calling thread's chain. False (and n = 0) where there is none. Hot; `errno` stays as it was. */
 bool python_read(struct python_chain *chain);
 
-/* The frames of the chain that python_read has just filled, with nothing in between on this thread; `out` has room for
+/* The frames, innermost first, of the chain that python_read has just filled, with nothing in between on this thread; `out` has room for
  * chain->n. New code objects go into the dictionary. `flags` gets bits of enum stack_flag (BY_NAME, PYTHON_TRUNCATED). The
  * outermost frame of a truncated chain may lack is_entry. False: some codes are 0 only because the table could not be had
  * just now (a signal handler within this very function): the hash should not be remembered. Cold. */

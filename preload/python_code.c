@@ -218,12 +218,6 @@ static uint32_t id_by_content(const struct python_api *api, const struct python_
 
 /* ---- By address ---- */
 
-/* co_version alone: no two code objects share it. */
-static bool is_identity_unique(const struct python_layout *l)
-{
-	return l->code_identity[0] == l->code_identity[1];
-}
-
 static void remember(const struct python_layout *l, uint64_t code, uint64_t print, uint32_t id)
 {
 	uint64_t identity = python_code_identity(l, code);
@@ -235,7 +229,7 @@ static void remember(const struct python_layout *l, uint64_t code, uint64_t prin
 	if (!e)
 		return;
 	if (e->value[ENTRY_ID] && e->value[ENTRY_ID] != id &&
-	    (e->value[ENTRY_IDENTITY] == identity || !is_identity_unique(l)))
+	    (e->value[ENTRY_IDENTITY] == identity || !python_is_identity_unique(l)))
 		next_epoch();
 	e->value[ENTRY_PRINT] = print;
 	e->value[ENTRY_IDENTITY] = identity;
@@ -256,12 +250,8 @@ uint32_t python_code_id(const struct python_api *api, const struct python_layout
 	return id;
 }
 
-bool python_code_any_changed(const struct python_api *api, const struct python_layout *l,
-			     const struct python_chain *chain)
+void python_code_check(const struct python_api *api, const struct python_layout *l, uint64_t code)
 {
-	uint64_t epoch = python_code_epoch();
-	for (uint32_t i = 0; i < chain->n; i++)
-		if (python_table_find(&g.addresses, chain->frame[i].code))
-			python_code_id(api, l, chain->frame[i].code);
-	return python_code_epoch() != epoch;
+	if (python_table_find(&g.addresses, code))
+		python_code_id(api, l, code);
 }

@@ -5,7 +5,6 @@
 #ifndef PRELOAD_PYTHON_CODE_H
 #define PRELOAD_PYTHON_CODE_H
 
-#include "preload/python.h"
 #include "preload/python_layout.h"
 
 #include <stdbool.h>
@@ -19,19 +18,13 @@ void python_code_unlock(void);
 /* The id of a code object that is alive, 0: no room, or its texts cannot be read. With the lock. */
 uint32_t python_code_id(const struct python_api *api, const struct python_layout *l, uint64_t code);
 
-/* Looks whether the addresses that have ids still stand for the same objects; true if the epoch moved on. With the lock. */
-bool python_code_any_changed(const struct python_api *api, const struct python_layout *l,
-			     const struct python_chain *chain);
+/* Looks whether a code object that is alive is the one that has an id under its address. If not, the epoch may move on. With the
+ * lock. */
+void python_code_check(const struct python_api *api, const struct python_layout *l, uint64_t code);
 
 /* Moves on whenever an address stands for another code object and its identity words need not show it: part of every hash, so
  * that no stack is taken for one from before. Any thread. */
 uint64_t python_code_epoch(void);
-
-/* What tells a code object from another at the same address at no cost. */
-static inline uint64_t python_code_identity(const struct python_layout *l, uint64_t code)
-{
-	return python_word(code + l->code_identity[0]) + python_word(code + l->code_identity[1]);
-}
 
 /* In a forked child: nothing is in its journal. */
 void python_code_forget(void);

@@ -112,7 +112,7 @@ static void identify_by_lines(struct python_layout *l)
 static const char *apply_words(const struct python_api *api, struct python_layout *l)
 {
 	const uint64_t *runtime = api->runtime;
-	bool is_moved = false;
+	bool is_code_moved = false;
 	if (!is_runtime(runtime))
 		return "it does not say where its frames are";
 	if (runtime[1] != api->version)
@@ -125,10 +125,11 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 		uint64_t offset = runtime[group_begins[l->minor][w->group] + w->at];
 		if (offset >= OFFSET_MOST)
 			return "what it says of its frames makes no sense";
-		is_moved |= w->group == CODE && offset != *field;
+		l->is_moved |= offset != *field;
+		is_code_moved |= w->group == CODE && offset != *field;
 		*field = (uint16_t)offset;
 	}
-	if (is_moved)
+	if (is_code_moved)
 		identify_by_lines(l);
 	return NULL;
 }

@@ -21,6 +21,7 @@ enum python_position {
 struct python_layout {
 	uint8_t minor;
 	bool is_free_threaded;
+	bool is_moved; /* not as the table has it */
 	uint16_t thread_top, thread_cframe;
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_previous, frame_code, frame_position;
@@ -65,6 +66,25 @@ static inline uint8_t python_byte(uint64_t address)
 static inline uint64_t python_frame_code(const struct python_layout *l, uint64_t frame)
 {
 	return python_word(frame + l->frame_code) & ~7ull;
+}
+
+static inline uint64_t python_frame_position(const struct python_layout *l, uint64_t frame)
+{
+	return l->position == POSITION_ADDRESS ? python_word(frame + l->frame_position)
+					       : python_half(frame + l->frame_position);
+}
+
+/* co_version alone: no two code objects share it. */
+static inline bool python_is_identity_unique(const struct python_layout *l)
+{
+	return l->code_identity[0] == l->code_identity[1];
+}
+
+/* What tells a code object from another at the same address at next to no cost. */
+static inline uint64_t python_code_identity(const struct python_layout *l, uint64_t code)
+{
+	uint64_t word = python_word(code + l->code_identity[0]);
+	return python_is_identity_unique(l) ? word : word + python_word(code + l->code_identity[1]);
 }
 
 static inline bool python_is_shim(const struct python_layout *l, uint64_t frame)

@@ -23,8 +23,10 @@ EXPORT void frames_objects_changed(void);
 EXPORT int frames_read(void);
 EXPORT const char *frames_text(void);
 EXPORT uint64_t frames_hash(void);
+EXPORT const char *frames_recall(void);
 EXPORT const char *frames_info(void);
 EXPORT uint32_t frames_codes(void);
+EXPORT uint64_t frames_stack(void);
 EXPORT int frames_call(int (*callback)(int), int argument);
 EXPORT double frames_bench(int resolve, int rounds);
 EXPORT void frames_shift(int field, int bytes);
@@ -61,6 +63,7 @@ const char *__wrap_python_layout_choose(const struct python_api *api, struct pyt
 	if (shifted_field >= 0 && shifted_field < (int)(sizeof(fields) / sizeof(*fields)) &&
 	    *fields[shifted_field] != ABSENT)
 		*fields[shifted_field] = (uint16_t)(*fields[shifted_field] + shift_bytes);
+	to->is_moved |= shifted_field >= 0;
 	return why;
 }
 
@@ -174,14 +177,12 @@ static size_t print_frame(char *to, size_t room, const struct python_frame *f)
 	return n < (int)room ? (size_t)n : room;
 }
 
-/* How many frames; their text is for frames_text on the same thread. -1: there are more than are kept; -2: not resolved. */
-int frames_read(void)
+/* How many frames; -1: there are more than are kept; -2: not resolved. */
+static int resolve(struct answer *a)
 {
-	struct answer *a = own_answer();
 	uint32_t flags = 0;
 	size_t used = 0;
 	a->text[0] = 0;
-	python_read(&a->chain);
 	if (!python_resolve(&a->chain, a->frames, &flags))
 		return -2;
 	pthread_mutex_lock(&dictionary.lock);
@@ -190,6 +191,14 @@ int frames_read(void)
 		used += print_frame(a->text + used, sizeof(a->text) - used, &a->frames[i]);
 	pthread_mutex_unlock(&dictionary.lock);
 	return flags & STACK_PYTHON_TRUNCATED ? -1 : (int)a->chain.n;
+}
+
+/* The frames' text is for frames_text on the same thread. */
+int frames_read(void)
+{
+	struct answer *a = own_answer();
+	python_read(&a->chain);
+	return resolve(a);
 }
 
 const char *frames_text(void)
@@ -204,6 +213,26 @@ uint64_t frames_hash(void)
 	return own_answer()->chain.hash;
 }
 
+/* As the library uses it: what is known for the hash, resolved only if the hash is new. One thread. */
+const char *frames_recall(void)
+{
+	enum { SLOTS = 1 << 16 };
+	static struct {
+		uint64_t hash;
+		char *text;
+	} known[SLOTS];
+	struct answer *a = own_answer();
+	python_read(&a->chain);
+	uint64_t at = a->chain.hash % SLOTS;
+	if (known[at].hash != a->chain.hash) {
+		free(known[at].text);
+		resolve(a);
+		known[at].hash = a->chain.hash;
+		known[at].text = strdup(a->text);
+	}
+	return known[at].text;
+}
+
 /* DICT_INFO "python". */
 const char *frames_info(void)
 {
@@ -215,6 +244,12 @@ uint32_t frames_codes(void)
 {
 	read_dictionary();
 	return dictionary.n_codes;
+}
+
+/* An address on the calling thread's stack. */
+uint64_t frames_stack(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_frame_address(0);
 }
 
 int frames_call(int (*callback)(int), int argument)
