@@ -30,6 +30,8 @@ void follow_close(struct follow *f)
 	vec_free(&f->gpu_spans);
 	vec_free(&f->armed);
 	memory_free(&f->memory);
+	baseline_free(&f->baseline);
+	once_free(&f->once);
 	dict_free(&f->dict);
 	reader_close(&f->reader);
 }
@@ -102,6 +104,7 @@ static void take_call(struct follow *f, struct follow_thread *t, const struct re
 	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;
 	f->counts.launches += category_has_work(category);
 	f->n_pending++;
+	once_add(&f->once, &f->dict, c);
 	if (f->sink.call)
 		f->sink.call(f->sink.context, f, t->slot, c);
 	vec_push(&t->calls, *c);
@@ -277,6 +280,7 @@ static void read_pass(struct follow *f, bool is_final)
 {
 	struct reader_batch batch;
 	uint64_t begun = f->is_live ? clock_ticks(f->time.kind) : 0;
+	once_set_clock(&f->once, &f->time);
 	reader_begin_pass(&f->reader);
 	read_dictionary(f, is_final);
 	while (reader_next_batch(&f->reader, &batch)) {

@@ -6,9 +6,11 @@
 #ifndef CORE_FOLLOW_H
 #define CORE_FOLLOW_H
 
+#include "core/baseline.h"
 #include "core/dict.h"
 #include "core/memory.h"
 #include "core/model.h"
+#include "core/once.h"
 #include "core/pair.h"
 #include "core/reader.h"
 #include "core/sample.h"
@@ -91,6 +93,8 @@ struct follow {
 	uint64_t gpu_detail;
 	struct memory memory;
 	struct sample step_ms, armed_step_ms;
+	struct baseline baseline; /* the same steps as step_ms, in order */
+	struct once once;
 	struct follow_counts counts;
 	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */
 	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */

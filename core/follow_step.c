@@ -217,12 +217,19 @@ static void drop_cut(struct follow *f, uint64_t end)
 	f->works_at_last_try = 0;
 }
 
-static void note_length(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
+static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
-	/* the first step holds the set-up, the last one has no end of its own */
-	if (mark->is_outside || !mark->ticks || end == UINT64_MAX)
+	/* the last one has no end of its own, the first one holds the set-up */
+	if (mark->is_outside || end == UINT64_MAX)
 		return;
-	double ms = (double)timebase_length_ns(&f->time, end - mark->ticks) / 1e6;
+	memory_end_step(&f->memory);
+	uint64_t begin = mark->ticks ? mark->ticks : f->first_ticks;
+	double ms = (double)timebase_length_ns(&f->time, end - begin) / 1e6;
+	if (!mark->ticks) {
+		f->baseline.first_ms = ms;
+		return;
+	}
+	baseline_add(&f->baseline, ms);
 	sample_add(&f->step_ms, ms);
 	if (is_armed)
 		sample_add(&f->armed_step_ms, ms);
@@ -251,7 +258,7 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		if (f->sink.step)
 			f->sink.step(f->sink.context, f, &m);
 	}
-	note_length(f, &mark, end, is_armed);
+	note_end(f, &mark, end, is_armed);
 	model_free(&m);
 	free(cut.threads);
 	free(cut.works);

@@ -1,6 +1,8 @@
 /* Addresses are unique in a process (unified addressing); VMM handles are not addresses, so they get a key space of their own. */
 #include "core/memory.h"
 
+enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY alike */
+
 static enum memory_group group_of(uint8_t space)
 {
 	switch (space) {
@@ -18,55 +20,126 @@ static enum memory_group group_of(uint8_t space)
 	}
 }
 
-/* 48 bits of size, 8 of device, 8 of group. */
-static uint64_t pack(uint64_t bytes, unsigned device, enum memory_group group)
+/* ---- Places ---- */
+
+static uint32_t place_of(struct memory *m, uint32_t stack)
 {
-	uint64_t most = (1ull << 48) - 1;
-	return (bytes < most ? bytes : most) | (uint64_t)device << 48 | (uint64_t)group << 56;
+	bool is_new;
+	uint64_t *at = map_at(&m->place_of_stack, stack, &is_new);
+	if (is_new) {
+		*at = m->places.n;
+		vec_push(&m->places, (struct memory_place){ .stack = stack });
+		m->places.at[*at].growth.since = m->n_steps;
+	}
+	return (uint32_t)*at;
 }
 
-static struct memory_change change(struct memory *m, enum memory_group group, unsigned device,
-				   int64_t by)
+/* Who holds what, as long as it is the peak that they hold. */
+static void note_peak(struct memory *m)
 {
-	m->held_bytes[group][device] += by;
-	m->was_used[group][device] = true;
-	return (struct memory_change){ group, device, m->held_bytes[group][device] };
+	for (size_t i = 0; i < m->places.n; i++)
+		m->places.at[i].device_peak_bytes = m->places.at[i].device_bytes;
+	m->at_peak = false;
 }
+
+static void count_device(struct memory *m, struct memory_place *p, int64_t by)
+{
+	if (by < 0 && m->at_peak)
+		note_peak(m);
+	p->device_bytes += by;
+	m->device_bytes += by;
+	if (m->device_bytes <= m->device_peak_bytes)
+		return;
+	m->device_peak_bytes = m->device_bytes;
+	m->at_peak = true;
+}
+
+static struct memory_change change(struct memory *m, const struct memory_block *b, int64_t by)
+{
+	struct memory_place *p = &m->places.at[b->place];
+	if (b->group == MEMORY_DEVICE)
+		count_device(m, p, by);
+	p->held_bytes += by;
+	m->all_bytes += by;
+	if (!p->has_changed) {
+		p->has_changed = true;
+		vec_push(&m->changed, b->place);
+	}
+	m->held_bytes[b->group][b->device] += by;
+	m->was_used[b->group][b->device] = true;
+	return (struct memory_change){ b->group, b->device, m->held_bytes[b->group][b->device] };
+}
+
+/* ---- Blocks ---- */
 
 static const struct memory_change nothing = { .group = MEMORY_NONE };
 
+static struct memory_change take(struct memory *m, uint64_t key, const struct memory_block *block)
+{
+	uint32_t index;
+	if (m->unused.n) {
+		index = m->unused.at[--m->unused.n];
+		m->block.at[index] = *block;
+	} else {
+		index = (uint32_t)m->block.n;
+		vec_push(&m->block, *block);
+	}
+	*map_at(&m->blocks, key, NULL) = index;
+	return change(m, block, (int64_t)block->bytes);
+}
+
 static struct memory_change give(struct memory *m, uint64_t key)
 {
-	const uint64_t *block = map_find(&m->blocks, key);
-	if (!block)
+	const uint64_t *index = map_find(&m->blocks, key);
+	if (!index)
 		return nothing;
-	int64_t bytes = (int64_t)(*block & ((1ull << 48) - 1));
-	unsigned device = *block >> 48 & 0xff;
-	enum memory_group group = (enum memory_group)(*block >> 56);
+	struct memory_block block = m->block.at[*index];
+	vec_push(&m->unused, (uint32_t)*index);
 	map_remove(&m->blocks, key);
-	return change(m, group, device, -bytes);
+	return change(m, &block, -(int64_t)block.bytes);
 }
 
 /* What the device held went with its context; memory of the host stays where it is. */
 static struct memory_change forget_device(struct memory *m, unsigned device)
 {
-	struct map old = m->blocks;
-	m->blocks = (struct map){ 0 };
-	for (size_t i = 0; i < old.room; i++) {
-		if (!old.slots[i].used)
+	VEC(uint64_t) keys = { 0 };
+	for (size_t i = 0; i < m->blocks.room; i++) {
+		const struct map_slot *slot = &m->blocks.slots[i];
+		if (!slot->used)
 			continue;
-		if ((old.slots[i].value >> 48 & 0xff) == device &&
-		    old.slots[i].value >> 56 == MEMORY_DEVICE)
-			continue;
-		*map_at(&m->blocks, old.slots[i].key, NULL) = old.slots[i].value;
+		const struct memory_block *b = &m->block.at[slot->value];
+		if (b->device == device && b->group == MEMORY_DEVICE)
+			vec_push(&keys, slot->key);
 	}
-	map_free(&old);
-	return change(m, MEMORY_DEVICE, device, -m->held_bytes[MEMORY_DEVICE][device]);
+	for (size_t i = 0; i < keys.n; i++)
+		give(m, keys.at[i]);
+	vec_free(&keys);
+	m->was_used[MEMORY_DEVICE][device] = true;
+	return (struct memory_change){ MEMORY_DEVICE, device,
+				       m->held_bytes[MEMORY_DEVICE][device] };
+}
+
+/* ---- Calls ---- */
+
+static void note_retry(struct memory *m, const struct hook_entry *hook, uint64_t status)
+{
+	bool is_device = group_of(hook->space) == MEMORY_DEVICE;
+	if (hook->category == CAT_FREE && m->retry == RETRY_FAILED && is_device)
+		m->retry = RETRY_FREED;
+	if (hook->category != CAT_ALLOC || !is_device)
+		return;
+	if (status) {
+		m->retry = status == OUT_OF_MEMORY ? RETRY_FAILED : RETRY_NONE;
+		return;
+	}
+	m->n_retries += m->retry == RETRY_FREED;
+	m->retry = RETRY_NONE;
 }
 
 struct memory_change memory_apply(struct memory *m, const struct hook_entry *hook,
 				  const struct rec_call *call)
 {
+	note_retry(m, hook, call->status);
 	if (call->status)
 		return nothing;
 	uint64_t key = hook->space == SPACE_PHYSICAL ? call->arg ^ 1ull << 63 : call->arg;
@@ -81,11 +154,31 @@ struct memory_change memory_apply(struct memory *m, const struct hook_entry *hoo
 	if (hook->category != CAT_ALLOC || group == MEMORY_NONE || !call->arg)
 		return nothing;
 	give(m, key); /* a free that was never seen */
-	*map_at(&m->blocks, key, NULL) = pack(call->bytes, device, group);
-	return change(m, group, device, (int64_t)call->bytes);
+	return take(m, key,
+		    &(struct memory_block){ .bytes = call->bytes,
+					    .place = place_of(m, call->stack),
+					    .group = (uint8_t)group,
+					    .device = (uint8_t)device });
+}
+
+void memory_end_step(struct memory *m)
+{
+	m->n_steps++;
+	memory_growth_note(&m->growth, m->n_steps, m->all_bytes);
+	for (size_t i = 0; i < m->changed.n; i++) {
+		struct memory_place *p = &m->places.at[m->changed.at[i]];
+		memory_growth_note(&p->growth, m->n_steps, p->held_bytes);
+		p->has_changed = false;
+	}
+	m->changed.n = 0;
 }
 
 void memory_free(struct memory *m)
 {
 	map_free(&m->blocks);
+	vec_free(&m->block);
+	vec_free(&m->unused);
+	map_free(&m->place_of_stack);
+	vec_free(&m->places);
+	vec_free(&m->changed);
 }

@@ -1,4 +1,7 @@
-/* Device, managed and pinned memory that a process holds, from its allocation calls since the start. One owner. */
+/*
+ * Device, managed and pinned memory that a process holds, from its allocation calls since the start: how much, made where, what of
+ * it stood at the peak, and what only ever grows. One owner.
+ */
 #ifndef CORE_MEMORY_H
 #define CORE_MEMORY_H
 
@@ -16,10 +19,50 @@ enum memory_group {
 
 enum { MEMORY_DEVICES = 32 }; /* more devices than that in one process are counted as the last */
 
+struct memory_block {
+	uint64_t bytes;
+	uint32_t place; /* in places */
+	uint8_t group, device;
+};
+
+enum { GROWTHS_KEPT = 32 };
+
+/* How what is held at the ends of steps changes. */
+struct memory_growth {
+	uint64_t since; /* steps that had ended when it was first looked at */
+	int64_t first_bytes, last_bytes;
+	uint64_t n_up, n_down;
+	uint64_t up[GROWTHS_KEPT]; /* step numbers, every `stride`-th growth */
+	uint32_t n_kept, stride;
+};
+
+/* All that one stack allocated. */
+struct memory_place {
+	uint32_t stack;
+	int64_t held_bytes;			 /* of any kind */
+	int64_t device_bytes, device_peak_bytes; /* the latter: when the process's peak was */
+	bool has_changed;			 /* in this step */
+	struct memory_growth growth;
+};
+
+/* An allocation that failed for want of memory, given memory back, and was tried again. */
+enum memory_retry { RETRY_NONE, RETRY_FAILED, RETRY_FREED };
+
 struct memory {
-	struct map blocks; /* address or handle -> bytes, group and device packed */
+	struct map blocks; /* address or handle -> block */
+	VEC(struct memory_block) block;
+	VEC(uint32_t) unused; /* of block */
+	struct map place_of_stack;
+	VEC(struct memory_place) places;
+	VEC(uint32_t) changed; /* places, in this step */
 	int64_t held_bytes[MEMORY_GROUPS][MEMORY_DEVICES];
 	bool was_used[MEMORY_GROUPS][MEMORY_DEVICES];
+	int64_t all_bytes, device_bytes, device_peak_bytes;
+	bool at_peak; /* not yet noted who holds what */
+	struct memory_growth growth;
+	uint64_t n_steps;
+	enum memory_retry retry;
+	uint64_t n_retries;
 };
 
 /* What changed: `group` MEMORY_NONE if nothing did. */
@@ -32,6 +75,16 @@ struct memory_change {
 /* Calls must come in the order in which they happened. */
 struct memory_change memory_apply(struct memory *m, const struct hook_entry *hook,
 				  const struct rec_call *call);
+/* A whole step has ended. */
+void memory_end_step(struct memory *m);
 void memory_free(struct memory *m);
+
+/* ---- memory_growth.c ---- */
+
+void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_bytes);
+/* Does it grow for good: again and again, to the last, and never down? */
+bool memory_growth_is_leak(const struct memory_growth *g, uint64_t n_steps);
+/* Bytes per step. */
+double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps);
 
 #endif

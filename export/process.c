@@ -312,9 +312,13 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	uint64_t last_number = p->follow.last_number;
 	bool last_is_whole = p->follow.last_is_whole;
 	struct sample steps = p->follow.step_ms;
+	struct baseline baseline = p->follow.baseline;
+	p->follow.baseline = (struct baseline){ 0 }; /* it is kept */
 	int error = start_replay(p, r, e);
-	if (error)
+	if (error) {
+		baseline_free(&baseline);
 		return error;
+	}
 	p->follow.sink.counted = NULL;
 	p->follow.one_step = true;
 	follow_read(&p->follow);
@@ -323,6 +327,8 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	p->follow.last_number = last_number;
 	p->follow.last_is_whole = last_is_whole;
 	p->follow.step_ms = steps;
+	baseline_free(&p->follow.baseline);
+	p->follow.baseline = baseline;
 	p->follow.armed.n = 0;
 	return 0;
 }

@@ -1,0 +1,27 @@
+/* How long the steps of a run took, in order, all of them: armed or not. */
+#ifndef CORE_BASELINE_H
+#define CORE_BASELINE_H
+
+#include "core/findings.h"
+#include "core/sample.h"
+
+/* 4 MB. Of a longer run the first steps are kept in order, the rest as an even sample. */
+enum { BASELINE_KEPT = 1000000, BASELINE_ORDERED = 10000 };
+
+struct baseline {
+	VEC(float) ms;
+	uint64_t n;
+	uint64_t random;
+	double first_ms; /* step 0, set-up included, in no figure of the others; 0: not known */
+};
+
+void baseline_add(struct baseline *b, double ms);
+void baseline_free(struct baseline *b);
+
+/* Steps at the run's begin that took much longer than what came after. */
+size_t baseline_count_warm_up(const struct baseline *b);
+
+/* findings.baseline, warm_up and, from the armed ones, armed. */
+void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
+
+#endif

@@ -1,0 +1,264 @@
+/* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
+#include "core/kernel_name.h"
+#include "core/ledger.h"
+#include "core/ledger_run.h"
+#include "test/unit/fake_frames.h"
+#include "test/unit/journal_builder.h"
+#include "test/unit/step_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	struct step_builder b;
+	struct timeline t;
+	struct findings f;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = mem_zero(sizeof(*f));
+	fake_forget();
+	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
+	fake_add(2, "train.py", 10, "train", "", "aten::relu");
+	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
+	fake_add(4, "train.py", 40, "train", "", "");
+	timeline_start(&f->t, &f->b.dict, NULL);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	findings_free(&f->f);
+	timeline_free(&f->t);
+	sb_free(&f->b);
+	free(f);
+	return 0;
+}
+
+static void launch(struct fixture *f, double at, double us, const char *kernel, uint32_t stack)
+{
+	uint32_t call = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+							 .category = CAT_LAUNCH,
+							 .begin_us = at,
+							 .end_us = at + 2,
+							 .stack = stack });
+	sb_work(&f->b, (struct sb_work){ .name = kernel,
+					 .begin_us = at + 5,
+					 .end_us = at + 5 + us,
+					 .call = call,
+					 .stream = 7 });
+}
+
+/* Two steps of the same; then one without GPU times. */
+static void fill(struct fixture *f)
+{
+	for (int step = 0; step < 2; step++) {
+		double at = step * 1000;
+		sb_step(&f->b, (uint64_t)step, at, at + 1000);
+		launch(f, at + 10, 30, "sm80_xmma_gemm_f16f16", 1);
+		launch(f, at + 20, 10, "vectorized_elementwise_kernel", 2);
+		launch(f, at + 50, 30, "sm80_xmma_gemm_f16f16", 1);
+		launch(f, at + 90, 30, "splitK_reduce", 3);
+		uint32_t call = sb_call(&f->b, (struct sb_call){ .name = "cudaMemcpy",
+								 .category = CAT_MEMCPY,
+								 .begin_us = at + 500,
+								 .end_us = at + 600,
+								 .stack = 4,
+								 .bytes = 1000000,
+								 .copy = COPY_D2H });
+		sb_work(&f->b, (struct sb_work){ .name = "Memcpy DtoH (Device -> Pageable)",
+						 .kind = REC_MEMCPY,
+						 .begin_us = at + 505,
+						 .end_us = at + 595,
+						 .call = call,
+						 .stream = 7,
+						 .bytes = 1000000,
+						 .source = 3,
+						 .target = 1 });
+		sb_end(&f->b, &f->t);
+	}
+	ledger_fill(&f->f, &f->t);
+}
+
+static void kernels(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	assert_int_equal(f->f.kernels.n, 3);
+	const struct finding_kernel *k = &f->f.kernels.at[0];
+	assert_string_equal(k->name, "sm80_xmma_gemm_f16f16");
+	assert_float_equal(k->per_step, 2, 1e-9);
+	assert_float_equal(k->gpu_ms, 0.060, 1e-9);
+	assert_float_equal(k->pct, 60, 1e-6);
+	assert_true(k->tensor_core);
+	assert_float_equal(f->f.gpus.at[0].kernels, 4, 1e-9);
+	assert_float_equal(f->f.gpus.at[0].tensor_core_pct, 60, 1e-6);
+}
+
+static void copies(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	assert_int_equal(f->f.copies.n, 1);
+	const struct finding_copy *c = &f->f.copies.at[0];
+	assert_string_equal(c->kind, "DtoH");
+	assert_string_equal(c->memory, "Device -> Pageable");
+	assert_float_equal(c->per_step, 1, 1e-9);
+	assert_float_equal(c->bytes, 1e6, 1e-3);
+	assert_float_equal(c->gb_per_s, 1e6 / 90e3, 1e-6);
+	assert_true(c->blocking);
+	assert_int_equal(frames_site_at(NULL, c->site)->line, 40);
+}
+
+static void lines(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	assert_int_equal(f->f.lines.n, 3);
+	const struct finding_line *l = &f->f.lines.at[1];
+	assert_int_equal(frames_site_at(NULL, l->site)->line, 10);
+	assert_float_equal(l->gpu_ms, 0.070, 1e-9);
+	assert_float_equal(l->host_ms, 0.006, 1e-9);
+	assert_float_equal(l->launches, 3, 1e-9);
+	assert_int_equal(frames_site_at(NULL, f->f.lines.at[0].site)->line, 40);
+}
+
+/* The second launch of stack 1 begins another run of its operator; that of stack 3 is the same run as the one before it. */
+static void operators(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	assert_int_equal(f->f.operators.n, 2);
+	const struct finding_operator *o = &f->f.operators.at[0];
+	assert_string_equal(o->name, "aten::addmm");
+	assert_float_equal(o->per_step, 2, 1e-9);
+	assert_float_equal(o->gpu_ms, 0.090, 1e-9);
+	assert_float_equal(o->host_ms, 0.002 + 0.042, 1e-9);
+	assert_string_equal(f->f.operators.at[1].name, "aten::relu");
+}
+
+static void averaged_over_steps_with_gpu_times(void **state)
+{
+	struct fixture *f = *state;
+	sb_step(&f->b, 9, 9000, 10000);
+	sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+					 .category = CAT_LAUNCH,
+					 .begin_us = 9100,
+					 .end_us = 9102,
+					 .stack = 1 });
+	sb_end(&f->b, &f->t);
+	fill(f);
+	assert_float_equal(f->f.kernels.at[0].gpu_ms, 0.060, 1e-9);
+	assert_float_equal(f->f.lines.at[1].launches, 7.0 / 3, 1e-9);
+	assert_int_equal(f->f.gpus.at[0].span_ns, 2000000);
+	assert_int_equal(f->f.cannot_say.n, 1);
+	assert_string_equal(f->f.cannot_say.at[0].what, "gpu");
+}
+
+static void tensor_cores_by_name(void **state)
+{
+	(void)state;
+	assert_true(kernel_uses_tensor_cores("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT"));
+	assert_true(kernel_uses_tensor_cores("ampere_fp16_s16816gemm_fp16_128x128_ldg8_tn"));
+	assert_true(kernel_uses_tensor_cores("void flash::flash_fwd_kernel<...>"));
+	assert_true(kernel_uses_tensor_cores("cutlass_80_tensorop_f16_s16816gemm"));
+	assert_false(kernel_uses_tensor_cores("ampere_sgemm_128x64_nn"));
+	assert_false(kernel_uses_tensor_cores("cutlass_80_simt_sgemm_128x64_8x5_nn"));
+	assert_false(kernel_uses_tensor_cores("void at::native::vectorized_elementwise_kernel<4>"));
+}
+
+/* ---- The run ---- */
+
+static uint32_t shown;
+
+static void count_step(void *context, struct follow *f, const struct model_step *m)
+{
+	(void)f;
+	shown++;
+	timeline_add(context, m);
+}
+
+enum { MS = 1000000, STEPS = 12 };
+
+/* Steps of 10 ms, the first two of 40; memory that grows by 100 bytes a step; a launch that took 5 ms in step 0. */
+static void write_journal(const char *path)
+{
+	struct journal_builder *b = jb_new(16, JOURNAL_CHUNK_BYTES);
+	uint64_t at = 1000;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "late_kernel");
+	jb_launch_shape(b, 7, 1, 8);
+	jb_call(b, 1, JB_LAUNCH, at, 5 * MS, 1, 7);
+	at += 50 * MS;
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		jb_step(b, 1, STEP_BEGIN, at, step, step == 9 ? SCHED_RECORD_AND_SAVE : SCHED_NONE);
+		jb_call(b, 1, JB_LAUNCH, at + 1000, 3000, (uint32_t)step + 1, 7);
+		jb_alloc(b, 1, JB_MALLOC, at + 10000, 0x1000 * step, 100);
+		at += step <= 2 ? 40 * MS : 10 * MS;
+	}
+	jb_end(b, at);
+	jb_write(b, path);
+	jb_free(b);
+}
+
+static void what_the_run_says(void **state)
+{
+	char path[] = "/tmp/profrun-test-ledger-XXXXXX";
+	struct timeline t;
+	struct findings f = { 0 };
+	struct follow follow;
+	struct err e;
+	(void)state;
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	write_journal(path);
+	const struct follow_sink sink = { .context = &t, .step = count_step };
+	assert_int_equal(follow_open(&follow, path, false, &sink, &e), 0);
+	timeline_start(&t, &follow.dict, NULL);
+	follow_read(&follow);
+	follow_finish(&follow, false);
+	ledger_fill(&f, &t);
+	ledger_fill_run(&f, &follow);
+	assert_int_equal(shown, 1);
+	assert_int_equal(f.warm_up.n, 2);
+	assert_int_equal(f.baseline.n, STEPS - 3); /* the last has no end */
+	assert_float_equal(f.baseline.mean, 10, 1e-4);
+	assert_float_equal(f.armed.mean, 10, 1e-4);
+	assert_int_equal(f.device_peak_bytes, 100 * STEPS);
+	assert_float_equal(f.at_peak.at[0].bytes, 100 * STEPS, 1e-9);
+	assert_int_equal(f.leaks.n, 1);
+	assert_float_equal(f.leaks.at[0].bytes, 100, 1e-9);
+	assert_int_equal(f.once.n, 3);
+	assert_string_equal(f.once.at[0].what, "first launch of late_kernel");
+	assert_float_equal(f.once.at[0].ms, 5, 1e-3);
+	assert_float_equal(f.once.at[1].ms, 40, 0.1);
+	assert_float_equal(f.once.at[2].ms, 60, 0.1);
+	findings_free(&f);
+	timeline_free(&t);
+	follow_close(&follow);
+	unlink(path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(kernels),
+		TEST(copies),
+		TEST(lines),
+		TEST(operators),
+		TEST(averaged_over_steps_with_gpu_times),
+		cmocka_unit_test(tensor_cores_by_name),
+		cmocka_unit_test(what_the_run_says),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

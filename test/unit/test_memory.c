@@ -1,0 +1,194 @@
+/* Who holds what at the peak, what leaks, what is tried again: from calls as the journal has them. */
+#include "core/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct hook_entry on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
+static const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
+static const struct hook_entry on_pin = { .category = CAT_ALLOC, .space = SPACE_HOST };
+static const struct hook_entry on_reset = { .category = CAT_CONTROL, .resets_device = true };
+
+static void alloc(struct memory *m, uint64_t address, uint64_t bytes, uint32_t stack)
+{
+	memory_apply(m, &on_alloc,
+		     &(struct rec_call){ .arg = address, .bytes = bytes, .stack = stack });
+}
+
+static void give_back(struct memory *m, uint64_t address)
+{
+	memory_apply(m, &on_free, &(struct rec_call){ .arg = address });
+}
+
+static const struct memory_place *place(const struct memory *m, uint32_t stack)
+{
+	for (size_t i = 0; i < m->places.n; i++)
+		if (m->places.at[i].stack == stack)
+			return &m->places.at[i];
+	return NULL;
+}
+
+static bool leaks(const struct memory *m, uint32_t stack)
+{
+	return memory_growth_is_leak(&place(m, stack)->growth, m->n_steps);
+}
+
+static void who_holds_the_peak(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	alloc(&m, 0x1000, 100, 1);
+	alloc(&m, 0x2000, 50, 2);
+	give_back(&m, 0x1000);
+	alloc(&m, 0x3000, 70, 3); /* 120: below the peak of 150 */
+	give_back(&m, 0x2000);
+	assert_int_equal(m.device_peak_bytes, 150);
+	assert_int_equal(place(&m, 1)->device_peak_bytes, 100);
+	assert_int_equal(place(&m, 2)->device_peak_bytes, 50);
+	assert_int_equal(place(&m, 3)->device_peak_bytes, 0);
+	alloc(&m, 0x4000, 200, 2); /* a new one: 270, not yet over */
+	assert_true(m.at_peak);
+	give_back(&m, 0x4000);
+	assert_int_equal(m.device_peak_bytes, 270);
+	assert_int_equal(place(&m, 1)->device_peak_bytes, 0);
+	assert_int_equal(place(&m, 2)->device_peak_bytes, 200);
+	assert_int_equal(place(&m, 3)->device_peak_bytes, 70);
+	memory_free(&m);
+}
+
+static void host_memory_is_no_peak(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	struct memory_change c = memory_apply(
+		&m, &on_pin, &(struct rec_call){ .arg = 0x1000, .bytes = 100, .stack = 1 });
+	assert_int_equal(c.group, MEMORY_PINNED);
+	assert_int_equal(c.held_bytes, 100);
+	assert_int_equal(m.device_peak_bytes, 0);
+	assert_int_equal(place(&m, 1)->held_bytes, 100);
+	memory_free(&m);
+}
+
+static void a_reset_takes_all_of_a_device(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	alloc(&m, 0x1000, 100, 1);
+	alloc(&m, 0x2000, 50, 2);
+	memory_apply(&m, &on_pin, &(struct rec_call){ .arg = 0x3000, .bytes = 10, .stack = 3 });
+	struct memory_change c = memory_apply(&m, &on_reset, &(struct rec_call){ .arg = 0 });
+	assert_int_equal(c.group, MEMORY_DEVICE);
+	assert_int_equal(c.held_bytes, 0);
+	assert_int_equal(m.all_bytes, 10);
+	assert_int_equal(place(&m, 1)->device_bytes, 0);
+	assert_int_equal(m.blocks.n, 1);
+	memory_free(&m);
+}
+
+/* `kept` bytes a step at stack 1 in the steps that `every` says; a buffer made anew each step at stack 2. */
+static void run_steps(struct memory *m, unsigned steps, unsigned every, unsigned until)
+{
+	for (unsigned i = 0; i < steps; i++) {
+		if (i % every == every - 1 && i < until)
+			alloc(m, 0x100000 + i * 0x1000, 64, 1);
+		alloc(m, 0x10, 500, 2);
+		if (i % 2)
+			memory_end_step(m);
+		give_back(m, 0x10);
+		if (!(i % 2))
+			memory_end_step(m);
+	}
+}
+
+static void leak_in_every_step(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	run_steps(&m, 20, 1, 20);
+	assert_true(leaks(&m, 1));
+	assert_false(leaks(&m, 2));
+	assert_float_equal(memory_growth_rate(&place(&m, 1)->growth, m.n_steps), 64, 1e-9);
+	memory_free(&m);
+}
+
+static void leak_every_now_and_then(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	run_steps(&m, 1000, 40, 1000);
+	assert_true(leaks(&m, 1));
+	assert_float_equal(memory_growth_rate(&place(&m, 1)->growth, m.n_steps), 1.6, 0.07);
+	memory_free(&m);
+}
+
+static void caches_fill_at_first(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	run_steps(&m, 100, 1, 60);
+	assert_false(leaks(&m, 1));
+	memory_free(&m);
+}
+
+static void too_short_to_tell(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	run_steps(&m, 5, 1, 5);
+	assert_false(leaks(&m, 1));
+	memory_free(&m);
+}
+
+static void no_leak_if_it_is_given_back(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		alloc(&m, 0x1000 + i % 5, 64, 1); /* five steps' worth, then all goes */
+		for (unsigned k = 0; i % 5 == 4 && k < 5; k++)
+			give_back(&m, 0x1000 + k);
+		memory_end_step(&m);
+	}
+	assert_false(leaks(&m, 1));
+	memory_free(&m);
+}
+
+static void retries(void **state)
+{
+	struct memory m = { 0 };
+	const struct rec_call failed = { .status = 2, .bytes = 100 };
+	(void)state;
+	alloc(&m, 0x1000, 100, 1);
+	memory_apply(&m, &on_alloc, &failed);
+	give_back(&m, 0x1000);
+	alloc(&m, 0x2000, 100, 1);
+	assert_int_equal(m.n_retries, 1);
+	memory_apply(&m, &on_alloc, &failed); /* and gives up */
+	assert_int_equal(m.n_retries, 1);
+	alloc(&m, 0x3000, 10, 1); /* asked for less: nothing was given back for it */
+	assert_int_equal(m.n_retries, 1);
+	memory_apply(&m, &on_alloc, &(struct rec_call){ .status = 1 });
+	give_back(&m, 0x3000);
+	alloc(&m, 0x3000, 10, 1); /* it failed for another reason */
+	assert_int_equal(m.n_retries, 1);
+	memory_free(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_holds_the_peak),
+		cmocka_unit_test(host_memory_is_no_peak),
+		cmocka_unit_test(a_reset_takes_all_of_a_device),
+		cmocka_unit_test(leak_in_every_step),
+		cmocka_unit_test(leak_every_now_and_then),
+		cmocka_unit_test(caches_fill_at_first),
+		cmocka_unit_test(too_short_to_tell),
+		cmocka_unit_test(no_leak_if_it_is_given_back),
+		cmocka_unit_test(retries),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
