@@ -14,3 +14,17 @@ $(SHAPES): test/unit/shapes.cpp
 $(BUILD)/test/unit/shapes.so: SHAPES_FLAGS := -Wl,--build-id
 $(BUILD)/test/unit/shapes_stripped.so: SHAPES_FLAGS := -Wl,--build-id -s
 $(BUILD)/test/unit/shapes_no_id.so: SHAPES_FLAGS := -Wl,--build-id=none
+
+# Objects for the unwinder's tests and its benchmark: the same source, so that each of its functions is in the process several
+# times; compiled as distributions do, without frame pointers.
+CHAIN := $(BUILD)/test/unit/chain
+CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.so $(CHAIN)/libchain3.so
+SWAP_OBJECTS := $(CHAIN)/libswap_small.so $(CHAIN)/libswap_large.so
+$(CHAIN_OBJECTS): test/unit/chain/chain.c test/unit/chain/chain.h
+$(SWAP_OBJECTS): test/unit/chain/swap.c test/unit/chain/chain.h
+$(CHAIN)/libswap_large.so: CHAIN_FLAGS := -DROOM_BYTES=184
+$(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=56
+$(CHAIN_OBJECTS) $(SWAP_OBJECTS):
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) -I. -D_GNU_SOURCE= $< -o $@
+$(BUILD)/test/unit/test_preload_unwind: | $(CHAIN_OBJECTS) $(SWAP_OBJECTS)

@@ -1,0 +1,63 @@
+/* What stack walking has to know of the machine. `bp` stands for the register that frames may be addressed by: rbp, x29. */
+#ifndef PRELOAD_UNWIND_MACHINE_H
+#define PRELOAD_UNWIND_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#if defined(__x86_64__)
+
+/* The call pushed it, so it is always the word below the frame's end. */
+#define MACHINE_RETURN_AT(cfa, what) ((cfa)-8)
+
+enum {
+	MACHINE_HAS_LINK_REGISTER = 0,
+	MACHINE_CFA_LEAST = 8,
+	/* From the stack pointer with which a signal handler returns to the words that the kernel saved. */
+	MACHINE_SIGNAL_IP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]),
+	MACHINE_SIGNAL_SP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]),
+	MACHINE_SIGNAL_BP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP]),
+	MACHINE_SIGNAL_LINK = 0,
+	MACHINE_SIGNAL_BYTES = sizeof(ucontext_t),
+};
+
+/* What a signal handler returns to: mov $__NR_rt_sigreturn, %rax; syscall. */
+#define MACHINE_SIGNAL_RETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+
+static inline uint64_t machine_address(uint64_t word)
+{
+	return word;
+}
+
+#elif defined(__aarch64__)
+
+#define MACHINE_RETURN_AT(cfa, what) ((cfa) + rule_return(what))
+
+enum {
+	MACHINE_HAS_LINK_REGISTER = 1,
+	MACHINE_CFA_LEAST = 0, /* a leaf need not move the stack pointer */
+	/* struct rt_sigframe of the kernel: the siginfo, then the context. */
+	MACHINE_SIGNAL_IP = 128 + offsetof(ucontext_t, uc_mcontext.pc),
+	MACHINE_SIGNAL_SP = 128 + offsetof(ucontext_t, uc_mcontext.sp),
+	MACHINE_SIGNAL_BP = 128 + offsetof(ucontext_t, uc_mcontext.regs[29]),
+	MACHINE_SIGNAL_LINK = 128 + offsetof(ucontext_t, uc_mcontext.regs[30]),
+	MACHINE_SIGNAL_BYTES = 128 + sizeof(ucontext_t),
+};
+
+/* What a signal handler returns to: mov x8, #__NR_rt_sigreturn; svc #0. */
+#define MACHINE_SIGNAL_RETURN	     "\x68\x11\x80\xd2\x01\x00\x00\xd4"
+
+/* xpaclri takes the signature off a return address and is a no-op on machines without pointer authentication. */
+static inline uint64_t machine_address(uint64_t word)
+{
+	register uint64_t x30 __asm__("x30") = word;
+	__asm__("hint 7" : "+r"(x30));
+	return x30;
+}
+
+#else
+#error "stack walking needs to know this machine"
+#endif
+
+#endif

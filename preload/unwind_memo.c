@@ -1,0 +1,146 @@
+#include "preload/unwind_memo.h"
+
+#include "preload/hook.h"
+
+#include <string.h>
+
+enum { RING_UNITS = MEMO_RING_BYTES / MEMO_UNIT, ROUND = 4 /* words compared at a time */ };
+
+struct memo_round {
+	uint64_t value[ROUND];
+	uint32_t offset[ROUND]; /* from sp */
+};
+
+struct memo_entry {
+	uint64_t ip, sp, bp, hash;
+	uint32_t n_rounds;
+	bool bp_matters;
+	struct memo_round rounds[];
+};
+
+static uint64_t key_of(const struct unwind_regs *regs)
+{
+	return (regs->ip ^ regs->sp << 17) * 0x9E3779B97F4A7C15u;
+}
+
+static struct memo_place *set_of(const struct memo *m, uint64_t key)
+{
+	return m->sets[key >> 56 & (MEMO_SETS - 1)];
+}
+
+static struct memo_entry *entry_at(const struct memo *m, uint32_t unit)
+{
+	return (struct memo_entry *)(m->ring + (size_t)(unit % RING_UNITS) * MEMO_UNIT);
+}
+
+/* Neither overwritten nor stale. */
+static bool is_alive(const struct memo *m, uint32_t unit)
+{
+	uint32_t age = m->head - unit;
+	return age - 1 < RING_UNITS && age <= m->head - m->floor;
+}
+
+static inline bool is_unchanged(const struct memo_entry *e)
+{
+	const char *sp = (const char *)(uintptr_t)e->sp;
+	for (const struct memo_round *r = e->rounds; r < e->rounds + e->n_rounds; r++) {
+		uint64_t differ = 0;
+		for (int i = 0; i < ROUND; i++)
+			differ |= *(const uint64_t *)(sp + r->offset[i]) ^ r->value[i];
+		if (UNLIKELY(differ))
+			return false;
+	}
+	return true;
+}
+
+uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
+{
+	uint64_t key = key_of(regs);
+	struct memo_place *set = set_of(m, key);
+	for (int way = 0; way < MEMO_WAYS; way++) {
+		if (set[way].tag != (uint32_t)key || !is_alive(m, set[way].unit))
+			continue;
+		const struct memo_entry *e = entry_at(m, set[way].unit);
+		if (e->ip != regs->ip || e->sp != regs->sp ||
+		    (e->bp_matters && e->bp != regs->bp) || !is_unchanged(e))
+			continue;
+		if (way) {
+			struct memo_place found = set[way];
+			set[way] = set[way - 1];
+			set[way - 1] = found;
+		}
+		return e->hash;
+	}
+	return 0;
+}
+
+/* Room for an entry in one piece; the ring's end is skipped if it is too short. */
+static struct memo_entry *take_room(struct memo *m, uint32_t units)
+{
+	uint32_t left = RING_UNITS - m->head % RING_UNITS;
+	if (left < units)
+		m->head += left;
+	return entry_at(m, m->head);
+}
+
+/*
+ * The words on which the walk depends. A saved bp counts only if a frame further out is measured from it before it is
+ * overwritten. False: a word is out of an offset's reach.
+ */
+static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_trail *trail)
+{
+	bool bp_matters = false; /* to the frames further out */
+	uint32_t n = 0, at = 0;
+	for (uint32_t i = 0; i < trail->n; i++) {
+		const struct walk_step *step = &trail->steps[i];
+		bool skip_last = step->flags & STEP_SAVES_BP && !bp_matters;
+		for (; at < step->words_end - skip_last; at++, n++) {
+			uint64_t offset = trail->words[at].at - sp;
+			if (offset >> 32)
+				return false;
+			e->rounds[n / ROUND].value[n % ROUND] = trail->words[at].value;
+			e->rounds[n / ROUND].offset[n % ROUND] = (uint32_t)offset;
+		}
+		at = step->words_end;
+		if (step->flags & (STEP_USES_BP | STEP_SAVES_BP))
+			bp_matters = step->flags & STEP_USES_BP;
+	}
+	for (; n % ROUND; n++) { /* the first word again */
+		e->rounds[n / ROUND].value[n % ROUND] = e->rounds->value[0];
+		e->rounds[n / ROUND].offset[n % ROUND] = e->rounds->offset[0];
+	}
+	e->bp_matters = bp_matters;
+	e->n_rounds = n / ROUND;
+	return true;
+}
+
+static uint32_t units_of(uint32_t n_rounds)
+{
+	size_t bytes = sizeof(struct memo_entry) + n_rounds * sizeof(struct memo_round);
+	return (uint32_t)((bytes + MEMO_UNIT - 1) / MEMO_UNIT);
+}
+
+void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,
+	      uint64_t hash)
+{
+	uint32_t words = trail->n ? trail->steps[trail->n - 1].words_end : 0;
+	uint32_t most = units_of(words / ROUND + 1);
+	if (most > RING_UNITS / 4)
+		return;
+	struct memo_entry *e = take_room(m, most);
+	if (!put_words(e, regs->sp, trail)) {
+		m->head += most; /* what lay there is spoilt */
+		return;
+	}
+	e->ip = regs->ip;
+	e->sp = regs->sp;
+	e->bp = regs->bp;
+	e->hash = hash;
+	uint64_t key = key_of(regs);
+	struct memo_place *set = set_of(m, key);
+	memmove(set + 1, set, sizeof(*set) * (MEMO_WAYS - 1));
+	*set = (struct memo_place){ m->head, (uint32_t)key };
+	m->head += units_of(e->n_rounds);
+	if (m->head - m->floor > RING_UNITS)
+		m->floor = m->head - RING_UNITS;
+}

@@ -1,0 +1,111 @@
+#include "preload/unwind_objects.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- Objects ---- */
+
+/* A member of libc (2.35). */
+extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
+
+struct search {
+	uint64_t address;
+	struct object found;
+};
+
+static int look_into(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	(void)bytes;
+	struct search *s = arg;
+	struct object o = { .start = UINT64_MAX };
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_GNU_EH_FRAME)
+			o.header = start;
+		if (p->p_type != PT_LOAD)
+			continue;
+		o.start = start < o.start ? start : o.start;
+		o.end = start + p->p_memsz > o.end ? start + p->p_memsz : o.end;
+	}
+	if (s->address < o.start || s->address >= o.end)
+		return 0;
+	s->found = o;
+	return 1;
+}
+
+bool object_find(uint64_t address, struct object *out)
+{
+	struct dl_find_object found;
+	if (!_dl_find_object) {
+		struct search s = { .address = address };
+		dl_iterate_phdr(look_into, &s);
+		*out = s.found;
+	} else if (_dl_find_object((void *)(uintptr_t)address, &found)) {
+		return false;
+	} else {
+		*out = (struct object){
+			.start = (uint64_t)(uintptr_t)found.dlfo_map_start,
+			.end = (uint64_t)(uintptr_t)found.dlfo_map_end,
+			.header = (uint64_t)(uintptr_t)found.dlfo_eh_frame,
+		};
+	}
+	return out->end;
+}
+
+/* ---- Stacks ---- */
+
+/* Where the main thread's stack began: the loader's. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Linux keeps at least this much below the main stack free of mappings (MIN_GAP), however small the limit on stacks is. */
+enum { MAIN_STACK_MOST = 128 << 20 };
+
+struct stack_bounds stack_bounds_of_thread(void)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if (&__libc_stack_end && __libc_stack_end) {
+		uint64_t top = (uint64_t)(uintptr_t)__libc_stack_end;
+		struct stack_bounds main_stack = { top - MAIN_STACK_MOST, top };
+		if ((here >= main_stack.lo && here < main_stack.hi) || getpid() == gettid())
+			return main_stack;
+	}
+	struct stack_bounds bounds = { 0, 0 };
+	pthread_attr_t attributes;
+	if (pthread_getattr_np(pthread_self(), &attributes))
+		return bounds;
+	void *base;
+	size_t bytes;
+	if (!pthread_attr_getstack(&attributes, &base, &bytes))
+		bounds = (struct stack_bounds){ (uintptr_t)base, (uintptr_t)base + bytes };
+	pthread_attr_destroy(&attributes);
+	return bounds;
+}
+
+bool stack_copy(uint64_t sp, uint64_t *buffer, struct stack_window *out)
+{
+	/* the kernel copies whole elements or none: an element a page */
+	enum { PAGE = 4096, PAGES = STACK_COPY_BYTES / PAGE };
+	struct iovec from[PAGES], to = { buffer, STACK_COPY_BYTES };
+	sp &= ~7ull;
+	uint64_t at = sp, end = sp + STACK_COPY_BYTES;
+	unsigned n = 0;
+	for (; n < PAGES && at < end; n++) {
+		uint64_t next = (at | (PAGE - 1)) + 1;
+		from[n] = (struct iovec){ (void *)(uintptr_t)at, (next < end ? next : end) - at };
+		at = next;
+	}
+	int saved = errno;
+	ssize_t copied = process_vm_readv(getpid(), &to, 1, from, n, 0);
+	errno = saved;
+	if (copied <= 0)
+		return false;
+	*out = (struct stack_window){ sp, sp + (uint64_t)copied, (uint64_t)(uintptr_t)buffer - sp };
+	return true;
+}

@@ -1,0 +1,103 @@
+/*
+ * Rules: how to get from a frame to its caller, by the address that runs in it. Shared by all threads; looked up without
+ * locks, learned under one. A rule's place never changes, so rules may refer to each other by index.
+ */
+#ifndef PRELOAD_UNWIND_RULES_H
+#define PRELOAD_UNWIND_RULES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the frame ends: its canonical frame address (CFA). */
+enum rule_kind {
+	RULE_SP,	/* at sp + offset */
+	RULE_BP,	/* at bp + offset */
+	RULE_SP_WORD,	/* in the word at sp + offset */
+	RULE_BP_WORD,	/* in the word at bp + offset: frames that are aligned anew */
+	RULE_SIGNAL,	/* the kernel's frame below a signal handler */
+	RULE_LAST,	/* outermost */
+	RULE_NO_INFO,	/* an object's code without unwind information */
+	RULE_NO_OBJECT, /* code that no object holds: made at run time */
+	RULE_COMPLEX,	/* anything else: libunwind has to step */
+};
+
+/* What the caller's bp is relative to, if the frame saved it. */
+enum rule_bp { RULE_BP_KEPT, RULE_BP_BY_CFA, RULE_BP_BY_SP, RULE_BP_BY_BP };
+
+/* A rule in a word, so that it is read whole: 4 bits kind, 2 base of bp, 26 CFA offset, 16 bp offset, 16 offset of the return
+ * address from the CFA (0: in the link register), all in words of 8 bytes. */
+static inline unsigned rule_kind(uint64_t what)
+{
+	return what & 15;
+}
+
+static inline unsigned rule_bp_base(uint64_t what)
+{
+	return what >> 4 & 3;
+}
+
+static inline int64_t rule_cfa(uint64_t what)
+{
+	return (int64_t)(what << 32) >> 38 << 3;
+}
+
+static inline int64_t rule_bp(uint64_t what)
+{
+	return (int64_t)(what << 16) >> 48 << 3;
+}
+
+static inline int64_t rule_return(uint64_t what)
+{
+	return (int64_t)what >> 48 << 3;
+}
+
+static inline bool rule_word_fits(int64_t bytes, unsigned bits)
+{
+	int64_t most = (int64_t)8 << (bits - 1);
+	return !(bytes & 7) && bytes < most && bytes >= -most;
+}
+
+struct unwind_rule {
+	_Atomic uint64_t key;  /* the address */
+	_Atomic uint64_t next; /* the caller seen last: its key << 16 | its index; 0: none yet */
+	_Atomic uint64_t what;
+	_Atomic uint32_t generation; /* of `what` */
+};
+
+enum { RULES_MOST = 65535 }; /* an index has 16 bits, 0 is nobody */
+
+extern struct unwind_rule *unwind_rules;
+
+bool rules_start(void);
+
+/* The rule for code at `key`, as of `generation` or later, learned now if need be. NULL: it cannot be learned now, since somebody else
+ * is learning (perhaps the code that this signal handler interrupted), or there is no room. */
+struct unwind_rule *rules_get(uint64_t key, uint32_t generation);
+
+/* In a forked child: a thread that was learning is not there to finish. */
+void rules_forget(void);
+
+uint64_t rules_learned(void);
+
+/* The rule to the caller that runs `key`, most often the one seen last. */
+static inline struct unwind_rule *rules_next(struct unwind_rule *from, uint64_t key,
+					     uint32_t generation)
+{
+	uint64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
+	if (__builtin_expect(next >> 16 == key, 1)) {
+		struct unwind_rule *to = &unwind_rules[next & 0xffff];
+		if (__builtin_expect(
+			    (int32_t)(atomic_load_explicit(&to->generation, memory_order_acquire) -
+				      generation) >= 0,
+			    1))
+			return to;
+	}
+	struct unwind_rule *to = rules_get(key, generation);
+	if (to)
+		atomic_store_explicit(&from->next, key << 16 | (uint64_t)(to - unwind_rules),
+				      memory_order_relaxed);
+	return to;
+}
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * A word is read only if it lies between the stack pointer and the end of the stack, and the frames' ends must rise; so
+ * a walk reads mapped memory and ends, whatever the stack holds.
+ */
+#include "preload/unwind_walk.h"
+
+#include "core/record.h"
+#include "preload/hook.h"
+#include "preload/unwind_learn.h"
+#include "preload/unwind_machine.h"
+#include "preload/unwind_rules.h"
+
+enum { STEP_WORDS_MOST = 40 }; /* that one step reads: guesses look furthest */
+
+/* What became of a step. */
+enum outcome {
+	WENT_ON,
+	AT_END,
+	CUT,
+	FULL, /* as many frames as are kept */
+};
+
+struct going {
+	struct walker *w;
+	struct stack_window window;
+	struct unwind_position at;
+	uint64_t link; /* the link register below a signal frame */
+	uint32_t generation;
+	uint32_t n, n_words;
+	bool is_interrupted;  /* at.key is an interrupted instruction */
+	bool is_copied;	      /* the window is a copy */
+	bool was_slow;	      /* a step was not by rule */
+	bool was_interrupted; /* there is a signal frame in it */
+	bool was_guessed;     /* a step is a guess */
+	bool is_unsure;	      /* another walk of the same words may go further */
+};
+
+static inline uint64_t read_word(const struct going *g, uint64_t at)
+{
+	return *(const uint64_t *)(uintptr_t)(at + g->window.delta);
+}
+
+static inline uint64_t note_word(struct going *g, uint64_t at)
+{
+	uint64_t value = read_word(g, at);
+	g->w->words[g->n_words++] = (struct walk_word){ at, value };
+	return value;
+}
+
+/* [at, at + bytes) lies in the frame at hand or above it. */
+static inline bool is_readable(const struct going *g, uint64_t at, uint64_t bytes)
+{
+	return at >= g->at.sp && !(at & 7) && at < g->window.hi && g->window.hi - at >= bytes;
+}
+
+/* On a copied stack the window moves along. */
+static bool make_readable(struct going *g, uint64_t at, uint64_t bytes)
+{
+	if (is_readable(g, at, bytes))
+		return true;
+	return g->is_copied && stack_copy(g->at.sp, g->w->copy, &g->window) &&
+	       is_readable(g, at, bytes);
+}
+
+static inline enum outcome go_to(struct going *g, uint64_t return_word, uint64_t cfa)
+{
+	uint64_t ip = machine_address(return_word);
+	if (UNLIKELY(ip < 0x1000 || ip >> 48))
+		return ip ? CUT : AT_END;
+	g->at.key = ip - 1;
+	g->at.sp = cfa;
+	g->is_interrupted = false;
+	return WENT_ON;
+}
+
+/* The kernel's frame: everything is in the saved context. It may lead to another stack, of which nothing is known. */
+static enum outcome step_signal(struct going *g, struct walk_step *step)
+{
+	if (!make_readable(g, g->at.sp, MACHINE_SIGNAL_BYTES))
+		return CUT;
+	uint64_t from = g->at.sp, ip = note_word(g, from + MACHINE_SIGNAL_IP),
+		 sp = note_word(g, from + MACHINE_SIGNAL_SP);
+	if (MACHINE_HAS_LINK_REGISTER)
+		g->link = note_word(g, from + MACHINE_SIGNAL_LINK);
+	g->at.bp = note_word(g, from + MACHINE_SIGNAL_BP);
+	step->flags |= STEP_SAVES_BP;
+	g->at.key = ip;
+	g->is_interrupted = g->was_interrupted = true;
+	if (sp <= from || sp >= g->window.hi) {
+		g->is_copied = true;
+		if (!stack_copy(sp, g->w->copy, &g->window))
+			return CUT;
+	}
+	g->at.sp = sp;
+	return ip >> 48 ? CUT : WENT_ON;
+}
+
+/*
+ * Code made at run time, without unwind information: it may keep a chain of frame pointers. Believed only if
+ * the chain leads, within a few such frames, to a return address that has unwind information. It may be an older frame's chain
+ * all the same, so the stack counts as truncated.
+ */
+static enum outcome step_guess(struct going *g, struct walk_step *step)
+{
+	enum { HOPS_MOST = 16 };
+	step->flags |= STEP_USES_BP;
+	g->was_guessed = true;
+	uint64_t frame = g->at.bp, lowest = g->at.sp, bp = 0, word = 0;
+	for (int hop = 0; hop < HOPS_MOST; hop++) {
+		if (frame < lowest || !make_readable(g, frame, 16))
+			return CUT;
+		uint64_t next = note_word(g, frame), return_word = note_word(g, frame + 8);
+		if (!hop) {
+			bp = next;
+			word = return_word;
+		}
+		uint64_t ip = machine_address(return_word);
+		if (ip < 0x1000 || ip >> 48)
+			return CUT;
+		struct unwind_rule *rule = rules_get(ip - 1, g->generation);
+		if (!rule) {
+			g->is_unsure = true;
+			return CUT;
+		}
+		unsigned kind = rule_kind(atomic_load_explicit(&rule->what, memory_order_relaxed));
+		if (kind != RULE_NO_OBJECT && kind != RULE_NO_INFO) {
+			frame = g->at.bp;
+			g->at.bp = bp;
+			return go_to(g, word, frame + 16);
+		}
+		lowest = frame + 16;
+		frame = next;
+	}
+	return CUT;
+}
+
+static enum outcome step_no_object(struct going *g, struct walk_step *step)
+{
+	struct object object;
+	if (!object_find(g->at.key, &object))
+		return step_guess(g, step);
+	/* an object has been mapped where there was none */
+	unwind_objects_gone();
+	g->is_unsure = true;
+	return CUT;
+}
+
+static enum outcome step_complex(struct going *g)
+{
+	g->was_slow = g->is_unsure = true;
+	struct unwind_position to = g->at;
+	uint64_t word;
+	if (g->is_interrupted || !learn_step(&to, &g->window, &word) || to.sp <= g->at.sp ||
+	    to.sp > g->window.hi || to.sp & 7)
+		return CUT;
+	g->at.bp = to.bp;
+	return go_to(g, word, to.sp);
+}
+
+/* The frame's end is a word in the frame: functions that align the stack anew keep it there. */
+static enum outcome step_word(struct going *g, uint64_t what, struct walk_step *step)
+{
+	bool from_bp = rule_kind(what) == RULE_BP_WORD;
+	if (from_bp || rule_bp_base(what) == RULE_BP_BY_BP)
+		step->flags |= STEP_USES_BP;
+	uint64_t at = (from_bp ? g->at.bp : g->at.sp) + (uint64_t)rule_cfa(what);
+	if (!make_readable(g, at, 8))
+		return CUT;
+	uint64_t cfa = note_word(g, at), return_at = MACHINE_RETURN_AT(cfa, what);
+	if (cfa <= g->at.sp || cfa & 7 || !make_readable(g, return_at, 8))
+		return CUT;
+	uint64_t word = note_word(g, return_at);
+	const uint64_t base[] = {
+		[RULE_BP_BY_CFA] = cfa, [RULE_BP_BY_SP] = g->at.sp, [RULE_BP_BY_BP] = g->at.bp
+	};
+	if (rule_bp_base(what) != RULE_BP_KEPT) {
+		at = base[rule_bp_base(what)] + (uint64_t)rule_bp(what);
+		if (!make_readable(g, at, 8))
+			return CUT;
+		g->at.bp = note_word(g, at);
+		step->flags |= STEP_SAVES_BP;
+	}
+	return go_to(g, word, cfa);
+}
+
+static __attribute__((noinline)) enum outcome step_rare(struct going *g, uint64_t what,
+							struct walk_step *step)
+{
+	switch (rule_kind(what)) {
+	case RULE_SP_WORD:
+	case RULE_BP_WORD:
+		return step_word(g, what, step);
+	case RULE_SIGNAL:
+		return step_signal(g, step);
+	case RULE_LAST:
+		return AT_END;
+	case RULE_NO_INFO:
+		return step_guess(g, step);
+	case RULE_NO_OBJECT:
+		return step_no_object(g, step);
+	default:
+		return step_complex(g);
+	}
+}
+
+/* The address is still in the link register: only so in the function that a signal interrupted. */
+static enum outcome step_leaf(struct going *g, uint64_t cfa)
+{
+	if (!g->is_interrupted)
+		return CUT;
+	return go_to(g, g->link, cfa);
+}
+
+static inline enum outcome step_by(struct going *g, uint64_t what, struct walk_step *step)
+{
+	unsigned kind = rule_kind(what);
+	if (UNLIKELY(kind > RULE_BP))
+		return step_rare(g, what, step);
+	uint64_t cfa = (kind == RULE_SP ? g->at.sp : g->at.bp) + (uint64_t)rule_cfa(what);
+	step->flags |= kind == RULE_BP ? STEP_USES_BP : 0;
+	if (UNLIKELY(cfa < g->at.sp + MACHINE_CFA_LEAST || cfa & 7))
+		return CUT;
+	if (MACHINE_HAS_LINK_REGISTER && !rule_return(what))
+		return step_leaf(g, cfa);
+	uint64_t return_at = MACHINE_RETURN_AT(cfa, what);
+	if (UNLIKELY(!is_readable(g, return_at, 8)) && !make_readable(g, return_at, 8))
+		return CUT;
+	uint64_t word = note_word(g, return_at);
+	if (rule_bp_base(what) == RULE_BP_BY_CFA) {
+		uint64_t at = cfa + (uint64_t)rule_bp(what);
+		if (UNLIKELY(!is_readable(g, at, 8)))
+			return CUT;
+		g->at.bp = note_word(g, at);
+		step->flags |= STEP_SAVES_BP;
+	}
+	return go_to(g, word, cfa);
+}
+
+/* ---- The part that has not changed ---- */
+
+/* The number of words, counted from the outermost, up to and with the innermost one of the first `n` that has changed; 0: none has. */
+static uint32_t changed_word(const struct walk_word *words, uint32_t n)
+{
+	for (; n >= 4; n -= 4) {
+		uint64_t differ = 0;
+		for (uint32_t i = n - 4; i < n; i++)
+			differ |= *(const uint64_t *)(uintptr_t)words[i].at ^ words[i].value;
+		if (differ)
+			break;
+	}
+	for (; n; n--)
+		if (*(const uint64_t *)(uintptr_t)words[n - 1].at != words[n - 1].value)
+			break;
+	return n;
+}
+
+static uint32_t words_begin(const struct walk_trail *trail, uint32_t step)
+{
+	return step ? trail->steps[step - 1].words_end : 0;
+}
+
+/* Takes the step `from` of the last trail over into the new one. */
+static void take_over(struct going *g, uint32_t from)
+{
+	const struct walk_trail *trail = &g->w->trail;
+	struct walk_step *to = &g->w->steps[g->n++];
+	*to = trail->steps[from];
+	for (uint32_t i = words_begin(trail, from); i < trail->steps[from].words_end; i++)
+		g->w->words[g->n_words++] = trail->words[i];
+	to->words_end = g->n_words;
+}
+
+static bool has_room(const struct going *g)
+{
+	return g->n < g->w->depth && g->n_words + STEP_WORDS_MOST <= g->w->words_most;
+}
+
+/*
+ * The walk has come to step `j` of the last trail. Returns how many of its outer steps hold and complete the new trail; or 0,
+ * with those steps taken over that still hold, and the walk set on to go on from there.
+ */
+static uint32_t rejoin(struct going *g, int64_t *j)
+{
+	const struct walk_trail *trail = &g->w->trail;
+	uint32_t changed = changed_word(trail->words, trail->steps[*j].words_end);
+	if (!changed)
+		return (uint32_t)*j + 1;
+	while (words_begin(trail, (uint32_t)*j) >= changed && has_room(g))
+		take_over(g, (uint32_t)(*j)--);
+	const struct walk_step *step = &trail->steps[*j];
+	g->at = (struct unwind_position){ step->key, step->sp, step->bp };
+	(*j)--;
+	return 0;
+}
+
+/* ---- The trail ---- */
+
+/* A 128-bit product folded: neither the address nor the place can be told from it, so sums of it do not cancel. */
+static inline uint64_t mix(uint64_t key, uint64_t place)
+{
+	unsigned __int128 product = (unsigned __int128)(key ^ 0x2d358dccaa6c78a5u) *
+				    ((place + 1) * 0x9E3779B97F4A7C15u ^ 0x8bb84b93962eacc9u);
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Puts the new steps, which are innermost first, before the `base` outer ones. */
+static void lay_trail(struct going *g, uint32_t base)
+{
+	struct walk_trail *trail = &g->w->trail;
+	uint32_t n_words = words_begin(trail, base);
+	uint64_t sum = base ? trail->steps[base - 1].sum : 0;
+	for (uint32_t i = g->n; i-- > 0; base++) {
+		const struct walk_step *from = &g->w->steps[i];
+		for (uint32_t k = i ? from[-1].words_end : 0; k < from->words_end; k++)
+			trail->words[n_words++] = g->w->words[k];
+		sum += mix(from->key, base);
+		trail->steps[base] = *from;
+		trail->steps[base].sum = sum;
+		trail->steps[base].words_end = n_words;
+	}
+	trail->n = base;
+}
+
+static uint64_t hash_of(const struct walk_trail *trail)
+{
+	uint64_t sum = trail->n ? trail->steps[trail->n - 1].sum : 0;
+	uint64_t hash = mix(sum, (uint64_t)trail->n << 1 | (trail->flags & STACK_TRUNCATED));
+	return hash ? hash : 1;
+}
+
+static void end_at(struct going *g, uint32_t base, enum outcome outcome)
+{
+	struct walk_trail *trail = &g->w->trail;
+	lay_trail(g, base);
+	if (!base)
+		trail->flags = 0;
+	if (g->was_guessed || outcome == CUT || outcome == FULL)
+		trail->flags = STACK_TRUNCATED;
+	trail->is_lasting = !g->is_copied && !g->was_slow && !g->is_unsure;
+	/* from an interrupted instruction the walk goes on with more registers than a step has */
+	trail->is_kept = trail->is_lasting && !g->was_interrupted && !g->was_guessed &&
+			 outcome != FULL;
+}
+
+/* ---- The walk ---- */
+
+static bool begin_at(struct going *g, struct walker *w, const struct unwind_regs *regs,
+		     uint32_t generation)
+{
+	*g = (struct going){
+		.w = w,
+		.window = { regs->sp, w->own.hi, 0 },
+		.at = { regs->ip - 1, regs->sp, regs->bp },
+		.generation = generation,
+	};
+	if (UNLIKELY(regs->sp < w->own.lo || regs->sp >= w->own.hi)) {
+		g->is_copied = true;
+		return stack_copy(regs->sp, w->copy, &g->window);
+	}
+	return true;
+}
+
+/* The frame at hand becomes a step of the new trail. */
+static inline struct walk_step *add_step(struct going *g)
+{
+	struct walk_step *step = &g->w->steps[g->n++];
+	step->key = g->at.key;
+	step->sp = g->at.sp;
+	step->bp = g->at.bp;
+	step->flags = g->is_interrupted ? STEP_INTERRUPTED : 0;
+	return step;
+}
+
+static inline bool is_at(const struct going *g, const struct walk_step *step)
+{
+	return step->key == g->at.key && step->sp == g->at.sp && step->bp == g->at.bp &&
+	       !g->is_interrupted;
+}
+
+/* Walks until the end, or until it has met the part of the last trail, `base` steps, that still holds. */
+static enum outcome go(struct going *g, uint32_t *base)
+{
+	const struct walk_trail *trail = &g->w->trail;
+	int64_t j = trail->is_kept && !g->is_copied ? (int64_t)trail->n - 1 : -1;
+	struct unwind_rule *rule = NULL;
+	for (;;) {
+		while (j >= 0 && trail->steps[j].sp < g->at.sp)
+			j--;
+		if (j >= 0 && is_at(g, &trail->steps[j])) {
+			*base = rejoin(g, &j);
+			if (*base)
+				return WENT_ON;
+			rule = NULL;
+		}
+		if (UNLIKELY(!has_room(g)))
+			return FULL;
+		rule = rule ? rules_next(rule, g->at.key, g->generation)
+			    : rules_get(g->at.key, g->generation);
+		struct walk_step *step = add_step(g);
+		if (UNLIKELY(!rule)) {
+			g->is_unsure = true;
+			step->words_end = g->n_words;
+			return CUT;
+		}
+		uint64_t what = atomic_load_explicit(&rule->what, memory_order_relaxed);
+		enum outcome outcome = step_by(g, what, step);
+		step->words_end = g->n_words;
+		if (UNLIKELY(outcome != WENT_ON))
+			return outcome;
+	}
+}
+
+uint64_t walk(struct walker *w, const struct unwind_regs *regs, uint32_t generation)
+{
+	struct going g;
+	uint32_t base = 0;
+	enum outcome outcome = begin_at(&g, w, regs, generation) ? go(&g, &base) : CUT;
+	if (base && base + g.n > w->depth) {
+		w->trail.is_kept = false;
+		return walk(w, regs, generation);
+	}
+	end_at(&g, base, outcome);
+	if (UNLIKELY(g.is_copied || g.was_slow))
+		atomic_fetch_add_explicit(&w->slow, 1, memory_order_relaxed);
+	return hash_of(&w->trail);
+}
