@@ -8,6 +8,9 @@
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/procfs.h"
+#include "export/report_file.h"
+#include "export/report_keep.h"
+#include "export/report_make.h"
 #include "export/runfile.h"
 #include "export/watch.h"
 
@@ -41,6 +44,7 @@ struct watched {
 	unsigned n_quiet;	 /* polls since the last record */
 	uint64_t found_ms;
 	bool is_given_up;
+	struct report_keep keep;
 };
 
 struct collector {
@@ -56,6 +60,7 @@ struct collector {
 	bool is_dirty;
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms;
 	uint64_t n_known; /* traces and ends that run.json has */
+	double wall_s;	  /* the run's, 0: not told */
 	char line[256];
 	size_t n_line;
 };
@@ -99,6 +104,42 @@ static json_t *describe(const struct collector *c)
 	json_object_set_new(root, "processes", processes);
 	json_object_set_new(root, "messages", messages);
 	return root;
+}
+
+/* ---- The report ---- */
+
+/* All that was found so far; processes that have not been analysed are described at least. New reference. */
+static json_t *describe_report(const struct collector *c)
+{
+	json_t *processes = json_array();
+	for (size_t i = 0; i < c->watched.n; i++)
+		if (c->watched.at[i].process)
+			json_array_append_new(processes, report_keep_get(&c->watched.at[i].keep,
+									 c->watched.at[i].process));
+	json_t *root = report_root(c->folder, processes);
+	if (c->wall_s > 0)
+		json_object_set_new(json_object_get(root, "run"), "wall_s",
+				    json_real(c->wall_s));
+	report_omit_silent(root);
+	return root;
+}
+
+/* Once a recorded step has closed, but never more than a small part of the time. */
+static void save_report_if_due(struct collector *c, bool is_last)
+{
+	struct err e;
+	bool is_new = is_last; /* what the launcher told may be new */
+	for (size_t i = 0; i < c->watched.n; i++) {
+		struct watched *w = &c->watched.at[i];
+		if (w->process)
+			is_new |= report_keep_update(&w->keep, w->process, c->now_ms, is_last);
+	}
+	if (!is_new)
+		return;
+	json_t *root = describe_report(c);
+	if (report_save(c->folder, root, &e))
+		fprintf(stderr, "profrun: %s\n", e.text);
+	json_decref(root);
 }
 
 static void save(struct collector *c)
@@ -210,9 +251,12 @@ static size_t count_running(const struct collector *c)
 static void obey(struct collector *c, const char *line)
 {
 	unsigned pid;
+	double wall_s;
 	if (sscanf(line, "pid %u", &pid) == 1) {
 		c->application = pid;
 		c->application_start = procfs_start(pid);
+	} else if (sscanf(line, "wall_s %lf", &wall_s) == 1) {
+		c->wall_s = wall_s;
 	} else if (!strcmp(line, "end")) {
 		c->is_over = true;
 		c->over_ms = c->now_ms;
@@ -257,8 +301,10 @@ static void report_settled(struct collector *c, size_t n_running)
 {
 	if (c->has_reported || c->status < 0)
 		return;
+	save_report_if_due(c, true);
 	save(c);
 	json_t *root = describe(c);
+	json_object_set_new(root, "report", describe_report(c));
 	char *text = json_dumps(root, JSON_COMPACT);
 	if (dprintf(c->status, "settled %zu\n%s\n", n_running, text ? text : "") < 0 &&
 	    errno != EPIPE)
@@ -288,6 +334,7 @@ static void collect(struct collector *c)
 		find_journals(c);
 		int wait = serve_all(c);
 		save_if_due(c);
+		save_report_if_due(c, false);
 		check_over(c);
 		if (is_done(c))
 			break;
@@ -298,6 +345,7 @@ static void collect(struct collector *c)
 		if (poll(p, 2, wait) > 0 && p[0].revents)
 			listen(c);
 	}
+	save_report_if_due(c, true);
 	save(c);
 }
 
@@ -325,6 +373,7 @@ static void release(struct collector *c)
 	for (size_t i = 0; i < c->watched.n; i++) {
 		if (c->watched.at[i].process)
 			process_close(c->watched.at[i].process);
+		json_decref(c->watched.at[i].keep.report);
 		free(c->watched.at[i].process);
 		free(c->watched.at[i].path);
 	}
@@ -347,6 +396,7 @@ int cmd_collect(int argc, char **argv)
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);
 	signal(SIGPIPE, SIG_IGN);
+	c.output.analyses = true;
 	snprintf(c.output.folder, sizeof(c.output.folder), "%s", c.folder);
 	c.output.n_formats =
 		exporters_parse(formats && *formats ? formats : "perfetto", c.output.formats, &e);

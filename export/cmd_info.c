@@ -156,17 +156,6 @@ static bool has_suffix(const char *path, const char *suffix)
 	return n >= m && !strcmp(path + n - m, suffix);
 }
 
-static bool begins_like_a_journal(const char *path)
-{
-	char magic[8] = "";
-	FILE *f = fopen(path, "rbe");
-	if (!f)
-		return false;
-	size_t n = fread(magic, 1, sizeof(magic), f);
-	fclose(f);
-	return n == sizeof(magic) && !memcmp(magic, JOURNAL_MAGIC, sizeof(magic));
-}
-
 static int info_trace(const char *path)
 {
 	struct trace_count c;
@@ -193,7 +182,7 @@ int cmd_info(int argc, char **argv)
 		return data_error("%s: no such file or folder", argv[1]);
 	if (S_ISDIR(status.st_mode))
 		return info_folder(argv[1]);
-	if (has_suffix(argv[1], ".journal") || begins_like_a_journal(argv[1]))
+	if (has_suffix(argv[1], ".journal") || journals_is_one(argv[1]))
 		return info_journal(argv[1]);
 	return info_trace(argv[1]);
 }

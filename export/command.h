@@ -16,6 +16,8 @@ __attribute__((format(printf, 1, 2))) int data_error(const char *format, ...);
 
 int cmd_run(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_whatif(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_env(int argc, char **argv);

@@ -66,6 +66,17 @@ int journals_list(struct journals *j, const char *folder, struct err *e)
 	return 0;
 }
 
+bool journals_is_one(const char *path)
+{
+	char magic[8] = "";
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return false;
+	size_t n = fread(magic, 1, sizeof(magic), f);
+	fclose(f);
+	return n == sizeof(magic) && !memcmp(magic, JOURNAL_MAGIC, sizeof(magic));
+}
+
 void journals_free(struct journals *j)
 {
 	for (size_t i = 0; i < j->paths.n; i++)

@@ -5,12 +5,17 @@
 #include "core/err.h"
 #include "core/vec.h"
 
+#include <stdbool.h>
+
 struct journals {
 	VEC(char *) paths; /* by the moment at which their processes began to use CUDA */
 };
 
 /* 0, or -errno with one line: no folder, or nothing in it. */
 int journals_list(struct journals *j, const char *folder, struct err *e);
+/* Whether a file is one, whatever its name. */
+bool journals_is_one(const char *path);
+
 void journals_free(struct journals *j);
 
 #endif

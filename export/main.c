@@ -12,6 +12,10 @@
 static const struct command commands[] = {
 	{ "run", "[options] [--] CMD [ARG...]",
 	  "run CMD under the profiler; exit with CMD's own exit status", cmd_run },
+	{ "report", "DIR... [--json] [--top N]",
+	  "what a step takes, what binds it, which line costs what", cmd_report },
+	{ "whatif", "DIR [--without FILE:LINE] [--kernel REGEX=FACTOR] [--free WHAT] [--json]",
+	  "how long a step would take without a line, with faster kernels, ...", cmd_whatif },
 	{ "export", "DIR --format F[,F...] [-o PATH]",
 	  "write a run's traces again, from its journals alone", cmd_export },
 	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses",

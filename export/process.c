@@ -66,6 +66,9 @@ static void on_step(void *context, struct follow *f, const struct model_step *m)
 {
 	struct process *p = context;
 	(void)f;
+	p->n_shown++;
+	if (p->analysis)
+		analysis_step(p->analysis, m);
 	choose_name(p);
 	for (int i = 0; i < p->output->n_formats; i++)
 		write_with(p, p->output->formats[i], m);
@@ -116,6 +119,8 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	int error = follow_open(&p->follow, path, live, &sink, e);
 	if (error)
 		return error;
+	if (output->analyses)
+		p->analysis = analysis_new(&p->follow);
 	if (live) {
 		atomic_store(&p->follow.reader.header->collector, (uint32_t)getpid());
 		p->was_seen_alive = process_is_alive(p);
@@ -135,7 +140,14 @@ void process_close(struct process *p)
 		free(p->traces.at[i]);
 	vec_free(&p->traces);
 	learn_stop(&p->learn);
+	process_forget_analysis(p);
 	follow_close(&p->follow);
+}
+
+void process_forget_analysis(struct process *p)
+{
+	analysis_free(p->analysis);
+	p->analysis = NULL;
 }
 
 /* Steps before the lock get their numbers from where the anchor stands in what was journaled. */
@@ -262,8 +274,14 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	const struct follow_sink sink = { .context = r,
 					  .counted = replay_counted,
 					  .step = replay_step };
+	bool analyses = p->analysis;
+	process_forget_analysis(p);
+	p->n_shown = 0;
 	follow_close(&p->follow);
-	return follow_open(&p->follow, p->path, false, &sink, e);
+	int error = follow_open(&p->follow, p->path, false, &sink, e);
+	if (!error && analyses)
+		p->analysis = analysis_new(&p->follow);
+	return error;
 }
 
 static void explain_nothing_armed(struct process *p)
@@ -352,9 +370,10 @@ static int replay_all(struct process *p, struct err *e)
 	follow_read(f);
 	follow_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
-	if (p->n_traces && r.anchor.arms)
+	if (p->n_shown && r.anchor.arms)
 		explain_late_steps(p);
-	if (!p->output->n_formats || p->n_traces || p->trouble.text[0])
+	bool is_wanted = p->output->n_formats || p->output->analyses;
+	if (!is_wanted || p->n_shown || p->trouble.text[0])
 		return 0;
 	explain_nothing_armed(p);
 	return is_auto && !f->schedule.off ? show_whole_run(p, &r, e) : 0;
@@ -369,7 +388,9 @@ int process_export(struct process *p, struct output *output, const char *path, s
 	if (error)
 		return error;
 	p->is_finished = true;
-	p->state = process_was_killed(p) ? PROCESS_KILLED : PROCESS_ENDED;
+	p->state = !process_was_killed(p) ? PROCESS_ENDED :
+		   process_is_alive(p)	  ? PROCESS_RUNS :
+					    PROCESS_KILLED;
 	return 0;
 }
 
@@ -398,7 +419,7 @@ static void finish(struct process *p)
 	if (is_locked) {
 		follow_finish(&p->follow, killed);
 		p->has_steps = p->follow.last_number != UINT64_MAX;
-		if (p->n_traces || p->trouble.text[0])
+		if (p->n_shown || p->trouble.text[0])
 			return;
 	}
 	/* too short for the lock, or nothing was armed: now that all is there, more can be told */

@@ -8,6 +8,7 @@
 #include "core/ahead.h"
 #include "core/follow.h"
 #include "core/learn.h"
+#include "export/analysis.h"
 #include "export/exporter.h"
 
 #include <jansson.h>
@@ -22,6 +23,7 @@ struct output {
 	bool is_plain;
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
+	bool analyses; /* recorded steps are kept for a report */
 	VEC(char *) taken; /* names of processes: ranks, pids */
 };
 
@@ -34,6 +36,7 @@ struct process {
 	struct learn learn;
 	struct ahead ahead;
 	struct output *output;
+	struct analysis *analysis; /* NULL: none is wanted */
 	char path[PATH_MAX],
 		stem[64]; /* the journal and what its name says: pid, or pid-2 after an exec */
 	char name[64];	  /* of its folder: rank or stem; "" until it is needed */
@@ -42,7 +45,7 @@ struct process {
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
 	VEC(char *) traces; /* relative to the run's folder */
-	uint64_t n_traces;
+	uint64_t n_traces, n_shown; /* n_shown: steps handed on, whatever became of them */
 	struct err trouble; /* the first that stood in the way of a trace */
 	struct err remark;  /* what the user should know about its steps */
 	bool has_steps;	    /* steps could be told */
@@ -69,6 +72,9 @@ void process_finish(struct process *p);
 
 /* All of it, from the journal alone. */
 int process_export(struct process *p, struct output *output, const char *path, struct err *e);
+
+/* Gives back what the analysis holds; what it found must have been asked for. */
+void process_forget_analysis(struct process *p);
 
 /* For run.json. New reference. */
 json_t *process_describe(const struct process *p);

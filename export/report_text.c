@@ -7,9 +7,11 @@
 #include <string.h>
 
 enum {
-	EVIDENCE_SAID = 3,
+	EVIDENCE_LINES = 3,
+	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
+	TRUST_LINES = 2,
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
 	NUMBER_BYTES = 32,
@@ -135,9 +137,10 @@ static void say_bound(struct textout *o, const json_t *p)
 			  report_number(bound, "confidence"), report_verdict_words(verdict));
 	else
 		text_line(o, TEXT_BOLD, "bound by something that cannot be told");
-	for (size_t i = 0; i < json_array_size(evidence) && i < EVIDENCE_SAID; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ",
-			  json_string_value(json_array_get(evidence, i)), 2);
+	unsigned most = o->n_lines + EVIDENCE_LINES;
+	for (size_t i = 0; i < json_array_size(evidence) && o->n_lines < most; i++)
+		text_wrap(o, TEXT_PLAIN, "         - ", json_string_value(json_array_get(evidence, i)),
+			  most - o->n_lines);
 }
 
 static void say_gpus(struct textout *o, const json_t *p)
@@ -202,40 +205,40 @@ static void say_idle(struct textout *o, const json_t *p)
 static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
 {
 	char place[PLACE_BYTES], fitted[TEXT_BYTES], text[TEXT_BYTES], ms[NUMBER_BYTES];
-	const char *source = report_string(a, "source");
 	double gain = report_number(a, "expected_ms_per_step"), all = step_ms(p);
 	report_place(place, sizeof(place), a, cwd);
-	if (json_is_null(json_object_get(a, "where")) || !json_object_get(a, "where"))
+	if (json_is_string(json_object_get(a, "where")))
+		snprintf(text, sizeof(text), "%s  %s",
+			 text_fit(fitted, PLACE_BYTES, place, 30, CUT_HEAD), report_string(a, "what"));
+	else
 		snprintf(text, sizeof(text), "%s", report_string(a, "what"));
-	else
-		snprintf(text, sizeof(text), "%s%s%s", text_fit(fitted, 40, place, 34, CUT_HEAD),
-			 *source ? "  " : "", source);
-	text_fit(fitted, sizeof(fitted), text, 52, CUT_TAIL);
-	text_line(o, TEXT_GREEN, "  %-52s %10s ms  %3.0f %%", fitted,
-		  report_ms(ms, sizeof(ms), gain), all > 0 ? gain / all * 100 : 0);
-	if (!json_is_string(json_object_get(a, "where")))
-		text_wrap(o, TEXT_PLAIN, "    ", report_string(a, "why"), 1);
-	else
-		text_wrap(o, TEXT_PLAIN, "    ", report_string(a, "what"), 1);
+	text_fit(fitted, sizeof(fitted), text, 54, CUT_TAIL);
+	text_line(o, TEXT_GREEN, "  %s%*s %10s ms  %3.0f %%", fitted,
+		  54 - (int)text_width(fitted), "", report_ms(ms, sizeof(ms), gain),
+		  all > 0 ? gain / all * 100 : 0);
 }
 
 static void say_advice(struct textout *o, const json_t *p, const char *cwd)
 {
 	const json_t *advice = json_object_get(p, "advice");
+	const char *source = report_string(json_array_get(advice, 0), "source");
 	size_t n = json_array_size(advice);
 	if (!n) {
 		if (json_is_object(json_object_get(p, "replay")))
 			text_line(o, TEXT_PLAIN,
-				  "No single change was found that would make steps notably "
-				  "shorter.");
+				  "No single change was found that would make steps notably shorter.");
 		return;
 	}
-	text_line(o, TEXT_BOLD, "%-54s %s", "What to mend", "a step would lose");
-	for (size_t i = 0; i < n && i < ADVICE_SAID; i++)
+	text_line(o, TEXT_BOLD, "%-55s %s", "What to mend", "a step would lose");
+	for (size_t i = 0; i < n && i < ADVICE_SAID; i++) {
 		say_one_advice(o, p, json_array_get(advice, i), cwd);
+		if (!i && *source)
+			text_line(o, TEXT_DIM, "    %s", source);
+	}
 }
 
-static void say_lines(struct textout *o, const json_t *p, const char *cwd)
+/* As many as there is room for, above what comes last. */
+static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
 {
 	static const struct text_column columns[] = {
 		{ "line", false, true, CUT_HEAD },   { "GPU ms", true, false, CUT_TAIL },
@@ -244,15 +247,18 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd)
 	};
 	struct text_table t;
 	const json_t *lines = json_object_get(p, "lines");
-	if (!json_array_size(lines))
+	unsigned taken = o->n_lines + TRUST_LINES + 2;
+	size_t room = taken < most_lines ? most_lines - taken : 0, n = json_array_size(lines);
+	n = n < LINES_SAID ? n : LINES_SAID;
+	n = n < room ? n : room;
+	if (!n)
 		return;
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < json_array_size(lines) && i < LINES_SAID; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const json_t *x = json_array_get(lines, i);
 		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
 		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
-		table_cell(&t, "%s",
-			   report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
+		table_cell(&t, "%s", report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
 		table_cell(&t, "%s",
 			   report_ms(host, sizeof(host), report_number(x, "host_ms_per_step")));
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
@@ -289,7 +295,7 @@ static void say_trust(struct textout *o, const json_t *p)
 	if (gaps)
 		snprintf(line + used, sizeof(line) - used, "; %zu thing%s cannot be said", gaps,
 			 gaps == 1 ? "" : "s");
-	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, 2);
+	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
 /* Nothing was measured: then the reasons are all there is to say. */
@@ -298,12 +304,12 @@ static void say_reasons(struct textout *o, const json_t *p)
 	const json_t *gaps = json_object_get(p, "cannot_say");
 	if (json_array_size(json_object_get(p, "gpu")))
 		return;
-	for (size_t i = 0; i < json_array_size(gaps) && i < EVIDENCE_SAID; i++)
+	for (size_t i = 0; i < json_array_size(gaps) && i < REASONS_SAID; i++)
 		text_wrap(o, TEXT_PLAIN, "         - ",
 			  report_string(json_array_get(gaps, i), "why"), 3);
 }
 
-static void say_process(struct textout *o, const json_t *root, const json_t *p)
+static void say_process(struct textout *o, const json_t *root, const json_t *p, unsigned most_lines)
 {
 	const char *cwd = json_string_value(get(root, "run", "cwd"));
 	say_command(o, root, p);
@@ -313,15 +319,15 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p)
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_advice(o, p, cwd);
-	say_lines(o, p, cwd);
+	say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);
 }
 
-void report_text_screen(struct textout *o, const json_t *root)
+void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines)
 {
 	const json_t *p = report_main_process(root);
 	if (p)
-		say_process(o, root, p);
+		say_process(o, root, p, most_lines);
 	else
 		text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
 }
@@ -367,7 +373,7 @@ void report_text_all(struct textout *o, const json_t *root, unsigned top)
 	const struct report_view view = { .out = o,
 					  .cwd = json_string_value(get(root, "run", "cwd")),
 					  .top = top };
-	report_text_screen(o, root);
+	report_text_screen(o, root, REPORT_SCREEN_LINES);
 	if (!p)
 		return;
 	say_others(o, root, p);

@@ -11,8 +11,8 @@ enum { REPORT_SCREEN_LINES = 24, REPORT_TOP = 10 };
 /* Which process the first screen is about: the one whose steps take longest. NULL if no process has any figures. */
 const json_t *report_main_process(const json_t *root);
 
-/* At most REPORT_SCREEN_LINES lines: how long a step takes, what binds it, which line costs what, what mending it would win. */
-void report_text_screen(struct textout *o, const json_t *root);
+/* In at most `most_lines`: how long a step takes, what binds it, which line costs what, what mending it would win. */
+void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines);
 
 /* The first screen and everything below it; `top` rows of each list. */
 void report_text_all(struct textout *o, const json_t *root, unsigned top);

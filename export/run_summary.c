@@ -1,4 +1,5 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+#include "export/report_text.h"
 #include "export/run.h"
 #include "export/runfile.h"
 
@@ -9,13 +10,13 @@
 #include <unistd.h>
 
 /* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died. */
-static long wait_for_collector(struct run *r, json_t **report)
+static long wait_for_collector(struct run *r, double wall_s, json_t **report)
 {
 	VEC(char) text = { 0 };
 	long running = -1;
 	ssize_t got = 1;
 	if (r->control >= 0) {
-		ssize_t told = write(r->control, "end\n", 4);
+		int told = dprintf(r->control, "wall_s %.6f\nend\n", wall_s);
 		(void)told; /* a dead collector shows below */
 	}
 	while (r->status >= 0 && got) {
@@ -102,7 +103,19 @@ static void say_process(const json_t *p)
 	say_losses(p, who);
 }
 
-enum { PROCESSES_SAID = 8 };
+enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
+
+/* The first screen, less the lines before and behind it. Whether there was anything to report on. */
+static bool say_report(const json_t *report)
+{
+	struct textout o = { .to = stderr,
+			     .margin = "  ",
+			     .has_colour = text_wants_colour(STDERR_FILENO) };
+	if (!report || !report_main_process(report))
+		return false;
+	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
+	return true;
+}
 
 static void say_all(const struct run *r, const json_t *root)
 {
@@ -120,11 +133,14 @@ static void say_all(const struct run *r, const json_t *root)
 			n - PROCESSES_SAID);
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
+	bool has_report = say_report(json_object_get(root, "report"));
 	if (n_traces)
 		fprintf(stderr,
 			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
 			r->folder);
-	else
+	if (has_report)
+		fprintf(stderr, "profrun: the whole report: profrun.sh report %s\n", r->folder);
+	else if (!n_traces)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
 }
 
@@ -137,7 +153,7 @@ static void say_never_used(const struct run *r)
 void run_finish(struct run *r, int wait_status, double wall_s)
 {
 	json_t *report;
-	long running = wait_for_collector(r, &report);
+	long running = wait_for_collector(r, wall_s, &report);
 	if (running <= 0 && run_remove_folder(r)) {
 		if (!r->is_quiet)
 			say_never_used(r);

@@ -154,7 +154,7 @@ static char *print(const json_t *root, bool is_screen, bool has_colour, unsigned
 	struct textout o = open_text(&text, &bytes);
 	o.has_colour = has_colour;
 	if (is_screen)
-		report_text_screen(&o, root);
+		report_text_screen(&o, root, REPORT_SCREEN_LINES);
 	else
 		report_text_all(&o, root, REPORT_TOP);
 	fclose(o.to);
@@ -192,7 +192,7 @@ static void test_first_screen(void **state)
 	assert_says(
 		text,
 		"because of: waits 1.700 ms, slow launching 0.300 ms"); /* two places, one cause */
-	assert_says(text, "  train.py:42  total += loss.item()");
+	assert_says(text, "  train.py:42  keep the value on the GPU");
 	assert_says(text, "1.200 ms   23 %");
 	assert_says(text, "model.py:9");
 	assert_says(text,

@@ -1,0 +1,77 @@
+/* See analysis.h. */
+#include "export/analysis.h"
+
+#include "core/judge.h"
+#include "core/ledger.h"
+#include "export/report_json.h"
+
+struct analysis {
+	const struct follow *follow;
+	struct frames *frames;
+	struct timeline timeline;
+};
+
+struct analysis *analysis_new(const struct follow *f)
+{
+	struct analysis *a = mem_zero(sizeof(*a));
+	a->follow = f;
+	a->frames = frames_new(&f->dict);
+	timeline_start(&a->timeline, &f->dict, a->frames);
+	a->timeline.pid = f->reader.header->pid;
+	return a;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	timeline_free(&a->timeline);
+	frames_free(a->frames);
+	free(a);
+}
+
+void analysis_step(struct analysis *a, const struct model_step *m)
+{
+	timeline_add(&a->timeline, m);
+}
+
+size_t analysis_n_steps(const struct analysis *a)
+{
+	return a->timeline.steps.n;
+}
+
+struct timeline *analysis_timeline(struct analysis *a)
+{
+	return &a->timeline;
+}
+
+/* ---- What they tell ---- */
+
+static void fill_lengths(struct finding_steps *to, const struct sample *s)
+{
+	if (!s->n)
+		return;
+	to->n = s->n;
+	to->mean = s->mean;
+	to->std = sample_deviation(s);
+	to->cv = s->mean > 0 ? to->std / s->mean : 0;
+	to->min = s->min;
+	to->p50 = sample_percentile(s, 0.5);
+	to->p95 = sample_percentile(s, 0.95);
+	to->p99 = sample_percentile(s, 0.99);
+	to->max = s->max;
+}
+
+json_t *analysis_report(struct analysis *a, const json_t *described)
+{
+	struct findings f = { .timeline = &a->timeline, .verdict = VERDICT_UNKNOWN };
+	fill_lengths(&f.baseline, &a->follow->step_ms);
+	fill_lengths(&f.armed, &a->follow->armed_step_ms);
+	if (a->timeline.steps.n) {
+		ledger_fill(&f, &a->timeline);
+		replay_fill(&f);
+	}
+	json_t *report = report_json_process(described, &f);
+	findings_free(&f);
+	return report;
+}

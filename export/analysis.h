@@ -1,0 +1,27 @@
+/* The analysis of one process: its recorded steps are put side by side as they close; what they tell is asked for when wanted. */
+#ifndef EXPORT_ANALYSIS_H
+#define EXPORT_ANALYSIS_H
+
+#include "core/follow.h"
+#include "core/timeline.h"
+
+#include <jansson.h>
+
+struct analysis;
+
+/* `f` is followed into it and outlives it. */
+struct analysis *analysis_new(const struct follow *f);
+void analysis_free(struct analysis *a);
+
+void analysis_step(struct analysis *a, const struct model_step *m);
+
+/* Steps that it holds. */
+size_t analysis_n_steps(const struct analysis *a);
+
+/* All that the steps so far tell, as the process's part of report.json. `described`: process_describe(). New reference. */
+json_t *analysis_report(struct analysis *a, const json_t *described);
+
+/* For what-if. */
+struct timeline *analysis_timeline(struct analysis *a);
+
+#endif

@@ -1,0 +1,224 @@
+/* `profrun whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]`: how long a step would take. */
+#include "core/whatif.h"
+#include "export/command.h"
+#include "export/journals.h"
+#include "export/process.h"
+#include "export/report_json.h"
+#include "export/report_words.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char usage[] = "usage: whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... "
+			    "[--free launch|input|alloc|copy|sync]... [--json]";
+
+struct request {
+	const char *folder;
+	bool is_json;
+	VEC(struct whatif_change) changes;
+	VEC(const char *) asked; /* as the user wrote them */
+};
+
+static const struct {
+	const char *option;
+	int (*parse)(const char *text, struct whatif_change *c, struct err *e);
+} changes[] = {
+	{ "--without", whatif_parse_without },
+	{ "--kernel", whatif_parse_kernel },
+	{ "--free", whatif_parse_free },
+};
+
+/* Words taken, 0: no change, below 0: said. */
+static int take_change(struct request *r, int argc, char **argv, int i)
+{
+	struct err e;
+	struct whatif_change c = { 0 };
+	size_t k = 0, n = sizeof(changes) / sizeof(*changes);
+	while (k < n && strcmp(argv[i], changes[k].option) != 0)
+		k++;
+	if (k == n)
+		return 0;
+	if (i + 1 == argc) {
+		usage_error("whatif: %s needs a value; %s", argv[i], usage);
+		return -1;
+	}
+	if (changes[k].parse(argv[i + 1], &c, &e)) {
+		usage_error("whatif: %s: %s", argv[i], e.text);
+		return -1;
+	}
+	vec_push(&r->changes, c);
+	vec_push(&r->asked, argv[i]);
+	vec_push(&r->asked, argv[i + 1]);
+	return 2;
+}
+
+static int parse(int argc, char **argv, struct request *r)
+{
+	for (int i = 1; i < argc; i++) {
+		int taken = take_change(r, argc, argv, i);
+		if (taken < 0)
+			return EXIT_USAGE;
+		if (taken)
+			i++;
+		else if (!strcmp(argv[i], "--json"))
+			r->is_json = true;
+		else if (argv[i][0] == '-' && argv[i][1])
+			return usage_error("whatif: no option '%s'; %s", argv[i], usage);
+		else if (r->folder)
+			return usage_error("whatif takes one folder, got '%s' too", argv[i]);
+		else
+			r->folder = argv[i];
+	}
+	if (!r->folder)
+		return usage_error("whatif: which run's folder? %s", usage);
+	return r->changes.n ? 0 : usage_error("whatif: what should change? %s", usage);
+}
+
+/* ---- The process that is asked about ---- */
+
+static double recorded_ms(struct analysis *a)
+{
+	const struct timeline *t = analysis_timeline(a);
+	double sum_ns = 0;
+	for (size_t i = 0; i < t->steps.n; i++)
+		sum_ns += (double)(t->steps.at[i].end_ns - t->steps.at[i].begin_ns);
+	return t->steps.n ? sum_ns / (double)t->steps.n / 1e6 : 0;
+}
+
+static void drop(struct process *p)
+{
+	if (!p)
+		return;
+	process_close(p);
+	free(p);
+}
+
+/* Of several the one whose recorded steps are longest, as in the report. */
+static struct process *choose(const struct journals *j, struct output *out)
+{
+	struct process *slowest = NULL;
+	for (size_t i = 0; i < j->paths.n; i++) {
+		struct process *p = mem_zero(sizeof(*p));
+		struct err e;
+		if (process_export(p, out, j->paths.at[i], &e)) {
+			data_error("%s", e.text);
+			free(p);
+			continue;
+		}
+		bool is_slower = !slowest || recorded_ms(p->analysis) >
+						     recorded_ms(slowest->analysis);
+		drop(is_slower ? slowest : p);
+		slowest = is_slower ? p : slowest;
+	}
+	return slowest;
+}
+
+/* ---- The answer ---- */
+
+struct answer {
+	struct whatif_result with, line; /* line: with whole lines gone in place of their waits */
+	bool has_line;
+	uint32_t pid;
+};
+
+static int ask(const struct request *r, struct process *p, struct answer *a, struct err *e)
+{
+	struct timeline *t = analysis_timeline(p->analysis);
+	a->pid = t->pid;
+	for (size_t i = 0; i < r->changes.n; i++)
+		a->has_line |= r->changes.at[i].kind == WHATIF_WAIT;
+	int error = whatif_run(t, r->changes.at, r->changes.n, &a->with, e);
+	if (error || !a->has_line)
+		return error;
+	for (size_t i = 0; i < r->changes.n; i++)
+		if (r->changes.at[i].kind == WHATIF_WAIT)
+			r->changes.at[i].kind = WHATIF_LINE;
+	return whatif_run(t, r->changes.at, r->changes.n, &a->line, e);
+}
+
+static json_t *result(const struct whatif_result *x)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "changed_ms",
+			 report_json_number(x->changed_ms, 1e-4), "gain_ms",
+			 report_json_number(x->gain_ms, 1e-4), "gain_pct",
+			 report_json_number(x->gain_pct, 1e-2), "calls_per_step",
+			 report_json_number(x->calls, 1e-3), "works_per_step",
+			 report_json_number(x->works, 1e-3));
+}
+
+static void print_json(const struct request *r, const struct answer *a)
+{
+	json_t *asked = json_array();
+	for (size_t i = 0; i < r->asked.n; i++)
+		json_array_append_new(asked, report_json_text(r->asked.at[i]));
+	json_t *o = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "schema", REPORT_SCHEMA, "pid",
+			      (json_int_t)a->pid, "asked", asked, "measured_ms",
+			      report_json_number(a->with.measured_ms, 1e-4), "replayed_ms",
+			      report_json_number(a->with.replayed_ms, 1e-4), "error_pct",
+			      report_json_number(a->with.error_pct, 1e-2));
+	json_t *with = result(&a->with);
+	json_object_update(o, with);
+	json_decref(with);
+	json_object_set_new(o, "whole_line", a->has_line ? result(&a->line) : json_null());
+	json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(o);
+}
+
+static void print_gain(const char *what, const struct whatif_result *x)
+{
+	char ms[32], gain[32];
+	report_ms(ms, sizeof(ms), x->changed_ms);
+	report_ms(gain, sizeof(gain), x->gain_ms < 0 ? -x->gain_ms : x->gain_ms);
+	printf("%-24s %10s ms   %s %s ms (%.1f %%)\n", what, ms,
+	       x->gain_ms < 0 ? "longer by" : "shorter by", gain,
+	       x->gain_pct < 0 ? -x->gain_pct : x->gain_pct);
+}
+
+static void print_text(const struct answer *a)
+{
+	char measured[32], replayed[32];
+	const struct whatif_result *x = &a->with;
+	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "a step now",
+	       report_ms(measured, sizeof(measured), x->measured_ms), a->pid, x->steps);
+	print_gain(a->has_line ? "without the wait" : "with the change", x);
+	if (a->has_line)
+		print_gain("without the whole line", &a->line);
+	printf("%-24s %10s ms   the replay's error is %.1f %%\n", "replayed unchanged",
+	       report_ms(replayed, sizeof(replayed), x->replayed_ms), x->error_pct);
+}
+
+static int answer(const struct request *r, struct process *p)
+{
+	struct answer a = { 0 };
+	struct err e;
+	if (ask(r, p, &a, &e))
+		return data_error("%s", e.text);
+	if (r->is_json)
+		print_json(r, &a);
+	else
+		print_text(&a);
+	return EXIT_DONE;
+}
+
+int cmd_whatif(int argc, char **argv)
+{
+	struct request r = { 0 };
+	struct output out = { .analyses = true };
+	struct journals j;
+	struct err e;
+	int status = parse(argc, argv, &r);
+	if (!status && journals_list(&j, r.folder, &e))
+		status = data_error("%s", e.text);
+	else if (!status) {
+		struct process *p = choose(&j, &out);
+		status = p ? answer(&r, p) : EXIT_DATA;
+		drop(p);
+		journals_free(&j);
+		output_free(&out);
+	}
+	vec_free(&r.changes);
+	vec_free(&r.asked);
+	return status;
+}

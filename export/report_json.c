@@ -1,0 +1,416 @@
+/* See report_json.h. What is not known is null or left out, never a made-up number. */
+#include "export/report_json.h"
+
+#include "export/report_self.h"
+
+#include <math.h>
+
+/* What a figure is rounded to: nobody can measure a ten-millionth of a second of a step. */
+#define MS	1e-4
+#define PERCENT 1e-2
+#define COUNT	1e-3
+#define RATIO	1e-4
+
+enum { MOST_FRAMES = 64 };
+
+json_t *report_json_number(double value, double unit)
+{
+	return isfinite(value) ? json_real(round(value / unit) * unit) : json_null();
+}
+
+json_t *report_json_text(const char *text)
+{
+	json_t *as_it_is = json_string(text);
+	if (as_it_is)
+		return as_it_is;
+	char *plain = mem_text(text);
+	for (char *c = plain; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	json_t *cleaned = json_string(plain);
+	free(plain);
+	return cleaned;
+}
+
+static json_t *ms(double value)
+{
+	return report_json_number(value, MS);
+}
+
+/* ---- Where ---- */
+
+static const struct site *site_at(const struct findings *f, uint32_t site)
+{
+	return site && f->timeline && f->timeline->frames
+		       ? frames_site_at(f->timeline->frames, site)
+		       : NULL;
+}
+
+/* "train.py:42", or the function where there is no line, or null. */
+static json_t *where(const struct site *s)
+{
+	if (!s)
+		return json_null();
+	if (*s->file && s->line) {
+		char text[4096];
+		snprintf(text, sizeof(text), "%s:%u", s->file, s->line);
+		return report_json_text(text);
+	}
+	return *s->function ? report_json_text(s->function) : json_null();
+}
+
+/* file, line, function: null where not known. */
+static void set_place(json_t *o, const struct findings *f, uint32_t site)
+{
+	const struct site *s = site_at(f, site);
+	json_object_set_new(o, "file", s && *s->file ? report_json_text(s->file) : json_null());
+	json_object_set_new(o, "line", s && s->line ? json_integer(s->line) : json_null());
+	json_object_set_new(o, "function",
+			    s && *s->function ? report_json_text(s->function) : json_null());
+}
+
+static void set_source(json_t *o, const struct findings *f, uint32_t site)
+{
+	const struct site *s = site_at(f, site);
+	const char *text = s && s->line ? frames_source(f->timeline->frames, s->file, s->line) : "";
+	json_object_set_new(o, "source", *text ? report_json_text(text) : json_null());
+}
+
+static json_t *stack(const struct findings *f, uint32_t id)
+{
+	json_t *list = json_array();
+	if (!f->timeline)
+		return list;
+	struct frame_list frames = frames_of(f->timeline->frames, id);
+	for (size_t i = 0; i < frames.n && i < MOST_FRAMES; i++) {
+		const struct frame *x = frames.at[i];
+		json_t *o = json_object();
+		json_object_set_new(o, "function", report_json_text(x->function));
+		if (*x->file)
+			json_object_set_new(o, "file", report_json_text(x->file));
+		if (x->line)
+			json_object_set_new(o, "line", json_integer(x->line));
+		if (*x->module)
+			json_object_set_new(o, "module", report_json_text(x->module));
+		if (x->is_library)
+			json_object_set_new(o, "is_library", json_true());
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* ---- Steps ---- */
+
+static json_t *lengths(const struct finding_steps *s)
+{
+	if (!s->n)
+		return json_null();
+	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", (json_int_t)s->n,
+			 "mean", ms(s->mean), "std", ms(s->std), "cv",
+			 report_json_number(s->cv, RATIO), "min", ms(s->min), "p50", ms(s->p50),
+			 "p95", ms(s->p95), "p99", ms(s->p99), "max", ms(s->max));
+}
+
+static json_t *baseline(const struct findings *f)
+{
+	return json_pack("{s:o, s:o, s:o}", "step_ms", lengths(&f->baseline), "warm_up_ms",
+			 lengths(&f->warm_up), "armed_ms", lengths(&f->armed));
+}
+
+static json_t *bound(const struct findings *f)
+{
+	static const char *const names[] = {
+#define X(id, name) [VERDICT_##id] = name,
+		VERDICTS(X)
+#undef X
+	};
+	json_t *evidence = json_array();
+	for (size_t i = 0; i < f->evidence.n; i++)
+		json_array_append_new(evidence, report_json_text(f->evidence.at[i].text));
+	return json_pack("{s:s, s:o, s:o}", "verdict",
+			 f->verdict < VERDICTS_N ? names[f->verdict] : "unknown", "confidence",
+			 report_json_number(f->confidence, RATIO), "evidence", evidence);
+}
+
+/* ---- Ledgers ---- */
+
+static json_t *gpus(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->gpus.n; i++) {
+		const struct finding_gpu *g = &f->gpus.at[i];
+		json_array_append_new(
+			list,
+			json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "device", (json_int_t)g->device,
+				  "busy_pct", report_json_number(g->busy_pct, PERCENT),
+				  "busy_ms_per_step", ms(g->busy_ms), "idle_ms_per_step",
+				  ms(g->idle_ms), "kernels_per_step",
+				  report_json_number(g->kernels, COUNT), "tensor_core_pct",
+				  g->tensor_core_pct < 0
+					  ? json_null()
+					  : report_json_number(g->tensor_core_pct, PERCENT)));
+	}
+	return list;
+}
+
+static json_t *idle(const struct findings *f)
+{
+	static const char *const names[] = {
+#define X(id, name) [IDLE_##id] = name,
+		IDLE_CAUSES(X)
+#undef X
+	};
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->idle.n; i++) {
+		const struct finding_idle *x = &f->idle.at[i];
+		json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "cause",
+				      x->cause < IDLE_CAUSES_N ? names[x->cause] : "unknown",
+				      "device", (json_int_t)x->device, "ms_per_step", ms(x->ms),
+				      "pct", report_json_number(x->pct, PERCENT), "where",
+				      where(site_at(f, x->site)));
+		set_place(o, f, x->site);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *syncs(const struct findings *f)
+{
+	static const char *const names[] = {
+#define X(id, name) [SYNC_##id] = name,
+		SYNC_KINDS(X)
+#undef X
+	};
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->syncs.n; i++) {
+		const struct finding_sync *s = &f->syncs.at[i];
+		json_t *o = json_object();
+		set_place(o, f, s->site);
+		set_source(o, f, s->site);
+		json_object_set_new(o, "api", report_json_text(s->api ? s->api : ""));
+		json_object_set_new(o, "kind",
+				    json_string(s->kind < SYNC_KINDS_N ? names[s->kind]
+								       : "library"));
+		json_object_set_new(o, "per_step", report_json_number(s->per_step, COUNT));
+		json_object_set_new(o, "blocked_ms_per_step", ms(s->blocked_ms));
+		json_object_set_new(o, "gpu_idle_ms_per_step", ms(s->gpu_idle_ms));
+		json_object_set_new(o, "recoverable_ms_per_step", ms(s->recoverable_ms));
+		json_object_set_new(o, "line_ms_per_step", ms(s->line_ms));
+		json_object_set_new(o, "stack", stack(f, s->stack));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *operators(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->operators.n; i++) {
+		const struct finding_operator *x = &f->operators.at[i];
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o}", "name",
+						      report_json_text(x->name), "per_step",
+						      report_json_number(x->per_step, COUNT),
+						      "gpu_ms_per_step", ms(x->gpu_ms),
+						      "host_ms_per_step", ms(x->host_ms)));
+	}
+	return list;
+}
+
+static json_t *kernels(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->kernels.n; i++) {
+		const struct finding_kernel *x = &f->kernels.at[i];
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:b}", "name",
+						      report_json_text(x->name), "per_step",
+						      report_json_number(x->per_step, COUNT),
+						      "gpu_ms_per_step", ms(x->gpu_ms), "pct",
+						      report_json_number(x->pct, PERCENT),
+						      "tensor_core", x->tensor_core));
+	}
+	return list;
+}
+
+static json_t *lines(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->lines.n; i++) {
+		const struct finding_line *x = &f->lines.at[i];
+		json_t *o = json_object();
+		set_place(o, f, x->site);
+		set_source(o, f, x->site);
+		json_object_set_new(o, "gpu_ms_per_step", ms(x->gpu_ms));
+		json_object_set_new(o, "host_ms_per_step", ms(x->host_ms));
+		json_object_set_new(o, "launches_per_step", report_json_number(x->launches, COUNT));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *copies(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->copies.n; i++) {
+		const struct finding_copy *x = &f->copies.at[i];
+		json_t *o =
+			json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "kind",
+				  report_json_text(x->kind), "memory", report_json_text(x->memory),
+				  "per_step", report_json_number(x->per_step, COUNT),
+				  "bytes_per_step", report_json_number(x->bytes, 1), "gb_per_s",
+				  report_json_number(x->gb_per_s, COUNT), "blocking", x->blocking);
+		set_place(o, f, x->site);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *blocks(const struct findings *f, const struct finding_block *at, size_t n,
+		      const char *bytes_name)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+		set_place(o, f, at[i].site);
+		json_object_set_new(o, bytes_name, report_json_number(at[i].bytes, 1));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *memory(const struct findings *f)
+{
+	return json_pack("{s:I, s:o, s:o, s:o}", "device_peak_bytes",
+			 (json_int_t)f->device_peak_bytes, "at_peak",
+			 blocks(f, f->at_peak.at, f->at_peak.n, "bytes"), "leaks",
+			 blocks(f, f->leaks.at, f->leaks.n, "bytes_per_step"), "retries",
+			 report_json_number(f->retries, COUNT));
+}
+
+static json_t *once(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->once.n; i++) {
+		json_t *o = json_pack("{s:o, s:o}", "what", report_json_text(f->once.at[i].what),
+				      "ms", ms(f->once.at[i].ms));
+		set_place(o, f, f->once.at[i].site);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* ---- The replay and what follows from it ---- */
+
+static json_t *replay(const struct findings *f)
+{
+	if (!(f->measured_ms > 0))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms), "replayed_ms",
+			 ms(f->replayed_ms), "error_pct",
+			 report_json_number(f->error_pct, PERCENT));
+}
+
+static json_t *advice(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->advice.n; i++) {
+		const struct finding_advice *a = &f->advice.at[i];
+		json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "what", report_json_text(a->what),
+				      "where", where(site_at(f, a->site)), "expected_ms_per_step",
+				      ms(a->expected_ms), "why", report_json_text(a->why));
+		set_place(o, f, a->site);
+		set_source(o, f, a->site);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static void add_gap(json_t *list, const char *what, const char *why)
+{
+	json_array_append_new(list, json_pack("{s:o, s:o}", "what", report_json_text(what), "why",
+					      report_json_text(why)));
+}
+
+static json_t *cannot_say(const json_t *described, const struct findings *f)
+{
+	json_t *list = json_array();
+	const char *remark = json_string_value(json_object_get(described, "remark"));
+	const char *trouble = json_string_value(json_object_get(described, "trouble"));
+	const json_t *cupti = json_object_get(described, "cupti");
+	const char *reason = json_string_value(json_object_get(cupti, "reason"));
+	if (remark)
+		add_gap(list, "steps", remark);
+	if (reason)
+		add_gap(list, "GPU times", reason);
+	if (trouble)
+		add_gap(list, "traces", trouble);
+	for (size_t i = 0; f && i < f->cannot_say.n; i++)
+		add_gap(list, f->cannot_say.at[i].what, f->cannot_say.at[i].why);
+	if (f)
+		add_gap(list, "phases",
+			"steps are not divided into data, forward, backward and "
+			"optimizer by this version");
+	return list;
+}
+
+/* ---- A process ---- */
+
+static json_t *rank(const json_t *described)
+{
+	const char *text = json_string_value(json_object_get(described, "rank"));
+	char *end;
+	long value = text && *text ? strtol(text, &end, 10) : -1;
+	return value >= 0 && !*end ? json_integer(value) : json_null();
+}
+
+/* It never gave a GPU anything to do. */
+static bool is_silent(const json_t *described)
+{
+	const json_t *records = json_object_get(described, "records");
+	static const char *const work[] = { "launches", "kernels", "memcpys", "memsets" };
+	for (size_t i = 0; i < sizeof(work) / sizeof(*work); i++)
+		if (json_integer_value(json_object_get(records, work[i])))
+			return false;
+	return json_is_object(records);
+}
+
+static json_t *steps(const json_t *described)
+{
+	const json_t *from = json_object_get(described, "steps");
+	json_t *o = json_object();
+	static const char *const kept[] = { "count", "detector", "confidence", "armed",
+					    "schedule_shift" };
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		json_object_set(o, kept[i], json_object_get(from, kept[i]));
+	return o;
+}
+
+static const struct {
+	const char *name;
+	json_t *(*make)(const struct findings *f);
+} parts[] = {
+	{ "baseline", baseline }, { "bound", bound }, { "gpu", gpus },
+	{ "idle", idle },	  { "syncs", syncs }, { "operators", operators },
+	{ "kernels", kernels },	  { "lines", lines }, { "copies", copies },
+	{ "memory", memory },	  { "once", once },   { "replay", replay },
+	{ "advice", advice },
+};
+
+json_t *report_json_process(const json_t *described, const struct findings *f)
+{
+	static const char *const kept[] = { "pid", "state", "command", "journal", "devices" };
+	static const struct findings nothing = { .verdict = VERDICT_UNKNOWN };
+	json_t *o = json_object();
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (json_object_get(described, kept[i]))
+			json_object_set(o, kept[i], json_object_get(described, kept[i]));
+	if (is_silent(described))
+		json_object_set_new(o, "is_silent", json_true());
+	json_object_set_new(o, "rank", rank(described));
+	json_object_set_new(o, "steps", steps(described));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		json_object_set_new(o, parts[i].name, parts[i].make(f ? f : &nothing));
+	json_object_set_new(o, "phases", json_array());
+	json_object_set_new(o, "self", report_self(described, f ? f : &nothing));
+	json_object_set_new(o, "cannot_say", cannot_say(described, f));
+	return o;
+}

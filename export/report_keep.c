@@ -1,0 +1,57 @@
+/* See report_keep.h. */
+#include "export/report_keep.h"
+
+#include "export/report_json.h"
+
+#include <time.h>
+
+enum {
+	EVERY_MS = 2000,
+	COST_SHARE = 20, /* the journal waits to be read meanwhile: at most a twentieth of the time */
+};
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool is_due(const struct report_keep *k, const struct process *p, uint64_t now_ms,
+		   bool is_last)
+{
+	if (k->is_final || !p->analysis)
+		return false;
+	if (p->is_finished || is_last)
+		return true;
+	return analysis_n_steps(p->analysis) != k->n_steps && now_ms >= k->next_ms;
+}
+
+bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_ms, bool is_last)
+{
+	if (!is_due(k, p, now_ms, is_last))
+		return false;
+	uint64_t begin_ms = clock_ms();
+	json_t *described = process_describe(p);
+	json_decref(k->report);
+	k->report = analysis_report(p->analysis, described);
+	json_decref(described);
+	k->n_steps = analysis_n_steps(p->analysis);
+	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
+	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
+	if (p->is_finished) { /* nothing will be added */
+		k->is_final = true;
+		process_forget_analysis(p);
+	}
+	return true;
+}
+
+json_t *report_keep_get(const struct report_keep *k, const struct process *p)
+{
+	if (k->report)
+		return json_incref(k->report);
+	json_t *described = process_describe(p);
+	json_t *report = report_json_process(described, NULL);
+	json_decref(described);
+	return report;
+}

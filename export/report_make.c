@@ -1,0 +1,163 @@
+/* See report_make.h. */
+#include "export/report_make.h"
+
+#include "export/journals.h"
+#include "export/process.h"
+#include "export/procfs.h"
+#include "export/report_file.h"
+#include "export/runfile.h"
+
+#include <errno.h>
+
+static void remark(struct report_made *r, const char *text)
+{
+	vec_push(&r->remarks, mem_text(text));
+}
+
+void report_made_free(struct report_made *r)
+{
+	for (size_t i = 0; i < r->remarks.n; i++)
+		free(r->remarks.at[i]);
+	vec_free(&r->remarks);
+	json_decref(r->root);
+	r->root = NULL;
+}
+
+/* ---- One journal ---- */
+
+static json_t *analyse(const char *path, struct err *e)
+{
+	struct output out = { .analyses = true };
+	struct process *p = mem_zero(sizeof(*p));
+	json_t *report = NULL;
+	if (!process_export(p, &out, path, e)) {
+		json_t *described = process_describe(p);
+		report = analysis_report(p->analysis, described);
+		json_decref(described);
+		process_close(p);
+	}
+	free(p);
+	output_free(&out);
+	return report;
+}
+
+int report_make_from_journal(const char *path, struct report_made *r, struct err *e)
+{
+	*r = (struct report_made){ 0 };
+	json_t *report = analyse(path, e);
+	if (!report)
+		return -EINVAL;
+	json_t *processes = json_array();
+	json_array_append_new(processes, report);
+	r->root = report_root("/nonexistent", processes);
+	return 0;
+}
+
+/* ---- A run's folder ---- */
+
+static bool is_collected_now(const char *path)
+{
+	struct journal_header h = { 0 };
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return false;
+	size_t n = fread(&h, 1, sizeof(h), f);
+	fclose(f);
+	uint32_t collector = n == sizeof(h) ? atomic_load(&h.collector) : 0;
+	return collector && procfs_start(collector);
+}
+
+static bool is_recycled(const json_t *runfile, const char *journal)
+{
+	const json_t *p = report_find(runfile, journal);
+	return json_is_false(json_object_get(p, "journal_is_whole"));
+}
+
+struct making {
+	const json_t *runfile, *stored;
+	json_t *processes;
+	struct report_made *made;
+};
+
+/* A collector at work takes chunks away under a reader's eyes; what it has found so far is the better answer. */
+static json_t *stored_report(const struct making *m, const char *path, const char *journal)
+{
+	char text[400];
+	bool is_live = is_collected_now(path), is_lost = is_recycled(m->runfile, journal);
+	json_t *stored = is_live || is_lost ? report_find(m->stored, journal) : NULL;
+	if (stored && is_live)
+		snprintf(text, sizeof(text),
+			 "%.200s: still running; as of the last recorded step that was analysed",
+			 journal);
+	else if (stored)
+		snprintf(text, sizeof(text),
+			 "%.200s is not whole (PROF_BUFFER_MB): this is the report that was made "
+			 "during the run",
+			 journal);
+	else if (is_lost)
+		snprintf(text, sizeof(text),
+			 "%.200s is not whole (PROF_BUFFER_MB), and no report was made during the "
+			 "run: figures are of its rest",
+			 journal);
+	if (stored || is_lost)
+		remark(m->made, text);
+	return json_incref(stored);
+}
+
+static void add_journal(const struct making *m, const char *path)
+{
+	char journal[400];
+	struct err e;
+	const char *slash = strrchr(path, '/');
+	snprintf(journal, sizeof(journal), "journal/%.300s", slash ? slash + 1 : path);
+	json_t *report = stored_report(m, path, journal);
+	if (!report)
+		report = analyse(path, &e);
+	if (report) {
+		json_array_append_new(m->processes, report);
+		return;
+	}
+	remark(m->made, e.text);
+	m->made->has_bad_journal = true;
+}
+
+int report_make(const char *folder, struct report_made *r, struct err *e)
+{
+	struct journals j;
+	*r = (struct report_made){ 0 };
+	int error = journals_list(&j, folder, e);
+	if (error)
+		return error;
+	json_t *runfile = runfile_load(folder), *stored = report_load(folder);
+	struct making m = {
+		.runfile = runfile, .stored = stored, .processes = json_array(), .made = r
+	};
+	for (size_t i = 0; i < j.paths.n; i++)
+		add_journal(&m, j.paths.at[i]);
+	journals_free(&j);
+	json_decref(runfile);
+	json_decref(stored);
+	r->root = report_root(folder, m.processes);
+	report_omit_silent(r->root);
+	return 0;
+}
+
+/* ---- Silent processes ---- */
+
+void report_omit_silent(json_t *root)
+{
+	json_t *all = json_object_get(root, "processes"), *kept = json_array();
+	size_t n = json_array_size(all);
+	for (size_t i = 0; i < n; i++) {
+		json_t *p = json_array_get(all, i);
+		if (!json_is_true(json_object_get(p, "is_silent")))
+			json_array_append(kept, p);
+	}
+	size_t n_kept = json_array_size(kept);
+	if (n_kept && n_kept < n) {
+		json_object_set(root, "processes", kept);
+		json_object_set_new(json_object_get(root, "run"), "silent_processes",
+				    json_integer((json_int_t)(n - n_kept)));
+	}
+	json_decref(kept);
+}

@@ -1,0 +1,340 @@
+/* report.json: every name and type that the interface promises, nothing made up where nothing is known. */
+#include "export/report_json.h"
+#include "export/report_self.h"
+#include "test/unit/fake_frames.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/*
+ * The interface, one row per name. Types: n number, N number or null, s text, S text or null, b true or false, o object, O
+ * object or null, a list. "x[].y" is y of each item of the list x.
+ */
+static const struct {
+	const char *path;
+	char type;
+} schema[] = {
+	{ "pid", 'n' },
+	{ "rank", 'N' },
+	{ "devices[].id", 'n' },
+	{ "devices[].name", 's' },
+	{ "steps.count", 'n' },
+	{ "steps.detector", 's' },
+	{ "steps.confidence", 'n' },
+	{ "steps.armed", 'a' },
+	{ "baseline.step_ms.n", 'n' },
+	{ "baseline.step_ms.mean", 'n' },
+	{ "baseline.step_ms.std", 'n' },
+	{ "baseline.step_ms.cv", 'n' },
+	{ "baseline.step_ms.min", 'n' },
+	{ "baseline.step_ms.p50", 'n' },
+	{ "baseline.step_ms.p95", 'n' },
+	{ "baseline.step_ms.p99", 'n' },
+	{ "baseline.step_ms.max", 'n' },
+	{ "bound.verdict", 's' },
+	{ "bound.confidence", 'n' },
+	{ "bound.evidence", 'a' },
+	{ "gpu[].device", 'n' },
+	{ "gpu[].busy_pct", 'n' },
+	{ "gpu[].busy_ms_per_step", 'n' },
+	{ "gpu[].idle_ms_per_step", 'n' },
+	{ "gpu[].kernels_per_step", 'n' },
+	{ "gpu[].tensor_core_pct", 'N' },
+	{ "idle[].cause", 's' },
+	{ "idle[].ms_per_step", 'n' },
+	{ "idle[].pct", 'n' },
+	{ "idle[].where", 'S' },
+	{ "syncs[].file", 'S' },
+	{ "syncs[].line", 'N' },
+	{ "syncs[].function", 'S' },
+	{ "syncs[].source", 'S' },
+	{ "syncs[].api", 's' },
+	{ "syncs[].kind", 's' },
+	{ "syncs[].per_step", 'n' },
+	{ "syncs[].blocked_ms_per_step", 'n' },
+	{ "syncs[].gpu_idle_ms_per_step", 'n' },
+	{ "syncs[].recoverable_ms_per_step", 'n' },
+	{ "syncs[].line_ms_per_step", 'n' },
+	{ "syncs[].stack[].function", 's' },
+	{ "phases", 'a' },
+	{ "operators[].name", 's' },
+	{ "operators[].per_step", 'n' },
+	{ "operators[].gpu_ms_per_step", 'n' },
+	{ "operators[].host_ms_per_step", 'n' },
+	{ "kernels[].name", 's' },
+	{ "kernels[].per_step", 'n' },
+	{ "kernels[].gpu_ms_per_step", 'n' },
+	{ "kernels[].pct", 'n' },
+	{ "kernels[].tensor_core", 'b' },
+	{ "lines[].file", 'S' },
+	{ "lines[].line", 'N' },
+	{ "lines[].function", 'S' },
+	{ "lines[].gpu_ms_per_step", 'n' },
+	{ "lines[].host_ms_per_step", 'n' },
+	{ "lines[].launches_per_step", 'n' },
+	{ "copies[].kind", 's' },
+	{ "copies[].memory", 's' },
+	{ "copies[].per_step", 'n' },
+	{ "copies[].bytes_per_step", 'n' },
+	{ "copies[].gb_per_s", 'n' },
+	{ "copies[].blocking", 'b' },
+	{ "copies[].file", 'S' },
+	{ "copies[].line", 'N' },
+	{ "memory.device_peak_bytes", 'n' },
+	{ "memory.at_peak[].file", 'S' },
+	{ "memory.at_peak[].line", 'N' },
+	{ "memory.at_peak[].bytes", 'n' },
+	{ "memory.leaks[].file", 'S' },
+	{ "memory.leaks[].line", 'N' },
+	{ "memory.leaks[].bytes_per_step", 'n' },
+	{ "memory.retries", 'n' },
+	{ "replay.measured_ms", 'n' },
+	{ "replay.replayed_ms", 'n' },
+	{ "replay.error_pct", 'n' },
+	{ "advice[].what", 's' },
+	{ "advice[].where", 'S' },
+	{ "advice[].expected_ms_per_step", 'n' },
+	{ "advice[].why", 's' },
+	{ "self.ns_per_call", 'N' },
+	{ "self.overhead_pct", 'N' },
+	{ "self.overhead_ci", 'A' },
+	{ "self.dropped", 'n' },
+	{ "self.cupti", 'o' },
+	{ "cannot_say[].what", 's' },
+	{ "cannot_say[].why", 's' },
+};
+
+static bool has_type(const json_t *value, char type)
+{
+	bool may_be_null = type >= 'A' && type <= 'Z';
+	if (!value || (may_be_null && json_is_null(value)))
+		return value;
+	switch (type | 0x20) {
+	case 'n':
+		return json_is_number(value);
+	case 's':
+		return json_is_string(value);
+	case 'b':
+		return json_is_boolean(value);
+	case 'o':
+		return json_is_object(value);
+	default:
+		return json_is_array(value);
+	}
+}
+
+/* How many values were found at `path`; each must be of the type. */
+static size_t check(const json_t *o, const char *path, char type, const char *whole)
+{
+	char name[64];
+	size_t n = strcspn(path, ".["), found = 0;
+	snprintf(name, sizeof(name), "%.*s", (int)n, path);
+	const json_t *value = json_object_get(o, name);
+	path += n;
+	if (!*path) {
+		if (!has_type(value, type))
+			fail_msg("%s is missing or of another type", whole);
+		return 1;
+	}
+	if (*path == '.') {
+		if (!json_is_object(value))
+			fail_msg("%s: '%s' is no object", whole, name);
+		return check(value, path + 1, type, whole);
+	}
+	if (!json_is_array(value))
+		fail_msg("%s: '%s' is no list", whole, name);
+	for (size_t i = 0; i < json_array_size(value); i++)
+		found += check(json_array_get(value, i), path + strlen("[]."), type, whole);
+	return found;
+}
+
+/* ---- Findings made by hand ---- */
+
+static json_t *described(void)
+{
+	return json_loads(
+		"{\"pid\": 7, \"rank\": \"3\", \"journal\": \"journal/7.journal\","
+		"\"devices\": [{\"id\": 0, \"name\": \"GPU\"}], \"records\": {\"launches\": 9},"
+		"\"steps\": {\"count\": 80, \"detector\": \"auto\", \"confidence\": 0.8,"
+		" \"armed\": [12, 13]}, \"losses\": {\"dropped\": 2, \"dropped_by_cupti\": 3},"
+		"\"cupti\": {\"state\": \"used\"}}",
+		0, NULL);
+}
+
+static void fill(struct findings *f, struct timeline *t)
+{
+	fake_forget();
+	fake_add(1, "/job/train.py", 42, "step", "", "aten::item");
+	fake_add(2, "", 0, "nativeWork", "libwork.so", "");
+	*f = (struct findings){ .timeline = t,
+				.baseline = { .n = 80,
+					      .mean = 5,
+					      .std = 0.1,
+					      .cv = 0.02,
+					      .min = 4,
+					      .p50 = 5,
+					      .p95 = 6,
+					      .p99 = 6.5,
+					      .max = 7 },
+				.armed = { .n = 10, .mean = 5.1, .std = 0.1 },
+				.verdict = VERDICT_SYNC,
+				.confidence = 0.9,
+				.device_peak_bytes = 4096,
+				.measured_ms = 5.00004,
+				.replayed_ms = 5.1,
+				.error_pct = 2 };
+	vec_push(&f->evidence, (__typeof__(*f->evidence.at)){ "the GPU is idle 40 %" });
+	vec_push(&f->gpus, (struct finding_gpu){ .busy_pct = 60, .tensor_core_pct = -1 });
+	vec_push(&f->idle, (struct finding_idle){ .cause = IDLE_SYNC, .site = 1, .ms = 2 });
+	vec_push(&f->idle, (struct finding_idle){ .cause = IDLE_LAUNCH, .ms = 1 });
+	vec_push(&f->syncs, (struct finding_sync){ .site = 1,
+						   .stack = 1,
+						   .api = "cudaStreamSynchronize",
+						   .kind = SYNC_ITEM,
+						   .per_step = 1 });
+	vec_push(&f->syncs, (struct finding_sync){ .site = 2, .stack = 2, .api = "cuCtxSynchronize" });
+	vec_push(&f->operators, (struct finding_operator){ .name = "aten::linear" });
+	vec_push(&f->kernels, (struct finding_kernel){ .name = "gemm\xff", .tensor_core = true });
+	vec_push(&f->lines, (struct finding_line){ .site = 1, .gpu_ms = 1.5 });
+	vec_push(&f->copies, (struct finding_copy){ .kind = "DtoH",
+						    .memory = "Device -> Pageable",
+						    .site = 1,
+						    .gb_per_s = 12 });
+	vec_push(&f->once, (struct finding_once){ .what = "cuModuleLoadData", .ms = 30 });
+	vec_push(&f->at_peak, (struct finding_block){ .site = 1, .bytes = 4096 });
+	vec_push(&f->leaks, (struct finding_block){ .site = 2, .bytes = 512 });
+	struct finding_advice a = { .site = 1, .expected_ms = 1.2, .what = "keep it", .why = "idle" };
+	vec_push(&f->advice, a);
+	struct finding_gap g = { .what = "phases", .why = "not yet" };
+	vec_push(&f->cannot_say, g);
+}
+
+static json_t *make(void)
+{
+	struct timeline t = { 0 };
+	struct findings f;
+	json_t *from = described();
+	fill(&f, &t);
+	json_t *o = report_json_process(from, &f);
+	findings_free(&f);
+	json_decref(from);
+	return o;
+}
+
+static const char *text_at(const json_t *o, const char *list, size_t i, const char *name)
+{
+	return json_string_value(
+		json_object_get(json_array_get(json_object_get(o, list), i), name));
+}
+
+/* ---- Tests ---- */
+
+static void test_every_name_of_the_interface(void **state)
+{
+	json_t *o = make();
+	(void)state;
+	for (size_t i = 0; i < sizeof(schema) / sizeof(*schema); i++)
+		if (!check(o, schema[i].path, schema[i].type, schema[i].path))
+			fail_msg("%s: no item to look at", schema[i].path);
+	json_decref(o);
+}
+
+static void test_places(void **state)
+{
+	json_t *o = make();
+	(void)state;
+	assert_string_equal(text_at(o, "idle", 0, "where"), "/job/train.py:42");
+	assert_null(text_at(o, "idle", 1, "where"));
+	assert_string_equal(text_at(o, "syncs", 0, "kind"), "item");
+	assert_string_equal(text_at(o, "syncs", 1, "function"), "nativeWork");
+	assert_null(text_at(o, "syncs", 1, "file")); /* null, not "" */
+	assert_string_equal(text_at(o, "advice", 0, "where"), "/job/train.py:42");
+	assert_string_equal(text_at(o, "kernels", 0, "name"), "gemm?");
+	json_decref(o);
+}
+
+static void test_numbers(void **state)
+{
+	json_t *o = make();
+	const json_t *self = json_object_get(o, "self");
+	(void)state;
+	assert_int_equal(json_integer_value(json_object_get(o, "rank")), 3);
+	assert_int_equal(json_integer_value(json_object_get(self, "dropped")), 5);
+	assert_true(json_is_null(json_object_get(self, "ns_per_call")));
+	assert_true(json_number_value(json_object_get(json_object_get(o, "replay"), "measured_ms")) ==
+		    5.0); /* rounded to a tenth of a microsecond */
+	json_t *nothing = report_json_number(NAN, 1);
+	assert_true(json_is_null(nothing));
+	json_decref(nothing);
+	json_decref(o);
+}
+
+/* No step was recorded: the lists are there and empty, the reason is said. */
+static void test_nothing_was_analysed(void **state)
+{
+	json_t *from = described();
+	(void)state;
+	json_object_set_new(from, "remark", json_string("too short for the schedule"));
+	json_object_set_new(from, "rank", json_string("worker"));
+	json_t *o = report_json_process(from, NULL);
+	assert_true(json_is_null(json_object_get(o, "rank")));
+	assert_true(json_is_null(json_object_get(o, "replay")));
+	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "step_ms")));
+	assert_int_equal(json_array_size(json_object_get(o, "syncs")), 0);
+	assert_string_equal(text_at(o, "cannot_say", 0, "why"), "too short for the schedule");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(o, "bound"), "verdict")),
+			    "unknown");
+	json_decref(o);
+	json_decref(from);
+}
+
+/* ---- What recording cost ---- */
+
+static struct finding_steps moments(const double *values, size_t n)
+{
+	struct finding_steps s = { .n = n };
+	double squares = 0;
+	for (size_t i = 0; i < n; i++)
+		s.mean += values[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (values[i] - s.mean) * (values[i] - s.mean);
+	s.std = sqrt(squares / (double)(n - 1));
+	return s;
+}
+
+static void test_overhead_is_that_of_the_armed_steps(void **state)
+{
+	const double all[] = { 10.1, 9.9, 10, 10, 10.1, 9.9, 10.5, 10.6, 10.4 };
+	struct finding_steps both = moments(all, 9), armed = moments(all + 6, 3);
+	struct self_overhead o = self_overhead_of(&both, &armed);
+	(void)state;
+	assert_true(o.is_known);
+	assert_true(fabs(o.pct - 5) < 1e-9);
+	/* Welch: standard error sqrt(0.01/3 + 0.008/6) = 0.0683; 3.4 degrees of freedom, taken as 3: t = 3.182 */
+	assert_true(fabs(o.high_pct - o.low_pct - 2 * 3.182 * 0.68313) < 0.01);
+}
+
+static void test_overhead_needs_both_kinds_of_steps(void **state)
+{
+	const double all[] = { 10.1, 9.9, 10 };
+	struct finding_steps armed = moments(all, 3), none = { 0 };
+	(void)state;
+	assert_false(self_overhead_of(&armed, &armed).is_known);
+	assert_false(self_overhead_of(&armed, &none).is_known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_name_of_the_interface),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_nothing_was_analysed),
+		cmocka_unit_test(test_overhead_is_that_of_the_armed_steps),
+		cmocka_unit_test(test_overhead_needs_both_kinds_of_steps),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
