@@ -41,9 +41,7 @@ static json_t *ms(double value)
 
 static const struct site *site_at(const struct findings *f, uint32_t site)
 {
-	return site && f->timeline && f->timeline->frames
-		       ? frames_site_at(f->timeline->frames, site)
-		       : NULL;
+	return site && f->timeline ? frames_site_at(f->timeline->frames, site) : NULL;
 }
 
 /* "train.py:42", or the function where there is no line, or null. */

@@ -397,22 +397,14 @@ static void say_advice(const struct report_view *v, const json_t *p)
 static void say_self(const struct report_view *v, const json_t *p)
 {
 	const json_t *self = json_object_get(p, "self"), *cupti = json_object_get(self, "cupti");
-	const json_t *ci = json_object_get(self, "overhead_ci"),
-		     *losses = json_object_get(self, "losses");
-	char ms[NUMBER_BYTES];
+	const json_t *losses = json_object_get(self, "losses");
+	char ms[NUMBER_BYTES], cost[120];
 	const char *name;
 	json_t *value;
 	heading(v, "What profrun itself cost and lost");
-	if (json_array_size(ci) == 2)
-		text_line(v->out, TEXT_PLAIN,
-			  "  recorded steps took %+.1f %% longer than the others (95 %%: %+.1f to "
-			  "%+.1f %%)",
-			  report_number(self, "overhead_pct"),
-			  json_number_value(json_array_get(ci, 0)),
-			  json_number_value(json_array_get(ci, 1)));
-	else
-		text_line(v->out, TEXT_PLAIN,
-			  "  too few steps, or all of them recorded: its cost cannot be told");
+	report_overhead(cost, sizeof(cost), self);
+	text_line(v->out, TEXT_PLAIN, "  %s",
+		  *cost ? cost : "all steps were recorded, or too few: its cost cannot be told");
 	if (report_has_number(cupti, "own_ms_per_step"))
 		text_line(v->out, TEXT_PLAIN, "  CUPTI says that it took %s ms per step itself",
 			  report_ms(ms, sizeof(ms), report_number(cupti, "own_ms_per_step")));

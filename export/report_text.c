@@ -191,13 +191,13 @@ static void say_idle(struct textout *o, const json_t *p)
 			most = sums[k].ms > sums[most].ms ? k : most;
 		if (sums[most].ms < 0.0005)
 			break;
-		snprintf(line + used, sizeof(line) - used, "%s%s %s ms", said ? ", " : "",
+		snprintf(line + used, sizeof(line) - used, "%s%s %s", said ? ", " : "",
 			 report_cause_noun(sums[most].cause),
 			 report_ms(ms, sizeof(ms), sums[most].ms));
 		sums[most].ms = -1;
 	}
-	if (strstr(line, " ms"))
-		text_line(o, TEXT_PLAIN, "%s", line);
+	if (strchr(line, '.'))
+		text_line(o, TEXT_PLAIN, "%s ms", line);
 }
 
 /* ---- Lines of code ---- */
@@ -271,21 +271,17 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 /* How far the figures may be believed. */
 static void say_trust(struct textout *o, const json_t *p)
 {
-	char line[TEXT_BYTES] = "";
+	char line[TEXT_BYTES] = "", cost[120];
 	const json_t *replay = json_object_get(p, "replay"), *self = json_object_get(p, "self");
-	const json_t *ci = json_object_get(self, "overhead_ci");
 	double dropped = report_number(self, "dropped");
 	size_t gaps = json_array_size(json_object_get(p, "cannot_say")), used;
 	if (json_is_object(replay))
 		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
 			 report_number(replay, "error_pct"));
 	used = strlen(line);
-	if (json_array_size(ci) == 2)
-		snprintf(line + used, sizeof(line) - used,
-			 "recording cost %+.1f %% (%+.1f to %+.1f); ",
-			 report_number(self, "overhead_pct"),
-			 json_number_value(json_array_get(ci, 0)),
-			 json_number_value(json_array_get(ci, 1)));
+	report_overhead(cost, sizeof(cost), self);
+	if (*cost)
+		snprintf(line + used, sizeof(line) - used, "%s; ", cost);
 	used = strlen(line);
 	if (dropped > 0)
 		snprintf(line + used, sizeof(line) - used, "%.0f records were dropped", dropped);

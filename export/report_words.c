@@ -86,6 +86,26 @@ char *report_numbers(char *to, size_t bytes, const json_t *list)
 	return to;
 }
 
+enum { WIDE_PCT = 20 }; /* an interval wider than that says nothing but that steps vary */
+
+char *report_overhead(char *to, size_t bytes, const json_t *self)
+{
+	const json_t *ci = json_object_get(self, "overhead_ci");
+	double low = json_number_value(json_array_get(ci, 0)),
+	       high = json_number_value(json_array_get(ci, 1));
+	to[0] = 0;
+	if (json_array_size(ci) != 2)
+		return to;
+	if (high - low > WIDE_PCT)
+		snprintf(to, bytes, "steps vary too much to see what recording cost");
+	else if (high <= 0)
+		snprintf(to, bytes, "recording cost nothing that can be seen");
+	else
+		snprintf(to, bytes, "recording cost %+.1f %% (95 %%: %+.1f to %+.1f)",
+			 report_number(self, "overhead_pct"), low, high);
+	return to;
+}
+
 /* ---- Words for the report's names ---- */
 
 struct word {

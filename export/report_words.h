@@ -24,6 +24,9 @@ char *report_bytes(char *to, size_t bytes, double value);
 /* "12", "12-14", "12, 15, 18 ..." */
 char *report_numbers(char *to, size_t bytes, const json_t *list);
 
+/* What recording cost, of a process's `self`; "" where it is not known. Returns `to`. */
+char *report_overhead(char *to, size_t bytes, const json_t *self);
+
 /* What a verdict, a cause of idle time or a kind of wait means, in words; "" for one that is not known here. */
 const char *report_verdict_noun(const char *verdict);
 const char *report_verdict_words(const char *verdict);
