@@ -118,8 +118,7 @@ static json_t *describe_report(const struct collector *c)
 									 c->watched.at[i].process));
 	json_t *root = report_root(c->folder, processes);
 	if (c->wall_s > 0)
-		json_object_set_new(json_object_get(root, "run"), "wall_s",
-				    json_real(c->wall_s));
+		json_object_set_new(json_object_get(root, "run"), "wall_s", json_real(c->wall_s));
 	report_omit_silent(root);
 	return root;
 }
@@ -128,7 +127,7 @@ static json_t *describe_report(const struct collector *c)
 static void save_report_if_due(struct collector *c, bool is_last)
 {
 	struct err e;
-	bool is_new = is_last; /* what the launcher told may be new */
+	bool is_new = is_last && c->watched.n; /* what the launcher told may be new */
 	for (size_t i = 0; i < c->watched.n; i++) {
 		struct watched *w = &c->watched.at[i];
 		if (w->process)

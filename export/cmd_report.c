@@ -34,8 +34,8 @@ static int parse(int argc, char **argv, struct request *r)
 		if (!strcmp(argv[i], "--json"))
 			r->is_json = true;
 		else if (!strcmp(argv[i], "--top"))
-			error = i + 1 < argc ? parse_top(r, argv[++i]) :
-					       usage_error("report: --top needs a number of rows");
+			error = i + 1 < argc ? parse_top(r, argv[++i])
+					     : usage_error("report: --top needs a number of rows");
 		else if (argv[i][0] == '-' && argv[i][1])
 			error = usage_error("report: no option '%s'; %s", argv[i], usage);
 		else
@@ -57,8 +57,8 @@ static int make(const char *path, struct report_made *made)
 		return data_error("%s: cannot read this file as a run: only profrun's own folders "
 				  "and journals, yet",
 				  path);
-	error = S_ISDIR(status.st_mode) ? report_make(path, made, &e) :
-					  report_make_from_journal(path, made, &e);
+	error = S_ISDIR(status.st_mode) ? report_make(path, made, &e)
+					: report_make_from_journal(path, made, &e);
 	return error ? data_error("%s", e.text) : 0;
 }
 

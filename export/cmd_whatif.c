@@ -106,8 +106,8 @@ static struct process *choose(const struct journals *j, struct output *out)
 			free(p);
 			continue;
 		}
-		bool is_slower = !slowest || recorded_ms(p->analysis) >
-						     recorded_ms(slowest->analysis);
+		bool is_slower = !slowest ||
+				 recorded_ms(p->analysis) > recorded_ms(slowest->analysis);
 		drop(is_slower ? slowest : p);
 		slowest = is_slower ? p : slowest;
 	}

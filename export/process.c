@@ -388,9 +388,9 @@ int process_export(struct process *p, struct output *output, const char *path, s
 	if (error)
 		return error;
 	p->is_finished = true;
-	p->state = !process_was_killed(p) ? PROCESS_ENDED :
-		   process_is_alive(p)	  ? PROCESS_RUNS :
-					    PROCESS_KILLED;
+	p->state = !process_was_killed(p) ? PROCESS_ENDED
+		   : process_is_alive(p)  ? PROCESS_RUNS
+					  : PROCESS_KILLED;
 	return 0;
 }
 

@@ -23,7 +23,7 @@ struct output {
 	bool is_plain;
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
-	bool analyses; /* recorded steps are kept for a report */
+	bool analyses;	   /* recorded steps are kept for a report */
 	VEC(char *) taken; /* names of processes: ranks, pids */
 };
 
@@ -44,11 +44,11 @@ struct process {
 	bool was_seen_alive; /* under the pid that its journal names: not so in another namespace of pids */
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
-	VEC(char *) traces; /* relative to the run's folder */
+	VEC(char *) traces;	    /* relative to the run's folder */
 	uint64_t n_traces, n_shown; /* n_shown: steps handed on, whatever became of them */
-	struct err trouble; /* the first that stood in the way of a trace */
-	struct err remark;  /* what the user should know about its steps */
-	bool has_steps;	    /* steps could be told */
+	struct err trouble;	    /* the first that stood in the way of a trace */
+	struct err remark;	    /* what the user should know about its steps */
+	bool has_steps;		    /* steps could be told */
 	double confidence;
 	double last_change_s;
 };

@@ -18,7 +18,7 @@ static const json_t *run_of(const char *folder, json_t **root)
 json_t *report_root(const char *folder, json_t *processes)
 {
 	json_t *runfile, *root = json_object(), *run = json_object();
-	static const char *const kept[] = { "command", "host",	  "start",	"wall_s",
+	static const char *const kept[] = { "command", "host",	  "start",	  "wall_s",
 					    "cwd",     "version", "simulated_gpu" };
 	const json_t *from = run_of(folder, &runfile);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)

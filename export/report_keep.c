@@ -7,7 +7,8 @@
 
 enum {
 	EVERY_MS = 2000,
-	COST_SHARE = 20, /* the journal waits to be read meanwhile: at most a twentieth of the time */
+	COST_SHARE =
+		20, /* the journal waits to be read meanwhile: at most a twentieth of the time */
 };
 
 static uint64_t clock_ms(void)

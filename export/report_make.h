@@ -10,7 +10,8 @@
 
 struct report_made {
 	json_t *root;
-	VEC(char *) remarks; /* one line each: what the figures rest on, journals that cannot be read */
+	VEC(char *)
+	remarks; /* one line each: what the figures rest on, journals that cannot be read */
 	bool has_bad_journal;
 };
 

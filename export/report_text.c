@@ -14,6 +14,7 @@ enum {
 	TRUST_LINES = 2,
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
+	IDLE_COLUMNS = 74,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
 };
@@ -139,8 +140,8 @@ static void say_bound(struct textout *o, const json_t *p)
 		text_line(o, TEXT_BOLD, "bound by something that cannot be told");
 	unsigned most = o->n_lines + EVIDENCE_LINES;
 	for (size_t i = 0; i < json_array_size(evidence) && o->n_lines < most; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ", json_string_value(json_array_get(evidence, i)),
-			  most - o->n_lines);
+		text_wrap(o, TEXT_PLAIN, "         - ",
+			  json_string_value(json_array_get(evidence, i)), most - o->n_lines);
 }
 
 static void say_gpus(struct textout *o, const json_t *p)
@@ -161,6 +162,8 @@ static void say_gpus(struct textout *o, const json_t *p)
 	if (n > GPUS_SAID)
 		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", n - GPUS_SAID);
 }
+
+#define LEAST_MS 0.0005 /* less is 0.000 */
 
 /* Idle time of all devices by cause, the largest first; causes come as one row per place. */
 static void say_idle(struct textout *o, const json_t *p)
@@ -186,14 +189,16 @@ static void say_idle(struct textout *o, const json_t *p)
 			sums[k].ms += report_number(x, "ms_per_step");
 	}
 	for (size_t said = 0; said < n && said < CAUSES_SAID; said++) {
-		size_t most = 0, used = strlen(line);
+		char item[80];
+		size_t most = 0;
 		for (size_t k = 1; k < n; k++)
 			most = sums[k].ms > sums[most].ms ? k : most;
-		if (sums[most].ms < 0.0005)
-			break;
-		snprintf(line + used, sizeof(line) - used, "%s%s %s", said ? ", " : "",
+		snprintf(item, sizeof(item), "%s%s %s", said ? ", " : "",
 			 report_cause_noun(sums[most].cause),
 			 report_ms(ms, sizeof(ms), sums[most].ms));
+		if (sums[most].ms < LEAST_MS || text_width(line) + text_width(item) > IDLE_COLUMNS)
+			break;
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", item);
 		sums[most].ms = -1;
 	}
 	if (strchr(line, '.'))
@@ -209,13 +214,13 @@ static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, 
 	report_place(place, sizeof(place), a, cwd);
 	if (json_is_string(json_object_get(a, "where")))
 		snprintf(text, sizeof(text), "%s  %s",
-			 text_fit(fitted, PLACE_BYTES, place, 30, CUT_HEAD), report_string(a, "what"));
+			 text_fit(fitted, PLACE_BYTES, place, 30, CUT_HEAD),
+			 report_string(a, "what"));
 	else
 		snprintf(text, sizeof(text), "%s", report_string(a, "what"));
 	text_fit(fitted, sizeof(fitted), text, 54, CUT_TAIL);
-	text_line(o, TEXT_GREEN, "  %s%*s %10s ms  %3.0f %%", fitted,
-		  54 - (int)text_width(fitted), "", report_ms(ms, sizeof(ms), gain),
-		  all > 0 ? gain / all * 100 : 0);
+	text_line(o, TEXT_GREEN, "  %s%*s %10s ms  %3.0f %%", fitted, 54 - (int)text_width(fitted),
+		  "", report_ms(ms, sizeof(ms), gain), all > 0 ? gain / all * 100 : 0);
 }
 
 static void say_advice(struct textout *o, const json_t *p, const char *cwd)
@@ -226,7 +231,8 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd)
 	if (!n) {
 		if (json_is_object(json_object_get(p, "replay")))
 			text_line(o, TEXT_PLAIN,
-				  "No single change was found that would make steps notably shorter.");
+				  "No single line was found whose mending would make steps notably "
+				  "shorter.");
 		return;
 	}
 	text_line(o, TEXT_BOLD, "%-55s %s", "What to mend", "a step would lose");
@@ -258,7 +264,8 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		const json_t *x = json_array_get(lines, i);
 		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
 		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
-		table_cell(&t, "%s", report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
+		table_cell(&t, "%s",
+			   report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
 		table_cell(&t, "%s",
 			   report_ms(host, sizeof(host), report_number(x, "host_ms_per_step")));
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));

@@ -116,7 +116,7 @@ static const struct word verdicts[] = {
 	{ "gpu", "the GPU", "it has work all the time" },
 	{ "cpu", "the CPU", "it hands work out too slowly" },
 	{ "input", "the input", "steps wait for their data" },
-	{ "sync", "waits", "the CPU stops for the GPU, which then runs dry" },
+	{ "sync", "waits", "the CPU stops for the GPU, which runs dry" },
 	{ "memory", "memory calls", "allocating and freeing stop it" },
 	{ "copy", "copies", "between host and device" },
 	{ "collective", "the other ranks", "collectives wait for them" },

@@ -90,7 +90,13 @@ class Run:
         return [line for line in self.err.splitlines() if OWN_LINE.match(line)]
 
     def other_err(self):
-        return "".join(line + "\n" for line in self.err.splitlines() if not OWN_LINE.match(line))
+        """What others said: not profrun, nor the report below a line of the launcher, which is indented."""
+        others, is_report = [], False
+        for line in self.err.splitlines():
+            is_report = line.startswith("profrun: ") or (is_report and line.startswith("  "))
+            if not is_report and not OWN_LINE.match(line):
+                others.append(line + "\n")
+        return "".join(others)
 
 
 class Case(unittest.TestCase):

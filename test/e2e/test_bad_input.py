@@ -143,7 +143,7 @@ class Journals(Case):
         return run.folder, path
 
     def tools(self, folder, path):
-        for arguments in (["info", path], ["info", folder], ["export", folder, "--format", "perfetto", "-o", self.folder()]):
+        for arguments in (["info", path], ["info", folder], ["report", folder], ["export", folder, "--format", "perfetto", "-o", self.folder()]):
             run = self.tool(*arguments)
             self.assertIn(run.status, (0, 1), f"{arguments}: {run.err}")
             self.assertLessEqual(len(run.err.splitlines()), 4, run.err)

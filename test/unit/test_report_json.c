@@ -196,7 +196,8 @@ static void fill(struct findings *f, struct timeline *t)
 						   .api = "cudaStreamSynchronize",
 						   .kind = SYNC_ITEM,
 						   .per_step = 1 });
-	vec_push(&f->syncs, (struct finding_sync){ .site = 2, .stack = 2, .api = "cuCtxSynchronize" });
+	vec_push(&f->syncs,
+		 (struct finding_sync){ .site = 2, .stack = 2, .api = "cuCtxSynchronize" });
 	vec_push(&f->operators, (struct finding_operator){ .name = "aten::linear" });
 	vec_push(&f->kernels, (struct finding_kernel){ .name = "gemm\xff", .tensor_core = true });
 	vec_push(&f->lines, (struct finding_line){ .site = 1, .gpu_ms = 1.5 });
@@ -207,7 +208,9 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->once, (struct finding_once){ .what = "cuModuleLoadData", .ms = 30 });
 	vec_push(&f->at_peak, (struct finding_block){ .site = 1, .bytes = 4096 });
 	vec_push(&f->leaks, (struct finding_block){ .site = 2, .bytes = 512 });
-	struct finding_advice a = { .site = 1, .expected_ms = 1.2, .what = "keep it", .why = "idle" };
+	struct finding_advice a = {
+		.site = 1, .expected_ms = 1.2, .what = "keep it", .why = "idle"
+	};
 	vec_push(&f->advice, a);
 	struct finding_gap g = { .what = "phases", .why = "not yet" };
 	vec_push(&f->cannot_say, g);
@@ -265,7 +268,8 @@ static void test_numbers(void **state)
 	assert_int_equal(json_integer_value(json_object_get(o, "rank")), 3);
 	assert_int_equal(json_integer_value(json_object_get(self, "dropped")), 5);
 	assert_true(json_is_null(json_object_get(self, "ns_per_call")));
-	assert_true(json_number_value(json_object_get(json_object_get(o, "replay"), "measured_ms")) ==
+	assert_true(json_number_value(json_object_get(json_object_get(o, "replay"), "measured_"
+										    "ms")) ==
 		    5.0); /* rounded to a tenth of a microsecond */
 	json_t *nothing = report_json_number(NAN, 1);
 	assert_true(json_is_null(nothing));
@@ -286,7 +290,8 @@ static void test_nothing_was_analysed(void **state)
 	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "step_ms")));
 	assert_int_equal(json_array_size(json_object_get(o, "syncs")), 0);
 	assert_string_equal(text_at(o, "cannot_say", 0, "why"), "too short for the schedule");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(o, "bound"), "verdict")),
+	assert_string_equal(json_string_value(json_object_get(json_object_get(o, "bound"), "verdic"
+											   "t")),
 			    "unknown");
 	json_decref(o);
 	json_decref(from);
