@@ -102,8 +102,7 @@ static void add_gap(struct fit *f, uint32_t first, uint32_t second, float gap_ns
 static void collect_pairs(struct fit *f)
 {
 	const struct replay *r = f->replay;
-	uint32_t before[256];
-	memset(before, 0, sizeof(before));
+	uint32_t *before = mem_zero(r->n_lanes * sizeof(*before));
 	for (uint32_t i = 0; i < r->ops.n && i < OPS_MOST; i++) {
 		const struct replay_op *op = &r->ops.at[i];
 		uint32_t stack = stack_of(r, i);
@@ -113,6 +112,7 @@ static void collect_pairs(struct fit *f)
 			add_gap(f, before[op->lane], stack, op->gap_ns);
 		before[op->lane] = stack;
 	}
+	free(before);
 }
 
 static void make_rows(struct fit *f)

@@ -6,6 +6,7 @@
 #include "core/judge.h"
 
 #include "core/judge_parts.h"
+#include "core/ledger.h"
 
 #include <math.h>
 
@@ -65,14 +66,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const 
 	va_end(args);
 }
 
-static void cannot_say(struct findings *f, const char *what, const char *why)
-{
-	struct finding_gap gap;
-	snprintf(gap.what, sizeof(gap.what), "%s", what);
-	snprintf(gap.why, sizeof(gap.why), "%s", why);
-	vec_push(&f->cannot_say, gap);
-}
-
 /* ---- Plays ---- */
 
 static double scaled_gain_ms(struct judge *j, float host, float device)
@@ -121,9 +114,10 @@ static void fill_syncs(struct judge *j)
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)
-		cannot_say(j->f, "what every wait would win",
-			   "there are more lines with waits than were played; those with the least "
-			   "blocked time show 0");
+		findings_cannot_say(j->f, "what every wait would win",
+				    "there are more lines with waits than were played; those with "
+				    "the least "
+				    "blocked time show 0");
 }
 
 /* ---- Verdict ---- */
@@ -218,10 +212,10 @@ static void give_verdict(struct judge *j)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
 	f->confidence = 0;
-	cannot_say(f, "what binds",
-		   error > error_most_pct
-			   ? "the steps played again differ too much from what was measured"
-			   : "only one step was recorded");
+	findings_cannot_say(f, "what binds",
+			    error > error_most_pct ? "the steps played again differ too much from "
+						     "what was measured"
+						   : "only one step was recorded");
 }
 
 void replay_fill(struct findings *f)
@@ -230,7 +224,7 @@ void replay_fill(struct findings *f)
 	struct err e;
 	f->verdict = VERDICT_UNKNOWN;
 	if (whatif_open(&j.w, f->timeline, &e)) {
-		cannot_say(f, "what binds, what waits would win", e.text);
+		findings_cannot_say(f, "what binds, what waits would win", "%s", e.text);
 		return;
 	}
 	j.step_ms = j.w.replayed_ns / 1e6;

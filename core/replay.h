@@ -41,7 +41,8 @@ struct replay_op {
 		anchor; /* a call of another lane that this one seems to have waited for; or REPLAY_NONE */
 	uint32_t target, stream;
 	uint32_t first_work, n_work;
-	uint8_t role, lane;
+	uint16_t lane; /* 0: the main one */
+	uint8_t role;
 };
 
 /* A piece of GPU work. It begins when all of these have passed: `latency_ns` after its call's own cost, `after_ns` after the work before it
@@ -103,6 +104,13 @@ struct replay_edit {
 /* Makes the model; runs.n is 0 if there is no step that could be played. */
 void replay_build(struct replay *r, const struct timeline *t);
 void replay_free(struct replay *r);
+
+/* For walking over the calls lane by lane: the one before, by lane, REPLAY_NONE at first. The caller frees it. */
+static inline uint32_t *replay_no_ops(const struct replay *r)
+{
+	size_t bytes = r->n_lanes * sizeof(uint32_t);
+	return memset(mem_resize(NULL, bytes), 0xff, bytes);
+}
 
 /* ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);

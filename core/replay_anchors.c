@@ -1,5 +1,4 @@
 #include "core/replay_anchors.h"
-#include "core/replay_lanes.h"
 
 /* A pause of the main lane is a wait for another if it is this share of the step and ends this soon after the other's call. */
 #define PAUSE_LEAST 0.2
@@ -18,9 +17,8 @@ static void set_anchor(struct replay *r, uint32_t op, uint32_t anchor)
 
 struct anchors {
 	struct replay *r;
-	uint32_t longest
-		[REPLAY_LANES_MOST]; /* by lane: the call behind its longest pause of this step */
-	uint32_t longest_anchor[REPLAY_LANES_MOST];
+	uint32_t *longest; /* by lane: the call behind its longest pause of this step */
+	uint32_t *longest_anchor;
 	uint32_t last_main[2]; /* the main lane's last calls, newest first: that may be under way */
 	uint32_t last_other;
 };
@@ -68,27 +66,35 @@ static void see_main(struct anchors *a, uint32_t i, double step_ns)
 	a->last_main[0] = i;
 }
 
+static void see_run(struct anchors *a, const struct replay_run *run)
+{
+	const struct replay *r = a->r;
+	uint32_t step = REPLAY_NONE;
+	for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+		if (r->ops.at[i].call == REPLAY_NONE)
+			continue;
+		if (call_of(r, i)->step != step)
+			close_step(a);
+		step = call_of(r, i)->step;
+		const struct timeline_step *s = &r->timeline->steps.at[step];
+		if (r->ops.at[i].lane)
+			see_other(a, i);
+		else
+			see_main(a, i, (double)(s->end_ns - s->begin_ns));
+	}
+	close_step(a);
+}
+
 void replay_find_anchors(struct replay *r)
 {
+	struct anchors a = { .r = r, .last_other = REPLAY_NONE };
+	a.longest = replay_no_ops(r);
+	a.longest_anchor = replay_no_ops(r);
 	for (size_t k = 0; k < r->runs.n; k++) {
-		const struct replay_run *run = &r->runs.at[k];
-		struct anchors a = { .r = r };
-		memset(a.longest, 0xff, sizeof(a.longest));
 		memset(a.last_main, 0xff, sizeof(a.last_main));
 		a.last_other = REPLAY_NONE;
-		uint32_t step = REPLAY_NONE;
-		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
-			if (r->ops.at[i].call == REPLAY_NONE)
-				continue;
-			if (call_of(r, i)->step != step)
-				close_step(&a);
-			step = call_of(r, i)->step;
-			const struct timeline_step *s = &r->timeline->steps.at[step];
-			if (r->ops.at[i].lane)
-				see_other(&a, i);
-			else
-				see_main(&a, i, (double)(s->end_ns - s->begin_ns));
-		}
-		close_step(&a);
+		see_run(&a, &r->runs.at[k]);
 	}
+	free(a.longest);
+	free(a.longest_anchor);
 }

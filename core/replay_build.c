@@ -1,8 +1,8 @@
 /* The model from the recorded steps: what each call and each piece of work depended on, and how late it came after that. */
+#include "core/lanes.h"
 #include "core/map.h"
 #include "core/replay.h"
 #include "core/replay_anchors.h"
-#include "core/replay_lanes.h"
 
 #include <math.h>
 
@@ -37,13 +37,13 @@ struct stream_state {
 struct build {
 	struct replay *r;
 	const struct timeline *t;
-	uint8_t *lane_of;		/* by thread */
+	struct lanes lanes;
 	struct map streams, events;	/* handle -> slot */
 	VEC(struct stream_state) state; /* by stream */
 	VEC(double) event_ns;		/* NAN: not recorded so far */
 	VEC(uint32_t) before_in_stream; /* by work */
 	VEC(uint8_t) event_role;	/* by name: enum replay_role + 1 once looked up */
-	double lane_end[REPLAY_LANES_MOST];
+	double *lane_end;
 	uint64_t origin_ns;
 	struct samples latency, after, exit;
 };
@@ -313,10 +313,17 @@ static void trace_works(struct build *b, struct replay_op *op, const struct time
 	op->exit_ns = (float)(at(b, c->end_ns) - at(b, end_ns));
 }
 
+/* The main lane is 0. */
+static uint32_t lane_of(const struct build *b, const struct timeline_call *c)
+{
+	uint32_t lane = b->lanes.of_thread[c->thread];
+	return lane == b->lanes.main ? 0 : lane == 0 ? b->lanes.main : lane;
+}
+
 static void trace_call(struct build *b, uint32_t index)
 {
 	const struct timeline_call *c = &b->t->calls.at[index];
-	uint8_t lane = c->thread < b->t->threads.n ? b->lane_of[c->thread] : 0;
+	uint32_t lane = lane_of(b, c);
 	struct replay_op op = { .call = index, .anchor = REPLAY_NONE, .lane = lane };
 	double begin = at(b, c->begin_ns), end = at(b, c->end_ns);
 	op.gap_ns = (float)fmax(0, begin - b->lane_end[lane]);
@@ -554,8 +561,9 @@ void replay_build(struct replay *r, const struct timeline *t)
 	struct build b = { .r = r, .t = t };
 	memset(r, 0, sizeof(*r));
 	r->timeline = t;
-	b.lane_of = mem_zero(t->threads.n);
-	r->n_lanes = replay_find_lanes(t, b.lane_of);
+	lanes_find(&b.lanes, t);
+	r->n_lanes = b.lanes.n ? b.lanes.n : 1;
+	b.lane_end = mem_zero(r->n_lanes * sizeof(*b.lane_end));
 	find_streams(&b);
 	learn_costs(&b);
 	trace_runs(&b);
@@ -563,7 +571,8 @@ void replay_build(struct replay *r, const struct timeline *t)
 	r->n_events = (uint32_t)b.event_ns.n;
 	if (r->n_lanes > 1)
 		replay_find_anchors(r);
-	free(b.lane_of);
+	lanes_free(&b.lanes);
+	free(b.lane_end);
 	map_free(&b.streams);
 	map_free(&b.events);
 	vec_free(&b.state);

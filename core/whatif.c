@@ -47,24 +47,6 @@ static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
-/* An asynchronous copy out and right behind it, on the same line, the wait for it. */
-static void find_reads(struct whatif *w)
-{
-	uint32_t before[256];
-	memset(before, 0xff, sizeof(before));
-	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct timeline_call *c = call_of(w, i), *b;
-		uint32_t *last = &before[w->replay.ops.at[i].lane];
-		if (!c)
-			continue;
-		b = *last == REPLAY_NONE ? NULL : call_of(w, *last);
-		if (b && c->category == CAT_SYNC && b->category == CAT_MEMCPY &&
-		    b->site == c->site && copy_kind(w, b) == COPY_D2H && b->bytes <= READ_BYTES)
-			w->reads[*last] = 1;
-		*last = i;
-	}
-}
-
 int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 {
 	memset(w, 0, sizeof(*w));
@@ -75,11 +57,10 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
 	}
 	host_share_learn(&w->share, &w->replay);
-	w->reads = mem_zero(w->replay.ops.n);
+	waits_find(&w->waits, t);
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
-	find_reads(w);
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	return 0;
 }
@@ -87,7 +68,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 void whatif_close(struct whatif *w)
 {
 	replay_free(&w->replay);
-	free(w->reads);
+	waits_free(&w->waits);
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
@@ -96,15 +77,29 @@ void whatif_close(struct whatif *w)
 
 /* ---- Waits and lines ---- */
 
+/* The wait that the call is or is part of. */
+static const struct wait *wait_of(const struct whatif *w, const struct timeline_call *c)
+{
+	uint32_t wait = w->waits.of_call[c - w->timeline->calls.at];
+	return wait == WAITS_NONE ? NULL : &w->waits.at.at[wait];
+}
+
+static bool is_of_memory(const struct whatif *w, const struct timeline_call *c)
+{
+	const struct wait *wait = wait_of(w, c);
+	return is_memory(c) || (wait && wait->kind == SYNC_ALLOC);
+}
+
 static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct timeline_call *c)
 {
-	if (is_memory(c))
+	if (is_of_memory(w, c))
 		return EDIT_GONE | EDIT_KEEP_GAP;
-	if (c->category == CAT_SYNC || w->reads[op])
+	if (c->category == CAT_SYNC)
 		return EDIT_GONE;
-	if (c->wait == WAIT_COPY)
-		return copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES ? EDIT_GONE
-									     : EDIT_NO_WAIT;
+	if (wait_of(w, c) && c->category == CAT_MEMCPY) {
+		bool is_read = copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES;
+		return is_read ? EDIT_GONE : EDIT_NO_WAIT;
+	}
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
@@ -209,8 +204,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
 /* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
 static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 {
-	uint32_t before[256];
-	memset(before, 0xff, sizeof(before));
+	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct replay_op *op = &w->replay.ops.at[i];
 		uint32_t last = before[op->lane];
@@ -224,6 +218,7 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 			own = host_share_of(&w->share, last, i, op->gap_ns);
 		w->edit.cut_ns[i] = (float)((double)op->gap_ns - own.out_ns - own.in_ns);
 	}
+	free(before);
 }
 
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
@@ -234,8 +229,7 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 
 static void join_launches(struct whatif *w)
 {
-	uint32_t before[256];
-	memset(before, 0xff, sizeof(before));
+	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct replay_op *op = &w->replay.ops.at[i];
 		uint32_t last = before[op->lane];
@@ -248,6 +242,7 @@ static void join_launches(struct whatif *w)
 		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
 		w->edit.op[i] |= EDIT_NO_COST;
 	}
+	free(before);
 }
 
 static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
@@ -258,11 +253,12 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	case WHATIF_FREE_LAUNCH:
 		return w->replay.ops.at[op].role == ROLE_LAUNCH ? EDIT_NO_COST : 0;
 	case WHATIF_FREE_ALLOC:
-		return is_memory(c) ? EDIT_GONE | EDIT_KEEP_GAP : 0;
+		return is_of_memory(w, c) ? EDIT_GONE | EDIT_KEEP_GAP : 0;
 	case WHATIF_FREE_COPY:
 		return is_copy && copy_kind(w, c) == COPY_H2D ? EDIT_NO_WAIT : 0;
 	case WHATIF_FREE_SYNC:
-		if (c->category != CAT_SYNC && (!is_copy || copy_kind(w, c) != COPY_D2H))
+		if (is_of_memory(w, c) ||
+		    (c->category != CAT_SYNC && (!is_copy || copy_kind(w, c) != COPY_D2H)))
 			return 0;
 		return without_wait(w, op, c);
 	default:
@@ -308,8 +304,7 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 
 static void cut_gaps(struct whatif *w)
 {
-	uint32_t before[256];
-	memset(before, 0xff, sizeof(before));
+	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct replay_op *op = &w->replay.ops.at[i];
 		if (op->role == ROLE_ORPHAN)
@@ -320,6 +315,7 @@ static void cut_gaps(struct whatif *w)
 			w->edit.cut_ns[i] = fmaxf(w->edit.cut_ns[i], (float)own_gap(w, first, i));
 		before[op->lane] = i;
 	}
+	free(before);
 }
 
 /* ---- All together ---- */

@@ -8,7 +8,7 @@
 #include "core/err.h"
 #include "core/host_share.h"
 #include "core/replay.h"
-#include "core/timeline.h"
+#include "core/syncs.h"
 
 #include <stddef.h>
 
@@ -79,7 +79,7 @@ struct whatif {
 	struct replay replay;
 	struct host_share share;
 	struct replay_edit edit;
-	uint8_t *reads; /* by op: a copy out whose value the host waits for with its next call */
+	struct waits waits;
 	double replayed_ns;
 };
 

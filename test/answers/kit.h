@@ -61,11 +61,12 @@ inline cudaEvent_t event()
 inline cudaKernel_t kernel(const std::string &name)
 {
 	std::string ns = std::to_string(std::stoi(name.substr(name.rfind('_') + 1)) * 1000);
-	std::string ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " + name +
-			  "()\n{\n.reg .u64 %begin, %now;\n.reg .pred %busy;\nmov.u64 %begin, %globaltimer;\n"
-			  "wait:\nmov.u64 %now, %globaltimer;\nsub.u64 %now, %now, %begin;\n"
-			  "setp.lt.u64 %busy, %now, " +
-			  ns + ";\n@%busy bra wait;\nret;\n}\n";
+	std::string ptx =
+		".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " + name +
+		"()\n{\n.reg .u64 %begin, %now;\n.reg .pred %busy;\nmov.u64 %begin, %globaltimer;\n"
+		"wait:\nmov.u64 %now, %globaltimer;\nsub.u64 %now, %now, %begin;\n"
+		"setp.lt.u64 %busy, %now, " +
+		ns + ";\n@%busy bra wait;\nret;\n}\n";
 	cudaLibrary_t library;
 	cudaKernel_t made;
 	check(cudaLibraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
@@ -114,7 +115,7 @@ template <typename Step> int measure(Step step)
 	puts("}");
 	return 0;
 }
-}
+} // namespace kit
 
 /* A macro, so that the line of the call is the program's. */
 #define LAUNCH(kernel, stream) \

@@ -1,0 +1,89 @@
+/*
+ * Stacks of one Python frame each, whose line is the stack's number, and which are sites of the same number: included by the one file
+ * that is the test program, in place of core/frames.c.
+ */
+#ifndef TEST_UNIT_LINE_FRAMES_H
+#define TEST_UNIT_LINE_FRAMES_H
+
+#include "core/frames.h"
+
+enum { STACKS = 64 };
+
+static struct frame frames[STACKS];
+static const struct frame *frame_lists[STACKS][1];
+static struct site sites[STACKS];
+
+static void make_frames(void)
+{
+	for (uint32_t i = 0; i < STACKS; i++) {
+		frames[i] = (struct frame){ .function = "step",
+					    .file = "/home/me/train.py",
+					    .module = "",
+					    .line = i,
+					    .kind = FRAME_KIND_PYTHON };
+		sites[i] = (struct site){ "/home/me/train.py", "step", i, true };
+		frame_lists[i][0] = &frames[i];
+	}
+}
+
+struct frame_list frames_of(struct frames *f, uint32_t stack)
+{
+	(void)f;
+	return (struct frame_list){ .at = frame_lists[stack % STACKS], .n = stack ? 1 : 0 };
+}
+
+uint32_t frames_site(struct frames *f, uint32_t stack)
+{
+	(void)f;
+	return stack;
+}
+
+const struct site *frames_site_at(const struct frames *f, uint32_t site)
+{
+	(void)f;
+	return &sites[site % STACKS];
+}
+
+uint32_t frames_n_sites(const struct frames *f)
+{
+	(void)f;
+	return STACKS - 1;
+}
+
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
+{
+	(void)f;
+	(void)stack;
+	(void)outermost;
+	return "";
+}
+
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
+{
+	(void)f;
+	(void)stack;
+	(void)out;
+	(void)most;
+	return 0;
+}
+
+const char *frames_source(struct frames *f, const char *file, uint32_t line)
+{
+	(void)f;
+	(void)file;
+	(void)line;
+	return "";
+}
+
+void frames_free(struct frames *f)
+{
+	(void)f;
+}
+
+struct frames *frames_new(const struct dict *dict)
+{
+	(void)dict;
+	return NULL;
+}
+
+#endif

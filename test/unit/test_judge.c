@@ -1,0 +1,149 @@
+/* Verdict, recoverable times and advice on machines whose times are exact. */
+#include "core/judge.h"
+#include "core/ledger.h"
+#include "test/unit/line_frames.h"
+#include "test/unit/twin_programs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct twin *tw;
+static struct findings f;
+
+static void judge(twin_step step, bool is_mended, int steps)
+{
+	tw = mem_zero(sizeof(*tw));
+	tw->is_mended = is_mended;
+	make_frames();
+	twin_record(tw, step, steps);
+	f = (struct findings){ 0 };
+	ledger_fill(&f, &tw->t);
+	replay_fill(&f);
+}
+
+static void forget(void)
+{
+	findings_free(&f);
+	twin_free(tw);
+	free(tw);
+}
+
+static double recoverable(uint32_t site)
+{
+	for (size_t i = 0; i < f.syncs.n; i++)
+		if (f.syncs.at[i].site == site)
+			return f.syncs.at[i].recoverable_ms;
+	return -1;
+}
+
+static double truth_ms(twin_step step)
+{
+	return (twin_measure(step, false) - twin_measure(step, true)) / 1e3;
+}
+
+static void assert_near(double value, double truth, double share)
+{
+	if (fabs(value - truth) > share * fabs(truth))
+		fail_msg("%.4f is not near %.4f", value, truth);
+}
+
+static void verdict_is_the_cause(void **state)
+{
+	static const struct {
+		twin_step step;
+		uint8_t verdict;
+	} rows[] = {
+		{ device_bound, VERDICT_SYNC }, { host_bound, VERDICT_SYNC },
+		{ hidden_both, VERDICT_SYNC },	{ blocking_copy, VERDICT_COPY },
+		{ allocating, VERDICT_MEMORY }, { free_running, VERDICT_GPU },
+		{ launch_bound, VERDICT_CPU },	{ slow_input, VERDICT_INPUT },
+		{ two_causes, VERDICT_MIXED },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		judge(rows[i].step, false, 5);
+		if (f.verdict != rows[i].verdict)
+			fail_msg("row %zu: verdict %d", i, f.verdict);
+		assert_true(f.confidence > 0.3 && f.confidence <= 1);
+		assert_true(f.evidence.n >= 2);
+		assert_true(fabs(f.error_pct) < 1);
+		forget();
+	}
+}
+
+static void recoverable_is_what_mending_wins(void **state)
+{
+	(void)state;
+	judge(device_bound, false, 5);
+	assert_near(recoverable(WAIT), truth_ms(device_bound), 0.05);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_near(f.advice.at[0].expected_ms, truth_ms(device_bound), 0.05);
+	forget();
+}
+
+/* One alone wins nothing, and the advice says so and names both. */
+static void hidden_waits_are_named_together(void **state)
+{
+	(void)state;
+	judge(hidden_both, false, 5);
+	assert_true(recoverable(WAIT) < 0.01 && recoverable(OTHER_WAIT) < 0.01);
+	assert_int_equal(f.advice.n, 1);
+	assert_near(f.advice.at[0].expected_ms, truth_ms(hidden_both), 0.02);
+	assert_non_null(strstr(f.advice.at[0].why, "train.py:40"));
+	assert_non_null(strstr(f.advice.at[0].why, "train.py:41"));
+	forget();
+}
+
+static void a_clean_program_gets_no_advice(void **state)
+{
+	static const twin_step clean[] = { device_bound, free_running, hidden_both };
+	(void)state;
+	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++) {
+		judge(clean[i], true, 5);
+		for (size_t k = 0; k < f.advice.n; k++)
+			fail_msg("program %zu: %s", i, f.advice.at[k].what);
+		forget();
+	}
+}
+
+static void advice_is_sorted_and_worth_it(void **state)
+{
+	(void)state;
+	judge(two_causes, false, 5);
+	assert_true(f.advice.n >= 2);
+	for (size_t i = 0; i < f.advice.n; i++) {
+		assert_true(f.advice.at[i].expected_ms >= 0.02 * f.measured_ms);
+		assert_true(!i || f.advice.at[i].expected_ms <= f.advice.at[i - 1].expected_ms);
+		assert_true(f.advice.at[i].site);
+	}
+	forget();
+}
+
+static void too_little_is_not_judged(void **state)
+{
+	(void)state;
+	judge(host_bound, false, 1);
+	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
+	assert_true(f.cannot_say.n > 0 && f.advice.n == 0);
+	forget();
+	judge(host_bound, false, 0);
+	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
+	assert_true(f.cannot_say.n > 0 && f.measured_ms <= 0);
+	forget();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(recoverable_is_what_mending_wins),
+		cmocka_unit_test(hidden_waits_are_named_together),
+		cmocka_unit_test(a_clean_program_gets_no_advice),
+		cmocka_unit_test(advice_is_sorted_and_worth_it),
+		cmocka_unit_test(too_little_is_not_judged),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+#include "test/unit/twin_programs.h"
+
+#include <math.h>
+
+/* A wait in every layer; the device has more to do than the host. */
+void device_bound(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 20);
+		twin_launch(tw, 1, 60, "layer", 1 + (uint32_t)i);
+		if (!tw->is_mended)
+			twin_wait_stream(tw, 1, WAIT);
+	}
+	twin_host(tw, 15);
+	twin_launch(tw, 1, 10, "update", NEXT);
+}
+
+/* The same with a host that has more to do. */
+void host_bound(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 50);
+		twin_launch(tw, 1, 15, "layer", 1 + (uint32_t)i);
+		if (!tw->is_mended)
+			twin_wait_stream(tw, 1, WAIT);
+	}
+	twin_host(tw, 30);
+	twin_launch(tw, 1, 10, "update", NEXT);
+}
+
+/* Two waits, one behind the other: without the first alone nothing is won. */
+void hidden(struct twin *tw)
+{
+	twin_host(tw, 300);
+	twin_launch(tw, 1, 400, "long", 1);
+	twin_record_event(tw, 1, 3, 2);
+	if (!tw->is_mended)
+		twin_wait_event(tw, 3, WAIT);
+	twin_wait_device(tw, OTHER_WAIT);
+}
+
+void hidden_both(struct twin *tw)
+{
+	twin_host(tw, 300);
+	twin_launch(tw, 1, 400, "long", 1);
+	twin_record_event(tw, 1, 3, 2);
+	if (!tw->is_mended) {
+		twin_wait_event(tw, 3, WAIT);
+		twin_wait_device(tw, OTHER_WAIT);
+	}
+}
+
+/* A batch is copied from pageable memory; mended: from pinned memory, beside the kernels of the step before. */
+void blocking_copy(struct twin *tw)
+{
+	twin_host(tw, 40);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 90, !tw->is_mended, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+}
+
+void allocating(struct twin *tw)
+{
+	if (!tw->is_mended)
+		twin_malloc(tw, 60, MALLOC);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 25);
+		twin_launch(tw, 1, 35, "layer", 1 + (uint32_t)i);
+	}
+	if (!tw->is_mended)
+		twin_free_memory(tw, 40, FREE);
+}
+
+/* Two streams that go side by side but for the events between them; the wait belongs to neither. */
+void two_streams(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 10);
+		twin_launch(tw, 1, 70, "left", 1);
+		twin_record_event(tw, 1, 1, 2);
+		twin_launch(tw, 2, 20, "right", 3);
+		if (!tw->is_mended)
+			twin_stream_wait(tw, 2, 1, WAIT);
+		twin_launch(tw, 2, 60, "joined", 4);
+		twin_record_event(tw, 2, 2, 5);
+		twin_stream_wait(tw, 1, 2, 6);
+	}
+}
+
+/* Kernels without any wait, host far ahead. */
+void free_running(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 5);
+		twin_launch(tw, 1, tw->is_mended ? 20 : 40, "gemm", 1);
+		twin_launch(tw, 1, 10, "relu", 2);
+	}
+}
+
+void launch_bound(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS * 4; i++) {
+		twin_host(tw, 4);
+		twin_launch(tw, 1, 1, "tiny", 1);
+	}
+}
+
+/* Each step reads its batch for a long time, then copies it. */
+void slow_input(struct twin *tw)
+{
+	if (!tw->is_mended)
+		twin_host(tw, 500);
+	twin_host(tw, 10);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 10);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	twin_wait_device(tw, WAIT);
+}
+
+/* A second thread waits for its own stream while the first goes on. */
+void two_threads(struct twin *tw)
+{
+	double begin = tw->now[0];
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 60);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	tw->thread = 1;
+	tw->now[1] = fmax(tw->now[1], begin + 30);
+	for (int i = 0; i < 3; i++) {
+		twin_launch(tw, 2, 40, "beside", 20);
+		twin_wait_stream(tw, 2, OTHER_WAIT);
+	}
+	tw->thread = 0;
+}
+
+/* Slow input and a wait in every layer, about as bad as each other. */
+void two_causes(struct twin *tw)
+{
+	if (!tw->is_mended)
+		twin_host(tw, 300);
+	twin_host(tw, 10);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 50);
+		twin_launch(tw, 1, 50, "layer", 1 + (uint32_t)i);
+		if (!tw->is_mended)
+			twin_wait_stream(tw, 1, WAIT);
+	}
+}

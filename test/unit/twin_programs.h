@@ -1,0 +1,23 @@
+/* Programs with a fault each, for a struct twin: `is_mended` leaves it out. */
+#ifndef TEST_UNIT_TWIN_PROGRAMS_H
+#define TEST_UNIT_TWIN_PROGRAMS_H
+
+#include "test/unit/twin.h"
+
+/* Stacks, and so lines. */
+enum { LAYERS = 6, WAIT = 40, OTHER_WAIT = 41, COPY = 42, MALLOC = 43, FREE = 44, NEXT = 50 };
+
+void device_bound(struct twin *tw);
+void host_bound(struct twin *tw);
+void hidden(struct twin *tw);
+void hidden_both(struct twin *tw);
+void blocking_copy(struct twin *tw);
+void allocating(struct twin *tw);
+void two_streams(struct twin *tw);
+void free_running(struct twin *tw);
+void launch_bound(struct twin *tw);
+void slow_input(struct twin *tw);
+void two_threads(struct twin *tw);
+void two_causes(struct twin *tw);
+
+#endif
