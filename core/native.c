@@ -2,6 +2,7 @@
 #include "core/native.h"
 
 #include "core/demangle.h"
+#include "core/lines.h"
 #include "core/operators.h"
 #include "core/origin.h"
 #include "core/symbols.h"
@@ -15,6 +16,7 @@ struct module {
 	const char *path, *name; /* the name without its folder */
 	struct object object;
 	struct symbols *symbols;
+	struct lines *lines; /* of the user's own objects, where they have any */
 	enum object_state state;
 	bool is_known, is_library, is_own;
 };
@@ -38,6 +40,7 @@ void native_free(struct native *n)
 {
 	for (size_t i = 0; i < n->modules.n; i++) {
 		symbols_free(n->modules.at[i].symbols);
+		lines_free(n->modules.at[i].lines);
 		if (n->modules.at[i].is_known && n->modules.at[i].state == OBJECT_OPEN)
 			object_close(&n->modules.at[i].object);
 	}
@@ -62,18 +65,26 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void remark(struct native *n, const struct module *m)
+static void remark(struct native *n, const struct module *m, const char *what)
 {
-	static const char *const reasons[] = {
-		[OBJECT_CHANGED] = "the file has changed since the run: its functions have no "
-				   "names",
-		[OBJECT_DAMAGED] = "not a whole ELF file: its functions have no names",
-	};
-	if (m->state != OBJECT_CHANGED && m->state != OBJECT_DAMAGED)
-		return;
 	char text[4352];
-	snprintf(text, sizeof(text), "%s: %s", m->path, reasons[m->state]);
+	snprintf(text, sizeof(text), "%s: %s", m->path, what);
 	vec_push(&n->remarks, keep(n, text));
+}
+
+static void open_object(struct native *n, struct module *m, const struct module_entry *entry)
+{
+	m->state = object_open(&m->object, m->path, entry);
+	if (m->state == OBJECT_CHANGED)
+		remark(n, m, "the file has changed since the run: its functions have no names");
+	if (m->state == OBJECT_DAMAGED)
+		remark(n, m, "not a whole ELF file: its functions have no names");
+	if (m->state != OBJECT_OPEN)
+		return;
+	m->symbols = symbols_new(&m->object);
+	if (!m->is_library && lines_open(&m->object, &m->lines) == LINES_TOO_BIG)
+		remark(n, m,
+		       "over 200 MB of debug information without an index: no lines are shown");
 }
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)
@@ -90,10 +101,7 @@ static void open_module(struct native *n, struct module *m, const struct module_
 		.is_library = origin_is_native_library(path),
 	};
 	m->name = base_name(m->path);
-	m->state = object_open(&m->object, path, entry);
-	if (m->state == OBJECT_OPEN)
-		m->symbols = symbols_new(&m->object);
-	remark(n, m);
+	open_object(n, m, entry);
 	free(path);
 }
 
@@ -199,6 +207,61 @@ static size_t outside_objects(struct native *n, uint64_t address, struct native_
 	return 1;
 }
 
+/* A path without "./" and "x/../", in place. */
+static void tidy(char *path)
+{
+	char *out = path;
+	for (const char *p = path; *p;) {
+		if (!strncmp(p, "/./", 3)) {
+			p += 2;
+		} else if (!strncmp(p, "/../", 4) && out > path) {
+			while (out > path && *--out != '/')
+				;
+			p += 3;
+		} else {
+			*out++ = *p++;
+		}
+	}
+	*out = 0;
+}
+
+static const char *file_of(struct native *n, const struct line_place *place)
+{
+	if (!place->file)
+		return "";
+	bool is_absolute = place->file[0] == '/' || !place->folder;
+	const char *folder = is_absolute ? "" : place->folder;
+	size_t room = strlen(folder) + strlen(place->file) + 2;
+	char *path = mem_resize(NULL, room);
+	snprintf(path, room, "%s%s%s", folder, is_absolute ? "" : "/", place->file);
+	tidy(path);
+	const char *kept = keep(n, path);
+	free(path);
+	return kept;
+}
+
+/* Fills in lines, and frames for inlined functions before the first one of `out`; how many frames there are now. */
+static size_t add_lines(struct native *n, const struct module *m, uint64_t address,
+			struct native_frame *out)
+{
+	struct line_place places[NATIVE_MOST];
+	size_t count = lines_find(m->lines, address, places, NATIVE_MOST);
+	if (!count)
+		return 1;
+	struct native_frame compiled = *out;
+	for (size_t i = 0; i < count; i++) {
+		bool is_last = i + 1 == count;
+		out[i] = is_last ? compiled : blank(m);
+		out[i].frame.line = places[i].line;
+		out[i].frame.file = file_of(n, &places[i]);
+		out[i].frame.is_inlined = !is_last;
+		out[i].frame.is_library |= origin_is_library_source(out[i].frame.file);
+		if (!is_last)
+			name_frame(n, &out[i], places[i].function ? places[i].function : "?");
+	}
+	return count;
+}
+
 size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		   struct native_frame out[static NATIVE_MOST])
 {
@@ -207,6 +270,11 @@ size_t native_find(struct native *n, uint64_t frame, bool is_return,
 	if (!m)
 		return outside_objects(n, offset, out);
 	*out = blank(m);
+	if (is_signal_return(m, offset)) {
+		out->role = NATIVE_SIGNAL;
+		out->frame.function = "<signal handler called>";
+		return 1;
+	}
 	/* a call may be its function's last instruction: the return address is then in the next function */
 	uint64_t address = is_return && offset ? offset - 1 : offset;
 	struct symbol symbol;
@@ -214,9 +282,5 @@ size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		name_frame(n, out, symbol.name);
 	else
 		out->frame.function = unnamed(n, m->name, offset);
-	if (is_signal_return(m, offset)) {
-		out->role = NATIVE_SIGNAL;
-		out->frame.function = "<signal handler called>";
-	}
-	return 1;
+	return m->lines ? add_lines(n, m, address, out) : 1;
 }

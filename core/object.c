@@ -95,20 +95,33 @@ const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n)
 	return NULL;
 }
 
-uint64_t object_section_bytes(const struct object *o, const char *name)
+static Elf_Scn *find_section(const struct object *o, const char *name, GElf_Shdr *header)
 {
 	size_t names;
 	if (elf_getshdrstrndx(o->elf, &names))
-		return 0;
+		return NULL;
 	for (Elf_Scn *s = NULL; (s = elf_nextscn(o->elf, s));) {
-		GElf_Shdr header;
-		GElf_Chdr packed;
-		if (!gelf_getshdr(s, &header) || header.sh_type == SHT_NOBITS)
+		if (!gelf_getshdr(s, header) || header->sh_type == SHT_NOBITS)
 			continue;
-		const char *is = elf_strptr(o->elf, names, header.sh_name);
-		if (!is || strcmp(is, name))
-			continue;
-		return gelf_getchdr(s, &packed) ? packed.ch_size : header.sh_size;
+		const char *is = elf_strptr(o->elf, names, header->sh_name);
+		if (is && !strcmp(is, name))
+			return s;
 	}
-	return 0;
+	return NULL;
+}
+
+uint64_t object_section_bytes(const struct object *o, const char *name)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	Elf_Scn *s = find_section(o, name, &header);
+	if (!s)
+		return 0;
+	return gelf_getchdr(s, &packed) ? packed.ch_size : header.sh_size;
+}
+
+bool object_section_is_packed(const struct object *o, const char *name)
+{
+	GElf_Shdr header;
+	return find_section(o, name, &header) && header.sh_flags & SHF_COMPRESSED;
 }

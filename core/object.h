@@ -33,4 +33,7 @@ const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n);
 /* A section's size by name, uncompressed; 0: there is none with contents. */
 uint64_t object_section_bytes(const struct object *o, const char *name);
 
+/* Whether it is compressed in the file. */
+bool object_section_is_packed(const struct object *o, const char *name);
+
 #endif

@@ -204,6 +204,36 @@ static void test_names_of_functions(void **state)
 	assert_null(frames_remark(frames, 0));
 }
 
+/* Each frame's line is the one that bears its mark, the inlined function stands inside of the one it is in. */
+static void test_lines_and_inlined_functions(void **state)
+{
+	(void)state;
+	struct wanted w = stack_of("shapes.so", "shapes_names");
+	jb_module(builder, &w.module, w.path);
+	jb_stack(builder, 7, 0, 0, 0, seen.frames, seen.n);
+	read_dictionary();
+	static const struct {
+		const char *function, *mark;
+		bool is_inlined;
+	} expected[] = {
+		{ "shapes::generic<long>", "// line: generic", false },
+		{ "shapes::hidden", "// line: hidden", false },
+		{ "shapes::inlined", "// line: inlined", true },
+		{ "shapes::outer", "// line: outer", false },
+		{ "shapes_names", "// line: names", false },
+	};
+	assert_int_equal(frames_of(frames, 7).n, 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct frame *f = frame_at(7, i);
+		assert_string_equal(f->function, expected[i].function);
+		assert_int_equal(f->is_inlined, expected[i].is_inlined);
+		assert_non_null(strstr(f->file, "/test/unit/shapes.cpp"));
+		assert_non_null(strstr(frames_source(frames, f->file, f->line), expected[i].mark));
+	}
+	const struct site *site = frames_site_at(frames, frames_site(frames, 7));
+	assert_true(site->is_user && site->line == frame_at(7, 0)->line);
+}
+
 /* Only exported names are left: what lies between them must not be called by the nearest one's. */
 static void test_stripped_object(void **state)
 {
@@ -717,6 +747,7 @@ int main(void)
 #define test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		test(test_names_of_functions),
+		test(test_lines_and_inlined_functions),
 		test(test_stripped_object),
 		test(test_object_without_build_id),
 		test(test_changed_object),
