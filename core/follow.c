@@ -22,6 +22,7 @@ void follow_close(struct follow *f)
 	map_free(&f->thread_of_slot);
 	vec_free(&f->marks);
 	vec_free(&f->works);
+	vec_free(&f->tail);
 	vec_free(&f->externals);
 	vec_free(&f->apis);
 	vec_free(&f->overheads);

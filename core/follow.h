@@ -74,6 +74,7 @@ struct follow {
 	struct map thread_of_slot;
 	VEC(struct step_mark) marks; /* by ticks; [0] is the step under way */
 	VEC(struct rec_gpu) works;
+	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
 	VEC(struct rec_external) externals;
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;

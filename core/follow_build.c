@@ -147,6 +147,27 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 	vec_push(&b->m->works, w);
 }
 
+/* Work of the steps before this one: of interest only as far as it reaches into it. */
+static void build_earlier(struct build *b, const struct rec_gpu *g)
+{
+	if (g->kind == REC_GPU_SYNC || g->end_ticks <= b->cut->begin_ticks)
+		return;
+	vec_push(&b->m->earlier,
+		 (struct model_earlier){ .begin_ns = timebase_ns(&b->f->time, g->begin_ticks),
+					 .end_ns = timebase_ns(&b->f->time, g->end_ticks),
+					 .device = g->device });
+}
+
+static void build_tail(struct build *b)
+{
+	for (size_t i = 0; b->is_armed && i < b->f->tail.n; i++)
+		build_earlier(b, &b->f->tail.at[i]);
+	b->f->tail.n = 0;
+	for (size_t i = 0; !b->is_armed && i < b->cut->n_works; i++)
+		if (b->cut->works[i].end_ticks > b->cut->end_ticks)
+			vec_push(&b->f->tail, b->cut->works[i]);
+}
+
 static void build_works(struct build *b)
 {
 	const struct follow_cut *cut = b->cut;
@@ -161,6 +182,8 @@ static void build_works(struct build *b)
 			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
 		if (is_late && g->kind != REC_GPU_SYNC)
 			b->f->counts.late += b->is_armed;
+		if (is_late && b->is_armed)
+			build_earlier(b, g);
 		if (is_late || !b->is_armed)
 			continue;
 		if (is_nobodys && g->kind != REC_GPU_SYNC) {
@@ -363,6 +386,7 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 	for (size_t i = 0; i < f->threads.n; i++)
 		build_thread(&b, i);
 	build_works(&b);
+	build_tail(&b);
 	build_memory(&b);
 	if (b.is_armed) {
 		build_pools(&b);

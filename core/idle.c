@@ -21,21 +21,29 @@ void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, 
 struct walk {
 	struct idle_host *host;
 	const struct timeline *t;
-	const struct order_key *keys; /* the device's works by begin */
+	const struct order_key *keys; /* the device's works by begin; beyond the works: `earlier` */
 	size_t n, i;
 	uint64_t until_ns; /* the end of all that has begun */
 	uint32_t last;	   /* the work that ends then */
 	struct idle_device device;
 };
 
+static uint32_t known_work(const struct walk *w, uint32_t index)
+{
+	return index < w->t->works.n ? index : IDLE_NO_WORK;
+}
+
 static void take_begun(struct walk *w, uint64_t at_ns)
 {
 	for (; w->i < w->n && w->keys[w->i].ns <= at_ns; w->i++) {
-		const struct timeline_work *work = &w->t->works.at[w->keys[w->i].index];
-		if (work->end_ns <= w->until_ns)
+		uint32_t index = w->keys[w->i].index;
+		uint64_t end_ns = index < w->t->works.n
+					  ? w->t->works.at[index].end_ns
+					  : w->t->earlier.at[index - w->t->works.n].end_ns;
+		if (end_ns <= w->until_ns)
 			continue;
-		w->until_ns = work->end_ns;
-		w->last = w->keys[w->i].index;
+		w->until_ns = end_ns;
+		w->last = known_work(w, index);
 	}
 }
 
@@ -56,7 +64,7 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 			.end_ns = step->end_ns,
 			.device = w->device.device,
 			.before = w->last,
-			.after = w->i < w->n ? w->keys[w->i].index : IDLE_NO_WORK,
+			.after = w->i < w->n ? known_work(w, w->keys[w->i].index) : IDLE_NO_WORK,
 		};
 		if (w->i < w->n && w->keys[w->i].ns < gap.end_ns)
 			gap.end_ns = w->keys[w->i].ns;
@@ -69,13 +77,17 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 static void walk_device(struct idle *idle, struct idle_host *host, const struct timeline *t,
 			uint32_t device)
 {
-	struct order_key *keys = mem_resize(NULL, t->works.n * sizeof(*keys));
+	struct order_key *keys = mem_resize(NULL, (t->works.n + t->earlier.n) * sizeof(*keys));
 	struct walk w = {
 		.host = host, .t = t, .keys = keys, .last = IDLE_NO_WORK, .device.device = device
 	};
 	for (size_t i = 0; i < t->works.n; i++)
 		if (t->works.at[i].device == device)
 			keys[w.n++] = (struct order_key){ t->works.at[i].begin_ns, (uint32_t)i };
+	for (size_t i = 0; i < t->earlier.n; i++)
+		if (t->earlier.at[i].device == device)
+			keys[w.n++] = (struct order_key){ t->earlier.at[i].begin_ns,
+							  (uint32_t)(t->works.n + i) };
 	order_sort(keys, w.n);
 	idle_host_rewind(host);
 	for (size_t i = 0; i < t->steps.n; i++)

@@ -67,6 +67,7 @@ void model_free(struct model_step *m)
 	vec_free(&m->links);
 	vec_free(&m->counters);
 	vec_free(&m->overheads);
+	vec_free(&m->earlier);
 	vec_free(&m->notes);
 }
 

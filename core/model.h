@@ -78,6 +78,12 @@ struct model_overhead {
 	uint16_t what;
 };
 
+/* Work of calls before the step that kept a device busy in it. Not shown: it belongs to the step that launched it. */
+struct model_earlier {
+	uint64_t begin_ns, end_ns;
+	uint32_t device;
+};
+
 struct model_note {
 	uint64_t ns;
 	char text[240];
@@ -106,6 +112,7 @@ struct model_step {
 	VEC(uint32_t) links;
 	VEC(struct model_counter) counters;
 	VEC(struct model_overhead) overheads;
+	VEC(struct model_earlier) earlier;
 	VEC(struct model_note) notes;
 	uint64_t n_calls_without_work, n_works_without_call;
 };

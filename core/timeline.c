@@ -22,6 +22,7 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->streams);
 	vec_free(&t->threads);
 	vec_free(&t->overheads);
+	vec_free(&t->earlier);
 	vec_free(&t->stacks);
 }
 
@@ -276,6 +277,10 @@ void timeline_add(struct timeline *t, const struct model_step *m)
 	add_works(t, m, call_of);
 	free(call_of);
 	step.overhead_ns = add_overheads(t, m);
+	for (size_t i = 0; i < m->earlier.n; i++)
+		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
+								 m->earlier.at[i].end_ns,
+								 m->earlier.at[i].device });
 	step.n_calls = (uint32_t)(t->calls.n - step.first_call);
 	step.n_work = (uint32_t)(t->works.n - step.first_work);
 	step.has_gpu = step.n_work > 0;

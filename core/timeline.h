@@ -74,6 +74,12 @@ struct timeline_overhead {
 
 #define TIMELINE_NO_THREAD UINT32_MAX
 
+/* A device was busy with work that is not among the works: it was launched before the armed steps. */
+struct timeline_earlier {
+	uint64_t begin_ns, end_ns;
+	uint32_t device;
+};
+
 struct timeline_thread {
 	uint32_t tid;
 	char name[16];
@@ -96,6 +102,7 @@ struct timeline {
 	VEC(struct timeline_stream) streams;
 	VEC(struct timeline_thread) threads;
 	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */
+	VEC(struct timeline_earlier) earlier;
 	VEC(struct timeline_stack) stacks;
 	struct map stack_of; /* DICT_STACK -> stacks */
 	uint64_t n_cut;	     /* steps beyond the budget of events that were left out */

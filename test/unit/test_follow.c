@@ -31,6 +31,8 @@ struct seen_step {
 	uint64_t without_work, without_call, begin_ns, end_ns;
 	int64_t memory_first, memory_last;
 	bool is_cut, is_whole_run, all_within;
+	size_t n_earlier;
+	uint64_t earlier_until_ns;
 	char first_work[64];
 };
 
@@ -55,6 +57,8 @@ static void look_at(void *context, struct follow *f, const struct model_step *m)
 		.is_cut = m->is_cut,
 		.is_whole_run = m->is_whole_run,
 		.all_within = true,
+		.n_earlier = m->earlier.n,
+		.earlier_until_ns = m->earlier.n ? m->earlier.at[0].end_ns - JB_START : 0,
 	};
 	for (size_t i = 0; i < m->calls.n; i++)
 		s.all_within &= m->calls.at[i].begin_ns >= m->begin_ns &&
@@ -218,6 +222,36 @@ static void test_counts_what_is_missing(void **state)
 	jb_free(b);
 }
 
+/* A warm-up step's kernel goes on into the armed one, whose own are not there yet. */
+static void test_a_step_inherits_work_under_way(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_WARMUP);
+	for (uint32_t i = 1; i <= 4; i++) {
+		if (i == 3)
+			jb_step(b, 1, STEP_BEGIN, 3000, 2, SCHED_RECORD_AND_SAVE);
+		jb_call(b, 1, JB_LAUNCH, i * 1000 + 100, 50, i, 7);
+		jb_external(b, 1, i, 1, i);
+		jb_work(b, 1, REC_KERNEL, 1, i * 1700, 1700, i, 7);
+	}
+	jb_step(b, 1, STEP_BEGIN, 9000, 3, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 9000, 0);
+	jb_end(b, 10000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 1);
+	assert_int_equal(seen.steps.at[0].n_works, 2);
+	assert_int_equal(seen.steps.at[0].n_earlier, 2);
+	assert_int_equal(seen.steps.at[0].earlier_until_ns, 3400);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 static void test_a_killed_process_gives_its_open_step(void **state)
 {
 	(void)state;
@@ -301,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
 		cmocka_unit_test(test_counts_what_is_missing),
+		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
 		cmocka_unit_test(test_always_without_boundaries),

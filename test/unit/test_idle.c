@@ -399,6 +399,20 @@ static void work_across_a_boundary(void **state)
 	idle_us(f, IDLE_LAUNCH);
 }
 
+/* So does work of a step that was not armed. */
+static void work_from_before(void **state)
+{
+	struct fixture *f = *state;
+	vec_push(&f->b.m.earlier, (struct model_earlier){ 0, 200000, 0 });
+	vec_push(&f->b.m.earlier, (struct model_earlier){ 210000, 390000, 0 });
+	sb_launch(&f->b, 10, 400, 1000, 1);
+	finish(f);
+	assert_int_equal(f->f.gpus.at[0].idle_ns, 20000);
+	assert_int_equal(f->f.gpus.at[0].span_ns, 1000000);
+	assert_float_equal(f->f.gpus.at[0].kernels, 1, 1e-9);
+	idle_us(f, IDLE_LAUNCH);
+}
+
 /* ---- At random ---- */
 
 static unsigned seed;
@@ -544,6 +558,7 @@ int main(void)
 		TEST(the_launching_thread_counts),
 		TEST(threads_that_take_turns),
 		TEST(work_across_a_boundary),
+		TEST(work_from_before),
 		cmocka_unit_test(books_balance),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
