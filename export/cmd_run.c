@@ -14,10 +14,8 @@
 static const struct {
 	const char *option, *setting;
 } valued[] = {
-	{ "-o", "PROF_OUT" },
-	{ "--schedule", "PROF_SCHEDULE" },
-	{ "--step", "PROF_STEP" },
-	{ "--format", "PROF_FORMAT" },
+	{ "-o", "PROF_OUT" },	       { "--schedule", "PROF_SCHEDULE" }, { "--step", "PROF_STEP" },
+	{ "--format", "PROF_FORMAT" }, { "--stacks", "PROF_STACKS" },
 };
 
 static int add_setting(struct run *r, const char *option, const char *name, const char *value)

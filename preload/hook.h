@@ -31,6 +31,7 @@ struct hook_thread {
 	uint8_t device; /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	/* the key whose destructor hands the chunk over is set */
 	bool has_ranges_to_write; /* open ranges that the journal does not have: ranges.h */
+	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct token_window window;
 	struct journal_writer writer;
 };
@@ -41,6 +42,7 @@ extern THREAD_LOCAL struct hook_thread hook_thread;
 struct hook_switch {
 	_Atomic uint32_t watch;	 /* categories that the wrappers look at in any way */
 	_Atomic uint32_t record; /* categories that go into the journal */
+	_Atomic uint32_t stacks; /* of them, those that take a stack */
 	_Atomic bool armed;	 /* life_arm has been through */
 	_Atomic bool
 		names; /* launches are looked up by token: recorded, or a step is known by a kernel's name */
@@ -60,6 +62,11 @@ static inline bool hook_watches(unsigned category)
 static inline bool hook_records(unsigned category)
 {
 	return atomic_load_explicit(&hook_switch.record, memory_order_relaxed) >> category & 1;
+}
+
+static inline bool hook_takes_stack(unsigned category)
+{
+	return atomic_load_explicit(&hook_switch.stacks, memory_order_relaxed) >> category & 1;
 }
 
 static inline uint64_t hook_ticks(void)

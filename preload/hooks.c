@@ -15,6 +15,7 @@
 #include "preload/life.h"
 #include "preload/lookup.h"
 #include "preload/ranges.h"
+#include "preload/stack.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,6 +34,15 @@ static struct {
 
 /* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
+
+/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs a disarmed call one push. */
+#define CALLER_REGS                                                                          \
+	&(struct unwind_regs)                                                                \
+	{                                                                                    \
+		.ip = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), \
+		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                      \
+		.bp = *(const uint64_t *)__builtin_frame_address(0)                          \
+	}
 
 static inline void call_begin(struct rec_call *c, unsigned category, bool recorded, bool pushed)
 {
@@ -111,6 +121,8 @@ static inline void write_call(struct rec_call *c, unsigned category)
 		bool recorded = hook_records(CAT_##category_);                                  \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
+		if (recorded && hook_takes_stack(CAT_##category_))                              \
+			c->stack = stack_take(CALLER_REGS);                                     \
 		call_begin(c, CAT_##category_, recorded, pushed);                               \
 		ret status = next args;                                                         \
 		call_end(c, recorded, (uint32_t)status, pushed);                                \
@@ -161,6 +173,8 @@ static void thread_ended(void *unused)
 	(void)unused;
 	hook_thread.depth = 1;
 	journal_release(&hook_thread.writer);
+	stack_thread_free(hook_thread.stacks);
+	hook_thread.stacks = NULL;
 	hook_thread.has_end = false;
 	hook_thread.depth = 0;
 }

@@ -15,6 +15,7 @@
 #include "preload/launch.h"
 #include "preload/lookup.h"
 #include "preload/ranges.h"
+#include "preload/stack.h"
 #include "preload/steps.h"
 
 #include <dlfcn.h>
@@ -187,6 +188,7 @@ static void arm(void)
 	describe_process();
 	gpu_configure(g.config.cupti.text, !strcmp(g.config.pairing.text, "external"));
 	launch_reset();
+	stack_configure(&g.config);
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))
@@ -230,6 +232,7 @@ void life_finish(void)
 	steps_finish();
 	gpu_finish(FINISH_AT_MOST_MS);
 	atomic_store(&hook_switch.ranges, false);
+	stack_finish();
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, 0);
 	journal_release(&hook_thread.writer);
@@ -270,6 +273,26 @@ void _Exit(int status)
 	__builtin_unreachable();
 }
 
+/* ---- Code that goes away ---- */
+
+EXPORT int dlclose(void *handle);
+
+/* What was learned about the addresses of an object must not outlive it. */
+int dlclose(void *handle)
+{
+	static _Atomic(void *) real;
+	int (*next)(void *) = (__typeof__(next))atomic_load_explicit(&real, memory_order_relaxed);
+	if (!next) {
+		next = (__typeof__(next))lookup_dlsym(RTLD_NEXT, "dlclose");
+		atomic_store_explicit(&real, (void *)next, memory_order_relaxed);
+	}
+	if (!next)
+		return -1;
+	int result = next(handle);
+	stack_objects_gone();
+	return result;
+}
+
 /* ---- Copies ---- */
 
 /* A forked child has its parent's memory but neither its threads nor its CUDA. It starts afresh with its own first call. */
@@ -279,6 +302,8 @@ static void forget(void)
 	gpu_forget();
 	steps_forget();
 	devices_forget();
+	stack_thread_free(hook_thread.stacks);
+	stack_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	ranges_forget();
 	atomic_flag_clear(&g.arming);

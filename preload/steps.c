@@ -13,6 +13,7 @@
 #include "preload/launch.h"
 #include "preload/life.h"
 #include "preload/ranges.h"
+#include "preload/stack.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,6 +81,10 @@ static void turn_switch(void)
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.names,
 			      (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
+			      memory_order_relaxed);
+	/* warm-up steps take stacks too, so that the first recorded one finds them learned */
+	atomic_store_explicit(&hook_switch.stacks,
+			      armed ? stack_masks().armed : stack_masks().always,
 			      memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),

@@ -1,0 +1,282 @@
+/* See stack.h. Numbers are places in one table of the process, so a number needs no second look-up and no lock. */
+#include "preload/stack.h"
+
+#include "core/journal.h"
+#include "core/log.h"
+#include "preload/hook.h"
+#include "preload/python.h"
+#include "preload/stack_merge.h"
+#include "preload/stack_modules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BIT(category) (1u << CAT_##category)
+
+enum {
+	STACKS_ROOM = 1 << 17, /* 1 MiB of keys, touched as they come */
+	STACKS_MOST = STACKS_ROOM / 4 * 3,
+	CACHE_SLOTS = 1024, /* a training step has some hundred stacks */
+	FRAMES_MOST = UNWIND_DEPTH_MOST + PYTHON_DEPTH_MOST,
+};
+
+struct cached {
+	uint64_t key;
+	uint32_t id;
+};
+
+struct stack_thread {
+	struct unwind_thread *native; /* NULL: Python frames only */
+	struct python_chain chain;
+	struct cached cache[CACHE_SLOTS];
+	/* scratch for a new stack */
+	struct unwind_frame native_frames[UNWIND_DEPTH_MOST];
+	struct python_frame python_frames[PYTHON_DEPTH_MOST];
+	struct merged_frame merged[FRAMES_MOST];
+	uint64_t frames[FRAMES_MOST];
+	/* the one written last: a new stack mostly shares its outer frames */
+	uint32_t last_id, n_last;
+	uint64_t last[FRAMES_MOST];
+	struct {
+		struct dict_stack head;
+		uint64_t frames[FRAMES_MOST];
+	} record;
+};
+
+static struct {
+	struct stack_masks masks;
+	unsigned depth;
+	bool wants_python;
+	atomic_flag starting;
+	_Atomic bool started;
+	bool has_native;
+	_Atomic uint64_t *keys;
+	_Atomic uint32_t n;
+	_Atomic uint64_t generation; /* of the code at all addresses: other code, other numbers */
+	_Atomic uint64_t lost;
+} g = { .starting = ATOMIC_FLAG_INIT };
+
+/* ---- Starting ---- */
+
+void stack_configure(const struct config *config)
+{
+	static const uint32_t waits = BIT(SYNC) | BIT(MEMCPY) | BIT(MEMSET) | BIT(ALLOC) |
+				      BIT(FREE) | BIT(EVENT) | BIT(QUERY);
+	const char *which = config->stacks.text;
+	if (!strcmp(which, "all"))
+		g.masks = (struct stack_masks){ (1u << CAT_COUNT) - 1, BIT(ALLOC) };
+	else if (!strcmp(which, "sync"))
+		g.masks = (struct stack_masks){ waits, BIT(ALLOC) };
+	else
+		g.masks = (struct stack_masks){ 0, 0 };
+	g.depth = (unsigned)config_number(&config->stack_depth);
+	g.wants_python = strcmp(config->python.text, "off") != 0;
+}
+
+struct stack_masks stack_masks(void)
+{
+	return g.masks;
+}
+
+static void *map_pages(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Not at arming: many a process that touches CUDA never has a step to record. */
+static bool start(void)
+{
+	if (atomic_load_explicit(&g.started, memory_order_acquire))
+		return g.keys != NULL;
+	if (atomic_flag_test_and_set(&g.starting))
+		return false; /* another thread is at it: this call goes without a stack */
+	if (!g.keys)
+		g.keys = map_pages(STACKS_ROOM * sizeof(*g.keys));
+	g.has_native = unwind_start(g.depth);
+	if (g.wants_python)
+		python_start(g.depth);
+	atomic_store_explicit(&g.started, true, memory_order_release);
+	return g.keys != NULL;
+}
+
+static struct stack_thread *start_thread(void)
+{
+	int saved = errno;
+	struct stack_thread *t = start() ? map_pages(sizeof(*t)) : NULL;
+	if (t && g.has_native)
+		t->native = unwind_thread_new();
+	if (!hook_thread.has_end)
+		hook_thread_keep();
+	hook_thread.stacks = t;
+	errno = saved;
+	return t;
+}
+
+void stack_thread_free(struct stack_thread *t)
+{
+	if (!t)
+		return;
+	if (t->native)
+		unwind_thread_free(t->native);
+	munmap(t, sizeof(*t));
+}
+
+/* ---- A new stack ---- */
+
+static unsigned collect(struct stack_thread *t, const struct unwind_regs *regs, uint32_t *flags)
+{
+	unsigned n_native = 0;
+	if (t->native)
+		n_native = unwind_frames(t->native, regs, t->native_frames,
+					 g.depth < UNWIND_DEPTH_MOST ? g.depth : UNWIND_DEPTH_MOST,
+					 flags);
+	else
+		*flags |= STACK_TRUNCATED;
+	if (t->chain.n)
+		python_resolve(&t->chain, t->python_frames, flags);
+	unsigned n = stack_merge(t->native_frames, n_native, t->python_frames, t->chain.n,
+				 t->merged, flags);
+	for (unsigned i = 0; i < n; i++) {
+		const struct merged_frame *m = &t->merged[i];
+		if (m->is_python)
+			t->frames[i] = frame_python(t->python_frames[m->index].code,
+						    t->python_frames[m->index].lasti);
+		else
+			t->frames[i] = stack_modules_frame(t->native_frames[m->index].ip);
+	}
+	return n;
+}
+
+static unsigned count_shared(const struct stack_thread *t, unsigned n)
+{
+	unsigned shared = 0;
+	while (t->last_id && shared < n && shared < t->n_last &&
+	       t->frames[n - 1 - shared] == t->last[t->n_last - 1 - shared])
+		shared++;
+	return shared;
+}
+
+static void write_stack(struct stack_thread *t, uint32_t id, unsigned n, uint32_t flags)
+{
+	unsigned shared = count_shared(t, n), own = n - shared;
+	t->record.head = (struct dict_stack){
+		.head.kind = DICT_STACK,
+		.id = id,
+		.base = shared ? t->last_id : 0,
+		.shared = (uint16_t)shared,
+		.n = (uint16_t)own,
+		.flags = flags,
+	};
+	memcpy(t->record.frames, t->frames, own * sizeof(*t->frames));
+	size_t bytes = offsetof(struct dict_stack, frames) + own * sizeof(*t->frames);
+	if (!journal_put(&t->record.head.head, bytes, NULL)) {
+		atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
+		return;
+	}
+	memcpy(t->last, t->frames, n * sizeof(*t->frames));
+	t->n_last = n;
+	t->last_id = id;
+}
+
+/* The place of `key`; `is_new` for the one caller that has to write it. 0: the table is full. */
+static uint32_t place_of(uint64_t key, bool *is_new)
+{
+	*is_new = false;
+	for (uint32_t i = (uint32_t)(key >> 40);; i++) {
+		_Atomic uint64_t *at = &g.keys[i % STACKS_ROOM];
+		uint64_t there = atomic_load_explicit(at, memory_order_relaxed);
+		if (!there) {
+			if (atomic_load_explicit(&g.n, memory_order_relaxed) >= STACKS_MOST)
+				return 0;
+			if (atomic_compare_exchange_strong(at, &there, key)) {
+				atomic_fetch_add_explicit(&g.n, 1, memory_order_relaxed);
+				*is_new = true;
+				return i % STACKS_ROOM + 1;
+			}
+		}
+		if (there == key)
+			return i % STACKS_ROOM + 1;
+	}
+}
+
+__attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
+						  const struct unwind_regs *regs, uint64_t key)
+{
+	int saved = errno;
+	bool is_new;
+	uint32_t id = place_of(key, &is_new);
+	if (is_new) {
+		uint32_t flags = 0;
+		unsigned n = collect(t, regs, &flags);
+		write_stack(t, id, n, flags);
+	} else if (!id) {
+		atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
+		log_once(LOG_INFO, "more than %d different stacks: new ones are not recorded",
+			 STACKS_MOST);
+	}
+	t->cache[key >> 54] = (struct cached){ key, id };
+	errno = saved;
+	return id;
+}
+
+/* ---- Every call ---- */
+
+uint32_t stack_take(const struct unwind_regs *regs)
+{
+	struct stack_thread *t = hook_thread.stacks;
+	if (UNLIKELY(!t) && !(t = start_thread()))
+		return 0;
+	uint64_t native = t->native ? unwind_walk(t->native, regs) : 0, python = 0;
+	if (g.wants_python && python_read(&t->chain))
+		python = t->chain.hash;
+	else
+		t->chain.n = 0;
+	if (UNLIKELY(!native && !python))
+		return 0;
+	uint64_t key =
+		(native ^ (python + atomic_load_explicit(&g.generation, memory_order_relaxed)) *
+				  0x9E3779B97F4A7C15ull) *
+		0xD1342543DE82EF95ull;
+	key ^= key >> 32;
+	key += !key;
+	const struct cached *c = &t->cache[key >> 54];
+	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key);
+}
+
+/* ---- The rest of a process's life ---- */
+
+void stack_objects_gone(void)
+{
+	if (!atomic_load_explicit(&g.started, memory_order_acquire))
+		return;
+	atomic_fetch_add_explicit(&g.generation, 1, memory_order_relaxed);
+	unwind_objects_gone();
+	stack_modules_gone();
+}
+
+void stack_finish(void)
+{
+	char text[24];
+	uint64_t lost = atomic_load(&g.lost);
+	if (!lost)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)lost);
+	journal_put_info("stacks lost", text);
+}
+
+void stack_forget(void)
+{
+	if (!atomic_load(&g.started))
+		return;
+	/* fresh pages in place of the numbers that the parent's journal has */
+	if (g.keys)
+		madvise((void *)g.keys, STACKS_ROOM * sizeof(*g.keys), MADV_DONTNEED);
+	atomic_store(&g.n, 0);
+	atomic_store(&g.lost, 0);
+	unwind_forget();
+	python_forget();
+	stack_modules_forget();
+}

@@ -1,0 +1,39 @@
+/*
+ * The stack of a call: native and Python frames, merged, known by a small number. A stack that was seen before costs the two
+ * walks and one look into the thread's cache; a new one is written to the dictionary once.
+ */
+#ifndef PRELOAD_STACK_H
+#define PRELOAD_STACK_H
+
+#include "core/config.h"
+#include "preload/unwind.h"
+
+#include <stdint.h>
+
+struct stack_thread;
+
+/* The number of the caller's stack, 0: none could be taken. Inside a hooked call only (hook_thread.depth). */
+uint32_t stack_take(const struct unwind_regs *regs);
+
+/* Bits of the categories whose calls take a stack, in armed steps and outside them. */
+struct stack_masks {
+	uint32_t armed, always;
+};
+
+/* Reads the settings; nothing is loaded before the first stack. */
+void stack_configure(const struct config *config);
+struct stack_masks stack_masks(void);
+
+/* At a thread's end. */
+void stack_thread_free(struct stack_thread *t);
+
+/* Objects were unmapped. Any thread. */
+void stack_objects_gone(void);
+
+/* What was lost, into the journal, at the process's end. */
+void stack_finish(void);
+
+/* In a forked child: the journal is a new one. */
+void stack_forget(void);
+
+#endif
