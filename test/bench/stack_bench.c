@@ -1,0 +1,94 @@
+/*
+ * What a recorded call costs with its stack, over the bare call in the same process and round. A library for stack_bench.py,
+ * which calls it from under some Python frames: the native frames are made here, by recursion through functions that differ.
+ */
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+__typeof__(cudaLaunchKernel) bare_cudaLaunchKernel;
+
+enum { ROUNDS = 15, SITES = 8, INNER = 4 };
+
+/* Frames between the outermost function here and the launch; `path` chooses who calls whom on the innermost INNER. */
+struct plan {
+	int depth;
+	unsigned path;
+	__typeof__(cudaLaunchKernel) *launch;
+};
+
+static volatile int sink;
+static char kernel;
+
+static void descend(const struct plan *p, int left);
+
+#define STAGE(n, bytes)                                                         \
+	static __attribute__((noinline)) void stage_##n(const struct plan *p, int left) \
+	{                                                                       \
+		volatile char room[bytes];                                      \
+		room[0] = (char)left;                                           \
+		descend(p, left - 1);                                           \
+		sink += room[0];                                                \
+	}
+STAGE(0, 24)
+STAGE(1, 56)
+STAGE(2, 120)
+STAGE(3, 8)
+
+static __attribute__((noinline)) void descend(const struct plan *p, int left)
+{
+	static void (*const stages[])(const struct plan *, int) = { stage_0, stage_1, stage_2,
+								    stage_3 };
+	dim3 one = { 1, 1, 1 };
+	if (left <= 0) {
+		p->launch(&kernel, one, one, NULL, 0, NULL);
+		sink++;
+		return;
+	}
+	/* two frames a turn: a stage and this */
+	unsigned which = left <= INNER / 2 ? p->path >> left & 3 : (unsigned)left & 3;
+	stages[which](p, left);
+	sink++;
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double time_calls(struct plan *p, int calls, int sites)
+{
+	double begin = now_ns();
+	for (int i = 0; i < calls; i++) {
+		p->path = (unsigned)(i % sites) * 0x9e37u;
+		descend(p, p->depth / 2);
+	}
+	return (now_ns() - begin) / calls;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Nanoseconds that the hook adds to a call, median of the rounds; `changing`: no call has the stack of the one before. */
+EXPORT double stack_bench(int depth, int calls, int changing);
+EXPORT double stack_bench(int depth, int calls, int changing)
+{
+	double added[ROUNDS];
+	struct plan p = { .depth = depth };
+	int sites = changing ? SITES : 1;
+	for (int i = 0; i < ROUNDS; i++) {
+		p.launch = bare_cudaLaunchKernel;
+		double bare = time_calls(&p, calls, sites);
+		p.launch = cudaLaunchKernel;
+		added[i] = time_calls(&p, calls, sites) - bare;
+	}
+	qsort(added, ROUNDS, sizeof(*added), compare);
+	return added[ROUNDS / 2];
+}
