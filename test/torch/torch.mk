@@ -3,3 +3,8 @@
 .PHONY: torch-venv
 torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
 	$(Q)test/torch/setup.sh $(BUILD)/torch-venv
+
+.PHONY: bench-torch
+bench-torch: torch-venv ## what profrun costs a PyTorch loop (simulated GPU)
+	$(Q)$(SUBMAKE) all
+	$(Q)python3 test/torch/bench.py
