@@ -31,7 +31,7 @@ def run(command, file, env=None):
 def bare(folder, steps):
     file = os.path.join(folder, "bare")
     preload = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
-    times = run([PYTHON, os.path.join(HERE, "bench_loop.py"), str(steps), file], file, {"LD_PRELOAD": preload})
+    times = run([PYTHON, os.path.join(HERE, "bench_loop.py"), str(steps), file], file, {"LD_PRELOAD": preload, "LD_LIBRARY_PATH": SIM})
     return statistics.median(times[WARM_UP:])
 
 
