@@ -30,7 +30,7 @@ struct hook_thread {
 	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
 	uint8_t device; /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	/* the key whose destructor hands the chunk over is set */
-	bool has_ranges_to_write; /* open ranges that the journal does not have: ranges.h */
+	bool has_ranges_to_write;    /* open ranges that the journal does not have: ranges.h */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct token_window window;
 	struct journal_writer writer;

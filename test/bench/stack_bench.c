@@ -24,13 +24,13 @@ static char kernel;
 
 static void descend(const struct plan *p, int left);
 
-#define STAGE(n, bytes)                                                         \
+#define STAGE(n, bytes)                                                                 \
 	static __attribute__((noinline)) void stage_##n(const struct plan *p, int left) \
-	{                                                                       \
-		volatile char room[bytes];                                      \
-		room[0] = (char)left;                                           \
-		descend(p, left - 1);                                           \
-		sink += room[0];                                                \
+	{                                                                               \
+		volatile char room[bytes];                                              \
+		room[0] = (char)left;                                                   \
+		descend(p, left - 1);                                                   \
+		sink += room[0];                                                        \
 	}
 STAGE(0, 24)
 STAGE(1, 56)
