@@ -16,9 +16,11 @@
 #include "preload/python_table.h"
 #include "preload/python_text.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
 	CODES_MOST = 262144,
@@ -27,7 +29,9 @@ enum {
 	TABLE_BYTES_MOST = 1 << 20, /* of one code object: 100,000 lines and more in one function */
 	TABLES_SHARE = 4,  /* of the dictionary's bytes that line tables may have: a quarter */
 	TEXT_BYTES = 8192, /* longest file name (PATH_MAX) and a long qualname */
-	LOCK_TRIES = 100000,
+	SPINS = 200,
+	PAUSE_NS = 50000,
+	PAUSES = 10000, /* half a second at least */
 };
 
 /* What an address table's entry holds. */
@@ -57,14 +61,16 @@ bool python_code_try_lock(void)
 	return true;
 }
 
-/* Held for microseconds; the wait has an end all the same. */
+/* It is held for microseconds, or for as long as the holder's thread does not get to run. Not by nanosleep(3), which is a
+ * point where threads are cancelled. */
 bool python_code_lock(void)
 {
-	for (int tries = 1; !is_inside && tries <= LOCK_TRIES; tries++) {
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	for (int tries = 0; !is_inside && tries < SPINS + PAUSES; tries++) {
 		if (python_code_try_lock())
 			return true;
-		if (tries % 100 == 0)
-			sched_yield();
+		if (tries >= SPINS)
+			syscall(SYS_nanosleep, &pause, NULL);
 	}
 	return false;
 }

@@ -22,6 +22,7 @@ enum {
 		256, /* innermost ones; those further out are of the same making. At most 5 ms, once */
 	FIRST_LINE_MOST = 10000000,
 	CODE_BYTES_MOST = 1 << 28,
+	TEXT_MOST = 1 << 20,
 };
 
 static bool read_by_pipe(struct probe *p, void *to, uint64_t from, size_t bytes)
@@ -54,23 +55,74 @@ static bool read_object(struct probe *p, uint64_t *to, uint64_t field, uint64_t 
 	       read_word(p, &found, *to + p->layout->object_type) && found == type;
 }
 
-static bool is_plausible_text(struct probe *p, uint64_t text)
+static bool is_printed(const uint8_t *text, size_t bytes)
 {
-	uint64_t length;
-	return read_word(p, &length, text + p->layout->text_length) && length < CODE_BYTES_MOST;
+	for (size_t i = 0; i < bytes; i++)
+		if (!text[i] || text[i] > 127)
+			return false;
+	return true;
 }
 
-static bool has_texts_and_lines(struct probe *p, uint64_t code)
+/* A file's or a function's name: its characters are where its state says, and a zero ends them. */
+static bool is_name(struct probe *p, uint64_t text)
 {
 	const struct python_layout *l = p->layout;
-	uint64_t file, name, lines, bytes;
+	uint64_t length;
+	uint32_t state, end = 0;
+	uint8_t head[64];
+	if (!read_word(p, &length, text + l->text_length) || length > TEXT_MOST ||
+	    !read_safely(p, &state, text + l->text_state, sizeof(state)))
+		return false;
+	state >>= l->text_kind_bit;
+	unsigned unit_bytes = state & 7;
+	bool is_compact = state >> 3 & 1, is_ascii = state >> 4 & 1;
+	uint64_t data = text + (is_ascii ? l->text_ascii : l->text_wide);
+	size_t checked = is_ascii ? length < sizeof(head) ? length : sizeof(head) : 0;
+	return is_compact && (unit_bytes == 1 || unit_bytes == 2 || unit_bytes == 4) &&
+	       (!is_ascii || unit_bytes == 1) &&
+	       read_safely(p, &end, data + length * unit_bytes, unit_bytes) && !end &&
+	       (!checked || read_safely(p, head, data, checked)) && is_printed(head, checked);
+}
+
+/* Bytes of code that a piece of a line table speaks for. Its entries are pairs (length, lines) to 3.10; since 3.11 their first
+ * bytes alone have the highest bit. */
+static uint64_t bytes_covered(const struct python_layout *l, const uint8_t *table, size_t bytes)
+{
+	uint64_t covered = 0;
+	for (size_t i = 0; i < bytes; i++)
+		if (l->lines != LINES_311)
+			covered += i % 2 ? 0 : table[i];
+		else if (table[i] & 0x80)
+			covered += 2 * ((table[i] & 7u) + 1);
+	return covered;
+}
+
+/* A line table speaks for no more than there is, so neither its size nor its place is wrong. */
+static bool fits_code(struct probe *p, uint64_t lines, uint64_t code_bytes)
+{
+	const struct python_layout *l = p->layout;
+	uint8_t piece[1024];
+	uint64_t bytes, covered = 0;
+	if (!read_word(p, &bytes, lines + l->object_size) || bytes > CODE_BYTES_MOST)
+		return false;
+	for (uint64_t at = 0, n; at < bytes && covered <= code_bytes; at += n) {
+		n = bytes - at < sizeof(piece) ? bytes - at : sizeof(piece);
+		if (!read_safely(p, piece, lines + l->bytes_data + at, n))
+			return false;
+		covered += bytes_covered(l, piece, n);
+	}
+	return covered <= code_bytes;
+}
+
+static bool has_names_and_lines(struct probe *p, uint64_t code, uint64_t code_bytes)
+{
+	const struct python_layout *l = p->layout;
+	uint64_t file, name, lines;
 	uint32_t first_line;
-	return read_object(p, &file, code + l->code_file, p->api->text_type) &&
-	       is_plausible_text(p, file) &&
-	       read_object(p, &name, code + l->code_name, p->api->text_type) &&
-	       is_plausible_text(p, name) &&
+	return read_object(p, &file, code + l->code_file, p->api->text_type) && is_name(p, file) &&
+	       read_object(p, &name, code + l->code_name, p->api->text_type) && is_name(p, name) &&
 	       read_object(p, &lines, code + l->code_lines, p->api->bytes_type) &&
-	       read_word(p, &bytes, lines + l->object_size) && bytes < CODE_BYTES_MOST &&
+	       fits_code(p, lines, code_bytes) &&
 	       read_safely(p, &first_line, code + l->code_first_line, sizeof(first_line)) &&
 	       first_line <= FIRST_LINE_MOST;
 }
@@ -102,42 +154,48 @@ static bool names_agree(struct probe *p, uint64_t code)
 	return !memcmp(tail[0], tail[1], compared);
 }
 
-/* Since 3.11 the bytecode lies in the code object, whose size counts its units of two bytes; one unit before the first is where a
- * frame stands that has not begun. A free-threaded thread may run a copy of its own. */
-static bool is_position_inside(struct probe *p, uint64_t code, uint64_t position)
+/* Since 3.11 the bytecode lies in the code object, whose size counts its units of two bytes. Up to 3.10 it is a bytes object
+ * behind co_code, which follows co_firstlineno. 0: neither is there. */
+static uint64_t code_size(struct probe *p, uint64_t code)
 {
 	const struct python_layout *l = p->layout;
-	uint64_t units;
-	int64_t at = (int64_t)(position - code - l->code_start);
-	if (!read_word(p, &units, code + l->object_size) || !units || units > CODE_BYTES_MOST)
-		return false;
-	return l->is_free_threaded || (!(at & 1) && at >= -2 && at < 2 * (int64_t)units);
+	uint64_t bytecode, size;
+	if (l->position == POSITION_ADDRESS)
+		return read_word(p, &size, code + l->object_size) && size < CODE_BYTES_MOST
+			       ? 2 * size
+			       : 0;
+	return read_object(p, &bytecode, code + l->code_first_line + 8u, p->api->bytes_type) &&
+			       read_word(p, &size, bytecode + l->object_size) &&
+			       size < CODE_BYTES_MOST
+		       ? size
+		       : 0;
 }
 
-/* Up to 3.10 the bytecode is a bytes object behind co_code, which follows co_firstlineno. */
-static bool is_index_inside(struct probe *p, uint64_t code, int32_t index)
+/* One unit before the first is where a frame stands that has not begun. A free-threaded thread may run a copy of its own, which
+ * may lie anywhere. */
+static bool is_position_inside(const struct python_layout *l, uint64_t code, uint64_t code_bytes,
+			       uint64_t position)
 {
-	const struct python_layout *l = p->layout;
-	uint64_t bytecode, bytes;
-	int64_t at = l->position == POSITION_UNITS ? 2 * (int64_t)index : index;
-	return read_object(p, &bytecode, code + l->code_first_line + 8u, p->api->bytes_type) &&
-	       read_word(p, &bytes, bytecode + l->object_size) && at >= -2 && at < (int64_t)bytes;
+	int64_t at = (int64_t)(position - code - l->code_start);
+	if (l->position == POSITION_ADDRESS)
+		return l->is_free_threaded || (!(at & 1) && at >= -2 && at < (int64_t)code_bytes);
+	at = l->position == POSITION_UNITS ? 2 * (int64_t)(int32_t)position : (int32_t)position;
+	return at >= -2 && at < (int64_t)code_bytes;
 }
 
 static bool is_python_frame(struct probe *p, uint64_t frame)
 {
 	const struct python_layout *l = p->layout;
-	uint64_t code, type, position;
+	uint64_t code, type, position, code_bytes;
 	if (!read_word(p, &code, frame + l->frame_code) ||
 	    !read_word(p, &position, frame + l->frame_position))
 		return false;
 	code &= ~7ull;
-	if (!code || !read_word(p, &type, code + l->object_type) || type != p->api->code_type ||
-	    !has_texts_and_lines(p, code))
-		return false;
-	if (l->position != POSITION_ADDRESS)
-		return is_index_inside(p, code, (int32_t)position);
-	return names_agree(p, code) && is_position_inside(p, code, position);
+	return code && read_word(p, &type, code + l->object_type) && type == p->api->code_type &&
+	       (code_bytes = code_size(p, code)) &&
+	       is_position_inside(l, code, code_bytes, position) &&
+	       has_names_and_lines(p, code, code_bytes) &&
+	       (l->position != POSITION_ADDRESS || names_agree(p, code));
 }
 
 static enum python_verdict judge_chain(struct probe *p, uint64_t frame)
