@@ -535,7 +535,7 @@ def case_shift():
     """Each offset of the layout wrong by a few bytes, in a child of its own: it turns off or gives other text, and never crashes."""
     off = total = 0
     for field in range(19):
-        for shift in (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64):
+        for shift in (-64, -8, -4, -1, 1, 8, 16):
             child = os.fork()
             if not child:
                 held.frames_shift(field, shift)
