@@ -134,17 +134,23 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 	return NULL;
 }
 
+const struct python_layout *python_layout_row(unsigned minor, bool is_free_threaded)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].minor == minor && layouts[i].is_free_threaded == is_free_threaded)
+			return &layouts[i];
+	return NULL;
+}
+
 const char *python_layout_choose(const struct python_api *api, struct python_layout *to)
 {
 	unsigned minor = api->version >> 16 & 0xff, release = api->version >> 4 & 15;
 	bool has_words = minor >= FIRST_WITH_WORDS;
 	bool free_threaded = has_words && is_runtime(api->runtime) && api->runtime[2] == 1;
-	if (api->version >> 24 != 3 || (release != PYTHON_FINAL && release != PYTHON_CANDIDATE))
+	const struct python_layout *row = python_layout_row(minor, free_threaded);
+	if (api->version >> 24 != 3 || !row ||
+	    (release != PYTHON_FINAL && release != PYTHON_CANDIDATE))
 		return "frames of this version are not known";
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].minor == minor && layouts[i].is_free_threaded == free_threaded) {
-			*to = layouts[i];
-			return has_words ? apply_words(api, to) : NULL;
-		}
-	return "frames of this version are not known";
+	*to = *row;
+	return has_words ? apply_words(api, to) : NULL;
 }

@@ -39,7 +39,10 @@ struct python_layout {
 /* Owners of a frame from this number on are no Python functions: entries of the evaluator's own (3.12 and later). */
 enum { OWNER_SHIM = 3 };
 
-/* NULL, or in words why this Python's frames cannot be read. */
+/* The table's row for a minor version, NULL: none. */
+const struct python_layout *python_layout_row(unsigned minor, bool is_free_threaded);
+
+/* The layout of this Python. NULL, or in words why this Python's frames cannot be read. */
 const char *python_layout_choose(const struct python_api *api, struct python_layout *to);
 
 /* The application's memory as the layout describes it; only where it is known to be readable. */
