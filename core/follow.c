@@ -28,6 +28,7 @@ void follow_close(struct follow *f)
 	vec_free(&f->overheads);
 	vec_free(&f->pools);
 	vec_free(&f->drops);
+	range_log_free(&f->ranges);
 	vec_free(&f->gpu_spans);
 	vec_free(&f->armed);
 	memory_free(&f->memory);
@@ -193,6 +194,14 @@ static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 	f->gpu_detail = s->detail;
 }
 
+/* One that was opened before the step may be older than all that was recorded. */
+static void take_range(struct follow *f, uint32_t slot, const struct rec_range *r)
+{
+	if (r->ticks > f->last_ticks)
+		f->last_ticks = r->ticks;
+	range_log_take(&f->ranges, slot, r);
+}
+
 static void take_record(struct follow *f, struct follow_thread *t, const struct rec_head *head)
 {
 	f->counts.records++;
@@ -230,6 +239,9 @@ static void take_record(struct follow *f, struct follow_thread *t, const struct 
 	case REC_POOL:
 		vec_push(&f->pools, *(const struct rec_pool *)head);
 		break;
+	case REC_RANGE:
+		take_range(f, t->slot, (const struct rec_range *)head);
+		break;
 	default: /* of a later version */
 		break;
 	}
@@ -245,6 +257,8 @@ static uint64_t record_ticks(const struct rec_head *head)
 		return ((const struct rec_step *)head)->ticks;
 	case REC_GPU_STATE:
 		return ((const struct rec_gpu_state *)head)->ticks;
+	case REC_RANGE:
+		return ((const struct rec_range *)head)->ticks;
 	case REC_KERNEL:
 	case REC_MEMCPY:
 	case REC_MEMSET:

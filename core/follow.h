@@ -12,6 +12,7 @@
 #include "core/model.h"
 #include "core/once.h"
 #include "core/pair.h"
+#include "core/range_log.h"
 #include "core/reader.h"
 #include "core/sample.h"
 #include "core/schedule.h"
@@ -80,6 +81,7 @@ struct follow {
 	VEC(struct rec_overhead) overheads;
 	VEC(struct rec_pool) pools;
 	VEC(struct rec_dropped) drops;
+	struct range_log ranges;
 	VEC(struct gpu_span) gpu_spans;
 	uint64_t n_pending;		  /* calls held */
 	uint64_t first_ticks, last_ticks; /* of any record */

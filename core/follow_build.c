@@ -9,6 +9,7 @@ struct build {
 	struct model_step *m;
 	bool is_armed; /* else only what outlives the step is kept up to date */
 	uint8_t *has_work;
+	struct map thread_of_slot; /* -> index in m->threads */
 };
 
 /* ---- Calls ---- */
@@ -57,6 +58,12 @@ static struct model_call call_of(const struct follow *f, const struct rec_call *
 	return out;
 }
 
+static void add_thread(struct build *b, const struct model_thread *thread, uint32_t slot)
+{
+	*map_at(&b->thread_of_slot, slot, NULL) = b->m->threads.n;
+	vec_push(&b->m->threads, *thread);
+}
+
 static void build_thread(struct build *b, size_t i)
 {
 	struct follow_thread *t = &b->f->threads.at[i];
@@ -86,7 +93,40 @@ static void build_thread(struct build *b, size_t i)
 		vec_push(&b->m->calls, call);
 	}
 	if (b->is_armed && t->n_cut)
-		vec_push(&b->m->threads, thread);
+		add_thread(b, &thread, t->slot);
+}
+
+/* ---- Ranges ---- */
+
+/* A thread that made no call in the step may have ranges in it. */
+static void add_silent_thread(struct build *b, const struct range_entry *e)
+{
+	const struct thread_entry *entry = dict_find_thread(&b->f->dict, e->slot);
+	if (!entry || e->begin_ticks >= b->cut->end_ticks || e->end_ticks < b->cut->begin_ticks ||
+	    map_find(&b->thread_of_slot, e->slot))
+		return;
+	struct model_thread thread = { .tid = entry->tid, .first = b->m->calls.n };
+	memcpy(thread.name, entry->name, sizeof(thread.name));
+	add_thread(b, &thread, e->slot);
+}
+
+static void build_ranges(struct build *b)
+{
+	const struct range_log *log = &b->f->ranges;
+	const struct follow *f = b->f;
+	const struct follow_cut *c = b->cut;
+	const struct range_log_cut cut = {
+		.begin_ticks = c->begin_ticks > f->first_ticks ? c->begin_ticks : f->first_ticks,
+		.end_ticks = c->end_ticks < f->last_ticks ? c->end_ticks : f->last_ticks,
+		.time = &b->f->time,
+		.dict = &b->f->dict,
+		.thread_of_slot = &b->thread_of_slot,
+	};
+	for (size_t i = 0; i < log->closed.n; i++)
+		add_silent_thread(b, &log->closed.at[i]);
+	for (size_t i = 0; i < log->open.n; i++)
+		add_silent_thread(b, &log->open.at[i]);
+	range_log_build(log, &cut, b->m);
 }
 
 /* ---- GPU work ---- */
@@ -328,6 +368,9 @@ static void build_notes(struct build *b)
 			     "%llu records dropped here: the journal was full (PROF_BUFFER_MB)",
 			     (unsigned long long)d->count);
 	}
+	if (b->f->ranges.n_dropped)
+		note(b, b->m->begin_ns, "%llu NVTX ranges more than a step may have",
+		     (unsigned long long)b->f->ranges.n_dropped);
 	note_missing_gpu(b);
 	if (b->m->n_calls_without_work)
 		note(b, b->m->begin_ns, "%llu calls without GPU work of their own",
@@ -389,9 +432,11 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 	build_tail(&b);
 	build_memory(&b);
 	if (b.is_armed) {
+		build_ranges(&b);
 		build_pools(&b);
 		build_overheads(&b);
 		build_notes(&b);
 	}
 	free(b.has_work);
+	map_free(&b.thread_of_slot);
 }

@@ -65,6 +65,7 @@ void model_free(struct model_step *m)
 	vec_free(&m->streams);
 	vec_free(&m->works);
 	vec_free(&m->links);
+	vec_free(&m->ranges);
 	vec_free(&m->counters);
 	vec_free(&m->overheads);
 	vec_free(&m->earlier);

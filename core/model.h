@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MODEL_NO_CALL UINT32_MAX
+#define MODEL_NO_CALL	UINT32_MAX
+#define MODEL_NO_THREAD UINT32_MAX
 
 struct model_call {
 	uint64_t begin_ns, end_ns;
@@ -47,7 +48,7 @@ struct model_work {
 struct model_thread {
 	uint32_t tid;
 	char name[16];
-	size_t first, n; /* in calls, by begin_ns */
+	size_t first, n; /* in calls, by begin_ns; n is 0 where it has ranges alone */
 };
 
 /* `is_wait`: what synchronisations waited for, apart from the work itself. */
@@ -56,6 +57,23 @@ struct model_stream {
 	bool is_wait;
 	uint32_t n_lanes;
 	size_t first, n; /* in works, by begin_ns */
+};
+
+enum model_range_kind {
+	MODEL_RANGE_NESTED, /* of one thread; those of a domain nest */
+	MODEL_RANGE_STARTED, /* of the process: may end on another thread, overlaps others at will */
+	MODEL_RANGE_MARK, /* a moment */
+};
+
+/* A range that the application marked (NVTX), as much of it as lies in the step. */
+struct model_range {
+	uint64_t begin_ns, end_ns;
+	uint64_t id;
+	uint32_t name, domain; /* in `names`; domain 0: the default one */
+	uint32_t color;	       /* ARGB, 0: none */
+	uint32_t thread; /* that began it: index into threads, or MODEL_NO_THREAD */
+	uint8_t kind;
+	bool begins_before, ends_after; /* it was cut at the step's edge */
 };
 
 enum model_unit { UNIT_COUNT, UNIT_BYTES };
@@ -110,6 +128,7 @@ struct model_step {
 	VEC(struct model_stream) streams;
 	VEC(struct model_work) works;
 	VEC(uint32_t) links;
+	VEC(struct model_range) ranges; /* by kind, nested ones by thread, then by time, outer ones first */
 	VEC(struct model_counter) counters;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;

@@ -130,7 +130,7 @@ static void write_thread(struct trace *t, const struct model_thread *thread)
 		pb_bytes(b, THREAD_NAME, thread->name, strnlen(thread->name, sizeof(thread->name)));
 	pb_end(b, body);
 	perfetto_track_end(&t->w, place);
-	perfetto_sequence(&t->w, uuid, t->m->calls.at[thread->first].begin_ns);
+	perfetto_sequence(&t->w, uuid, t->m->begin_ns);
 	for (size_t i = 0; i < thread->n; i++)
 		write_call(t, &t->m->calls.at[thread->first + i]);
 }
