@@ -112,12 +112,6 @@ static inline const struct launch_entry *dict_launch(const struct dict *d, uint6
 	return at ? &d->launches.at[*at] : NULL;
 }
 
-/* A DICT_STRING in `names`; 0, which is "", for one that the dictionary does not have. */
-static inline uint32_t dict_string(const struct dict *d, uint32_t id)
-{
-	return id < d->strings.n ? d->strings.at[id] : 0;
-}
-
 const struct thread_entry *dict_find_thread(const struct dict *d, uint32_t slot);
 const struct dict_device *dict_find_device(const struct dict *d, uint32_t id);
 

@@ -34,6 +34,7 @@ void follow_close(struct follow *f)
 	memory_free(&f->memory);
 	baseline_free(&f->baseline);
 	once_free(&f->once);
+	frames_free(f->frames);
 	dict_free(&f->dict);
 	reader_close(&f->reader);
 }
@@ -83,6 +84,7 @@ int follow_open(struct follow *f, const char *path, bool live, const struct foll
 	f->sink = *sink;
 	f->last_number = UINT64_MAX;
 	vec_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
+	f->frames = frames_new(&f->dict);
 	timebase_set(&f->time, f->reader.header, live);
 	schedule_parse(SCHEDULE_DEFAULT, &f->schedule, NULL);
 	if (!live)

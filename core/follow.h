@@ -64,6 +64,7 @@ struct follow_sink {
 struct follow {
 	struct reader reader;
 	struct dict dict;
+	struct frames *frames;
 	struct timebase time;
 	struct follow_sink sink;
 	bool is_live, is_over;
@@ -103,7 +104,7 @@ struct follow {
 	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
 };
 
-/* `live`: the process may still write. The sink is copied. */
+/* `live`: the process may still write. The sink is copied. `f` stays where it is until follow_close. */
 int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
 		struct err *e);
 void follow_close(struct follow *f);

@@ -393,6 +393,7 @@ static void describe(struct build *b)
 	if (end > f->last_ticks)
 		end = f->last_ticks;
 	b->m->dict = &f->dict;
+	b->m->frames = f->frames;
 	b->m->pid = h->pid;
 	b->m->process_start = h->process_start;
 	b->m->command = command ? command : "";

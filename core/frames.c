@@ -310,6 +310,11 @@ const char *frames_remark(const struct frames *f, size_t i)
 
 /* ---- Operators ---- */
 
+const char *frame_operator(const struct frame *frame)
+{
+	return known(frame)->native.operator;
+}
+
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
 {
 	const struct stack *s = stack_of(f, stack);

@@ -62,6 +62,9 @@ const char *frames_remark(const struct frames *f, size_t i);
  * one that the others are part of. */
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost);
 
+/* The operator that this frame enters, "" if it enters none. */
+const char *frame_operator(const struct frame *frame);
+
 /* All operators around a call, outermost first; how many. Texts as above. At most `most`. */
 size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most);
 

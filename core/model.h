@@ -6,6 +6,7 @@
 #define CORE_MODEL_H
 
 #include "core/dict.h"
+#include "core/frames.h"
 #include "core/record.h"
 #include "core/vec.h"
 
@@ -60,9 +61,9 @@ struct model_stream {
 };
 
 enum model_range_kind {
-	MODEL_RANGE_NESTED, /* of one thread; those of a domain nest */
+	MODEL_RANGE_NESTED,  /* of one thread; those of a domain nest */
+	MODEL_RANGE_MARK,    /* a moment */
 	MODEL_RANGE_STARTED, /* of the process: may end on another thread, overlaps others at will */
-	MODEL_RANGE_MARK, /* a moment */
 };
 
 /* A range that the application marked (NVTX), as much of it as lies in the step. */
@@ -71,7 +72,7 @@ struct model_range {
 	uint64_t id;
 	uint32_t name, domain; /* in `names`; domain 0: the default one */
 	uint32_t color;	       /* ARGB, 0: none */
-	uint32_t thread; /* that began it: index into threads, or MODEL_NO_THREAD */
+	uint32_t thread;       /* that began it: index into threads, or MODEL_NO_THREAD */
 	uint8_t kind;
 	bool begins_before, ends_after; /* it was cut at the step's edge */
 };
@@ -113,6 +114,7 @@ struct model_clock {
 
 struct model_step {
 	const struct dict *dict; /* names, launches, kernels, devices */
+	struct frames *frames;	 /* what the calls' stacks mean; NULL: they are not looked up */
 	uint32_t pid;
 	uint64_t process_start;
 	const char *command; /* "" if unknown */
@@ -128,7 +130,8 @@ struct model_step {
 	VEC(struct model_stream) streams;
 	VEC(struct model_work) works;
 	VEC(uint32_t) links;
-	VEC(struct model_range) ranges; /* by kind, nested ones by thread, then by time, outer ones first */
+	VEC(struct model_range)
+	ranges; /* by kind, then (started ones not) by thread, then by time, outer ones first */
 	VEC(struct model_counter) counters;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;

@@ -3,7 +3,7 @@
 
 enum {
 	MOST_CLOSED = 1 << 20, /* of a step under way: 50 MB */
-	MOST_OPEN = 1 << 16, /* more are left from records that were lost */
+	MOST_OPEN = 1 << 16,   /* more are left from records that were lost */
 	MOST_ENDS = 1 << 16,
 };
 
@@ -150,8 +150,8 @@ static void build_range(const struct range_log_cut *cut, const struct range_entr
 		.color = e->color,
 		.thread = thread_index(cut->thread_of_slot, e->slot),
 		.kind = e->kind,
-		.begins_before = e->begin_ticks < cut->begin_ticks,
-		.ends_after = e->end_ticks > cut->end_ticks,
+		.begins_before =
+			e->begin_ticks<cut->begin_ticks, .ends_after = e->end_ticks> cut->end_ticks,
 	};
 	if (!r.begins_before)
 		r.begin_ns = timebase_ns(cut->time, e->begin_ticks);
@@ -166,7 +166,7 @@ static int by_place(const void *a, const void *b)
 	const struct model_range *x = a, *y = b;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	if (x->thread != y->thread && x->kind == MODEL_RANGE_NESTED)
+	if (x->thread != y->thread && x->kind != MODEL_RANGE_STARTED)
 		return x->thread < y->thread ? -1 : 1;
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;

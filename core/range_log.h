@@ -16,7 +16,7 @@
 struct range_entry {
 	uint64_t begin_ticks, end_ticks;
 	uint64_t id;
-	uint32_t slot; /* of the thread that began it */
+	uint32_t slot;	       /* of the thread that began it */
 	uint32_t name, domain; /* DICT_STRING */
 	uint32_t color;
 	uint8_t kind; /* enum model_range_kind */
@@ -29,8 +29,9 @@ struct range_end {
 struct range_log {
 	VEC(struct range_entry) closed;
 	VEC(struct range_entry) open;
-	VEC(struct range_end) ends; /* whose begin stands in a stream that is read later, if it was written at all */
-	uint64_t n_dropped;	    /* closed ones beyond those that are held */
+	VEC(struct range_end)
+	ends; /* whose begin stands in a stream that is read later, if it was written at all */
+	uint64_t n_dropped; /* closed ones beyond those that are held */
 };
 
 void range_log_take(struct range_log *log, uint32_t slot, const struct rec_range *r);

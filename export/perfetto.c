@@ -31,111 +31,12 @@ uint64_t perfetto_track_uuid(const struct trace *t, enum perfetto_track_kind kin
 	       1; /* SQL's integers are signed */
 }
 
-/* ---- Threads ---- */
-
-static const struct blob *launch_blob(struct trace *t, uint32_t launch)
-{
-	struct blob *blob = &t->launches[launch];
-	if (!blob->n) {
-		const struct launch_entry *l = &t->m->dict->launches.at[launch];
-		struct pb b = { blob->bytes, blob->bytes, blob->bytes + sizeof(blob->bytes) };
-		perfetto_arg_interned(&b, PERFETTO_ARG_KERNEL, l->name + 1);
-		perfetto_arg_triple(&b, PERFETTO_ARG_GRID, l->grid);
-		perfetto_arg_triple(&b, PERFETTO_ARG_BLOCK, l->block);
-		if (l->shared_bytes)
-			perfetto_arg_uint(&b, PERFETTO_ARG_SHARED, l->shared_bytes);
-		blob->n = (uint8_t)pb_used(&b);
-	}
-	return blob;
-}
-
 void perfetto_write_bytes(struct pb *b, uint64_t bytes, uint64_t ns)
 {
 	perfetto_arg_uint(b, PERFETTO_ARG_BYTES, bytes);
 	if (ns)
 		perfetto_arg_double(b, PERFETTO_ARG_GB_PER_S, (double)bytes / (double)ns);
 }
-
-static void write_call_facts(struct trace *t, const struct model_call *c)
-{
-	static const char *const copies[] = { NULL, "HtoD", "DtoH", "DtoD", "HtoH", "PtoP" };
-	struct pb *b = &t->w.out;
-	switch (c->category) {
-	case CAT_LAUNCH:
-		if (c->launch) {
-			const struct blob *blob = launch_blob(t, c->launch - 1);
-			memcpy(b->at, blob->bytes, blob->n);
-			b->at += blob->n;
-		}
-		break;
-	case CAT_MEMCPY:
-		if (c->copy < sizeof(copies) / sizeof(*copies) && copies[c->copy])
-			perfetto_arg_string(b, PERFETTO_ARG_KIND, copies[c->copy]);
-		perfetto_write_bytes(b, c->bytes, 0);
-		break;
-	case CAT_MEMSET:
-	case CAT_PREFETCH:
-		perfetto_write_bytes(b, c->bytes, 0);
-		break;
-	case CAT_ALLOC:
-	case CAT_FREE:
-		perfetto_arg_pointer(b, PERFETTO_ARG_ADDRESS, c->handle);
-		if (c->bytes)
-			perfetto_write_bytes(b, c->bytes, 0);
-		break;
-	default:
-		if (c->handle)
-			perfetto_arg_pointer(b, PERFETTO_ARG_HANDLE, c->handle);
-		break;
-	}
-	if (category_has_work(c->category) || c->stream)
-		perfetto_arg_pointer(b, PERFETTO_ARG_STREAM, c->stream);
-}
-
-static void write_call(struct trace *t, const struct model_call *c)
-{
-	struct pb *b = &t->w.out;
-	uint32_t api = perfetto_arg_text(&t->w, t->m->dict->door_names[c->door]);
-	if (c->launch)
-		perfetto_arg_text(&t->w, t->m->dict->launches.at[c->launch - 1].name);
-	struct perfetto_place place = perfetto_event_begin(
-		&t->w, c->begin_ns, TYPE_BEGIN, c->name, perfetto_category(c->category),
-		PERFETTO_EVENT_EXTRA + (size_t)c->n_work * 10);
-	perfetto_arg_interned(b, PERFETTO_ARG_API, api);
-	write_call_facts(t, c);
-	if (c->correlation)
-		perfetto_arg_uint(b, PERFETTO_ARG_CORRELATION, c->correlation);
-	if (c->device != DEVICE_UNKNOWN && category_has_work(c->category))
-		perfetto_arg_uint(b, PERFETTO_ARG_DEVICE, c->device);
-	if (c->status)
-		perfetto_arg_uint(b, PERFETTO_ARG_STATUS, c->status);
-	if (c->is_captured)
-		perfetto_arg_uint(b, PERFETTO_ARG_CAPTURED, 1);
-	for (uint32_t k = 0; k < c->n_work; k++)
-		pb_fixed64(b, EVENT_FLOW_IDS, t->flow + t->m->links.at[c->first_link + k]);
-	perfetto_event_end(&t->w, place);
-	perfetto_slice_end(&t->w, c->end_ns);
-}
-
-static void write_thread(struct trace *t, const struct model_thread *thread)
-{
-	struct pb *b = &t->w.out;
-	uint64_t uuid = perfetto_track_uuid(t, TRACK_KIND_THREAD, thread->tid);
-	struct perfetto_place place = perfetto_track_begin(
-		&t->w, uuid, perfetto_track_uuid(t, TRACK_KIND_PROCESS, 0), NULL);
-	uint8_t *body = pb_begin(b, TRACK_THREAD);
-	pb_uint(b, THREAD_PID, t->m->pid);
-	pb_uint(b, THREAD_TID, thread->tid);
-	if (thread->name[0])
-		pb_bytes(b, THREAD_NAME, thread->name, strnlen(thread->name, sizeof(thread->name)));
-	pb_end(b, body);
-	perfetto_track_end(&t->w, place);
-	perfetto_sequence(&t->w, uuid, t->m->begin_ns);
-	for (size_t i = 0; i < thread->n; i++)
-		write_call(t, &t->m->calls.at[thread->first + i]);
-}
-
-/* ---- The rest ---- */
 
 static void write_counter(struct trace *t, const struct model_counter *c, size_t index)
 {
@@ -153,8 +54,8 @@ static void write_counter(struct trace *t, const struct model_counter *c, size_t
 		perfetto_count(&t->w, c->points.at[i].ns, c->points.at[i].value);
 }
 
-static uint64_t process_child(struct trace *t, enum perfetto_track_kind kind, uint64_t id,
-			      const char *name)
+uint64_t perfetto_process_child(struct trace *t, enum perfetto_track_kind kind, uint64_t id,
+				const char *name)
 {
 	uint64_t uuid = perfetto_track_uuid(t, kind, id);
 	struct perfetto_place place = perfetto_track_begin(
@@ -169,7 +70,8 @@ static void write_step_slice(struct trace *t)
 	char name[64];
 	snprintf(name, sizeof(name), t->m->is_whole_run ? "whole run" : "step %llu",
 		 (unsigned long long)t->m->number);
-	perfetto_sequence(&t->w, process_child(t, TRACK_KIND_STEPS, 0, "Steps"), t->m->begin_ns);
+	perfetto_sequence(&t->w, perfetto_process_child(t, TRACK_KIND_STEPS, 0, "Steps"),
+			  t->m->begin_ns);
 	struct perfetto_place place = perfetto_event_begin_text(&t->w, t->m->begin_ns, TYPE_BEGIN,
 								name, perfetto_category(PLACE_STEP),
 								PERFETTO_EVENT_EXTRA);
@@ -188,7 +90,7 @@ static void write_notes(struct trace *t)
 {
 	if (!t->m->notes.n)
 		return;
-	uint64_t uuid = process_child(t, TRACK_KIND_NOTES, 0, "profrun notes");
+	uint64_t uuid = perfetto_process_child(t, TRACK_KIND_NOTES, 0, "profrun notes");
 	for (size_t i = 0; i < t->m->notes.n; i++) {
 		/* each begins its time anew: notes come in any order */
 		perfetto_sequence(&t->w, uuid, t->m->notes.at[i].ns);
@@ -212,8 +114,8 @@ static void write_overheads(struct trace *t)
 				continue;
 			if (!end)
 				perfetto_sequence(&t->w,
-						  process_child(t, TRACK_KIND_OVERHEAD, lane,
-								"CUPTI's own cost"),
+						  perfetto_process_child(t, TRACK_KIND_OVERHEAD,
+									 lane, "CUPTI's own cost"),
 						  o->begin_ns);
 			struct perfetto_place place = perfetto_event_begin_text(
 				&t->w, o->begin_ns, TYPE_BEGIN, model_overhead_kind(o->what),
@@ -243,7 +145,9 @@ static void describe_process(struct trace *t)
 
 void perfetto_encode(const struct model_step *m, perfetto_write *write, void *context)
 {
-	struct trace t = { .m = m, .salt = perfetto_mix(m->pid, m->process_start) };
+	struct trace t = { .m = m,
+			   .salt = perfetto_mix(m->pid, m->process_start),
+			   .stacks.frames = m->frames };
 	t.flow = perfetto_mix(t.salt, m->number) & ~0xffffffffull;
 	t.kernels = mem_zero(m->dict->kernels.n * sizeof(*t.kernels));
 	t.launches = mem_zero(m->dict->launches.n * sizeof(*t.launches));
@@ -252,13 +156,15 @@ void perfetto_encode(const struct model_step *m, perfetto_write *write, void *co
 	describe_process(&t);
 	write_step_slice(&t);
 	write_notes(&t);
-	for (size_t i = 0; i < m->threads.n; i++)
-		write_thread(&t, &m->threads.at[i]);
+	perfetto_write_threads(&t);
+	perfetto_write_started_ranges(&t);
 	perfetto_write_gpus(&t);
 	for (size_t i = 0; i < m->counters.n; i++)
 		write_counter(&t, &m->counters.at[i], i);
 	write_overheads(&t);
 	perfetto_stop(&t.w);
+	perfetto_stacks_free(&t.stacks);
+	spans_free(&t.spans);
 	free(t.kernels);
 	free(t.launches);
 }

@@ -66,13 +66,25 @@ static void write_work_facts(struct trace *t, const struct model_work *work)
 	}
 }
 
+/* Where the call that caused it was made. */
+static uint32_t work_line(struct trace *t, const struct model_work *work)
+{
+	const struct perfetto_stack *stack = NULL;
+	if (work->call != MODEL_NO_CALL)
+		stack = perfetto_stack(&t->stacks, &t->w, t->m->calls.at[work->call].stack);
+	return stack && stack->line ? perfetto_arg_text(&t->w, stack->line) : 0;
+}
+
 static void write_work(struct trace *t, size_t i, const struct blob *place_blob)
 {
 	const struct model_work *work = &t->m->works.at[i];
 	struct pb *b = &t->w.out;
-	struct perfetto_place place = perfetto_event_begin(&t->w, work->begin_ns, TYPE_BEGIN,
-							   work->name, work_category(work),
-							   PERFETTO_EVENT_EXTRA);
+	uint32_t line = work_line(t, work);
+	struct perfetto_place place =
+		perfetto_event_begin(&t->w, work->begin_ns, TYPE_BEGIN, perfetto_name(work->name),
+				     work_category(work), PERFETTO_EVENT_EXTRA);
+	if (line)
+		perfetto_arg_interned(b, PERFETTO_ARG_LINE, line);
 	memcpy(b->at, place_blob->bytes, place_blob->n);
 	b->at += place_blob->n;
 	perfetto_arg_uint(b, PERFETTO_ARG_CORRELATION, work->correlation);

@@ -37,9 +37,17 @@ enum {
 	INTERNED_CATEGORIES = 1,
 	INTERNED_EVENT_NAMES = 2,
 	INTERNED_ARG_NAMES = 3,
+	INTERNED_FUNCTION_NAMES = 5,
+	INTERNED_FRAMES = 6,
+	INTERNED_CALLSTACKS = 7,
+	INTERNED_SOURCE_PATHS = 18,
 	INTERNED_ARG_STRINGS = 29,
 	INTERNED_IID = 1,
 	INTERNED_TEXT = 2,
+	FRAME_FUNCTION_IID = 2,
+	FRAME_SOURCE_IID = 5,
+	FRAME_LINE = 6,
+	CALLSTACK_FRAMES = 2,
 
 	TRACK_UUID = 1,
 	TRACK_NAME = 2,
@@ -71,6 +79,7 @@ enum {
 	EVENT_COUNTER_VALUE = 30,
 	EVENT_FLOW_IDS = 47,
 	EVENT_FLOW_ENDS = 48,
+	EVENT_CALLSTACK_IID = 56, /* shown by v53 and later */
 	TYPE_BEGIN = 1,
 	TYPE_END = 2,
 	TYPE_INSTANT = 3,
@@ -87,6 +96,10 @@ enum {
 
 /* Names of arguments; SQL sees them as debug.<name>. */
 #define PERFETTO_ARGS(X)                          \
+	X(LINE, "line")                           \
+	X(FUNCTION, "function")                   \
+	X(OPERATOR, "operator")                   \
+	X(STACK, "stack")                         \
 	X(API, "api")                             \
 	X(STREAM, "stream")                       \
 	X(DEVICE, "device")                       \
@@ -121,7 +134,10 @@ enum {
 	X(ACTION, "action")                       \
 	X(CALLS, "calls")                         \
 	X(WORKS, "gpu_work")                      \
-	X(CUT, "process_was_killed")
+	X(CUT, "process_was_killed")              \
+	X(DOMAIN, "domain")                       \
+	X(BEGINS_BEFORE, "begins_before_step")    \
+	X(ENDS_AFTER, "ends_after_step")
 
 enum perfetto_arg {
 	PERFETTO_ARG_NONE,
@@ -138,6 +154,8 @@ enum perfetto_arg {
 	X(GPU_WAIT, "gpu_wait")     \
 	X(OVERHEAD, "overhead")     \
 	X(STEP, "step")             \
+	X(RANGE, "nvtx")            \
+	X(OPERATOR, "operator")     \
 	X(NOTE, "note")
 
 #endif

@@ -1,11 +1,13 @@
 /*
- * A step's trace while it is written: what perfetto.c (process, threads, steps, counters) and perfetto_gpu.c (streams)
- * share. Nobody else includes this.
+ * A step's trace while it is written: what perfetto.c (process, steps, counters), perfetto_threads.c (calls and what is around
+ * them), perfetto_ranges.c (ranges beside them) and perfetto_gpu.c (streams) share. Nobody else includes this.
  */
 #ifndef EXPORT_PERFETTO_TRACE_H
 #define EXPORT_PERFETTO_TRACE_H
 
 #include "core/model.h"
+#include "core/spans.h"
+#include "export/perfetto_stacks.h"
 #include "export/perfetto_writer.h"
 
 enum { PERFETTO_EVENT_EXTRA = 512 }; /* room for an event's facts */
@@ -19,6 +21,7 @@ enum perfetto_track_kind { /* mixed into tracks' uuids */
 			   TRACK_KIND_STREAM,
 			   TRACK_KIND_COUNTER,
 			   TRACK_KIND_OVERHEAD,
+			   TRACK_KIND_RANGES,
 };
 
 #define X(id, name) PLACE_##id,
@@ -36,6 +39,8 @@ struct trace {
 	uint64_t salt; /* of uuids: the same process has the same tracks in all of its traces */
 	uint64_t flow; /* of arrows: no two traces have the same */
 	struct blob *kernels, *launches; /* arguments that are the same each time, encoded once */
+	struct perfetto_stacks stacks;
+	struct spans spans; /* of the thread that is written */
 	bool has_one_device; /* its streams need no group of their own, which the UI would show shut */
 };
 
@@ -45,7 +50,17 @@ uint64_t perfetto_track_uuid(const struct trace *t, enum perfetto_track_kind kin
 /* What stands directly below: the process, or the device's group. */
 uint64_t perfetto_gpu_parent(const struct trace *t, uint32_t device);
 
+/* A track that stands below the process. */
+uint64_t perfetto_process_child(struct trace *t, enum perfetto_track_kind kind, uint64_t id,
+				const char *name);
+
 void perfetto_write_bytes(struct pb *b, uint64_t bytes, uint64_t ns);
+
+/* A range's begin or, if it is a mark, the moment. */
+void perfetto_write_range(struct trace *t, const struct model_range *r);
+void perfetto_write_ranges_beside(struct trace *t, size_t thread);
+void perfetto_write_started_ranges(struct trace *t);
+void perfetto_write_threads(struct trace *t);
 void perfetto_write_gpus(struct trace *t);
 
 #endif

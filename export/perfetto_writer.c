@@ -55,16 +55,25 @@ void perfetto_start(struct perfetto_writer *w, const struct strtab *names, perfe
 		    void *context)
 {
 	*w = (struct perfetto_writer){ .write = write, .context = context, .names = names };
-	w->event_name_of = mem_zero((names->texts.n + 1) * sizeof(*w->event_name_of));
-	w->arg_text_of = mem_zero((names->texts.n + 1) * sizeof(*w->arg_text_of));
+}
+
+uint32_t perfetto_word(struct perfetto_writer *w, const char *text)
+{
+	return strtab_intern(&w->own, text) * 2 + 1;
+}
+
+const char *perfetto_word_text(const struct perfetto_writer *w, uint32_t word)
+{
+	return strtab_text(word & 1 ? &w->own : w->names, word / 2);
 }
 
 void perfetto_stop(struct perfetto_writer *w)
 {
 	flush(w);
 	pb_free(&w->out);
-	free(w->event_name_of);
-	free(w->arg_text_of);
+	strtab_free(&w->own);
+	for (int use = 0; use < USES; use++)
+		vec_free(&w->sequence_of[use]);
 }
 
 static void write_clock(struct pb *b, uint32_t id, uint64_t timestamp, bool is_incremental)
@@ -160,40 +169,95 @@ static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extr
 	return packet;
 }
 
-/* A packet of its own: the event that wants the text is under way already or about to begin. */
-static void define(struct perfetto_writer *w, uint32_t field, uint32_t name)
+/* A packet of its own: the event that wants the text is about to begin. */
+static uint8_t *words_begin(struct perfetto_writer *w, size_t extra, uint8_t **packet)
 {
-	const char *text = strtab_text(w->names, name);
-	uint8_t *packet = packet_begin(w, strlen(text));
+	*packet = packet_begin(w, extra);
 	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->sequence);
 	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	uint8_t *words = pb_begin(&w->out, PACKET_INTERNED_DATA);
-	intern(&w->out, field, name + 1, text);
+	return pb_begin(&w->out, PACKET_INTERNED_DATA);
+}
+
+static void words_end(struct perfetto_writer *w, uint8_t *words, uint8_t *packet)
+{
 	pb_end(&w->out, words);
 	pb_end(&w->out, packet);
 }
 
-uint32_t perfetto_arg_text(struct perfetto_writer *w, uint32_t name)
+static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
-	if (w->arg_text_of[name] != w->sequence) {
-		w->arg_text_of[name] = w->sequence;
-		define(w, INTERNED_ARG_STRINGS, name);
+	size_t before = w->sequence_of[use].n, wanted = w->names->texts.n * 2;
+	if (wanted <= word)
+		wanted = word + word / 2 + 1;
+	vec_reserve(&w->sequence_of[use], wanted - before);
+	memset(w->sequence_of[use].at + before, 0,
+	       (wanted - before) * sizeof(*w->sequence_of[use].at));
+	w->sequence_of[use].n = wanted;
+}
+
+static void define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
+{
+	static const uint8_t fields[USES] = {
+		[USE_EVENT_NAME] = INTERNED_EVENT_NAMES,
+		[USE_ARG_TEXT] = INTERNED_ARG_STRINGS,
+		[USE_FUNCTION] = INTERNED_FUNCTION_NAMES,
+		[USE_SOURCE] = INTERNED_SOURCE_PATHS,
+	};
+	const char *text = perfetto_word_text(w, word);
+	uint8_t *packet, *words = words_begin(w, strlen(text), &packet);
+	intern(&w->out, fields[use], word + 1, text);
+	words_end(w, words, packet);
+}
+
+uint32_t perfetto_define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
+{
+	if (word >= w->sequence_of[use].n)
+		make_room(w, use, word);
+	if (w->sequence_of[use].at[word] != w->sequence) {
+		w->sequence_of[use].at[word] = w->sequence;
+		define(w, use, word);
 	}
-	return name + 1;
+	return word + 1;
+}
+
+void perfetto_define_frame(struct perfetto_writer *w, uint32_t number,
+			   const struct perfetto_frame *frame)
+{
+	uint32_t function = perfetto_define(w, USE_FUNCTION, frame->function);
+	uint32_t source = frame->source ? perfetto_define(w, USE_SOURCE, frame->source) : 0;
+	uint8_t *packet, *words = words_begin(w, 0, &packet);
+	uint8_t *entry = pb_begin(&w->out, INTERNED_FRAMES);
+	pb_uint(&w->out, INTERNED_IID, number);
+	pb_uint(&w->out, FRAME_FUNCTION_IID, function);
+	if (source)
+		pb_uint(&w->out, FRAME_SOURCE_IID, source);
+	if (frame->line)
+		pb_uint(&w->out, FRAME_LINE, frame->line);
+	pb_end(&w->out, entry);
+	words_end(w, words, packet);
+}
+
+void perfetto_define_callstack(struct perfetto_writer *w, uint32_t number, const uint32_t *frames,
+			       size_t n)
+{
+	uint8_t *packet, *words = words_begin(w, n * 6, &packet);
+	uint8_t *entry = pb_begin(&w->out, INTERNED_CALLSTACKS);
+	pb_uint(&w->out, INTERNED_IID, number);
+	for (size_t i = 0; i < n; i++)
+		pb_uint(&w->out, CALLSTACK_FRAMES, frames[i]);
+	pb_end(&w->out, entry);
+	words_end(w, words, packet);
 }
 
 struct perfetto_place perfetto_event_begin(struct perfetto_writer *w, uint64_t ns, int type,
-					   uint32_t name, uint32_t category, size_t extra)
+					   uint32_t word, uint32_t category, size_t extra)
 {
 	struct perfetto_place place;
-	if (w->event_name_of[name] != w->sequence) {
-		w->event_name_of[name] = w->sequence;
-		define(w, INTERNED_EVENT_NAMES, name);
-	}
+	uint32_t name = perfetto_define(w, USE_EVENT_NAME, word);
 	place.packet = timed_packet(w, ns, extra);
 	place.body = pb_begin(&w->out, PACKET_TRACK_EVENT);
 	pb_uint(&w->out, EVENT_TYPE, (uint64_t)type);
-	pb_uint(&w->out, EVENT_NAME_IID, name + 1);
+	pb_uint(&w->out, EVENT_NAME_IID, name);
 	pb_uint(&w->out, EVENT_CATEGORY_IIDS, category);
 	return place;
 }

@@ -13,15 +13,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * A text that is written once per sequence, as event name or argument: one of the model's names or one of the writer's own. A word
+ * stays the same over the trace.
+ */
+static inline uint32_t perfetto_name(uint32_t name)
+{
+	return name * 2;
+}
+
+enum perfetto_use { USE_EVENT_NAME, USE_ARG_TEXT, USE_FUNCTION, USE_SOURCE, USES };
+
 struct perfetto_writer {
 	struct pb out;
 	perfetto_write *write;
 	void *context;
 	const struct strtab *names;
-	uint32_t sequence;		       /* of the packets being written; one per track */
-	uint64_t now_ns;		       /* of the last packet */
-	uint32_t *event_name_of, *arg_text_of; /* per name: the sequence that has it last */
+	struct strtab own;
+	uint32_t sequence;		 /* of the packets being written; one per track */
+	uint64_t now_ns;		 /* of the last packet */
+	VEC(uint32_t) sequence_of[USES]; /* per word: the sequence that has it last */
 };
+
+uint32_t perfetto_word(struct perfetto_writer *w, const char *text);
+const char *perfetto_word_text(const struct perfetto_writer *w, uint32_t word);
 
 void perfetto_start(struct perfetto_writer *w, const struct strtab *names, perfetto_write *write,
 		    void *context);
@@ -44,7 +59,7 @@ void perfetto_sequence(struct perfetto_writer *w, uint64_t track, uint64_t begin
 
 /* An event; between the two, fields of TrackEvent may be written to w->out (up to `extra` bytes). */
 struct perfetto_place perfetto_event_begin(struct perfetto_writer *w, uint64_t ns, int type,
-					   uint32_t name, uint32_t category, size_t extra);
+					   uint32_t word, uint32_t category, size_t extra);
 void perfetto_event_end(struct perfetto_writer *w, struct perfetto_place place);
 
 /* The end of the slice that is open. */
@@ -59,8 +74,23 @@ struct perfetto_place perfetto_event_begin_text(struct perfetto_writer *w, uint6
 enum perfetto_category { PERFETTO_CATEGORY_CALLS = 1 };
 uint32_t perfetto_category(unsigned index);
 
-/* Makes sure that the sequence knows the text; the argument's number for it. */
-uint32_t perfetto_arg_text(struct perfetto_writer *w, uint32_t name);
+/* Makes sure that the sequence knows the word in this use; its number there. Between events. */
+uint32_t perfetto_define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word);
+
+static inline uint32_t perfetto_arg_text(struct perfetto_writer *w, uint32_t word)
+{
+	return perfetto_define(w, USE_ARG_TEXT, word);
+}
+
+/* A frame or a stack of frames (outermost first) that the sequence does not know yet. Between events. */
+struct perfetto_frame {
+	uint32_t function, source; /* words; source 0: not known */
+	uint32_t line;
+};
+void perfetto_define_frame(struct perfetto_writer *w, uint32_t number,
+			   const struct perfetto_frame *frame);
+void perfetto_define_callstack(struct perfetto_writer *w, uint32_t number, const uint32_t *frames,
+			       size_t n);
 
 /* ---- Arguments, within an event ---- */
 
@@ -97,7 +127,7 @@ static inline void perfetto_arg_string(struct pb *b, enum perfetto_arg arg, cons
 	pb_end(b, place);
 }
 
-/* `number` is from perfetto_arg_text. */
+/* `number` is from perfetto_arg_text, before the event was begun. */
 static inline void perfetto_arg_interned(struct pb *b, enum perfetto_arg arg, uint32_t number)
 {
 	uint8_t *place = pb_begin(b, EVENT_ARGS);

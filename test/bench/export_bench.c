@@ -1,6 +1,7 @@
 /*
  * How fast a journal becomes a Perfetto trace: one step of N launches (default 1,000,000), each with its kernel. Prints what each
- * stage takes: reading and pairing, encoding alone, encoding with gzip into a file.
+ * stage takes: reading and pairing, encoding alone, encoding with gzip into a file; first of bare calls, then of calls from 2,000 stacks
+ * of 20 Python frames, with a range of NVTX around every ten.
  */
 #include "core/follow.h"
 #include "export/exporter.h"
@@ -11,7 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CUPTI_SLOT = 9, KERNELS = 200, LAUNCH_NS = 4000 };
+enum {
+	CUPTI_SLOT = 9,
+	KERNELS = 200,
+	LAUNCH_NS = 4000,
+	STACKS = 2000,
+	CODES = 100,
+	FRAMES = 20,
+	CALLS_IN_RANGE = 10,
+	FIRST_TEXT = KERNELS + 1,
+	RANGE_NAME = FIRST_TEXT + CODES,
+};
 
 static char folder[] = "/tmp/profrun-bench-XXXXXX";
 
@@ -39,18 +50,61 @@ static void add_names(struct journal_builder *b)
 	}
 }
 
-static struct journal_builder *build(uint32_t n)
+/* Half of the code is the user's; the innermost frame tells the stacks apart. */
+static void add_stacks(struct journal_builder *b)
+{
+	static const uint8_t table[] = { 0xf2, 2, 1 }; /* LINES_310 would do as well: one line */
+	char text[128];
+	for (uint32_t i = 0; i < CODES; i++) {
+		snprintf(text, sizeof(text),
+			 i % 2 ? "/home/me/model_%u.py"
+			       : "/usr/lib/python3/site-packages/torch/nn/module_%u.py",
+			 i);
+		jb_string(b, FIRST_TEXT + i, text);
+		jb_code(b,
+			&(struct dict_code){ .id = i + 1,
+					     .file = FIRST_TEXT + i,
+					     .name = FIRST_TEXT + i,
+					     .first_line = 10,
+					     .lines = LINES_311,
+					     .table_bytes = sizeof(table) },
+			table);
+	}
+	for (uint32_t i = 1; i <= STACKS; i++) {
+		uint64_t frames[FRAMES];
+		for (uint32_t k = 0; k < FRAMES; k++)
+			frames[k] = frame_python(k ? (i / 7 + k * 3) % CODES + 1 : i % CODES + 1,
+						 k ? 2 : 2 * (i / CODES));
+		jb_stack(b, i, 0, 0, 0, frames, FRAMES);
+	}
+	jb_string(b, RANGE_NAME, "forward");
+}
+
+static void add_range(struct journal_builder *b, uint32_t i, uint64_t at)
+{
+	if (i % CALLS_IN_RANGE == 1)
+		jb_range(b, 1, RANGE_PUSH, at - 100, i, RANGE_NAME, 0);
+	else if (i % CALLS_IN_RANGE == 0)
+		jb_range(b, 1, RANGE_POP, at + 3500, i - CALLS_IN_RANGE + 1, 0, 0);
+}
+
+static struct journal_builder *build(uint32_t n, bool has_stacks)
 {
 	uint64_t bytes = (uint64_t)n * (sizeof(struct rec_call) + sizeof(struct rec_gpu) +
-					sizeof(struct rec_external));
-	struct journal_builder *b =
-		jb_new((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 8, JOURNAL_CHUNK_BYTES);
+					sizeof(struct rec_external) + sizeof(struct rec_range) / 5);
+	struct journal_builder *b = jb_new_with((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 8,
+						JOURNAL_CHUNK_BYTES, 1 << 20);
 	add_names(b);
+	if (has_stacks)
+		add_stacks(b);
 	jb_gpu_state(b, 1, GPU_ON, 1, 0);
 	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD_AND_SAVE);
 	for (uint32_t i = 1; i <= n; i++) {
 		uint64_t at = (uint64_t)i * LAUNCH_NS;
-		jb_call(b, 1, JB_LAUNCH, at, 2500 + i % 700, i, i % KERNELS + 1);
+		jb_call_from(b, 1, JB_LAUNCH, at, 2500 + i % 700, i, i % KERNELS + 1,
+			     has_stacks ? i % STACKS + 1 : 0);
+		if (has_stacks)
+			add_range(b, i, at);
 		jb_external(b, CUPTI_SLOT, i, 1, i);
 		jb_work(b, CUPTI_SLOT, REC_KERNEL, i % KERNELS + 1, at + 6000, 3000 + i % 900, i,
 			7);
@@ -106,35 +160,44 @@ static void measure(void *context, struct follow *f, const struct model_step *m)
 	unlink(path);
 }
 
-int main(int argc, char **argv)
+/* False where not everything came back. */
+static bool run(uint32_t n, bool has_stacks)
 {
-	uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
 	char path[64];
 	struct follow f;
 	struct err e;
-	if (!mkdtemp(folder))
-		return 1;
 	snprintf(path, sizeof(path), "%s/1.journal", folder);
-	struct journal_builder *b = build(n);
+	struct journal_builder *b = build(n, has_stacks);
 	jb_write(b, path);
 	jb_free(b);
 	struct result r = { .began_s = now_s() };
 	const struct follow_sink sink = { .context = &r, .step = measure };
+	puts(has_stacks ? "calls with stacks, in ranges" : "calls alone");
 	if (follow_open(&f, path, false, &sink, &e)) {
 		fprintf(stderr, "export_bench: %s\n", e.text);
-		return 1;
+		return false;
 	}
 	follow_read(&f);
 	follow_finish(&f, false);
 	bool is_right = r.n_events == 2ull * n && f.counts.paired == n;
 	follow_close(&f);
 	unlink(path);
-	rmdir(folder);
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%-44s %8.0f MiB for a step of %llu events\n", "largest memory",
+	printf("%-44s %8.0f MiB for a step of %llu events\n", "largest memory so far",
 	       (double)usage.ru_maxrss / 1024, (unsigned long long)r.n_events);
 	if (!is_right)
 		fprintf(stderr, "export_bench: not everything that was written came back\n");
+	return is_right;
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
+	if (!mkdtemp(folder))
+		return 1;
+	bool is_right = run(n, false);
+	is_right &= run(n, true);
+	rmdir(folder);
 	return !is_right;
 }

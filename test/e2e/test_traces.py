@@ -73,6 +73,29 @@ class InPerfetto(Case):
         # each graph launch points at the kernels of its nodes
         self.assertEqual(trace.value("select count(*) from flow f join slice a on f.slice_out = a.id where a.name = 'cudaGraphLaunch'"), 24)
 
+    def test_nvtx_ranges(self):
+        run = self.profiled([prog("nvtx"), "steps", "6"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=1,wait=0,warmup=0,active=2,repeat=1")
+        trace = self.check(run.traces_in_order()[0])
+        nested = trace.sql("select s.name as name, s.depth as depth, t.name as thread, extract_arg(s.arg_set_id, 'debug.domain') as domain, "
+                           "extract_arg(s.arg_set_id, 'debug.begins_before_step') as cut from slice s join thread_track k on s.track_id = k.id "
+                           "join thread t using(utid) where s.category in ('nvtx', 'launch') order by s.ts, s.depth")
+        rows = [(row["name"], row["depth"], row["domain"], row["cut"]) for row in nested]
+        self.assertEqual(rows, [("program", 0, None, 1), ("step 1", 1, None, 1), ("load a batch", 2, "loader", 1),
+                                ("cudaLaunchKernel", 3, None, None), ("forwärts 🚀", 2, None, None), ("cudaLaunchKernel", 3, None, None),
+                                ("half way", 3, None, None), ("cudaLaunchKernel", 3, None, None), ("step 2", 1, None, None),
+                                ("load a batch", 2, "loader", None)])
+        self.assertEqual({row["thread"] for row in nested}, {"nvtx"})
+        started = trace.sql("select s.name as name from slice s join process_track k on s.track_id = k.id where s.category = 'nvtx' order by s.ts, name")
+        self.assertEqual([row["name"] for row in started], ["epoch", "load a batch", "load a batch"])
+
+    def test_ranges_that_do_not_nest(self):
+        run = self.profiled([prog("nvtx"), "lost"], **ALWAYS)
+        (path,) = run.traces()
+        trace = self.check(path)
+        self.assertEqual(trace.value("select max(depth) from slice where name = 'deep'"), 63)
+        self.assertEqual(trace.value("select count(*) from slice where name in ('crosses', 'ends first')"), 2)
+
     def test_host_times_only(self):
         run = self.profiled([prog("loop"), "6"], PROF_CUPTI="off", **ALWAYS)
         (path,) = run.traces()

@@ -21,8 +21,6 @@ static const struct {
 	{ JB_DRIVER_LAUNCH, CAT_LAUNCH, SPACE_NONE, "cuLaunchKernel" },
 };
 
-enum { DICTIONARY_BYTES = 65536 };
-
 static uint64_t round_up(uint64_t value, uint64_t to)
 {
 	return (value + to - 1) / to * to;
@@ -73,10 +71,16 @@ static void put_hooks(struct journal_builder *b)
 
 struct journal_builder *jb_new(uint32_t n_chunks, uint32_t chunk_bytes)
 {
+	return jb_new_with(n_chunks, chunk_bytes, 65536);
+}
+
+struct journal_builder *jb_new_with(uint32_t n_chunks, uint32_t chunk_bytes,
+				    uint64_t dictionary_bytes)
+{
 	struct journal_builder *b = mem_zero(sizeof(*b));
 	uint64_t directory = round_up(sizeof(struct journal_header), 64);
 	uint64_t dictionary = directory + n_chunks * sizeof(struct journal_chunk);
-	b->size = dictionary + DICTIONARY_BYTES + (uint64_t)n_chunks * chunk_bytes;
+	b->size = dictionary + dictionary_bytes + (uint64_t)n_chunks * chunk_bytes;
 	b->bytes = mem_zero(b->size);
 	b->header = (struct journal_header *)b->bytes;
 	b->directory = (struct journal_chunk *)(b->bytes + directory);
@@ -89,8 +93,8 @@ struct journal_builder *jb_new(uint32_t n_chunks, uint32_t chunk_bytes)
 	h->n_chunks = n_chunks;
 	h->directory_offset = directory;
 	h->dictionary_offset = dictionary;
-	h->dictionary_bytes = DICTIONARY_BYTES;
-	h->chunks_offset = dictionary + DICTIONARY_BYTES;
+	h->dictionary_bytes = dictionary_bytes;
+	h->chunks_offset = dictionary + dictionary_bytes;
 	h->file_bytes = b->size;
 	h->call_bytes = sizeof(struct rec_call);
 	h->gpu_bytes = sizeof(struct rec_gpu);
@@ -218,7 +222,14 @@ static struct rec_call call(enum jb_hook hook, uint64_t begin, uint64_t length)
 void jb_call(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint64_t begin,
 	     uint64_t length, uint32_t seq, uint64_t arg)
 {
+	jb_call_from(b, slot, hook, begin, length, seq, arg, 0);
+}
+
+void jb_call_from(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint64_t begin,
+		  uint64_t length, uint32_t seq, uint64_t arg, uint32_t stack)
+{
 	struct rec_call c = call(hook, begin, length);
+	c.stack = stack;
 	c.seq = seq;
 	c.arg = arg;
 	c.detail = hook == JB_MEMCPY ? COPY_H2D : 0;
@@ -306,6 +317,21 @@ void jb_work(struct journal_builder *b, uint32_t slot, enum record_kind kind, ui
 	else
 		g.bytes_low = 4096;
 	jb_record(b, slot, &g, sizeof(g));
+}
+
+void jb_range(struct journal_builder *b, uint32_t slot, enum range_event event, uint64_t at,
+	      uint64_t id, uint32_t name, uint32_t domain)
+{
+	struct rec_range r = {
+		.kind = REC_RANGE,
+		.words = sizeof(r) / 8,
+		.event = (uint16_t)event,
+		.name = name,
+		.ticks = at ? JB_START + at : 0,
+		.id = id,
+		.domain = domain,
+	};
+	jb_record(b, slot, &r, sizeof(r));
 }
 
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,

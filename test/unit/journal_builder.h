@@ -32,6 +32,8 @@ struct journal_builder {
 };
 
 struct journal_builder *jb_new(uint32_t n_chunks, uint32_t chunk_bytes);
+struct journal_builder *jb_new_with(uint32_t n_chunks, uint32_t chunk_bytes,
+				    uint64_t dictionary_bytes);
 void jb_free(struct journal_builder *b);
 void jb_write(const struct journal_builder *b, const char *path);
 
@@ -51,6 +53,8 @@ void jb_stack(struct journal_builder *b, uint32_t id, uint32_t base, uint16_t sh
 void jb_record(struct journal_builder *b, uint32_t slot, const void *record, size_t bytes);
 void jb_call(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint64_t begin,
 	     uint64_t length, uint32_t seq, uint64_t arg);
+void jb_call_from(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint64_t begin,
+		  uint64_t length, uint32_t seq, uint64_t arg, uint32_t stack);
 void jb_alloc(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint64_t begin,
 	      uint64_t address, uint64_t bytes);
 void jb_step(struct journal_builder *b, uint32_t slot, enum step_event event, uint64_t at,
@@ -63,6 +67,8 @@ void jb_api(struct journal_builder *b, uint32_t slot, uint32_t correlation, uint
 	    uint64_t begin, uint64_t end);
 void jb_work(struct journal_builder *b, uint32_t slot, enum record_kind kind, uint32_t name,
 	     uint64_t begin, uint64_t length, uint32_t correlation, uint32_t stream);
+void jb_range(struct journal_builder *b, uint32_t slot, enum range_event event, uint64_t at,
+	      uint64_t id, uint32_t name, uint32_t domain);
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,
 		uint64_t last);
 

@@ -86,21 +86,30 @@ static bool body_of(struct bytes b, unsigned number, struct bytes *body)
 	return false;
 }
 
-enum { MOST = 64, NAMES = 512 };
+enum { MOST = 64, NAMES = 512, LEVELS = 8, SLICES = 64 };
 
 struct decoded_track {
 	uint64_t uuid, parent;
 	char name[64];
 	int depth;
 	uint64_t last_end, n_slices, n_points, total_ns;
-	uint64_t begin;
+	uint64_t begins[LEVELS];
+};
+
+/* One of the first slices of the trace, with what its arguments say. */
+struct decoded_slice {
+	char name[32], line[32], function[32], stack[160], domain[32];
+	uint64_t track, begin, callstack;
+	int depth;
 };
 
 struct sequence {
 	uint64_t now, track;
 	bool is_begun;
 	char *names[NAMES];
-	bool arg_strings[NAMES];
+	char *arg_strings[NAMES], *arg_names[NAMES];
+	bool functions[NAMES], sources[NAMES], frames[NAMES];
+	unsigned frames_of_callstack[NAMES];
 	unsigned n_categories, n_args;
 };
 
@@ -112,6 +121,8 @@ struct decoded {
 	size_t n_flows, n_flow_ends, n_packets;
 	int64_t highest_point;
 	char last_instant[256];
+	struct decoded_slice slices[SLICES];
+	size_t n_slices;
 };
 
 static struct decoded_track *track(struct decoded *d, uint64_t uuid)
@@ -154,27 +165,80 @@ static void take_track(struct decoded *d, struct bytes b)
 		 (const char *)name.at);
 }
 
+/* A frame whose words the sequence knows; a callstack of frames that it knows. */
+static void take_frames(struct sequence *s, const struct field *f)
+{
+	struct bytes b = f->body;
+	struct field part;
+	uint64_t iid = number_of(b, 1);
+	if (f->number == 6) {
+		uint64_t source = number_of(b, 5);
+		assert_true(s->functions[number_of(b, 2)] && (!source || s->sources[source]));
+		s->frames[iid] = true;
+		return;
+	}
+	assert_int_equal(f->number, 7);
+	while (next(&b, &part)) {
+		assert_true(part.number == 1 || s->frames[part.value]);
+		s->frames_of_callstack[iid] += part.number == 2;
+	}
+}
+
 static void take_words(struct sequence *s, struct bytes b)
 {
 	struct field f;
 	struct bytes text = { 0 };
 	while (next(&b, &f)) {
 		uint64_t iid = number_of(f.body, 1);
-		assert_true(iid && iid < NAMES && body_of(f.body, 2, &text));
+		assert_true(iid && iid < NAMES);
+		if (f.number == 6 || f.number == 7) {
+			take_frames(s, &f);
+			continue;
+		}
+		assert_true(body_of(f.body, 2, &text));
+		s->functions[iid] |= f.number == 5;
+		s->sources[iid] |= f.number == 18;
 		s->n_categories += f.number == 1;
 		s->n_args += f.number == 3;
 		if (f.number == 2 && !s->names[iid])
 			s->names[iid] = copy(text);
-		if (f.number == 29)
-			s->arg_strings[iid] = true;
+		if (f.number == 3 && !s->arg_names[iid])
+			s->arg_names[iid] = copy(text);
+		if (f.number == 29 && !s->arg_strings[iid])
+			s->arg_strings[iid] = copy(text);
 	}
 }
 
-static void check_arg(const struct sequence *s, struct bytes b)
+static void take_arg(const struct sequence *s, struct bytes b, struct decoded_slice *slice)
 {
 	uint64_t name = number_of(b, 1), text = number_of(b, 17);
 	assert_true(name && name <= s->n_args);
 	assert_true(!text || s->arg_strings[text]);
+	if (!text || !slice)
+		return;
+	const struct {
+		const char *name;
+		char *to;
+		size_t room;
+	} kept[] = { { "line", slice->line, sizeof(slice->line) },
+		     { "function", slice->function, sizeof(slice->function) },
+		     { "stack", slice->stack, sizeof(slice->stack) },
+		     { "domain", slice->domain, sizeof(slice->domain) } };
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!strcmp(kept[i].name, s->arg_names[name]))
+			snprintf(kept[i].to, kept[i].room, "%s", s->arg_strings[text]);
+}
+
+static struct decoded_slice *add_slice(struct decoded *d, const struct sequence *s, uint64_t name)
+{
+	if (d->n_slices == SLICES)
+		return NULL;
+	struct decoded_slice *slice = &d->slices[d->n_slices++];
+	slice->track = s->track;
+	slice->begin = s->now;
+	if (name)
+		snprintf(slice->name, sizeof(slice->name), "%s", s->names[name]);
+	return slice;
 }
 
 static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
@@ -185,19 +249,24 @@ static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
 	uint64_t type = number_of(b, 9), name = number_of(b, 10), category = number_of(b, 3);
 	assert_true(!name || s->names[name]);
 	assert_true(category <= s->n_categories);
+	struct decoded_slice *slice = type == 1 ? add_slice(d, s, name) : NULL;
 	if (type == 1) {
-		assert_int_equal(t->depth++, 0);
-		assert_true(s->now >= t->last_end);
-		t->begin = s->now;
+		assert_true(t->depth < LEVELS && s->now >= t->last_end);
+		if (slice) {
+			slice->depth = t->depth;
+			slice->callstack = number_of(b, 56);
+			assert_true(!slice->callstack || s->frames_of_callstack[slice->callstack]);
+		}
+		t->begins[t->depth++] = s->now;
 		t->n_slices++;
 	} else if (type == 2) {
-		assert_int_equal(--t->depth, 0);
+		assert_true(t->depth > 0);
 		t->last_end = s->now;
-		t->total_ns += s->now - t->begin;
+		t->total_ns += s->now - t->begins[--t->depth];
 	} else if (type == 3) {
-		assert_true(body_of(b, 23, &text));
-		snprintf(d->last_instant, sizeof(d->last_instant), "%.*s",
-			 (int)(text.end - text.at), (const char *)text.at);
+		if (body_of(b, 23, &text))
+			snprintf(d->last_instant, sizeof(d->last_instant), "%.*s",
+				 (int)(text.end - text.at), (const char *)text.at);
 	} else {
 		assert_int_equal(type, 4);
 		t->n_points++;
@@ -206,7 +275,7 @@ static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
 	}
 	while (next(&b, &f)) {
 		if (f.number == 4)
-			check_arg(s, f.body);
+			take_arg(s, f.body, slice);
 		if (f.number == 47)
 			d->flows[d->n_flows++] = f.value;
 		if (f.number == 48)
@@ -270,8 +339,11 @@ static void decode(struct decoded *d, const uint8_t *at, size_t n)
 static void forget(struct decoded *d)
 {
 	for (size_t i = 0; i < MOST; i++)
-		for (size_t k = 0; k < NAMES; k++)
+		for (size_t k = 0; k < NAMES; k++) {
 			free(d->sequences[i].names[k]);
+			free(d->sequences[i].arg_names[k]);
+			free(d->sequences[i].arg_strings[k]);
+		}
 }
 
 /* ---- Traces to decode ---- */
@@ -432,6 +504,129 @@ static void test_never_misnests(void **state)
 	jb_free(b);
 }
 
+/* ---- Stacks and ranges ---- */
+
+static void add_code(struct journal_builder *b, uint32_t id, uint32_t file, uint32_t name,
+		     uint32_t line)
+{
+	static const uint8_t lines[] = { 4, 0 }; /* four bytes of code, no step to another line */
+	jb_code(b,
+		&(struct dict_code){ .id = id,
+				     .file = file,
+				     .name = name,
+				     .first_line = line,
+				     .lines = LINES_310,
+				     .table_bytes = sizeof(lines) },
+		lines);
+}
+
+/* A kernel launched by the user's forward() through five frames of a library. */
+static struct journal_builder *example_with_stack(void)
+{
+	struct journal_builder *b = jb_new(16, 4096);
+	static const char *const texts[] = { "_Z6kernelPf",
+					     "/home/me/train.py",
+					     "forward",
+					     "main",
+					     "/usr/lib/python3/dist-packages/torch/nn/modules.py",
+					     "_call_impl",
+					     "half way",
+					     "epoch",
+					     "loader",
+					     "program" };
+	uint64_t frames[] = { frame_python(2, 0), frame_python(1, 0), frame_python(2, 0),
+			      frame_python(2, 0), frame_python(2, 0), frame_python(3, 0) };
+	for (uint32_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		jb_string(b, i + 1, texts[i]);
+	add_code(b, 1, 2, 3, 31);
+	add_code(b, 2, 5, 6, 99);
+	add_code(b, 3, 2, 4, 77);
+	jb_stack(b, 5, 0, 0, 0, frames, sizeof(frames) / sizeof(*frames));
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "loads");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	jb_step(b, 1, STEP_BEGIN, 100, 1, SCHED_RECORD);
+	jb_range(b, 1, RANGE_PUSH, 0, 1, 10, 0);
+	jb_range(b, 1, RANGE_START, 200, 256, 8, 9);
+	jb_range(b, 1, RANGE_START, 250, 512, 8, 9);
+	jb_range(b, 1, RANGE_PUSH, 900, 2, 3, 0);
+	jb_call_from(b, 1, JB_LAUNCH, 1000, 500, 1, 7, 5);
+	jb_range(b, 1, RANGE_MARK, 1600, 0, 7, 0);
+	jb_call_from(b, 1, JB_LAUNCH, 2000, 500, 2, 7, 5);
+	jb_range(b, 1, RANGE_POP, 2600, 2, 0, 0);
+	jb_external(b, 2, 1, 1, 1);
+	jb_work(b, 2, REC_KERNEL, 1, 1700, 100, 1, 7);
+	jb_range(b, 2, RANGE_END, 2700, 256, 0, 9);
+	jb_range(b, 2, RANGE_END, 2800, 512, 0, 9);
+	jb_step(b, 1, STEP_BEGIN, 4000, 2, SCHED_NONE);
+	jb_end(b, 9000);
+	return b;
+}
+
+static const struct decoded_slice *slice_on(const char *track_name, size_t n)
+{
+	const struct decoded_track *t = named(&decoded, track_name);
+	for (size_t i = 0; i < decoded.n_slices; i++)
+		if (decoded.slices[i].track == t->uuid && !n--)
+			return &decoded.slices[i];
+	fail_msg("too few slices on '%s'", track_name);
+	return NULL;
+}
+
+static void test_calls_and_kernels_say_who_made_them(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example_with_stack();
+	encode_journal(b);
+	for (size_t i = 2; i < 4; i++) {
+		const struct decoded_slice *call = slice_on("main", i);
+		assert_string_equal(call->name, "cudaLaunchKernel");
+		assert_string_equal(call->line, "train.py:31");
+		assert_string_equal(call->function, "forward");
+		assert_string_equal(call->stack,
+				    "_call_impl (modules.py:99)\nforward (train.py:31)\n"
+				    "... 3 frames in torch\nmain (train.py:77)");
+		assert_int_not_equal(call->callstack, 0);
+	}
+	assert_string_equal(slice_on("GPU 0 Stream 7", 0)->line, "train.py:31");
+	forget(&decoded);
+	jb_free(b);
+}
+
+static void test_ranges_lie_around_calls(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example_with_stack();
+	encode_journal(b);
+	static const struct {
+		const char *name;
+		uint64_t begin;
+		int depth;
+	} wanted[] = { { "program", 100, 0 },
+		       { "forward", 900, 1 },
+		       { "cudaLaunchKernel", 1000, 2 },
+		       { "cudaLaunchKernel", 2000, 2 } };
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		const struct decoded_slice *s = slice_on("main", i);
+		assert_string_equal(s->name, wanted[i].name);
+		assert_int_equal(s->begin, JB_START + wanted[i].begin);
+		assert_int_equal(s->depth, wanted[i].depth);
+	}
+	assert_int_equal(named(&decoded, "main")->total_ns, 3900 + 1700 + 2 * 500);
+	/* two at once have a track each */
+	size_t n = 0;
+	for (size_t i = 0; i < decoded.n_tracks; i++)
+		n += !strcmp(decoded.tracks[i].name, "NVTX ranges of the process") &&
+		     decoded.tracks[i].n_slices == 1;
+	assert_int_equal(n, 2);
+	assert_string_equal(slice_on("NVTX ranges of the process", 0)->domain, "loader");
+	assert_int_equal(named(&decoded, "NVTX ranges of the process")->total_ns, 2500);
+	forget(&decoded);
+	jb_free(b);
+}
+
 static void write_example(void *context, struct follow *f, const struct model_step *m)
 {
 	struct err e = { "" };
@@ -532,6 +727,8 @@ int main(void)
 		cmocka_unit_test(test_each_device_has_its_group),
 		cmocka_unit_test(test_arrows_join_each_launch_to_its_kernel),
 		cmocka_unit_test(test_never_misnests),
+		cmocka_unit_test(test_calls_and_kernels_say_who_made_them),
+		cmocka_unit_test(test_ranges_lie_around_calls),
 		cmocka_unit_test(test_file_is_whole_and_can_be_counted),
 		cmocka_unit_test(test_says_why_a_file_cannot_be_written),
 		cmocka_unit_test(test_leaves_nothing_where_the_disk_is_full),

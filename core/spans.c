@@ -1,0 +1,260 @@
+/*
+ * When two calls of the same operator's name are of one operator's run, and when of two, has to be guessed: a stack has no number for
+ * it. They are of two if the operator was called from elsewhere (other frames, or the same ones at another line), if a range
+ * began or ended in between, or if the very same stack comes again after a pause: a loop around the operator. Loops within an
+ * operator launch without a pause.
+ */
+#include "core/spans.h"
+
+enum {
+	PAUSE_NS = 20000,    /* a launch and what leads to it take 3 to 10 us */
+	OPERATORS_MOST = 32, /* one within the other; deeper ones are left out */
+};
+
+void spans_free(struct spans *s)
+{
+	vec_free(&s->at);
+	vec_free(&s->beside);
+	vec_free(&s->marks);
+	vec_free(&s->stacks);
+	vec_free(&s->operators);
+	map_free(&s->stack_of);
+}
+
+/* ---- Ranges ---- */
+
+/* The first of m->ranges that is of this kind and thread, or where it would stand. */
+static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
+{
+	size_t low = 0, high = m->ranges.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct model_range *r = &m->ranges.at[middle];
+		if (r->kind < kind || (r->kind == kind && r->thread < thread))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Number + 1 of the thread's call within which `ns` lies, 0: none. Calls are looked at in order of their begin. */
+static size_t call_around(const struct model_step *m, const struct model_thread *t, uint64_t ns)
+{
+	size_t low = 0, high = t->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->calls.at[t->first + middle].begin_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && m->calls.at[t->first + low - 1].end_ns > ns ? low : 0;
+}
+
+/* Ranges that nest in each other and around or within calls become spans; the others stand beside them. */
+static void add_ranges(struct spans *s, const struct model_step *m, size_t thread)
+{
+	VEC(uint64_t) ends = { 0 };
+	for (size_t i = first_of(m, MODEL_RANGE_NESTED, thread); i < m->ranges.n; i++) {
+		const struct model_range *r = &m->ranges.at[i];
+		if (r->kind != MODEL_RANGE_NESTED || r->thread != thread)
+			break;
+		while (ends.n && ends.at[ends.n - 1] <= r->begin_ns)
+			ends.n--;
+		if ((ends.n && r->end_ns > ends.at[ends.n - 1]) ||
+		    call_around(m, &m->threads.at[thread], r->begin_ns) !=
+			    call_around(m, &m->threads.at[thread], r->end_ns)) {
+			vec_push(&s->beside, (uint32_t)i);
+			continue;
+		}
+		vec_push(&ends, r->end_ns);
+		vec_push(&s->at, (struct span){ .begin_ns = r->begin_ns,
+						.end_ns = r->end_ns,
+						.range = (uint32_t)i,
+						.kind = SPAN_RANGE });
+	}
+	vec_free(&ends);
+}
+
+static void add_marks(struct spans *s, const struct model_step *m, size_t thread)
+{
+	for (size_t i = first_of(m, MODEL_RANGE_MARK, thread); i < m->ranges.n; i++) {
+		const struct model_range *r = &m->ranges.at[i];
+		if (r->kind != MODEL_RANGE_MARK || r->thread != thread)
+			break;
+		vec_push(&s->marks, (uint32_t)i);
+	}
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The moments at which ranges begin or end: operators do not reach across them. */
+static uint64_t *range_edges(const struct spans *s, size_t *n)
+{
+	uint64_t *edges = mem_resize(NULL, s->at.n * 2 * sizeof(*edges));
+	*n = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		edges[(*n)++] = s->at.at[i].begin_ns;
+		edges[(*n)++] = s->at.at[i].end_ns;
+	}
+	qsort(edges, *n, sizeof(*edges), by_ns);
+	return edges;
+}
+
+/* ---- Operators ---- */
+
+static uint64_t mix(uint64_t hash, const void *frame)
+{
+	hash = (hash ^ (uint64_t)(uintptr_t)frame) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+static void add_stack(struct spans *s, struct frames *frames, uint32_t stack)
+{
+	struct frame_list list = frames_of(frames, stack);
+	struct span_stack entry = { .first = (uint32_t)s->operators.n };
+	const char *last = "";
+	uint64_t outside = 0;
+	for (size_t i = list.n; i-- > 0; outside = mix(outside, list.at[i])) {
+		const char *name = frame_operator(list.at[i]);
+		/* the same name again is the same call, passed on to the next dispatch key */
+		if (!*name || !strcmp(name, last) || entry.n == OPERATORS_MOST)
+			continue;
+		vec_push(&s->operators, (struct span_operator){ name, outside });
+		entry.n++;
+		last = name;
+	}
+	vec_push(&s->stacks, entry);
+}
+
+static struct span_stack *stack_at(struct spans *s, struct frames *frames, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *at = map_at(&s->stack_of, stack, &is_new);
+	if (is_new) {
+		*at = s->stacks.n;
+		add_stack(s, frames, stack);
+	}
+	return &s->stacks.at[*at];
+}
+
+/* The operators that are open at a call. */
+struct nest {
+	struct spans *s;
+	const uint64_t *edges;
+	size_t n_edges, next_edge;
+	size_t n;
+	size_t span[OPERATORS_MOST];
+	struct span_operator operator[OPERATORS_MOST];
+	uint64_t turn, first_turn; /* of this call; of the first one in the outermost operator */
+	uint64_t last_end_ns;
+};
+
+static bool passes_edge(struct nest *n, uint64_t begin_ns)
+{
+	bool passes = false;
+	for (; n->next_edge < n->n_edges && n->edges[n->next_edge] <= begin_ns; n->next_edge++)
+		passes |= n->edges[n->next_edge] >= n->last_end_ns;
+	return passes;
+}
+
+/* How many of the open operators the call is still in. */
+static size_t still_open(const struct nest *n, const struct span_stack *stack, uint64_t begin_ns)
+{
+	const struct span_operator *operators = &n->s->operators.at[stack->first];
+	size_t k = 0;
+	if (stack->last_turn >= n->first_turn && begin_ns - n->last_end_ns > PAUSE_NS)
+		return 0;
+	while (k < n->n && k < stack->n &&
+	       operators[k].outside ==
+		       n->operator[k].outside && !strcmp(operators[k].name, n->operator[k].name))
+		k++;
+	return k;
+}
+
+static void add_call(struct nest *n, struct span_stack *stack, uint64_t begin_ns, uint64_t end_ns)
+{
+	bool passes = passes_edge(n, begin_ns);
+	size_t k = passes ? 0 : still_open(n, stack, begin_ns);
+	n->turn++;
+	if (!k)
+		n->first_turn = n->turn;
+	for (size_t i = 0; i < k; i++)
+		n->s->at.at[n->span[i]].end_ns = end_ns;
+	for (n->n = k; n->n < stack->n; n->n++) {
+		n->operator[n->n] = n->s->operators.at[stack->first + n->n];
+		n->span[n->n] = n->s->at.n;
+		vec_push(&n->s->at, (struct span){ .begin_ns = begin_ns,
+						   .end_ns = end_ns,
+						   .operator= n->operator[n->n].name,
+						   .depth = (uint32_t)n->n,
+						   .kind = SPAN_OPERATOR });
+	}
+	stack->last_turn = n->turn;
+	n->last_end_ns = end_ns;
+}
+
+static void add_operators(struct spans *s, const struct model_step *m, const struct model_thread *t,
+			  struct frames *frames)
+{
+	struct nest n = { .s = s, .turn = s->turn };
+	uint64_t *edges = range_edges(s, &n.n_edges);
+	n.edges = edges;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct model_call *c = &m->calls.at[t->first + i];
+		uint64_t begin_ns, end_ns = n.last_end_ns;
+		spans_clip(c, &begin_ns, &end_ns);
+		add_call(&n, stack_at(s, frames, c->stack), begin_ns, end_ns);
+	}
+	s->turn = n.turn;
+	free(edges);
+}
+
+/* ---- Together ---- */
+
+/* `depth` is still that among the operators: it tells the outer one of two of the same length. */
+static int by_begin(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind == SPAN_RANGE ? -1 : 1;
+	if (x->kind == SPAN_RANGE)
+		return x->range < y->range ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+static void set_depths(struct spans *s)
+{
+	VEC(uint64_t) ends = { 0 };
+	for (size_t i = 0; i < s->at.n; i++) {
+		struct span *span = &s->at.at[i];
+		while (ends.n && (ends.at[ends.n - 1] < span->end_ns ||
+				  ends.at[ends.n - 1] <= span->begin_ns))
+			ends.n--;
+		span->depth = (uint32_t)ends.n;
+		vec_push(&ends, span->end_ns);
+	}
+	vec_free(&ends);
+}
+
+void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames)
+{
+	const struct model_thread *t = &m->threads.at[thread];
+	s->at.n = s->beside.n = s->marks.n = 0;
+	add_ranges(s, m, thread);
+	add_marks(s, m, thread);
+	if (frames)
+		add_operators(s, m, t, frames);
+	if (s->at.n)
+		qsort(s->at.at, s->at.n, sizeof(*s->at.at), by_begin);
+	set_depths(s);
+}

@@ -1,0 +1,59 @@
+/*
+ * What surrounds the calls of a thread, as spans that nest: the ranges that the application marked, and within them the
+ * framework's operators and autograd nodes, which the calls' stacks tell. An operator is seen only while it makes calls: its span
+ * goes from its first call's begin to its last one's end.
+ */
+#ifndef CORE_SPANS_H
+#define CORE_SPANS_H
+
+#include "core/frames.h"
+#include "core/map.h"
+#include "core/model.h"
+#include "core/vec.h"
+
+enum span_kind { SPAN_RANGE, SPAN_OPERATOR };
+
+struct span {
+	uint64_t begin_ns, end_ns;
+	const char *operator; /* SPAN_OPERATOR: owned by the frames */
+	uint32_t range;	      /* SPAN_RANGE: index in the model's ranges */
+	uint32_t depth;	      /* 0: within no other span */
+	uint8_t kind;
+};
+
+/* What a stack says, looked up once: its operators, outermost first. */
+struct span_stack {
+	uint32_t first, n;  /* in `operators` */
+	uint64_t last_turn; /* when it was last seen: see spans.c */
+};
+
+struct span_operator {
+	const char *name;
+	uint64_t outside; /* a hash of the frames that it was called from */
+};
+
+/* All zero is a good start; one is used for thread after thread. */
+struct spans {
+	VEC(struct span) at; /* by begin, outer ones first; none crosses another one or a call */
+	VEC(uint32_t)
+	beside; /* the thread's ranges that do: indexes in the model's ranges, by begin */
+	VEC(uint32_t) marks; /* the thread's marks, by time, likewise */
+	struct map stack_of; /* DICT_STACK -> index in `stacks` */
+	VEC(struct span_stack) stacks;
+	VEC(struct span_operator) operators;
+	uint64_t turn; /* calls that were looked at, of all threads */
+};
+
+/* Fills `at` and `beside` for m->threads.at[thread]. `frames` may be NULL: then there are no operators. */
+void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames);
+void spans_free(struct spans *s);
+
+/* Calls of a thread follow one another; where a damaged journal says otherwise, each is taken to begin when the one before it
+ * has ended. Called in order with `last_end_ns`, 0 at first. */
+static inline void spans_clip(const struct model_call *c, uint64_t *begin_ns, uint64_t *last_end_ns)
+{
+	*begin_ns = c->begin_ns > *last_end_ns ? c->begin_ns : *last_end_ns;
+	*last_end_ns = c->end_ns > *begin_ns ? c->end_ns : *begin_ns;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three say something. */
+#include "export/stack_lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	FOLD_FROM = 3,	 /* shorter runs are no longer than the line that would stand for them */
+	HOMES_NAMED = 2, /* of a folded run */
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Marks what is shown in any case. An operator is entered through several frames of its name: the outermost stands for it. */
+static void mark(const struct frame_list *list, bool *is_kept)
+{
+	const char *last = "";
+	for (size_t i = list->n; i-- > 0;) {
+		const char *operator= frame_operator(list->at[i]);
+		is_kept[i] = !list->at[i]->is_library || i == 0 ||
+			     (*operator&& strcmp(operator, last) != 0);
+		if (*operator)
+			last = operator;
+	}
+}
+
+size_t stack_lines(const struct frame_list *list, struct stack_line *out)
+{
+	bool *is_kept = mem_zero(list->n);
+	size_t n = 0;
+	mark(list, is_kept);
+	for (size_t i = 0; i < list->n;) {
+		size_t run = 0;
+		while (i + run < list->n && !is_kept[i + run])
+			run++;
+		if (run >= FOLD_FROM) {
+			out[n++] = (struct stack_line){ i, run };
+			i += run;
+		} else {
+			out[n++] = (struct stack_line){ i++, 1 };
+		}
+	}
+	free(is_kept);
+	return n;
+}
+
+/* Where a frame's code belongs: a package of Python's, a shared object. Its length too, since it may be part of a path. */
+static const char *home(const struct frame *f, size_t *length)
+{
+	static const char *const folders[] = { "site-packages/", "dist-packages/" };
+	if (f->kind == FRAME_KIND_NATIVE) {
+		*length = strlen(f->module);
+		return f->module;
+	}
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		const char *at = strstr(f->file, folders[i]);
+		if (!at)
+			continue;
+		at += strlen(folders[i]);
+		*length = strcspn(at, "/");
+		return at;
+	}
+	*length = strlen(base_name(f->file));
+	return base_name(f->file);
+}
+
+static void fold_text(const struct frame_list *list, const struct stack_line *line, char *to)
+{
+	size_t used = (size_t)snprintf(to, STACK_LINE_BYTES, "... %zu frames", line->n);
+	const char *seen[HOMES_NAMED] = { NULL };
+	size_t lengths[HOMES_NAMED] = { 0 }, n = 0;
+	for (size_t i = line->first + line->n; i-- > line->first && used < STACK_LINE_BYTES;) {
+		size_t length, k = 0;
+		const char *text = home(list->at[i], &length);
+		while (k < n && (lengths[k] != length || memcmp(seen[k], text, length) != 0))
+			k++;
+		if (k < n || !length)
+			continue;
+		if (n == HOMES_NAMED) {
+			snprintf(to + used, STACK_LINE_BYTES - used, ", ...");
+			return;
+		}
+		used += (size_t)snprintf(to + used, STACK_LINE_BYTES - used, "%s%.*s",
+					 n ? ", " : " in ", (int)(length < 60 ? length : 60), text);
+		seen[n] = text;
+		lengths[n++] = length;
+	}
+}
+
+void stack_place_text(const char *file, uint32_t line, char to[STACK_LINE_BYTES])
+{
+	if (line)
+		snprintf(to, STACK_LINE_BYTES, "%.200s:%u", base_name(file), line);
+	else
+		snprintf(to, STACK_LINE_BYTES, "%.200s", base_name(file));
+}
+
+void stack_line_text(const struct frame_list *list, const struct stack_line *line,
+		     char to[STACK_LINE_BYTES])
+{
+	const struct frame *f = list->at[line->first];
+	char place[STACK_LINE_BYTES];
+	if (line->n > 1) {
+		fold_text(list, line, to);
+		return;
+	}
+	stack_place_text(*f->file ? f->file : f->module, *f->file ? f->line : 0, place);
+	if (*place)
+		snprintf(to, STACK_LINE_BYTES, "%.150s (%.90s)", f->function, place);
+	else
+		snprintf(to, STACK_LINE_BYTES, "%.150s", f->function);
+}

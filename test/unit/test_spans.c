@@ -1,0 +1,289 @@
+/*
+ * Spans around calls. Frames are made up here, in place of core/frames.c: a stack is a list of names, outermost first, of which those
+ * with "::" in them are operators.
+ */
+#include "core/spans.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- Made-up frames ---- */
+
+enum { STACKS = 64, DEPTH = 6, FRAMES = 64 };
+
+static struct frame frame_table[FRAMES]; /* one per name */
+static size_t n_frames;
+static const struct frame *stack_table[STACKS][DEPTH]; /* innermost first */
+static size_t stack_depths[STACKS];
+static uint32_t n_stacks;
+
+static const struct frame *frame_named(const char *name)
+{
+	for (size_t i = 0; i < n_frames; i++)
+		if (!strcmp(frame_table[i].function, name))
+			return &frame_table[i];
+	assert_true(n_frames < FRAMES);
+	frame_table[n_frames] = (struct frame){ .function = name, .file = "", .module = "" };
+	return &frame_table[n_frames++];
+}
+
+static uint32_t stack(size_t n, const char *const *outermost_first)
+{
+	assert_true(n_stacks + 1 < STACKS && n <= DEPTH);
+	stack_depths[++n_stacks] = n;
+	for (size_t i = 0; i < n; i++)
+		stack_table[n_stacks][n - 1 - i] = frame_named(outermost_first[i]);
+	return n_stacks;
+}
+
+#define STACK(...)                                                           \
+	stack(sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), \
+	      (const char *const[]){ __VA_ARGS__ })
+
+struct frame_list frames_of(struct frames *f, uint32_t id)
+{
+	(void)f;
+	return (struct frame_list){ .at = stack_table[id], .n = stack_depths[id] };
+}
+
+const char *frame_operator(const struct frame *frame)
+{
+	return strstr(frame->function, "::") ? frame->function : "";
+}
+
+/* ---- Steps ---- */
+
+static struct model_step step;
+static struct spans spans;
+static struct frames *const some_frames = (struct frames *)&frame_table;
+
+static int begin(void **state)
+{
+	(void)state;
+	n_frames = n_stacks = 0;
+	vec_push(&step.threads, (struct model_thread){ .tid = 1 });
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	model_free(&step);
+	memset(&step, 0, sizeof(step));
+	spans_free(&spans);
+	memset(&spans, 0, sizeof(spans));
+	return 0;
+}
+
+static void call(uint64_t begin_ns, uint64_t end_ns, uint32_t from)
+{
+	vec_push(&step.calls,
+		 (struct model_call){ .begin_ns = begin_ns, .end_ns = end_ns, .stack = from });
+	step.threads.at[0].n = step.calls.n;
+}
+
+static void range(uint64_t begin_ns, uint64_t end_ns)
+{
+	vec_push(&step.ranges, (struct model_range){ .begin_ns = begin_ns, .end_ns = end_ns });
+}
+
+static bool nests(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b)
+{
+	return end_a <= begin_b || end_b <= begin_a || (begin_a <= begin_b && end_b <= end_a) ||
+	       (begin_b <= begin_a && end_a <= end_b);
+}
+
+/* Whether the operators of the call's stack lie around it, in their order. */
+static void check_operators(const struct model_call *c)
+{
+	struct frame_list list = frames_of(NULL, c->stack);
+	size_t i = list.n;
+	const char *last = "";
+	for (size_t k = 0; k < spans.at.n; k++) {
+		const struct span *s = &spans.at.at[k];
+		if (s->kind != SPAN_OPERATOR || s->begin_ns > c->begin_ns || s->end_ns < c->end_ns)
+			continue;
+		while (i && (!*frame_operator(list.at[i - 1]) ||
+			     !strcmp(list.at[i - 1]->function, last)))
+			i--;
+		assert_true(i);
+		last = list.at[--i]->function;
+		assert_string_equal(s->operator, last);
+	}
+	for (; i; i--)
+		assert_true(!*frame_operator(list.at[i - 1]) ||
+			    !strcmp(list.at[i - 1]->function, last));
+}
+
+/* What holds whatever the step: spans nest, with each other and with the calls; each call lies in its operators. */
+static void find(void)
+{
+	spans_find(&spans, &step, 0, some_frames);
+	for (size_t i = 0; i < spans.at.n; i++) {
+		const struct span *s = &spans.at.at[i];
+		assert_true(s->begin_ns <= s->end_ns);
+		assert_true(!i || s->begin_ns >= s[-1].begin_ns);
+		for (size_t k = 0; k < i; k++)
+			assert_true(nests(s->begin_ns, s->end_ns, spans.at.at[k].begin_ns,
+					  spans.at.at[k].end_ns));
+		for (size_t k = 0; k < step.calls.n; k++)
+			assert_true(nests(s->begin_ns, s->end_ns, step.calls.at[k].begin_ns,
+					  step.calls.at[k].end_ns));
+	}
+	for (size_t k = 0; k < step.calls.n; k++)
+		check_operators(&step.calls.at[k]);
+	size_t n_ranges = spans.beside.n;
+	for (size_t i = 0; i < spans.at.n; i++)
+		n_ranges += spans.at.at[i].kind == SPAN_RANGE;
+	assert_int_equal(n_ranges, step.ranges.n);
+}
+
+static void expect(size_t i, const char *operator, uint64_t begin_ns, uint64_t end_ns,
+		   uint32_t depth)
+{
+	assert_true(i < spans.at.n);
+	const struct span *s = &spans.at.at[i];
+	if (operator)
+		assert_string_equal(s->operator, operator);
+	else
+		assert_int_equal(s->kind, SPAN_RANGE);
+	assert_int_equal(s->begin_ns, begin_ns);
+	assert_int_equal(s->end_ns, end_ns);
+	assert_int_equal(s->depth, depth);
+}
+
+static void test_calls_of_one_operator_make_one_span(void **state)
+{
+	(void)state;
+	uint32_t gemm = STACK("main", "a::linear", "a::addmm", "gemm");
+	uint32_t bias = STACK("main", "a::linear", "a::add", "a::add", "kernel");
+	call(100, 110, 0);
+	call(120, 130, gemm);
+	call(140, 150, gemm); /* the same stack without a pause: a loop within the operator */
+	call(160, 170, bias);
+	call(180, 190, 0);
+	find();
+	assert_int_equal(spans.at.n, 3);
+	expect(0, "a::linear", 120, 170, 0);
+	expect(1, "a::addmm", 120, 150, 1);
+	expect(2, "a::add", 160, 170, 1);
+}
+
+static void test_two_runs_of_an_operator_are_two_spans(void **state)
+{
+	(void)state;
+	uint32_t here = STACK("line 1", "a::linear", "gemm");
+	uint32_t there = STACK("line 2", "a::linear", "gemm");
+	uint32_t deeper = STACK("line 2", "a::linear", "other");
+	call(100, 110, here);
+	call(111, 120, there);	     /* called from elsewhere */
+	call(90000, 90010, deeper);  /* the same run, however long it took to get there */
+	call(190000, 190010, there); /* seen before, and after a pause: a loop around it */
+	find();
+	assert_int_equal(spans.at.n, 3);
+	expect(0, "a::linear", 100, 110, 0);
+	expect(1, "a::linear", 111, 90010, 0);
+	expect(2, "a::linear", 190000, 190010, 0);
+}
+
+static void test_operators_end_where_ranges_do(void **state)
+{
+	(void)state;
+	uint32_t s = STACK("main", "a::linear", "gemm");
+	range(95, 125);
+	range(125, 150);
+	range(130, 145);
+	call(100, 110, s);
+	call(115, 120, s);
+	call(130, 140, s);
+	call(150, 160, s);
+	find();
+	assert_int_equal(spans.at.n, 6);
+	expect(0, NULL, 95, 125, 0);
+	expect(1, "a::linear", 100, 120, 1);
+	expect(2, NULL, 125, 150, 0);
+	expect(3, NULL, 130, 145, 1);
+	expect(4, "a::linear", 130, 140, 2);
+	expect(5, "a::linear", 150, 160, 0);
+}
+
+static void test_ranges_that_cross_stand_beside(void **state)
+{
+	(void)state;
+	call(100, 200, 0);
+	call(300, 400, 0);
+	range(50, 350); /* ends within a call */
+	range(90, 250);
+	range(110, 190); /* within a call */
+	range(240, 450); /* crosses another range */
+	range(300, 400);
+	find();
+	assert_int_equal(spans.beside.n, 2);
+	assert_int_equal(spans.beside.at[0], 0);
+	assert_int_equal(spans.beside.at[1], 3);
+}
+
+static uint32_t random_below(uint32_t n)
+{
+	static uint64_t seed = 12345;
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct model_range *x = a, *y = b;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+/* find() checks what must hold. */
+static void test_whatever_comes_nests(void **state)
+{
+	static const char *const names[] = { "main", "line", "a::x", "a::y", "a::z", "kernel" };
+	for (int round = 0; round < 300; round++) {
+		uint64_t now = 10;
+		begin(state);
+		for (int i = 0; i < 20; i++) {
+			const char *picked[DEPTH];
+			size_t n = random_below(DEPTH);
+			for (size_t k = 0; k < n; k++)
+				picked[k] = names[random_below(6)];
+			stack(n, picked);
+		}
+		for (int i = 0; i < 40; i++) {
+			uint64_t begin_ns = now + random_below(3) * random_below(20000);
+			now = begin_ns + 1 + random_below(20);
+			call(begin_ns, now, random_below(21));
+		}
+		for (uint32_t i = random_below(12); i > 0; i--) {
+			const struct model_call *a = &step.calls.at[random_below(40)];
+			const struct model_call *b = &step.calls.at[random_below(40)];
+			uint64_t x = a->begin_ns - random_below(3), y = b->end_ns + random_below(3);
+			range(x < y ? x : y, x < y ? y : x);
+		}
+		if (step.ranges.n)
+			qsort(step.ranges.at, step.ranges.n, sizeof(*step.ranges.at), by_place);
+		find();
+		end(state);
+	}
+	begin(state); /* for the tear-down */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_calls_of_one_operator_make_one_span, begin,
+						end),
+		cmocka_unit_test_setup_teardown(test_two_runs_of_an_operator_are_two_spans, begin,
+						end),
+		cmocka_unit_test_setup_teardown(test_operators_end_where_ranges_do, begin, end),
+		cmocka_unit_test_setup_teardown(test_ranges_that_cross_stand_beside, begin, end),
+		cmocka_unit_test_teardown(test_whatever_comes_nests, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
