@@ -3,6 +3,7 @@
 
 #include "core/judge.h"
 #include "core/ledger.h"
+#include "core/ledger_run.h"
 #include "export/report_json.h"
 
 struct analysis {
@@ -47,30 +48,14 @@ struct timeline *analysis_timeline(struct analysis *a)
 
 /* ---- What they tell ---- */
 
-static void fill_lengths(struct finding_steps *to, const struct sample *s)
-{
-	if (!s->n)
-		return;
-	to->n = s->n;
-	to->mean = s->mean;
-	to->std = sample_deviation(s);
-	to->cv = s->mean > 0 ? to->std / s->mean : 0;
-	to->min = s->min;
-	to->p50 = sample_percentile(s, 0.5);
-	to->p95 = sample_percentile(s, 0.95);
-	to->p99 = sample_percentile(s, 0.99);
-	to->max = s->max;
-}
-
 json_t *analysis_report(struct analysis *a, const json_t *described)
 {
 	struct findings f = { .timeline = &a->timeline, .verdict = VERDICT_UNKNOWN };
-	fill_lengths(&f.baseline, &a->follow->step_ms);
-	fill_lengths(&f.armed, &a->follow->armed_step_ms);
-	if (a->timeline.steps.n) {
+	if (a->timeline.steps.n)
 		ledger_fill(&f, &a->timeline);
+	ledger_fill_run(&f, a->follow);
+	if (a->timeline.steps.n)
 		replay_fill(&f);
-	}
 	json_t *report = report_json_process(described, &f);
 	findings_free(&f);
 	return report;

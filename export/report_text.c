@@ -329,10 +329,12 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines)
 {
 	const json_t *p = report_main_process(root);
-	if (p)
+	if (p) {
 		say_process(o, root, p, most_lines);
-	else
-		text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+		return;
+	}
+	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0));
 }
 
 /* ---- All of it ---- */

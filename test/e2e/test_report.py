@@ -1,0 +1,274 @@
+"""The report: after a run, on demand, of a running job, where the journal is no longer whole; its text, its JSON, whatif."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import unittest
+
+from harness import LAUNCHER, Case, environment, prog, script
+
+STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=5,wait=0,warmup=1,active=5,repeat=1"}
+VERDICTS = {"gpu", "cpu", "input", "sync", "memory", "copy", "collective", "mixed", "unknown"}
+SHARE = 0.02  # how far a figure of one analysis may be from the same by another: rounding
+
+
+def report_of(folder):
+    with open(os.path.join(folder, "report.json")) as file:
+        return json.load(file)
+
+
+class Example(Case):
+    """One run of the example, looked at from all sides."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.run_ = cls("launch_example").launch_example()
+
+    def launch_example(self):
+        return self.profiled(script("demo.py") + ["--steps", "60"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
+
+    def json(self, *arguments):
+        run = self.tool("report", self.run_.folder, "--json", *arguments)
+        self.assertEqual((run.status, run.err), (0, ""))
+        return json.loads(run.out)
+
+    def assert_page(self, text):
+        self.assertNotIn("\033", text)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+
+    def test_what_ran_is_told_exactly(self):
+        """The simulated GPU's kernels take what their names say."""
+        (p,) = report_of(self.run_.folder)["processes"]
+        kernels = {k["name"]: k for k in p["kernels"]}
+        forward = kernels["linear_forward_200us"]
+        self.assertEqual(forward["per_step"], 4)
+        self.assertAlmostEqual(forward["gpu_ms_per_step"], 0.8, places=3)
+        self.assertAlmostEqual(sum(k["pct"] for k in p["kernels"]), 100, delta=0.1)
+        (up,) = [c for c in p["copies"] if c["kind"] == "HtoD"]
+        self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]), (1, 2 << 20, False))
+        self.assertEqual(p["steps"]["armed"], [22, 23, 24, 25, 26])
+
+    def test_idle_time_adds_up(self):
+        (p,) = report_of(self.run_.folder)["processes"]
+        (gpu,) = p["gpu"]
+        self.assertAlmostEqual(sum(x["ms_per_step"] for x in p["idle"]), gpu["idle_ms_per_step"], places=2)
+        self.assertGreater(gpu["idle_ms_per_step"], 0)
+
+    def test_verdict_and_replay(self):
+        (p,) = report_of(self.run_.folder)["processes"]
+        self.assertIn(p["bound"]["verdict"], VERDICTS - {"unknown"})
+        self.assertTrue(p["bound"]["evidence"])
+        self.assertGreater(p["replay"]["measured_ms"], 0)
+        self.assertAlmostEqual(p["replay"]["replayed_ms"], p["replay"]["measured_ms"], delta=0.1 * p["replay"]["measured_ms"])
+
+    def test_phases_are_said_to_be_missing(self):
+        (p,) = report_of(self.run_.folder)["processes"]
+        self.assertEqual(p["phases"], [])
+        self.assertIn("phases", [gap["what"] for gap in p["cannot_say"]])
+
+    def test_made_again_it_says_the_same(self):
+        (live,), (again,) = report_of(self.run_.folder)["processes"], self.json()["processes"]
+        for part in ("steps", "gpu", "kernels", "operators", "copies", "idle", "devices"):
+            self.assertEqual(again[part], live[part], part)
+        self.assertEqual(again["bound"]["verdict"], live["bound"]["verdict"])
+
+    def test_run_is_described(self):
+        run = self.json()["run"]
+        self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "60"])
+        for report in (run, report_of(self.run_.folder)["run"]):
+            self.assertGreater(report["wall_s"], 0)
+
+    def test_text(self):
+        run = self.tool("report", self.run_.folder)
+        self.assertEqual((run.status, run.err), (0, ""))
+        self.assert_page(run.out)
+        for words in ("demo.py", "median of", "GPU 0", "idle     because of", "linear_forward_200us", "What cannot be said"):
+            self.assertIn(words, run.out)
+        with open(os.path.join(self.run_.folder, "report.txt")) as file:
+            self.assert_page(file.read())
+
+    def test_first_screen_at_the_runs_end(self):
+        lines = self.run_.err.splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assert_page("\n".join(line for line in lines if line.startswith("  ")))
+        self.assertTrue([line for line in lines if line.startswith("  step ")], self.run_.err)
+        self.assertTrue([line for line in lines if line.startswith("  bound by")], self.run_.err)
+
+    def test_top(self):
+        short, long = self.tool("report", self.run_.folder, "--top", "2").out, self.tool("report", self.run_.folder, "--top", "100").out
+        self.assertIn("more (--top 9)", short)
+        self.assertNotIn("more (--top", long)
+        self.assertIn("zero_grad_20us", long)
+
+    def on_a_terminal(self, **settings):
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen([LAUNCHER, "report", self.run_.folder], stdout=theirs, stderr=subprocess.DEVNULL,
+                                 env=environment(TERM="xterm", **settings))
+        os.close(theirs)
+        out = b""
+        try:
+            while piece := os.read(ours, 65536):
+                out += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        child.wait(20)
+        return out
+
+    def test_colour_only_on_a_terminal(self):
+        self.assertIn(b"\033[1m", self.on_a_terminal())
+        self.assertNotIn(b"\033", self.on_a_terminal(NO_COLOR="1"))
+
+    def test_several_folders(self):
+        run = self.tool("report", self.run_.folder, self.run_.folder, "--json")
+        self.assertEqual(len(json.loads(run.out)), 2)
+
+    def test_one_journal(self):
+        (path,) = self.run_.paths("journal/*")
+        run = self.tool("report", path)
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("linear_forward_200us", run.out)
+
+    # ---- whatif ----
+
+    def test_whatif_kernels_are_faster(self):
+        run = self.tool("whatif", self.run_.folder, "--kernel", "nothing_of_that_name=0.5")
+        self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1), run.err)
+        run = self.tool("whatif", self.run_.folder, "--kernel", "^linear=0.5", "--json")
+        answer = json.loads(run.out)
+        self.assertEqual(answer["works_per_step"], 12)
+        self.assertGreater(answer["gain_ms"], 0)
+        self.assertLessEqual(answer["gain_ms"], 1.2 * (1 + SHARE))  # all of it would be half of 2.4 ms
+        self.assertAlmostEqual(answer["measured_ms"] - answer["changed_ms"], answer["gain_ms"], places=3)
+
+    def test_whatif_in_words(self):
+        run = self.tool("whatif", self.run_.folder, "--free", "input", "--free", "sync")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("a step now", run.out)
+        self.assertIn("shorter by", run.out)
+
+    def test_whatif_wrong_usage(self):
+        for arguments in ([], [self.run_.folder], [self.run_.folder, "--free", "lunch"], [self.run_.folder, "--kernel", "x"],
+                          [self.run_.folder, "--without", "train.py"], [self.run_.folder, "--without"], ["--free", "sync"],
+                          [self.run_.folder, self.run_.folder, "--free", "sync"]):
+            with self.subTest(arguments=arguments):
+                run = self.tool("whatif", *arguments)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1), run.err)
+
+    def test_whatif_unknown_line(self):
+        run = self.tool("whatif", self.run_.folder, "--without", "nowhere.py:1")
+        self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1), run.err)
+        self.assertIn("nowhere.py", run.err)
+
+
+class BadInput(Case):
+    def test_one_line_each(self):
+        empty = self.folder()
+        os.makedirs(os.path.join(empty, "journal"))
+        text = os.path.join(self.base, "trace.json")
+        with open(text, "w") as file:
+            file.write('{"traceEvents": []}')
+        for path, word in ((os.path.join(self.base, "nothing"), "no such"), (self.base, "journal"), (empty, "journal"), (text, "cannot read")):
+            with self.subTest(path=path):
+                run = self.tool("report", path)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1), run.err)
+                self.assertIn(word, run.err)
+
+    def test_wrong_usage(self):
+        for arguments in ([], ["--top", "0", "x"], ["--top"], ["--top", "ten", "x"], ["--html", "x"]):
+            with self.subTest(arguments=arguments):
+                run = self.tool("report", *arguments)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1), run.err)
+
+    def test_bad_journal_beside_a_good_one(self):
+        run = self.preloaded([prog("loop"), "20"], **STEPS)
+        with open(os.path.join(run.folder, "journal", "7.journal"), "w") as file:
+            file.write("no journal")
+        report = self.tool("report", run.folder)
+        self.assertEqual((report.status, len(report.err.splitlines())), (1, 1), report.err)
+        self.assertIn("7.journal", report.err)
+        self.assertIn("spin_5us", report.out)
+
+
+class Kinds(Case):
+    def report(self, folder, status=0):
+        run = self.tool("report", folder, "--json")
+        self.assertEqual(run.status, status, run.err)
+        return json.loads(run.out), run
+
+    def test_library_alone(self):
+        run = self.preloaded([prog("loop"), "20"], **STEPS)
+        report, _ = self.report(run.folder)
+        (p,) = report["processes"]
+        self.assertEqual([k["per_step"] for k in p["kernels"] if k["name"] == "spin_5us"], [2])
+
+    def test_no_steps_recorded(self):
+        run = self.profiled([prog("loop"), "20"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=1000")
+        (p,) = report_of(run.folder)["processes"]
+        self.assertEqual(p["bound"]["verdict"], "unknown")
+        self.assertEqual(p["kernels"], [])
+        self.assertGreater(p["baseline"]["step_ms"]["n"], 10)
+        self.assertIn("too short for the schedule", " ".join(gap["why"] for gap in p["cannot_say"]))
+
+    def test_run_that_is_one_step(self):
+        run = self.profiled([prog("loop"), "2"], PROF_SCHEDULE="always")
+        (p,) = report_of(run.folder)["processes"]
+        self.assertEqual(p["steps"]["detector"], "none")
+        self.assertIn("spin_5us", [k["name"] for k in p["kernels"]])
+
+    def test_without_cupti(self):
+        run = self.profiled([prog("loop"), "40"], PROFSIM_CUPTI="missing", **STEPS)
+        (p,) = report_of(run.folder)["processes"]
+        self.assertEqual(p["bound"]["verdict"], "unknown")
+        self.assertIn("GPU times", [gap["what"] for gap in p["cannot_say"]])
+        self.assertNotEqual(self.tool("whatif", run.folder, "--free", "sync").status, 0)
+
+    def test_ranks(self):
+        code = ("import os, subprocess, sys\n"
+                "all = [subprocess.Popen([sys.argv[1], '30', 'plain', str(1000 * i)], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "sys.exit(max(p.wait() for p in all))\n")
+        run = self.profiled([os.sys.executable, "-c", code, prog("loop")], **STEPS)
+        report = report_of(run.folder)
+        self.assertEqual(sorted(p["rank"] for p in report["processes"]), [0, 1])
+        text = self.tool("report", run.folder).out
+        self.assertIn("rank 1", text.splitlines()[0])  # the slower one
+        self.assertIn("All 2 processes", text)
+
+    def test_silent_children_are_left_out(self):
+        run = self.profiled([prog("fork"), "before"], PROF_SCHEDULE="always")
+        report = report_of(run.folder)
+        self.assertEqual(len(report["processes"]) + report["run"].get("silent_processes", 0), len(run.journals()))
+
+    def test_journal_that_is_not_whole(self):
+        run = self.profiled([prog("loop"), "60000", "bare"], PROF_BUFFER_MB=8, PROF_STEP="time:50", PROF_SCHEDULE="always")
+        self.assertFalse(run.json["processes"][0]["journal_is_whole"])
+        report, tool = self.report(run.folder)
+        self.assertIn("is not whole", tool.err)
+        self.assertEqual(report["processes"], report_of(run.folder)["processes"])
+        self.assertGreater(len(report["processes"][0]["steps"]["armed"]), 1)
+
+    def test_quiet_leaves_the_files(self):
+        run = self.profiled([prog("loop"), "30"], ["--quiet"], **STEPS)
+        self.assertEqual(run.err, "")
+        self.assertTrue(report_of(run.folder)["processes"])
+
+
+class Live(Case):
+    def test_running_job(self):
+        line, folder, env = self.launched([prog("loop"), "1000000", "plain", "1000"], **STEPS)
+        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 start_new_session=True)
+        self.addCleanup(child.wait)
+        self.addCleanup(os.killpg, child.pid, signal.SIGKILL)
+        self.eventually("report.json", lambda: os.path.exists(os.path.join(folder, "report.txt")))
+        run = self.tool("report", folder)
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("still running", run.err)
+        self.assertIn("spin_5us", run.out)
+        self.assertIsNone(child.poll())
+
+
+if __name__ == "__main__":
+    unittest.main()
