@@ -36,9 +36,24 @@ static int by_gpu_time(const void *a, const void *b)
 	return x->gpu_ms > y->gpu_ms ? -1 : x->gpu_ms < y->gpu_ms;
 }
 
+/* By name, since a name runs thousands of times: 0 not asked yet. */
+enum { TENSOR_NO = 1, TENSOR_YES };
+
+static bool uses_tensor_cores(const struct timeline *t, uint8_t *known, uint32_t name)
+{
+	if (name >= t->dict->names.texts.n)
+		return false;
+	if (!known[name])
+		known[name] = kernel_uses_tensor_cores(strtab_text(&t->dict->names, name))
+				      ? TENSOR_YES
+				      : TENSOR_NO;
+	return known[name] == TENSOR_YES;
+}
+
 static void fill_devices(struct findings *f, double steps)
 {
 	const struct timeline *t = f->timeline;
+	uint8_t *known = mem_zero(t->dict->names.texts.n);
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		struct finding_gpu *gpu = &f->gpus.at[i];
 		uint64_t n = 0, ns = 0, tensor_ns = 0;
@@ -48,12 +63,13 @@ static void fill_devices(struct findings *f, double steps)
 				continue;
 			n++;
 			ns += length_ns(w);
-			if (kernel_uses_tensor_cores(strtab_text(&t->dict->names, w->name)))
+			if (uses_tensor_cores(t, known, w->name))
 				tensor_ns += length_ns(w);
 		}
 		gpu->kernels = (double)n / steps;
 		gpu->tensor_core_pct = ns ? 100.0 * (double)tensor_ns / (double)ns : -1;
 	}
+	free(known);
 }
 
 void ledger_fill_kernels(struct findings *f)
