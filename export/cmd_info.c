@@ -47,6 +47,15 @@ static void print_counts(const struct follow *f)
 	       c->paired, c->calls_without_work, c->works_without_call, c->late);
 }
 
+static void print_stacks(const struct dict *d)
+{
+	if (d->stacks.n)
+		printf("  stacks     %zu different, over %zu objects and %zu Python functions\n",
+		       d->stacks.n, d->modules.n, d->codes.n);
+	else
+		printf("  stacks     none\n");
+}
+
 static void print_losses(const struct follow *f)
 {
 	const struct journal_header *h = f->reader.header;
@@ -80,6 +89,7 @@ static void print_process(const struct process *p)
 		printf("  device %u   %s\n", f->dict.devices.at[i].id, f->dict.devices.at[i].name);
 	print_steps(p);
 	print_counts(f);
+	print_stacks(&f->dict);
 	print_losses(f);
 	printf("  clock      %s%s\n",
 	       h->clock.kind == CLOCK_KIND_TSC ? "time-stamp counter" : "CLOCK_MONOTONIC",

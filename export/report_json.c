@@ -378,10 +378,10 @@ static json_t *steps(const json_t *described)
 	static const char *const kept[] = { "count", "detector", "armed", "schedule_shift" };
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		json_object_set(o, kept[i], json_object_get(from, kept[i]));
-	json_object_set_new(
-		o, "confidence",
-		report_json_number(json_number_value(json_object_get(from, "confidence")),
-				   PERCENT));
+	json_object_set_new(o, "confidence",
+			    report_json_number(json_number_value(json_object_get(from, "confidenc"
+										       "e")),
+					       PERCENT));
 	return o;
 }
 

@@ -7,6 +7,8 @@
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
+#define LEAST_MS 0.0005 /* less is 0.000 */
+
 #define COLUMNS(list) (list), sizeof(list) / sizeof(*(list))
 
 static void heading(const struct report_view *v, const char *text)
@@ -139,7 +141,7 @@ static void say_idle(const struct report_view *v, const json_t *p)
 	static const struct text_column columns[] = {
 		{ "cause", false, false, CUT_TAIL },	  { "ms", true, false, CUT_TAIL },
 		{ "of the step", true, false, CUT_TAIL }, { "where", false, true, CUT_HEAD },
-		{ "that is", false, true, CUT_TAIL },
+		{ "that is", false, false, CUT_TAIL },
 	};
 	struct text_table t;
 	const json_t *list = json_object_get(p, "idle");
@@ -405,7 +407,7 @@ static void say_self(const struct report_view *v, const json_t *p)
 	report_overhead(cost, sizeof(cost), self);
 	text_line(v->out, TEXT_PLAIN, "  %s",
 		  *cost ? cost : "all steps were recorded, or too few: its cost cannot be told");
-	if (report_has_number(cupti, "own_ms_per_step"))
+	if (report_number(cupti, "own_ms_per_step") >= LEAST_MS)
 		text_line(v->out, TEXT_PLAIN, "  CUPTI says that it took %s ms per step itself",
 			  report_ms(ms, sizeof(ms), report_number(cupti, "own_ms_per_step")));
 	json_object_foreach((json_t *)(size_t)losses, name, value) if (json_number_value(value) > 0)

@@ -10,6 +10,7 @@ enum {
 	EVIDENCE_LINES = 3,
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
+	ADVICE_INDENT = 20,
 	LINES_SAID = 3,
 	TRUST_LINES = 2,
 	GPUS_SAID = 2,
@@ -112,13 +113,11 @@ static void say_step(struct textout *o, const json_t *p)
 				  : "too few steps to say how steady");
 		return;
 	}
-	text_line(o, TEXT_PLAIN,
-		  "step     %s ms (median of %.0f), %s: p95 %s, longest %s, cv %.0f %%",
+	text_line(o, TEXT_PLAIN, "step     %s ms (median of %.0f), %s (cv %.0f %%): p95 %s, max %s",
 		  report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
-		  how_steady(report_number(ms, "cv")),
+		  how_steady(report_number(ms, "cv")), report_number(ms, "cv") * 100,
 		  report_ms(p95, sizeof(p95), report_number(ms, "p95")),
-		  report_ms(most, sizeof(most), report_number(ms, "max")),
-		  report_number(ms, "cv") * 100);
+		  report_ms(most, sizeof(most), report_number(ms, "max")));
 	say_warm_up(o, p);
 	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
 	text_line(o, TEXT_PLAIN,
@@ -207,27 +206,29 @@ static void say_idle(struct textout *o, const json_t *p)
 
 /* ---- Lines of code ---- */
 
+/* Two lines: what it wins and where; what to do. */
 static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
 {
-	char place[PLACE_BYTES], fitted[TEXT_BYTES], text[TEXT_BYTES], ms[NUMBER_BYTES];
-	double gain = report_number(a, "expected_ms_per_step"), all = step_ms(p);
+	char place[PLACE_BYTES], fitted[TEXT_BYTES], ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
+	bool has_place = json_is_string(json_object_get(a, "where"));
+	double gain = report_number(a, "expected_ms_per_step");
+	double all = report_number(json_object_get(p, "replay"), "measured_ms");
+	if (all > 0)
+		snprintf(percent, sizeof(percent), "%.0f %%", gain / all * 100);
 	report_place(place, sizeof(place), a, cwd);
-	if (json_is_string(json_object_get(a, "where")))
-		snprintf(text, sizeof(text), "%s  %s",
-			 text_fit(fitted, PLACE_BYTES, place, 30, CUT_HEAD),
-			 report_string(a, "what"));
-	else
-		snprintf(text, sizeof(text), "%s", report_string(a, "what"));
-	text_fit(fitted, sizeof(fitted), text, 54, CUT_TAIL);
-	text_line(o, TEXT_GREEN, "  %s%*s %10s ms  %3.0f %%", fitted, 54 - (int)text_width(fitted),
-		  "", report_ms(ms, sizeof(ms), gain), all > 0 ? gain / all * 100 : 0);
+	text_fit(fitted, sizeof(fitted), place, 40, CUT_HEAD);
+	text_line(o, TEXT_GREEN, "%9s ms %5s  %s  %s", report_ms(ms, sizeof(ms), gain), percent,
+		  has_place ? fitted : report_string(a, "what"),
+		  has_place ? report_string(a, "source") : "");
+	if (has_place)
+		text_line(o, TEXT_PLAIN, "%*s%s", ADVICE_INDENT, "", report_string(a, "what"));
 }
 
-static void say_advice(struct textout *o, const json_t *p, const char *cwd)
+static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
 {
 	const json_t *advice = json_object_get(p, "advice");
-	const char *source = report_string(json_array_get(advice, 0), "source");
 	size_t n = json_array_size(advice);
+	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
 	if (!n) {
 		if (json_is_object(json_object_get(p, "replay")))
 			text_line(o, TEXT_PLAIN,
@@ -235,12 +236,9 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd)
 				  "shorter.");
 		return;
 	}
-	text_line(o, TEXT_BOLD, "%-55s %s", "What to mend", "a step would lose");
-	for (size_t i = 0; i < n && i < ADVICE_SAID; i++) {
+	text_line(o, TEXT_BOLD, "A step would lose, if this were mended");
+	for (size_t i = 0; i < n && i < most; i++)
 		say_one_advice(o, p, json_array_get(advice, i), cwd);
-		if (!i && *source)
-			text_line(o, TEXT_DIM, "    %s", source);
-	}
 }
 
 /* As many as there is room for, above what comes last. */
@@ -321,7 +319,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	say_reasons(o, p);
 	say_gpus(o, p);
 	say_idle(o, p);
-	say_advice(o, p, cwd);
+	say_advice(o, p, cwd, most_lines);
 	say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);
 }

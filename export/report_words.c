@@ -124,15 +124,15 @@ static const struct word verdicts[] = {
 };
 
 static const struct word causes[] = {
-	{ "sync", "waits", "the CPU had waited for the GPU and had to refill it" },
-	{ "launch", "slow launching", "the CPU was slower than the GPU" },
-	{ "input", "input", "the next batch was not there yet" },
-	{ "alloc", "memory calls", "memory was allocated or freed" },
-	{ "copy", "copies", "a copy blocked the CPU" },
-	{ "collective", "other ranks", "other ranks were awaited" },
-	{ "module", "loading of kernels", "kernels were being loaded" },
-	{ "profiler", "profiling", "profrun or CUPTI was at work" },
-	{ "unknown", "unknown", "nothing recorded tells why" },
+	{ "sync", "waits", "refilled after a wait" },
+	{ "launch", "slow launching", "CPU slower than the GPU" },
+	{ "input", "input", "next batch not ready" },
+	{ "alloc", "memory calls", "allocating, freeing" },
+	{ "copy", "copies", "CPU held by a copy" },
+	{ "collective", "other ranks", "other ranks awaited" },
+	{ "module", "loading of kernels", "kernels being loaded" },
+	{ "profiler", "profiling", "profrun or CUPTI" },
+	{ "unknown", "unknown", "nothing tells why" },
 };
 
 static const struct word kinds[] = {

@@ -63,6 +63,25 @@ class Example(Case):
         self.assertGreater(p["replay"]["measured_ms"], 0)
         self.assertAlmostEqual(p["replay"]["replayed_ms"], p["replay"]["measured_ms"], delta=0.1 * p["replay"]["measured_ms"])
 
+    def test_lines_are_those_of_the_program(self):
+        """Each kernel of the example is launched by a line that names it."""
+        (p,) = report_of(self.run_.folder)["processes"]
+        lines = {line["source"]: line for line in p["lines"]}
+        forward = lines["self.linear_forward()"]
+        self.assertTrue(forward["file"].endswith("test/prog/demo.py"), forward)
+        self.assertEqual((forward["function"].split(".")[-1], forward["launches_per_step"]), ("forward", 4))
+        self.assertAlmostEqual(forward["gpu_ms_per_step"], 0.8, places=3)
+        (read,) = [s for s in p["syncs"] if "scalar" in (s["source"] or "")]
+        self.assertGreater(read["blocked_ms_per_step"], 0.5)
+        self.assertIn("main", [frame["function"] for frame in read["stack"]])
+
+    def test_without_a_line(self):
+        (p,) = report_of(self.run_.folder)["processes"]
+        (read,) = [s for s in p["syncs"] if "scalar" in (s["source"] or "")]
+        answer = json.loads(self.tool("whatif", self.run_.folder, "--without", f"demo.py:{read['line']}", "--json").out)
+        self.assertAlmostEqual(answer["gain_ms"], read["recoverable_ms_per_step"], places=3)
+        self.assertAlmostEqual(answer["whole_line"]["gain_ms"], read["line_ms_per_step"], places=3)
+
     def test_phases_are_said_to_be_missing(self):
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertEqual(p["phases"], [])

@@ -11,6 +11,7 @@ loss that is read back is no loss either; the one that is printed is made up.
 """
 import argparse
 import ctypes
+import functools
 import math
 import queue
 import sys
@@ -43,15 +44,14 @@ class Cuda:
         sys.exit("demo.py: no libcudart.so here; try ./profrun.sh --sim python3 test/prog/demo.py")
 
     def __getattr__(self, name):
-        function = getattr(self.library, "cuda" + name)
-
-        def call(*arguments):
-            status = function(*arguments)
+        def check(status):
             if status:
                 raise RuntimeError(f"cuda{name}: error {status}")
 
-        setattr(self, name, call)
-        return call
+        function = getattr(self.library, "cuda" + name)
+        function.restype = check  # ctypes calls it with the result: no Python frame of ours stands between a line and its call
+        setattr(self, name, function)
+        return function
 
     def made(self, name, *arguments):
         """For functions that hand out a handle or an address through their first argument."""
@@ -84,36 +84,35 @@ class Model:
         self.cuda = cuda
         ptx = ".version 7.0\n.target sm_75\n.address_size 64\n" + "".join(map(spin, KERNELS))
         library = cuda.made("LibraryLoadData", ptx.encode(), None, None, 0, None, None, 0)
-        self.kernels = {name.rsplit("_", 1)[0]: cuda.made("LibraryGetKernel", library, name.encode()) for name in KERNELS}
         self.compute = cuda.made("StreamCreateWithFlags", NON_BLOCKING)
-        self.grid = Dim3(32, 1, 1)
-        self.block = Dim3(128, 1, 1)
-
-    def launch(self, name):
-        self.cuda.LaunchKernel(self.kernels[name], self.grid, self.block, None, ctypes.c_size_t(0), self.compute)
+        for name in KERNELS:  # model.adam() launches adam_50us
+            kernel = cuda.made("LibraryGetKernel", library, name.encode())
+            launch = functools.partial(cuda.LaunchKernel, kernel, Dim3(32, 1, 1), Dim3(128, 1, 1), None, ctypes.c_size_t(0), self.compute)
+            setattr(self, name.rsplit("_", 1)[0], launch)
 
     def forward(self):
         """Returns the activations, which the backward pass frees."""
         kept = []
         for _ in range(LAYERS):
-            kept.append(self.cuda.made("MallocAsync", ctypes.c_size_t(ACTIVATION_BYTES), self.compute))
-            self.launch("linear_forward")
-            self.launch("gelu_forward")
-        self.launch("cross_entropy")
+            kept.append(ctypes.c_void_p())
+            self.cuda.MallocAsync(ctypes.byref(kept[-1]), ctypes.c_size_t(ACTIVATION_BYTES), self.compute)
+            self.linear_forward()
+            self.gelu_forward()
+        self.cross_entropy()
         return kept
 
     def backward(self, kept):
-        self.launch("cross_entropy_backward")
+        self.cross_entropy_backward()
         for activation in reversed(kept):
-            self.launch("gelu_backward")
-            self.launch("linear_backward_input")
-            self.launch("linear_backward_weight")
+            self.gelu_backward()
+            self.linear_backward_input()
+            self.linear_backward_weight()
             self.cuda.FreeAsync(activation, self.compute)
 
     def optimize(self):
         for _ in range(LAYERS):
-            self.launch("adam")
-        self.launch("zero_grad")
+            self.adam()
+        self.zero_grad()
 
 
 class Backward(threading.Thread):

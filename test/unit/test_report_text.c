@@ -184,15 +184,15 @@ static void test_first_screen(void **state)
 	(void)state;
 	assert_fits(text);
 	assert_in_range(n_lines, 8, REPORT_SCREEN_LINES);
-	assert_says(text, "step     5.200 ms (median of 76), steady: p95 5.400");
+	assert_says(text, "step     5.200 ms (median of 76), steady (cv 2 %): p95 5.400");
 	assert_says(text, "first 3 steps, which took up to 48.12 ms");
 	assert_says(text, "recorded 12-14");
 	assert_says(text, "bound by waits (confidence 0.86): the CPU stops");
 	assert_says(text, "GPU 0    busy 62 %");
 	assert_says(text,
 		    "because of: waits 1.700, slow launching 0.300 ms"); /* two places, one cause */
-	assert_says(text, "  train.py:42  keep the value on the GPU");
-	assert_says(text, "1.200 ms   23 %");
+	assert_says(text, "  1.200 ms  23 %  train.py:42  total += loss.item()");
+	assert_says(text, "    keep the value on the GPU\n");
 	assert_says(text, "model.py:9");
 	assert_says(text, "recording cost +1.2 % (95 %: -0.5 to +2.9); nothing");
 	assert_null(strchr(text, '\033'));
