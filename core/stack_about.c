@@ -40,6 +40,11 @@ static const struct row rows[] = {
 	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "empty_cache" },
 	{ ABOUT_WAIT, FILE_NAME, CLOSE, "torch/cuda/" },
 	{ ABOUT_WAIT, FILE_NAME, CLOSE, "cupy/cuda/" },
+	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/graph.py" },
+	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/__init__.py" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_init" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_main" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::evaluate_function" },
 };
 
 /* Operators that hand a value, or a size that depends on one, to the host. */

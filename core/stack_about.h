@@ -11,6 +11,10 @@ enum stack_about {
 	ABOUT_ALLOCATOR = 8,  /* a framework's allocator gives memory back or gets more */
 	ABOUT_READ = 16,      /* an operator whose result the host reads: .item(), nonzero() */
 	ABOUT_WAIT = 32,      /* the user asked for the wait by name: torch.cuda.synchronize() */
+	ABOUT_BACKWARD =
+		64, /* within a call of backward(): a worker's calls until the next are its */
+	ABOUT_WORKER =
+		128, /* a thread of the autograd engine: no frame says which line it works for */
 };
 
 uint8_t stack_about(struct frames *f, uint32_t stack);

@@ -73,6 +73,20 @@ static struct timeline_stack stack_of(struct timeline *t, uint32_t stack)
 
 /* ---- Calls ---- */
 
+/*
+ * The engine's threads have no frame of the user's. The thread that called backward() waits for them, and its last call (it
+ * fills the first gradient) came from the user's line.
+ */
+static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
+{
+	const struct site *site = frames_site_at(t->frames, stack->site);
+	bool is_user = site->is_user && site->line;
+	if (is_user && stack->about & ABOUT_BACKWARD)
+		t->backward_site = stack->site;
+	bool is_lent = !is_user && stack->about & ABOUT_WORKER && t->backward_site;
+	return is_lent ? t->backward_site : stack->site;
+}
+
 static void add_call(struct timeline *t, const struct model_call *c, uint32_t thread)
 {
 	struct timeline_stack stack = stack_of(t, c->stack);
@@ -84,7 +98,7 @@ static void add_call(struct timeline *t, const struct model_call *c, uint32_t th
 				    .bytes = c->bytes,
 				    .name = c->name,
 				    .stack = c->stack,
-				    .site = stack.site,
+				    .site = site_of_call(t, &stack),
 				    .op = stack.op,
 				    .outer_op = stack.outer_op,
 				    .about = stack.about,

@@ -104,8 +104,9 @@ struct timeline {
 	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */
 	VEC(struct timeline_earlier) earlier;
 	VEC(struct timeline_stack) stacks;
-	struct map stack_of; /* DICT_STACK -> stacks */
-	uint64_t n_cut;	     /* steps beyond the budget of events that were left out */
+	struct map stack_of;	/* DICT_STACK -> stacks */
+	uint32_t backward_site; /* of the newest call made within backward() */
+	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	uint32_t pid;
 };
 

@@ -9,7 +9,8 @@ SIM_PYTHON ?= python3
 # Generated code reads arguments of the runtime as the driver's types of the same layout.
 SIM_CFLAGS := -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
 	-isystem $(CUDA_INCLUDE) -MMD -MP
-SIM_LDFLAGS := -shared -Wl,-Bsymbolic -Wl,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+# Without debug information, as NVIDIA's libraries are: no line of theirs may pass for the user's.
+SIM_LDFLAGS := $(if $(SAN),,-Wl$(comma)--strip-debug) -shared -Wl,-Bsymbolic -Wl,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
 SIM_COMMON := sim_common sim_errors
 SIM_ENGINE := $(patsubst test/sim/%.c,%,$(wildcard test/sim/engine_*.c))
