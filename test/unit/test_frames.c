@@ -615,6 +615,15 @@ static void test_brief_names(void **state)
 	check_brief("_Z1fPFviE", "f");
 	check_brief("_Z1fIiEPFvT_EOS0_", "void (*f<int>(int&&))(int)"); /* stays whole */
 	check_brief("_Z3fooILi3EEDTcl1gEEv", "foo<3>");
+	check_brief("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
+	check_brief("_ZN41_$LT$alloc..Vec$LT$T$GT$$u20$as$u20$A$GT$4drop17h0123456789abcdefE",
+		    "<alloc::Vec<T> as A>::drop");
+	check_brief("_ZN4work16h0123456789abcdeE", "work::h0123456789abcde"); /* C++ after all */
+	check_brief("_RINvNtCs1234_1t5inner7genericlhE", "t::inner::generic::<i32, u8>");
+	check_brief("_RNvXs_C1tINtB4_2SqfKj3_ENtB4_5Shape4area",
+		    "<t::Sq<f32, 3> as t::Shape>::area");
+	check_brief("_RNCNvC1t4main0B3_", "t::main::{closure#0}");
+	check_brief("_RNvC1t4mai", "_RNvC1t4mai");
 	char name[] = "a::b<c<d>, e>::call<operator<long_name_here>";
 	demangle_shorten(name, 8);
 	assert_string_equal(name, "a::b<...>::call<...>");
