@@ -213,33 +213,58 @@ static void mark_stubs(const struct stack *s)
 /* ---- Sites ---- */
 
 /* How much a frame says about where a call was made; less is better. */
-static int site_tier(const struct frame *frame)
+enum tier {
+	TIER_USER_LINE,
+	TIER_USER,
+	TIER_PYTHON,	/* of a library that is no framework */
+	TIER_FRAMEWORK, /* Python of PyTorch and the like */
+	TIER_OPERATOR,	/* "AddmmBackward0": of autograd's threads, which have no Python frames */
+	TIER_LINE,
+	TIER_NAMED,
+	TIER_ADDRESS,
+};
+
+static enum tier tier_of(const struct frame *frame)
 {
 	if (!frame->is_library)
-		return frame->line ? 0 : 1;
+		return frame->line ? TIER_USER_LINE : TIER_USER;
 	if (frame->kind == FRAME_KIND_PYTHON)
-		return known(frame)->is_framework ? 3 : 2;
+		return known(frame)->is_framework ? TIER_FRAMEWORK : TIER_PYTHON;
+	if (*known(frame)->native.operator)
+		return TIER_OPERATOR;
 	if (frame->line)
-		return 4;
-	return strstr(frame->function, "+0x") ? 6 : 5;
+		return TIER_LINE;
+	return strstr(frame->function, "+0x") ? TIER_ADDRESS : TIER_NAMED;
+}
+
+/* The innermost one of the best tier; of operators the outermost, which is nearest to what the user wrote. */
+static const struct frame *site_frame(const struct stack *s)
+{
+	const struct frame *best = NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		enum tier tier = tier_of(s->at[i]);
+		if (!best || tier < tier_of(best) ||
+		    (tier == TIER_OPERATOR && tier_of(best) == TIER_OPERATOR))
+			best = s->at[i];
+	}
+	return best;
 }
 
 static uint32_t site_of(struct frames *f, const struct stack *s)
 {
-	const struct frame *best = NULL;
-	for (size_t i = 0; i < s->n; i++)
-		if (!best || site_tier(s->at[i]) < site_tier(best))
-			best = s->at[i];
+	const struct frame *best = site_frame(s);
 	if (!best)
 		return 0;
-	size_t room = strlen(best->file) + strlen(best->function) + 16;
+	bool is_operator = tier_of(best) == TIER_OPERATOR;
+	const char *function = is_operator ? known(best)->native.operator: best->function;
+	size_t room = strlen(best->file) + strlen(function) + 16;
 	char *key = mem_resize(NULL, room);
-	snprintf(key, room, "%s\n%s\n%u", best->file, best->function, best->line);
+	snprintf(key, room, "%s\n%s\n%u", best->file, function, best->line);
 	uint32_t site = strtab_intern(&f->site_keys, key);
 	free(key);
 	if (site == f->sites.n)
 		vec_push(&f->sites, (struct site){ .file = best->file,
-						   .function = best->function,
+						   .function = function,
 						   .line = best->line,
 						   .is_user = !best->is_library });
 	return site;

@@ -24,14 +24,14 @@ struct frame {
 	bool is_inlined; /* native: an inlined function of the frame that follows */
 };
 
-/* Where a call was made, as a person would say it. Sites are numbered from 1; 0: not known. Two stacks with the same innermost
- * frame of the user's have the same site. */
+/* Where a call was made, as a person would say it: the innermost frame outside libraries (one with a line if there is one), else
+ * the most telling of the others: Python outside the frameworks, any Python, the outermost operator, native code with a line,
+ * with a name. Sites are numbered from 1; 0: not known. Two stacks whose such frames are equal have the same site. */
 struct site {
-	const char *file,
-		*function; /* "" where not known: then `function` is the innermost named native frame */
+	const char *file; /* "" where not known */
+	const char *function;
 	uint32_t line;
-	bool is_user; /* the innermost frame outside libraries, one with a line if there is one; else the most telling frame: Python
-		       * outside the frameworks, any Python, native with a line, native with a name */
+	bool is_user; /* outside libraries */
 };
 
 struct frames;

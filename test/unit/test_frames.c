@@ -347,6 +347,29 @@ static void test_operators_around_a_call(void **state)
 	assert_string_equal(frames_operator(frames, 99, false), "");
 }
 
+/* A thread of autograd's: nothing of the user's and no Python. The object is taken for a library by its folder's name. */
+static void test_site_of_an_operator(void **state)
+{
+	(void)state;
+	struct wanted w = stack_of("shapes.so", "shapes_operators");
+	char folder[] = "/tmp/test-frames-XXXXXX", path[128], package[64];
+	assert_non_null(mkdtemp(folder));
+	snprintf(package, sizeof(package), "%s/site-packages", folder);
+	snprintf(path, sizeof(path), "%s/shapes.so", package);
+	assert_int_equal(mkdir(package, 0700), 0);
+	assert_int_equal(symlink(w.path, path), 0);
+	jb_module(builder, &w.module, path);
+	jb_stack(builder, 1, 0, 0, 0, seen.frames, seen.n);
+	read_dictionary();
+	const struct site *site = frames_site_at(frames, frames_site(frames, 1));
+	assert_string_equal(site->function, "aten::linear");
+	assert_string_equal(site->file, "");
+	assert_false(site->is_user);
+	unlink(path);
+	rmdir(package);
+	rmdir(folder);
+}
+
 static void test_operators_by_name(void **state)
 {
 	(void)state;
@@ -764,6 +787,7 @@ int main(void)
 		test(test_own_frames_never_show),
 		test(test_kernel_stubs_are_no_lines),
 		test(test_operators_around_a_call),
+		test(test_site_of_an_operator),
 		test(test_operators_by_name),
 		test(test_python_frames_and_the_users_line),
 		test(test_merge_by_name),
