@@ -69,10 +69,11 @@ static void write_work_facts(struct trace *t, const struct model_work *work)
 /* Where the call that caused it was made. */
 static uint32_t work_line(struct trace *t, const struct model_work *work)
 {
-	const struct perfetto_stack *stack = NULL;
-	if (work->call != MODEL_NO_CALL)
-		stack = perfetto_stack(&t->stacks, &t->w, t->m->calls.at[work->call].stack);
-	return stack && stack->line ? perfetto_arg_text(&t->w, stack->line) : 0;
+	if (work->call == MODEL_NO_CALL)
+		return 0;
+	uint32_t stack = t->m->calls.at[work->call].stack;
+	uint32_t line = perfetto_stack(&t->stacks, &t->w, stack)->word[STACK_WORD_LINE];
+	return line ? perfetto_arg_text(&t->w, line) : 0;
 }
 
 static void write_work(struct trace *t, size_t i, const struct blob *place_blob)

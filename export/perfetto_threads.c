@@ -58,45 +58,19 @@ static void write_call_facts(struct trace *t, const struct model_call *c)
 		perfetto_arg_pointer(b, PERFETTO_ARG_STREAM, c->stream);
 }
 
-static void define_stack(struct trace *t, const struct perfetto_stack *stack)
-{
-	const uint32_t words[] = { stack->line, stack->function, stack->operator, stack->text };
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (words[i])
-			perfetto_arg_text(&t->w, words[i]);
-	perfetto_stack_define(&t->stacks, &t->w, stack);
-}
-
-static void write_word(struct pb *b, enum perfetto_arg arg, uint32_t word)
-{
-	if (word)
-		perfetto_arg_interned(b, arg, word + 1);
-}
-
-static void write_stack(struct pb *b, const struct perfetto_stack *stack)
-{
-	pb_uint(b, EVENT_CALLSTACK_IID, stack->number);
-	write_word(b, PERFETTO_ARG_LINE, stack->line);
-	write_word(b, PERFETTO_ARG_FUNCTION, stack->function);
-	write_word(b, PERFETTO_ARG_OPERATOR, stack->operator);
-	write_word(b, PERFETTO_ARG_STACK, stack->text);
-}
-
 static void write_call(struct trace *t, const struct model_call *c)
 {
 	struct pb *b = &t->w.out;
-	const struct perfetto_stack *stack = perfetto_stack(&t->stacks, &t->w, c->stack);
+	struct perfetto_stack *stack = perfetto_stack(&t->stacks, &t->w, c->stack);
 	uint32_t api = perfetto_arg_text(&t->w, perfetto_name(t->m->dict->door_names[c->door]));
 	if (c->launch)
 		perfetto_arg_text(&t->w,
 				  perfetto_name(t->m->dict->launches.at[c->launch - 1].name));
-	if (stack)
-		define_stack(t, stack);
+	perfetto_stack_define(&t->w, stack);
 	struct perfetto_place place = perfetto_event_begin(
 		&t->w, c->begin_ns, TYPE_BEGIN, perfetto_name(c->name),
 		perfetto_category(c->category), PERFETTO_EVENT_EXTRA + (size_t)c->n_work * 10);
-	if (stack)
-		write_stack(b, stack);
+	perfetto_stack_write(b, stack);
 	perfetto_arg_interned(b, PERFETTO_ARG_API, api);
 	write_call_facts(t, c);
 	if (c->correlation)

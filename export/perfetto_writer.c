@@ -169,21 +169,6 @@ static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extr
 	return packet;
 }
 
-/* A packet of its own: the event that wants the text is about to begin. */
-static uint8_t *words_begin(struct perfetto_writer *w, size_t extra, uint8_t **packet)
-{
-	*packet = packet_begin(w, extra);
-	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->sequence);
-	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	return pb_begin(&w->out, PACKET_INTERNED_DATA);
-}
-
-static void words_end(struct perfetto_writer *w, uint8_t *words, uint8_t *packet)
-{
-	pb_end(&w->out, words);
-	pb_end(&w->out, packet);
-}
-
 static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
 	size_t before = w->sequence_of[use].n, wanted = w->names->texts.n * 2;
@@ -195,18 +180,21 @@ static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t
 	w->sequence_of[use].n = wanted;
 }
 
+/* A packet of its own: the event that wants the text is about to begin. */
 static void define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
 	static const uint8_t fields[USES] = {
 		[USE_EVENT_NAME] = INTERNED_EVENT_NAMES,
 		[USE_ARG_TEXT] = INTERNED_ARG_STRINGS,
-		[USE_FUNCTION] = INTERNED_FUNCTION_NAMES,
-		[USE_SOURCE] = INTERNED_SOURCE_PATHS,
 	};
 	const char *text = perfetto_word_text(w, word);
-	uint8_t *packet, *words = words_begin(w, strlen(text), &packet);
+	uint8_t *packet = packet_begin(w, strlen(text));
+	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->sequence);
+	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	uint8_t *words = pb_begin(&w->out, PACKET_INTERNED_DATA);
 	intern(&w->out, fields[use], word + 1, text);
-	words_end(w, words, packet);
+	pb_end(&w->out, words);
+	pb_end(&w->out, packet);
 }
 
 uint32_t perfetto_define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
@@ -218,35 +206,6 @@ uint32_t perfetto_define(struct perfetto_writer *w, enum perfetto_use use, uint3
 		define(w, use, word);
 	}
 	return word + 1;
-}
-
-void perfetto_define_frame(struct perfetto_writer *w, uint32_t number,
-			   const struct perfetto_frame *frame)
-{
-	uint32_t function = perfetto_define(w, USE_FUNCTION, frame->function);
-	uint32_t source = frame->source ? perfetto_define(w, USE_SOURCE, frame->source) : 0;
-	uint8_t *packet, *words = words_begin(w, 0, &packet);
-	uint8_t *entry = pb_begin(&w->out, INTERNED_FRAMES);
-	pb_uint(&w->out, INTERNED_IID, number);
-	pb_uint(&w->out, FRAME_FUNCTION_IID, function);
-	if (source)
-		pb_uint(&w->out, FRAME_SOURCE_IID, source);
-	if (frame->line)
-		pb_uint(&w->out, FRAME_LINE, frame->line);
-	pb_end(&w->out, entry);
-	words_end(w, words, packet);
-}
-
-void perfetto_define_callstack(struct perfetto_writer *w, uint32_t number, const uint32_t *frames,
-			       size_t n)
-{
-	uint8_t *packet, *words = words_begin(w, n * 6, &packet);
-	uint8_t *entry = pb_begin(&w->out, INTERNED_CALLSTACKS);
-	pb_uint(&w->out, INTERNED_IID, number);
-	for (size_t i = 0; i < n; i++)
-		pb_uint(&w->out, CALLSTACK_FRAMES, frames[i]);
-	pb_end(&w->out, entry);
-	words_end(w, words, packet);
 }
 
 struct perfetto_place perfetto_event_begin(struct perfetto_writer *w, uint64_t ns, int type,

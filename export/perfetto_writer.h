@@ -22,7 +22,7 @@ static inline uint32_t perfetto_name(uint32_t name)
 	return name * 2;
 }
 
-enum perfetto_use { USE_EVENT_NAME, USE_ARG_TEXT, USE_FUNCTION, USE_SOURCE, USES };
+enum perfetto_use { USE_EVENT_NAME, USE_ARG_TEXT, USES };
 
 struct perfetto_writer {
 	struct pb out;
@@ -81,16 +81,6 @@ static inline uint32_t perfetto_arg_text(struct perfetto_writer *w, uint32_t wor
 {
 	return perfetto_define(w, USE_ARG_TEXT, word);
 }
-
-/* A frame or a stack of frames (outermost first) that the sequence does not know yet. Between events. */
-struct perfetto_frame {
-	uint32_t function, source; /* words; source 0: not known */
-	uint32_t line;
-};
-void perfetto_define_frame(struct perfetto_writer *w, uint32_t number,
-			   const struct perfetto_frame *frame);
-void perfetto_define_callstack(struct perfetto_writer *w, uint32_t number, const uint32_t *frames,
-			       size_t n);
 
 /* ---- Arguments, within an event ---- */
 

@@ -99,7 +99,7 @@ struct decoded_track {
 /* One of the first slices of the trace, with what its arguments say. */
 struct decoded_slice {
 	char name[32], line[32], function[32], stack[160], domain[32];
-	uint64_t track, begin, callstack;
+	uint64_t track, begin;
 	int depth;
 };
 
@@ -108,8 +108,6 @@ struct sequence {
 	bool is_begun;
 	char *names[NAMES];
 	char *arg_strings[NAMES], *arg_names[NAMES];
-	bool functions[NAMES], sources[NAMES], frames[NAMES];
-	unsigned frames_of_callstack[NAMES];
 	unsigned n_categories, n_args;
 };
 
@@ -165,25 +163,6 @@ static void take_track(struct decoded *d, struct bytes b)
 		 (const char *)name.at);
 }
 
-/* A frame whose words the sequence knows; a callstack of frames that it knows. */
-static void take_frames(struct sequence *s, const struct field *f)
-{
-	struct bytes b = f->body;
-	struct field part;
-	uint64_t iid = number_of(b, 1);
-	if (f->number == 6) {
-		uint64_t source = number_of(b, 5);
-		assert_true(s->functions[number_of(b, 2)] && (!source || s->sources[source]));
-		s->frames[iid] = true;
-		return;
-	}
-	assert_int_equal(f->number, 7);
-	while (next(&b, &part)) {
-		assert_true(part.number == 1 || s->frames[part.value]);
-		s->frames_of_callstack[iid] += part.number == 2;
-	}
-}
-
 static void take_words(struct sequence *s, struct bytes b)
 {
 	struct field f;
@@ -191,13 +170,7 @@ static void take_words(struct sequence *s, struct bytes b)
 	while (next(&b, &f)) {
 		uint64_t iid = number_of(f.body, 1);
 		assert_true(iid && iid < NAMES);
-		if (f.number == 6 || f.number == 7) {
-			take_frames(s, &f);
-			continue;
-		}
 		assert_true(body_of(f.body, 2, &text));
-		s->functions[iid] |= f.number == 5;
-		s->sources[iid] |= f.number == 18;
 		s->n_categories += f.number == 1;
 		s->n_args += f.number == 3;
 		if (f.number == 2 && !s->names[iid])
@@ -252,11 +225,8 @@ static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
 	struct decoded_slice *slice = type == 1 ? add_slice(d, s, name) : NULL;
 	if (type == 1) {
 		assert_true(t->depth < LEVELS && s->now >= t->last_end);
-		if (slice) {
+		if (slice)
 			slice->depth = t->depth;
-			slice->callstack = number_of(b, 56);
-			assert_true(!slice->callstack || s->frames_of_callstack[slice->callstack]);
-		}
 		t->begins[t->depth++] = s->now;
 		t->n_slices++;
 	} else if (type == 2) {
@@ -588,7 +558,6 @@ static void test_calls_and_kernels_say_who_made_them(void **state)
 		assert_string_equal(call->stack,
 				    "_call_impl (modules.py:99)\nforward (train.py:31)\n"
 				    "... 3 frames in torch\nmain (train.py:77)");
-		assert_int_not_equal(call->callstack, 0);
 	}
 	assert_string_equal(slice_on("GPU 0 Stream 7", 0)->line, "train.py:31");
 	forget(&decoded);
