@@ -4,9 +4,10 @@
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-v]
 
 A tier is a row of TIERS below: unit (cmocka programs in build/test/unit, two at a time), check (scripts that look at what was
-built), sim, e2e, browser and answers (planted causes: what of the report does not hang on time); torch runs only when asked for. Whatever tests a tier finds, each is counted by its own
-name; a program that dies or runs out of time counts as one failure more. The output of what failed is shown whole, of
-what passed not at all. Exit status 77 of a program, or a `skip` line, is a skip; its reason is printed.
+built), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch runs
+only when asked for. Whatever tests a tier finds, each is counted by its own name; a program that dies or runs out of time
+counts as one failure more. The output of what failed is shown whole, of what passed not at all. Exit status 77 of a
+program, or a `skip` line, is a skip; its reason is printed.
 """
 import argparse
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""The keys: what each program does wrong, and where. The line is the one that carries the comment PLANTED in the program's source."""
+"""The keys: what each program does wrong, and where. The line is the one with the comment PLANTED in the program's source."""
 import dataclasses
 import os
 
@@ -88,4 +88,19 @@ CASES = [
     Case("torch_empty_cache", ("memory",), "advice", "advice", kernel_us=60),
     Case("torch_clean", ("gpu",), kernel_us=120),
     Case("torch_clean_loader", ("gpu",), kernel_us=120),
+    # the second set: other programs of the same kinds
+    Case("polling", ("sync", "cpu"), "advice", folder="unseen"),
+    Case("accumulate", ("sync", "copy"), "sync", "line", folder="unseen"),
+    Case("layers", ("sync",), "sync", "line", folder="unseen"),
+    Case("generators", ("input",), "advice", "advice", folder="unseen"),
+    Case("starved", ("input",), "advice", "advice", folder="unseen"),
+    Case("copy_out", ("copy",), "advice", folder="unseen", environment=SLOW_COPIES),
+    Case("pinned_per_step", ("memory",), "advice", "advice", folder="unseen"),
+    Case("clean_waits", ("gpu",), folder="unseen"),
+    Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60),
+    Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40),
+    Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
+    Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
+    Case("torch_collate", ("input",), "advice", "advice", folder="unseen", kernel_us=20),
+    Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120),
 ]

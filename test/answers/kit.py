@@ -5,8 +5,8 @@ A program defines step(i, mended) and hands it to measure(). Alone it prints how
     MENDED=1 python3 PROGRAM      the mended twin; without it the slow one
     ROUNDS=5 python3 PROGRAM      both, in turn, five times each: what mending wins, in one process
 
-Kernels compute nothing: each spins for the time in its name, on a real GPU by its own clock, on the simulated one by arithmetic.
-Calls are made in the programs themselves and not here, since the line that makes a call is what the keys are about.
+Kernels compute nothing: each spins for the time in its name, on a real GPU by its own clock, on the simulated one by
+arithmetic. Calls are made in the programs themselves and not here: the line that makes a call is what the keys are about.
 """
 import ctypes
 import json

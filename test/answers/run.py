@@ -44,7 +44,8 @@ def command(case):
 
 
 def environment(case, gpu, **more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "MENDED")}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "MENDED")}
     env.update(case.environment, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
     if not gpu:
         env["LD_LIBRARY_PATH"] = SIM
@@ -83,8 +84,8 @@ def alone(case, gpu):
 
 def profiled(case, folder, gpu):
     """How many steps the slow program made under profrun, and the report."""
-    line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--schedule", SCHEDULE, "--quiet", "--"]
-    done = execute(line + command(case), environment(case, gpu, **PROFILED))
+    line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--schedule", SCHEDULE]
+    done = execute([*line, "--quiet", "--", *command(case)], environment(case, gpu, **PROFILED))
     path = os.path.join(folder, "report.json")
     if not os.path.exists(path):
         execute([os.path.join(ROOT, "profrun.sh"), "report", folder], environment(case, gpu))
@@ -119,7 +120,8 @@ def shown(outcome):
             f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}")
 
 
-HEADER = f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} {'promised':>9} {'replay%':>7}"
+HEADER = (f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} {'promised':>9} "
+          f"{'replay%':>7}")
 
 
 def choose(args):

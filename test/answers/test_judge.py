@@ -15,7 +15,8 @@ SOURCE, (LINE,) = SYNC.source, SYNC.planted()
 
 
 def report(verdict="sync", **lists):
-    process = {"pid": 1, "steps": {"count": 60}, "bound": {"verdict": verdict}, "replay": {"error_pct": -1.0}, "syncs": [], "advice": []}
+    process = {"pid": 1, "steps": {"count": 60}, "bound": {"verdict": verdict}, "replay": {"error_pct": -1.0},
+               "syncs": [], "advice": []}
     process.update(lists)
     return {"schema": 1, "processes": [{"pid": 2, "steps": {"count": 0}, "bound": {"verdict": "unknown"}}, process]}
 

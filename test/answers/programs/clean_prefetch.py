@@ -1,5 +1,5 @@
-"""Nothing to mend: batches are decoded and copied ahead, on a stream of their own, while the GPU computes; the host waits only for the
-buffer that it is about to fill."""
+"""Nothing to mend: batches are decoded and copied ahead, on a stream of their own, while the GPU computes; the host waits
+only for the buffer that it is about to fill."""
 import kit
 
 SIZE = 512 << 10

@@ -5,8 +5,8 @@ import kit
 
 cuda = kit.Cuda()
 stream = cuda.stream()
-kernels = cuda.kernels("embed_50us attention_150us mlp_100us head_20us loss_10us loss_backward_10us head_backward_40us mlp_backward_200us "
-                       "attention_backward_250us embed_backward_50us norms_10us clip_10us update_100us")
+kernels = cuda.kernels("embed_50us attention_150us mlp_100us head_20us loss_10us loss_backward_10us head_backward_40us "
+                       "mlp_backward_200us attention_backward_250us embed_backward_50us norms_10us clip_10us update_100us")
 loss = cuda.device(4096)
 seen = ctypes.c_float()
 history = []

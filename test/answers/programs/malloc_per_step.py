@@ -1,4 +1,4 @@
-"""Scratch memory is allocated and freed for each layer, and each free waits for the device; the mended twin keeps one buffer."""
+"""Scratch memory is allocated and freed for each layer, and each free waits for the device; the twin keeps one buffer."""
 import ctypes
 
 import kit

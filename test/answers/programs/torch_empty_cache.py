@@ -6,7 +6,7 @@ import torch_kit
 
 model = torch_kit.mlp(6)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-inputs, targets = torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE), torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE)
+inputs, targets = (torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE) for _ in range(2))
 
 
 def step(_, mended):

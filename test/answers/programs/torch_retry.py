@@ -1,5 +1,5 @@
-"""Little memory is left, and blocks kept for one stream are of no use to another: to have a new one the allocator must give back what it
-keeps, which waits for the device, and try again. The mended twin has enough."""
+"""Little memory is left, and blocks kept for one stream are of no use to another: for a new one the allocator must give
+back what it keeps, which waits for the device, and try again. The mended twin has enough."""
 import torch
 
 import kit
