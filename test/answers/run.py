@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The answer-key suite: programs with a planted cause, and whether profrun's report says so.
 
-usage: run.py [--tier plain|torch|plain,torch] [--only NAME[,NAME]] [--unseen] [--json FILE] [--keep DIR] [--gpu]
+usage: run.py [--tier plain|torch|plain,torch] [--only NAME[,NAME]] [--unseen] [--json FILE] [--keep DIR]
 
 Each program runs twice: alone, its slow and its mended form in turn, which measures what mending wins; then the slow one under
 profrun. Its report is held against the key in cases.py. Prints a table; exit status 1 when a goal is missed.
@@ -10,6 +10,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,7 @@ def alone(case, gpu):
 
 def profiled(case, folder, gpu):
     """How many steps the slow program made under profrun, and the report."""
+    shutil.rmtree(folder, ignore_errors=True)
     line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--schedule", SCHEDULE]
     done = execute([*line, "--quiet", "--", *command(case)], environment(case, gpu, **PROFILED))
     path = os.path.join(folder, "report.json")
@@ -156,9 +158,12 @@ def main():
     parser.add_argument("--all", action="store_true", help="both sets")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--keep", metavar="DIR", help="keep the runs' folders there")
+    parser.add_argument("--realtime", action="store_true", help="ahead of all else that the machine does; for one that is busy")
     parser.add_argument("--gpu", action="store_true", help="on a real GPU instead of the simulated one")
     args = parser.parse_args()
     began = time.monotonic()
+    if args.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     with tempfile.TemporaryDirectory(prefix="answers-") as scratch:
         outcomes = run(choose(args), args.keep or scratch, args.gpu)
     result = judge.summary(outcomes)
