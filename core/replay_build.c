@@ -17,6 +17,12 @@
 #define FULL_LEAST_NS 30e3
 enum { FULL_TIMES_ISSUE = 10 };
 
+/* Behind a host that is this far ahead any launch that takes longer than usual did so: nothing else holds it up, and all may. */
+#define AHEAD_LEAST_NS	 1e6
+#define FULL_AHEAD_NS	 3e3
+#define FULL_AHEAD_TIMES 2
+#define ISSUE_USUAL_NS	 4000
+
 /* Work that begins this much later than its launch and its stream allow waited for something else: other work that ended at most
  * DEP_NEAR_NS before. Looked for among the last DEP_BACK works of each other stream. */
 #define DEP_LEAST_NS 15e3
@@ -167,18 +173,25 @@ static double device_ready(const struct build *b, uint32_t device)
 
 /* ---- Calls ---- */
 
+/* How long what was launched lay in the queue. */
+static double ahead_ns(const struct build *b, const struct timeline_call *c)
+{
+	const struct timeline_work *work = &b->t->works.at[b->t->work_of_call.at[c->first_work]];
+	return (double)(int64_t)(work->begin_ns - c->end_ns);
+}
+
 static void learn_costs(struct build *b)
 {
 	struct samples issue = { 0 }, check = { 0 };
 	for (size_t i = 0; i < b->t->calls.n; i++) {
 		const struct timeline_call *c = &b->t->calls.at[i];
 		double duration = (double)(c->end_ns - c->begin_ns);
-		if (c->n_work && c->wait == WAIT_NONE)
+		if (c->n_work && c->wait == WAIT_NONE && ahead_ns(b, c) < AHEAD_LEAST_NS)
 			sample(&issue, duration);
 		else if (c->wait != WAIT_NONE && c->category == CAT_SYNC)
 			sample(&check, duration);
 	}
-	b->r->learned.issue_ns = quantile(&issue, 0.5, 4000);
+	b->r->learned.issue_ns = quantile(&issue, 0.5, ISSUE_USUAL_NS);
 	b->r->learned.check_ns = fmin(quantile(&check, 0.02, 1000), b->r->learned.issue_ns);
 }
 
@@ -191,24 +204,41 @@ static uint32_t made_room(const struct build *b, uint32_t stream, uint64_t end_n
 	return work;
 }
 
-static void trace_launch(struct build *b, struct replay_op *op, const struct timeline_call *c)
+/*
+ * A launch that had to wait for room in the queue; `work` is its own. Where it was made by work of the steps before these, which no record
+ * shows, it will be made by this launch's own of the turn before.
+ */
+static void trace_full(struct build *b, struct replay_op *op, const struct timeline_call *c,
+		       const struct timeline_work *work)
 {
-	double duration = (double)(c->end_ns - c->begin_ns), issue = b->r->learned.issue_ns;
-	uint32_t stream = b->t->works.at[b->t->work_of_call.at[c->first_work]].stream;
-	op->role = c->wait == WAIT_COPY ? ROLE_WAIT_WORK : ROLE_LAUNCH;
-	op->cost_ns = (float)(op->role == ROLE_LAUNCH ? duration : fmin(duration, issue));
-	if (op->role != ROLE_LAUNCH || duration < FULL_TIMES_ISSUE * issue + FULL_LEAST_NS)
+	uint32_t room = made_room(b, work->stream, c->end_ns);
+	double begin = at(b, c->begin_ns), end = at(b, c->end_ns), done;
+	if (room == REPLAY_NONE && ahead_ns(b, c) >= AHEAD_LEAST_NS) {
+		room = (uint32_t)b->r->works.n;
+		done = end - b->r->learned.issue_ns;
+	} else if (room == REPLAY_NONE || room == b->state.at[work->stream].last) {
 		return;
-	uint32_t room = made_room(b, stream, c->end_ns);
-	if (room == REPLAY_NONE || room == b->state.at[stream].last)
-		return;
-	double done = at(b, b->t->works.at[b->r->works.at[room].work].end_ns);
-	if (done <= at(b, c->begin_ns))
+	} else {
+		done = at(b, b->t->works.at[b->r->works.at[room].work].end_ns);
+	}
+	if (done <= begin)
 		return;
 	op->role = ROLE_LAUNCH_FULL;
 	op->target = room;
-	op->cost_ns = (float)issue;
-	op->exit_ns = (float)(at(b, c->end_ns) - done);
+	op->cost_ns = (float)b->r->learned.issue_ns;
+	op->exit_ns = (float)(end - done);
+}
+
+static void trace_launch(struct build *b, struct replay_op *op, const struct timeline_call *c)
+{
+	double duration = (double)(c->end_ns - c->begin_ns), issue = b->r->learned.issue_ns;
+	const struct timeline_work *work = &b->t->works.at[b->t->work_of_call.at[c->first_work]];
+	op->role = c->wait == WAIT_COPY ? ROLE_WAIT_WORK : ROLE_LAUNCH;
+	op->cost_ns = (float)(op->role == ROLE_LAUNCH ? duration : fmin(duration, issue));
+	double least = ahead_ns(b, c) < AHEAD_LEAST_NS ? FULL_TIMES_ISSUE * issue + FULL_LEAST_NS
+						       : FULL_AHEAD_TIMES * issue + FULL_AHEAD_NS;
+	if (op->role == ROLE_LAUNCH && duration >= least)
+		trace_full(b, op, c, work);
 }
 
 /* `ready` is when what it waits for was done, NAN: not known. */
@@ -454,7 +484,9 @@ static void sample_works(struct build *b)
 		if (w->is_chained)
 			continue;
 		double latency = w->latency_ns, after = w->after_ns;
-		if (isnan(after) || after > latency)
+		if (isnan(after)) /* the device may be busy with steps before these */
+			continue;
+		if (after > latency)
 			sample(&b->latency, latency); /* the stream was done before the launch */
 		else
 			sample(&b->after, after);

@@ -38,10 +38,10 @@ static void assert_near(double value, double truth, double share, double least)
 
 static void unchanged_is_measured(void **state)
 {
-	static const twin_step programs[] = { device_bound,  host_bound,   hidden,
-					      blocking_copy, allocating,   two_streams,
-					      free_running,  launch_bound, slow_input,
-					      two_threads };
+	static const twin_step programs[] = { device_bound,  host_bound, hidden,
+					      blocking_copy, allocating, two_streams,
+					      free_running,  queue_full, launch_bound,
+					      slow_input,    two_threads };
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct twin *tw = record(programs[i]);
@@ -70,6 +70,9 @@ static const struct mending {
 	{ "allocation", allocating, { .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC } },
 	{ "event of a stream", two_streams, { .kind = WHATIF_WAIT, .site = WAIT } },
 	{ "kernel", free_running, { .kind = WHATIF_KERNEL, .pattern = "^gem+$", .factor = 0.5 } },
+	{ "kernel, queue full",
+	  queue_full,
+	  { .kind = WHATIF_KERNEL, .pattern = "^gem+$", .factor = 0.5 } },
 	{ "input", slow_input, { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
 };
 

@@ -37,8 +37,9 @@ static double enqueue(struct twin *tw, int stream, double issued, double us, dou
 
 void twin_launch(struct twin *tw, int stream, double us, const char *name, uint32_t stack)
 {
-	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
-	*now(tw) += TWIN_ISSUE_US;
+	double at = *now(tw), *room = &tw->queue[tw->launches++ % TWIN_QUEUE], begin, end;
+	*now(tw) = fmax(at, tw->has_queue ? *room : 0) + TWIN_ISSUE_US;
+	*room = end = enqueue(tw, stream, *now(tw), us, &begin);
 	uint32_t id =
 		call(tw, (struct sb_call){ .name = "cudaLaunchKernel",
 					   .category = CAT_LAUNCH,

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { TWIN_STREAMS = 8, TWIN_EVENTS = 16, TWIN_THREADS = 4 };
+enum { TWIN_QUEUE = 200, TWIN_STREAMS = 8, TWIN_EVENTS = 16, TWIN_THREADS = 4 };
 
 #define TWIN_ISSUE_US	3.0
 #define TWIN_LATENCY_US 4.0
@@ -24,6 +24,9 @@ struct twin {
 	bool is_recording, is_mended;
 	uint64_t number;
 	uint32_t seed;
+	bool has_queue;		  /* launches wait until the one TWIN_QUEUE before them is done */
+	double queue[TWIN_QUEUE]; /* when the launches that are in it are done */
+	uint64_t launches;
 	int thread;
 };
 

@@ -99,6 +99,13 @@ void free_running(struct twin *tw)
 	}
 }
 
+/* Far ahead of the device: its queue holds more steps than are recorded. */
+void queue_full(struct twin *tw)
+{
+	tw->has_queue = true;
+	free_running(tw);
+}
+
 void launch_bound(struct twin *tw)
 {
 	for (int i = 0; i < LAYERS * 4; i++) {

@@ -15,6 +15,7 @@ void blocking_copy(struct twin *tw);
 void allocating(struct twin *tw);
 void two_streams(struct twin *tw);
 void free_running(struct twin *tw);
+void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
 void slow_input(struct twin *tw);
 void two_threads(struct twin *tw);
