@@ -18,6 +18,8 @@ void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, 
 
 /* ---- Gaps ---- */
 
+enum { BEHIND_NS = 1000000 }; /* work that lay in the queue for so long waited for other work */
+
 struct walk {
 	struct idle_host *host;
 	const struct timeline *t;
@@ -47,9 +49,32 @@ static void take_begun(struct walk *w, uint64_t at_ns)
 	}
 }
 
+/* When what the device does next was launched; what is not among the works was before the armed steps. */
+static uint64_t next_launched_ns(const struct walk *w, const struct timeline_step *step)
+{
+	uint32_t work = known_work(w, w->keys[w->i].index);
+	uint32_t call = work == IDLE_NO_WORK ? MODEL_NO_CALL : w->t->works.at[work].call;
+	if (call != MODEL_NO_CALL)
+		return w->t->calls.at[call].end_ns;
+	return work == IDLE_NO_WORK ? step->begin_ns : w->keys[w->i].ns;
+}
+
+/* A host far ahead: until the first work of these steps begins the device works off what was launched long before, unseen. */
+static void inherit_queue(struct walk *w, const struct timeline_step *step)
+{
+	take_begun(w, step->begin_ns);
+	if (w->until_ns > step->begin_ns || w->i == w->n ||
+	    w->keys[w->i].ns < next_launched_ns(w, step) + BEHIND_NS)
+		return;
+	w->until_ns = w->keys[w->i].ns;
+	w->last = IDLE_NO_WORK;
+}
+
 static void walk_step(struct walk *w, const struct timeline_step *step)
 {
 	uint64_t at_ns = step->begin_ns;
+	if (!step->follows)
+		inherit_queue(w, step);
 	w->device.span_ns += step->end_ns - step->begin_ns;
 	while (at_ns < step->end_ns) {
 		take_begun(w, at_ns);

@@ -413,6 +413,16 @@ static void work_from_before(void **state)
 	idle_us(f, IDLE_LAUNCH);
 }
 
+/* The queue was full of what is not recorded when these steps began: nothing of them runs in them. */
+static void work_from_long_before(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 10, 5000, 7000, 1);
+	finish(f);
+	assert_int_equal(f->f.gpus.at[0].idle_ns, 0);
+	assert_int_equal(f->f.gpus.at[0].busy_ns, 1000000);
+}
+
 /* ---- At random ---- */
 
 static unsigned seed;
@@ -559,6 +569,7 @@ int main(void)
 		TEST(threads_that_take_turns),
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),
+		TEST(work_from_long_before),
 		cmocka_unit_test(books_balance),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
