@@ -2,12 +2,12 @@
 mended twin waits for its own batch."""
 import kit
 
-SIZE = kit.copy_bytes(1200)
+SIZE = kit.copy_bytes(1000)
 cuda = kit.Cuda()
 compute, copies = cuda.stream(), cuda.stream()
 copied = [cuda.event(), cuda.event()]
 used = [cuda.event(), cuda.event()]
-forward, backward, update = cuda.kernels("forward_300us backward_600us update_100us")
+forward, backward, update = cuda.kernels("forward_350us backward_700us update_150us")
 buffers, host = [cuda.device(SIZE), cuda.device(SIZE)], cuda.pinned(SIZE)
 
 
