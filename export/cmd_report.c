@@ -70,7 +70,7 @@ static void print_text(const struct request *r, const struct report_made *made)
 
 static int report_one(const struct request *r, const char *path, json_t *list)
 {
-	struct report_made made;
+	struct report_made made = { 0 };
 	int status = make(path, &made);
 	if (status)
 		return status;
