@@ -66,11 +66,14 @@ static void say_command(struct textout *o, const json_t *root, const json_t *p)
 {
 	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES];
 	const json_t *words = get(root, "run", "command");
+	const char *cwd = json_string_value(get(root, "run", "cwd"));
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		size_t used = strlen(command);
 		const char *word = json_string_value(json_array_get(words, i));
-		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "",
-			 word ? word : "?");
+		word = word ? report_short_path(word, cwd) : "?";
+		if (!i && strrchr(word, '/')) /* where the interpreter is says nothing */
+			word = strrchr(word, '/') + 1;
+		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
 	text_fit(fitted, sizeof(fitted), *command ? command : report_string(p, "command"), 60,
 		 CUT_MIDDLE);

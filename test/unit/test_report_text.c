@@ -100,7 +100,8 @@ static void test_table_gives_way_where_it_may(void **state)
 /* ---- The report ---- */
 
 static const char report[] =
-	"{'schema': 1, 'run': {'command': ['python', 'train.py'], 'cwd': '/home/me/job'},"
+	"{'schema': 1, 'run': {'command': ['/usr/bin/python', '/home/me/job/train.py'], 'cwd': "
+	"'/home/me/job'},"
 	" 'processes': [{'pid': 7, 'rank': null, 'devices': [{'id': 0, 'name': 'NVIDIA H100'}],"
 	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'armed': [12, 13, 14]},"
 	"  'baseline': {'step_ms': {'n': 76, 'mean': 5.2, 'std': 0.1, 'cv': 0.019, 'min': 5.0,"
@@ -184,7 +185,8 @@ static void test_first_screen(void **state)
 	(void)state;
 	assert_fits(text);
 	assert_in_range(n_lines, 8, REPORT_SCREEN_LINES);
-	assert_says(text, "step     5.200 ms (median of 76), steady (cv 2 %): p95 5.400");
+	assert_says(text, "python train.py\nstep     5.200 ms (median of 76), steady (cv 2 %): p95 "
+			  "5.400");
 	assert_says(text, "first 3 steps, which took up to 48.12 ms");
 	assert_says(text, "recorded 12-14");
 	assert_says(text, "bound by waits (confidence 0.86): the CPU stops");
