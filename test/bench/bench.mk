@@ -28,3 +28,11 @@ $(BENCH)/export_bench $(BENCH)/report_bench: $(BENCH)/%: $(BUILD)/obj/tool/test/
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< -Wl,--start-group $(EXPORT_BENCH_ARCHIVES) -Wl,--end-group \
 		$(TOOL_LIBS) -o $@
 -include $(BUILD)/obj/tool/test/bench/export_bench.d $(BUILD)/obj/tool/test/bench/report_bench.d
+
+UNWIND_BENCH_ARCHIVES := $(BUILD)/obj/libpreload.a $(BUILD)/obj/libcore.a
+bench-programs: $(BENCH)/unwind_bench
+$(BENCH)/unwind_bench: $(BUILD)/obj/tool/test/bench/unwind_bench.o $(UNWIND_BENCH_ARCHIVES) | $(CHAIN_OBJECTS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< -Wl,--start-group $(UNWIND_BENCH_ARCHIVES) -Wl,--end-group \
+		$(TOOL_LIBS) -ldl -o $@
+-include $(BUILD)/obj/tool/test/bench/unwind_bench.d
