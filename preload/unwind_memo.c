@@ -83,35 +83,25 @@ static struct memo_entry *take_room(struct memo *m, uint32_t units)
 	return entry_at(m, m->head);
 }
 
-/*
- * The words on which the walk depends. A saved bp counts only if a frame further out is measured from it before it is
- * overwritten. False: a word is out of an offset's reach.
- */
-static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_trail *trail)
+/* False: a word is out of an offset's reach. */
+static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_word *words, uint32_t n)
 {
-	bool bp_matters = false; /* to the frames further out */
-	uint32_t n = 0, at = 0;
-	for (uint32_t i = 0; i < trail->n; i++) {
-		const struct walk_step *step = &trail->steps[i];
-		bool skip_last = step->flags & STEP_SAVES_BP && !bp_matters;
-		for (; at < step->words_end - skip_last; at++, n++) {
-			uint64_t offset = trail->words[at].at - sp;
-			if (offset >> 32)
-				return false;
-			e->rounds[n / ROUND].value[n % ROUND] = trail->words[at].value;
-			e->rounds[n / ROUND].offset[n % ROUND] = (uint32_t)offset;
+	uint64_t far = 0;
+	struct memo_round *r = e->rounds;
+	for (uint32_t left = n; left; r++) {
+		uint32_t last = (left < ROUND ? left : ROUND) - 1; /* a short round repeats it */
+		for (uint32_t i = 0; i < ROUND; i++) {
+			const struct walk_word *word = &words[i < last ? i : last];
+			uint64_t offset = word->at - sp;
+			far |= offset;
+			r->value[i] = word->value;
+			r->offset[i] = (uint32_t)offset;
 		}
-		at = step->words_end;
-		if (step->flags & (STEP_USES_BP | STEP_SAVES_BP))
-			bp_matters = step->flags & STEP_USES_BP;
+		words += last + 1;
+		left -= last + 1;
 	}
-	for (; n % ROUND; n++) { /* the first word again */
-		e->rounds[n / ROUND].value[n % ROUND] = e->rounds->value[0];
-		e->rounds[n / ROUND].offset[n % ROUND] = e->rounds->offset[0];
-	}
-	e->bp_matters = bp_matters;
-	e->n_rounds = n / ROUND;
-	return true;
+	e->n_rounds = (uint32_t)(r - e->rounds);
+	return !(far >> 32);
 }
 
 static uint32_t units_of(uint32_t n_rounds)
@@ -123,24 +113,26 @@ static uint32_t units_of(uint32_t n_rounds)
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,
 	      uint64_t hash)
 {
-	uint32_t words = trail->n ? trail->steps[trail->n - 1].words_end : 0;
-	uint32_t most = units_of(words / ROUND + 1);
-	if (most > RING_UNITS / 4)
+	if (!trail->n)
 		return;
-	struct memo_entry *e = take_room(m, most);
-	if (!put_words(e, regs->sp, trail)) {
-		m->head += most; /* what lay there is spoilt */
+	const struct walk_step *innermost = &trail->steps[trail->n - 1];
+	uint32_t n = innermost->words_end, units = units_of((n + ROUND - 1) / ROUND);
+	if (units > RING_UNITS / 4)
 		return;
-	}
+	struct memo_entry *e = take_room(m, units);
+	uint32_t unit = m->head;
+	m->head += units;
+	if (m->head - m->floor > RING_UNITS)
+		m->floor = m->head - RING_UNITS;
+	if (!put_words(e, regs->sp, trail->words, n))
+		return;
 	e->ip = regs->ip;
 	e->sp = regs->sp;
 	e->bp = regs->bp;
 	e->hash = hash;
+	e->bp_matters = innermost->flags & STEP_NEEDS_BP;
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);
 	memmove(set + 1, set, sizeof(*set) * (MEMO_WAYS - 1));
-	*set = (struct memo_place){ m->head, (uint32_t)key };
-	m->head += units_of(e->n_rounds);
-	if (m->head - m->floor > RING_UNITS)
-		m->floor = m->head - RING_UNITS;
+	*set = (struct memo_place){ unit, (uint32_t)key };
 }

@@ -1,12 +1,13 @@
 /*
  * Rules: how to get from a frame to its caller, by the address that runs in it. Shared by all threads; looked up without
- * locks, learned under one. A rule's place never changes, so rules may refer to each other by index.
+ * locks, learned under one. A rule's slot never changes, so rules may refer to each other by slot.
  */
 #ifndef PRELOAD_UNWIND_RULES_H
 #define PRELOAD_UNWIND_RULES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Where the frame ends: its canonical frame address (CFA). */
@@ -59,13 +60,14 @@ static inline bool rule_word_fits(int64_t bytes, unsigned bits)
 }
 
 struct unwind_rule {
-	_Atomic uint64_t key;  /* the address */
-	_Atomic uint64_t next; /* the caller seen last: its key << 16 | its index; 0: none yet */
+	_Atomic uint64_t key;  /* the address; 0: an empty slot */
+	_Atomic uint64_t next; /* the caller seen last: its key << 16 | its slot; 0: none yet */
 	_Atomic uint64_t what;
 	_Atomic uint32_t generation; /* of `what` */
 };
 
-enum { RULES_MOST = 65535 }; /* an index has 16 bits, 0 is nobody */
+/* A hash table of 1 MiB, touched as it is used: PyTorch training comes through some 500 places. */
+enum { RULES_BITS = 15, RULES_SLOTS = 1 << RULES_BITS, RULES_MOST = RULES_SLOTS / 4 * 3 };
 
 extern struct unwind_rule *unwind_rules;
 
@@ -80,23 +82,34 @@ void rules_forget(void);
 
 uint64_t rules_learned(void);
 
-/* The rule to the caller that runs `key`, most often the one seen last. */
+static inline struct unwind_rule *rules_home(uint64_t key)
+{
+	return &unwind_rules[key * 0x9E3779B97F4A7C15u >> (64 - RULES_BITS)];
+}
+
+static inline bool rules_is_fresh(const struct unwind_rule *rule, uint32_t generation)
+{
+	uint32_t known = atomic_load_explicit(&rule->generation, memory_order_acquire);
+	return __builtin_expect((int32_t)(known - generation) >= 0, 1);
+}
+
+/* The rule for the caller, which runs `key`: most often the one seen last, then the one in the key's own slot. */
 static inline struct unwind_rule *rules_next(struct unwind_rule *from, uint64_t key,
 					     uint32_t generation)
 {
 	uint64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
-	if (__builtin_expect(next >> 16 == key, 1)) {
-		struct unwind_rule *to = &unwind_rules[next & 0xffff];
-		if (__builtin_expect(
-			    (int32_t)(atomic_load_explicit(&to->generation, memory_order_acquire) -
-				      generation) >= 0,
-			    1))
-			return to;
+	struct unwind_rule *to = &unwind_rules[next & (RULES_SLOTS - 1)];
+	if (__builtin_expect(next >> 16 == key, 1) && rules_is_fresh(to, generation))
+		return to;
+	to = rules_home(key);
+	if (__builtin_expect(atomic_load_explicit(&to->key, memory_order_acquire) != key, 0) ||
+	    !rules_is_fresh(to, generation)) {
+		to = rules_get(key, generation);
+		if (!to)
+			return NULL;
 	}
-	struct unwind_rule *to = rules_get(key, generation);
-	if (to)
-		atomic_store_explicit(&from->next, key << 16 | (uint64_t)(to - unwind_rules),
-				      memory_order_relaxed);
+	atomic_store_explicit(&from->next, key << 16 | (uint64_t)(to - unwind_rules),
+			      memory_order_relaxed);
 	return to;
 }
 

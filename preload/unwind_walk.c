@@ -47,6 +47,12 @@ static inline uint64_t note_word(struct going *g, uint64_t at)
 	return value;
 }
 
+static void save_bp(struct going *g, uint64_t at, struct walk_step *step)
+{
+	g->at.bp = note_word(g, at);
+	step->flags |= STEP_SAVES_BP | STEP_HAS_BP_WORD;
+}
+
 /* [at, at + bytes) lies in the frame at hand or above it. */
 static inline bool is_readable(const struct going *g, uint64_t at, uint64_t bytes)
 {
@@ -82,8 +88,7 @@ static enum outcome step_signal(struct going *g, struct walk_step *step)
 		 sp = note_word(g, from + MACHINE_SIGNAL_SP);
 	if (MACHINE_HAS_LINK_REGISTER)
 		g->link = note_word(g, from + MACHINE_SIGNAL_LINK);
-	g->at.bp = note_word(g, from + MACHINE_SIGNAL_BP);
-	step->flags |= STEP_SAVES_BP;
+	save_bp(g, from + MACHINE_SIGNAL_BP, step);
 	g->at.key = ip;
 	g->is_interrupted = g->was_interrupted = true;
 	if (sp <= from || sp >= g->window.hi) {
@@ -183,10 +188,38 @@ static enum outcome step_word(struct going *g, uint64_t what, struct walk_step *
 	return go_to(g, word, cfa);
 }
 
+/* Frames that end at a register's value and an offset, with all the doubts: copied stacks, leaves that a signal interrupted (whose
+ * return address is still in the link register). */
+static enum outcome step_plain(struct going *g, uint64_t what, struct walk_step *step)
+{
+	bool from_bp = rule_kind(what) == RULE_BP;
+	uint64_t cfa = (from_bp ? g->at.bp : g->at.sp) + (uint64_t)rule_cfa(what);
+	step->flags |= from_bp ? STEP_USES_BP : 0;
+	if (cfa < g->at.sp + MACHINE_CFA_LEAST || cfa & 7)
+		return CUT;
+	bool is_leaf = MACHINE_HAS_LINK_REGISTER && !rule_return(what);
+	if (is_leaf)
+		return g->is_interrupted ? go_to(g, g->link, cfa) : CUT;
+	uint64_t return_at = MACHINE_RETURN_AT(cfa, what);
+	if (!make_readable(g, return_at, 8))
+		return CUT;
+	uint64_t word = note_word(g, return_at);
+	if (rule_bp_base(what) == RULE_BP_BY_CFA) {
+		uint64_t at = cfa + (uint64_t)rule_bp(what);
+		if (!make_readable(g, at, 8))
+			return CUT;
+		save_bp(g, at, step);
+	}
+	return go_to(g, word, cfa);
+}
+
 static __attribute__((noinline)) enum outcome step_rare(struct going *g, uint64_t what,
 							struct walk_step *step)
 {
 	switch (rule_kind(what)) {
+	case RULE_SP:
+	case RULE_BP:
+		return step_plain(g, what, step);
 	case RULE_SP_WORD:
 	case RULE_BP_WORD:
 		return step_word(g, what, step);
@@ -201,39 +234,6 @@ static __attribute__((noinline)) enum outcome step_rare(struct going *g, uint64_
 	default:
 		return step_complex(g);
 	}
-}
-
-/* The address is still in the link register: only so in the function that a signal interrupted. */
-static enum outcome step_leaf(struct going *g, uint64_t cfa)
-{
-	if (!g->is_interrupted)
-		return CUT;
-	return go_to(g, g->link, cfa);
-}
-
-static inline enum outcome step_by(struct going *g, uint64_t what, struct walk_step *step)
-{
-	unsigned kind = rule_kind(what);
-	if (UNLIKELY(kind > RULE_BP))
-		return step_rare(g, what, step);
-	uint64_t cfa = (kind == RULE_SP ? g->at.sp : g->at.bp) + (uint64_t)rule_cfa(what);
-	step->flags |= kind == RULE_BP ? STEP_USES_BP : 0;
-	if (UNLIKELY(cfa < g->at.sp + MACHINE_CFA_LEAST || cfa & 7))
-		return CUT;
-	if (MACHINE_HAS_LINK_REGISTER && !rule_return(what))
-		return step_leaf(g, cfa);
-	uint64_t return_at = MACHINE_RETURN_AT(cfa, what);
-	if (UNLIKELY(!is_readable(g, return_at, 8)) && !make_readable(g, return_at, 8))
-		return CUT;
-	uint64_t word = note_word(g, return_at);
-	if (rule_bp_base(what) == RULE_BP_BY_CFA) {
-		uint64_t at = cfa + (uint64_t)rule_bp(what);
-		if (UNLIKELY(!is_readable(g, at, 8)))
-			return CUT;
-		g->at.bp = note_word(g, at);
-		step->flags |= STEP_SAVES_BP;
-	}
-	return go_to(g, word, cfa);
 }
 
 /* ---- The part that has not changed ---- */
@@ -259,25 +259,28 @@ static uint32_t words_begin(const struct walk_trail *trail, uint32_t step)
 	return step ? trail->steps[step - 1].words_end : 0;
 }
 
-/* Takes the step `from` of the last trail over into the new one. */
-static void take_over(struct going *g, uint32_t from)
-{
-	const struct walk_trail *trail = &g->w->trail;
-	struct walk_step *to = &g->w->steps[g->n++];
-	*to = trail->steps[from];
-	for (uint32_t i = words_begin(trail, from); i < trail->steps[from].words_end; i++)
-		g->w->words[g->n_words++] = trail->words[i];
-	to->words_end = g->n_words;
-}
-
 static bool has_room(const struct going *g)
 {
 	return g->n < g->w->depth && g->n_words + STEP_WORDS_MOST <= g->w->words_most;
 }
 
+/* Takes the step `from` of the last trail over into the new one; it begins with `bp`. */
+static const struct walk_step *take_over(struct going *g, uint32_t from, uint64_t bp)
+{
+	const struct walk_trail *trail = &g->w->trail;
+	struct walk_step *to = &g->w->steps[g->n++];
+	*to = trail->steps[from];
+	to->bp = bp;
+	for (uint32_t i = words_begin(trail, from); i < trail->steps[from].words_end; i++)
+		g->w->words[g->n_words++] = trail->words[i];
+	to->words_end = g->n_words;
+	return to;
+}
+
 /*
  * The walk has come to step `j` of the last trail. Returns how many of its outer steps hold and complete the new trail; or 0,
- * with those steps taken over that still hold, and the walk set on to go on from there.
+ * with those steps taken over that still hold, and the walk set on to where bp is known: a bp that was of no use has not been
+ * looked at.
  */
 static uint32_t rejoin(struct going *g, int64_t *j)
 {
@@ -285,11 +288,29 @@ static uint32_t rejoin(struct going *g, int64_t *j)
 	uint32_t changed = changed_word(trail->words, trail->steps[*j].words_end);
 	if (!changed)
 		return (uint32_t)*j + 1;
-	while (words_begin(trail, (uint32_t)*j) >= changed && has_room(g))
-		take_over(g, (uint32_t)(*j)--);
-	const struct walk_step *step = &trail->steps[*j];
-	g->at = (struct unwind_position){ step->key, step->sp, step->bp };
-	(*j)--;
+	struct {
+		uint32_t n, n_words;
+		int64_t at;
+		uint64_t bp;
+	} known = { g->n, g->n_words, *j, g->at.bp };
+	bool is_known = true;
+	for (int64_t at = *j; words_begin(trail, (uint32_t)at) >= changed && has_room(g); at--) {
+		const struct walk_step *step = take_over(g, (uint32_t)at, known.bp);
+		if (step->flags & STEP_SAVES_BP)
+			is_known = step->flags & STEP_HAS_BP_WORD;
+		if (!is_known)
+			continue;
+		if (step->flags & STEP_HAS_BP_WORD)
+			known.bp = g->w->words[g->n_words - 1].value;
+		known.n = g->n;
+		known.n_words = g->n_words;
+		known.at = at - 1;
+	}
+	g->n = known.n;
+	g->n_words = known.n_words;
+	g->at = (struct unwind_position){ trail->steps[known.at].key, trail->steps[known.at].sp,
+					  known.bp };
+	*j = known.at - 1;
 	return 0;
 }
 
@@ -307,16 +328,31 @@ static inline uint64_t mix(uint64_t key, uint64_t place)
 static void lay_trail(struct going *g, uint32_t base)
 {
 	struct walk_trail *trail = &g->w->trail;
-	uint32_t n_words = words_begin(trail, base);
-	uint64_t sum = base ? trail->steps[base - 1].sum : 0;
+	uint32_t n_words = words_begin(trail, base), needs = 0;
+	uint64_t sum = 0;
+	if (base) {
+		sum = trail->steps[base - 1].sum;
+		needs = trail->steps[base - 1].flags & STEP_NEEDS_BP;
+	}
 	for (uint32_t i = g->n; i-- > 0; base++) {
 		const struct walk_step *from = &g->w->steps[i];
-		for (uint32_t k = i ? from[-1].words_end : 0; k < from->words_end; k++)
-			trail->words[n_words++] = g->w->words[k];
+		struct walk_step *to = &trail->steps[base];
+		uint32_t at = i ? from[-1].words_end : 0, end = from->words_end;
+		*to = *from;
+		if (to->flags & STEP_HAS_BP_WORD && !needs) {
+			to->flags &= ~(uint32_t)STEP_HAS_BP_WORD;
+			end--;
+		}
+		for (; at < end; at++)
+			trail->words[n_words++] = g->w->words[at];
+		if (to->flags & STEP_SAVES_BP)
+			needs = 0;
+		if (to->flags & STEP_USES_BP)
+			needs = STEP_NEEDS_BP;
+		to->flags = (to->flags & ~(uint32_t)STEP_NEEDS_BP) | needs;
 		sum += mix(from->key, base);
-		trail->steps[base] = *from;
-		trail->steps[base].sum = sum;
-		trail->steps[base].words_end = n_words;
+		to->sum = sum;
+		to->words_end = n_words;
 	}
 	trail->n = base;
 }
@@ -360,21 +396,39 @@ static bool begin_at(struct going *g, struct walker *w, const struct unwind_regs
 	return true;
 }
 
-/* The frame at hand becomes a step of the new trail. */
-static inline struct walk_step *add_step(struct going *g)
+static inline bool is_at(const struct walk_step *step, const struct unwind_position *at)
 {
-	struct walk_step *step = &g->w->steps[g->n++];
-	step->key = g->at.key;
-	step->sp = g->at.sp;
-	step->bp = g->at.bp;
-	step->flags = g->is_interrupted ? STEP_INTERRUPTED : 0;
-	return step;
+	return step->key == at->key && step->sp == at->sp &&
+	       (step->bp == at->bp || !(step->flags & STEP_NEEDS_BP));
 }
 
-static inline bool is_at(const struct going *g, const struct walk_step *step)
+/*
+ * The step that almost all frames take: the frame ends at sp or bp and an offset, and everything is where it should be. A bp is
+ * read whether the frame has saved one or not, since whether it has could not be predicted. False: nothing has been done.
+ */
+static inline bool step_fast(struct going *g, uint64_t what, struct walk_step *step)
 {
-	return step->key == g->at.key && step->sp == g->at.sp && step->bp == g->at.bp &&
-	       !g->is_interrupted;
+	unsigned kind = rule_kind(what);
+	uint64_t sp = g->at.sp, cfa = (kind & RULE_BP ? g->at.bp : sp) + (uint64_t)rule_cfa(what);
+	uint64_t return_at = MACHINE_RETURN_AT(cfa, what);
+	bool saves_bp = rule_bp_base(what);
+	uint64_t bp_at = saves_bp ? cfa + (uint64_t)rule_bp(what) : return_at;
+	if (UNLIKELY(kind > RULE_BP || cfa - sp - 8 > g->window.hi - sp - 8 || cfa & 7 ||
+		     return_at - sp >= cfa - sp || bp_at - sp >= cfa - sp || g->window.delta))
+		return false;
+	uint64_t word = *(const uint64_t *)(uintptr_t)return_at,
+		 bp = *(const uint64_t *)(uintptr_t)bp_at, ip = machine_address(word);
+	if (UNLIKELY((ip - 0x1000) >> 48))
+		return false;
+	struct walk_word *words = g->w->words + g->n_words;
+	words[0] = (struct walk_word){ return_at, word };
+	words[1] = (struct walk_word){ bp_at, bp };
+	g->n_words += 1 + saves_bp;
+	step->flags |= (kind & RULE_BP ? STEP_USES_BP : 0) |
+		       (saves_bp ? STEP_SAVES_BP | STEP_HAS_BP_WORD : 0);
+	g->at = (struct unwind_position){ ip - 1, cfa, saves_bp ? bp : g->at.bp };
+	g->is_interrupted = false;
+	return true;
 }
 
 /* Walks until the end, or until it has met the part of the last trail, `base` steps, that still holds. */
@@ -386,7 +440,7 @@ static enum outcome go(struct going *g, uint32_t *base)
 	for (;;) {
 		while (j >= 0 && trail->steps[j].sp < g->at.sp)
 			j--;
-		if (j >= 0 && is_at(g, &trail->steps[j])) {
+		if (j >= 0 && is_at(&trail->steps[j], &g->at) && !g->is_interrupted) {
 			*base = rejoin(g, &j);
 			if (*base)
 				return WENT_ON;
@@ -396,14 +450,21 @@ static enum outcome go(struct going *g, uint32_t *base)
 			return FULL;
 		rule = rule ? rules_next(rule, g->at.key, g->generation)
 			    : rules_get(g->at.key, g->generation);
-		struct walk_step *step = add_step(g);
+		struct walk_step *step = &g->w->steps[g->n++];
+		*step = (struct walk_step){
+			.key = g->at.key,
+			.sp = g->at.sp,
+			.bp = g->at.bp,
+			.words_end = g->n_words,
+			.flags = g->is_interrupted ? STEP_INTERRUPTED : 0,
+		};
 		if (UNLIKELY(!rule)) {
 			g->is_unsure = true;
-			step->words_end = g->n_words;
 			return CUT;
 		}
 		uint64_t what = atomic_load_explicit(&rule->what, memory_order_relaxed);
-		enum outcome outcome = step_by(g, what, step);
+		enum outcome outcome = step_fast(g, what, step) ? WENT_ON
+								: step_rare(g, what, step);
 		step->words_end = g->n_words;
 		if (UNLIKELY(outcome != WENT_ON))
 			return outcome;

@@ -11,10 +11,11 @@
 #include <stdint.h>
 
 enum walk_step_flag {
-	STEP_USES_BP = 1, /* where this frame ends depends on bp */
-	STEP_SAVES_BP =
-		2, /* the frame's own word gives the caller's bp; it is the last of the frame's words */
-	STEP_INTERRUPTED = 4, /* `key` is the instruction itself, not the call before it */
+	STEP_USES_BP = 1,      /* where this frame ends depends on bp */
+	STEP_SAVES_BP = 2,     /* the frame had saved the caller's bp */
+	STEP_HAS_BP_WORD = 4,  /* and that is the last of the step's words */
+	STEP_NEEDS_BP = 8,     /* this frame or one further out depends on this frame's bp */
+	STEP_INTERRUPTED = 16, /* `key` is the instruction itself, not the call before it */
 };
 
 /* A frame, and how its walk to the caller went. */
@@ -23,7 +24,7 @@ struct walk_step {
 		key; /* the address that the rule is for: return address - 1, or the interrupted instruction */
 	uint64_t sp, bp;
 	uint64_t sum;	    /* of the hashes of this frame and all further out */
-	uint32_t words_end; /* the words that were read up to and with this one */
+	uint32_t words_end; /* where its words end, which follow those of the step further out */
 	uint32_t flags;
 };
 
@@ -31,7 +32,8 @@ struct walk_word {
 	uint64_t at, value;
 };
 
-/* Frames and words from the outermost (0) to the innermost. */
+/* Frames, and the words on which the way between them depends, from the outermost (0) to the innermost. A saved bp of which nobody
+ * makes use is not among the words. */
 struct walk_trail {
 	struct walk_step *steps;
 	struct walk_word *words;
@@ -54,7 +56,7 @@ struct walker {
 /* Words that a walk of `depth` frames may read. */
 static inline uint32_t walk_words_most(uint32_t depth)
 {
-	return depth * 3 + 64;
+	return depth * 3 + 64; /* two a frame, and more for few */
 }
 
 /* Leaves the trail of the stack from `regs` outwards and returns its hash. `generation`: rules older than that are stale. */
