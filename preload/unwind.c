@@ -57,6 +57,7 @@ static size_t lay_out(struct unwind_thread *t, char *data)
 		{ (void **)&w->steps, g.depth * sizeof(struct walk_step) },
 		{ (void **)&w->words, words * sizeof(struct walk_word) },
 		{ (void **)&t->memo.sets, MEMO_SETS * sizeof(*t->memo.sets) },
+		{ (void **)&t->memo.seen, MEMO_SEEN * sizeof(*t->memo.seen) },
 		{ (void **)&t->memo.ring, MEMO_RING_BYTES },
 		{ (void **)&w->copy, STACK_COPY_BYTES },
 	};

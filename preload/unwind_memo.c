@@ -110,10 +110,18 @@ static uint32_t units_of(uint32_t n_rounds)
 	return (uint32_t)((bytes + MEMO_UNIT - 1) / MEMO_UNIT);
 }
 
+static bool was_seen(struct memo *m, uint64_t hash)
+{
+	uint16_t *part = &m->seen[hash % MEMO_SEEN], now = (uint16_t)(hash >> 48 | 1);
+	bool seen = *part == now;
+	*part = now;
+	return seen;
+}
+
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,
 	      uint64_t hash)
 {
-	if (!trail->n)
+	if (!trail->n || !was_seen(m, hash))
 		return;
 	const struct walk_step *innermost = &trail->steps[trail->n - 1];
 	uint32_t n = innermost->words_end, units = units_of((n + ROUND - 1) / ROUND);

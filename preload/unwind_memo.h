@@ -12,7 +12,8 @@
 enum {
 	MEMO_SETS = 256,
 	MEMO_WAYS = 4,
-	MEMO_UNIT = 16,		      /* entries lie at multiples */
+	MEMO_UNIT = 16, /* entries lie at multiples */
+	MEMO_SEEN = 1024,
 	MEMO_RING_BYTES = 256 * 1024, /* some 340 stacks of 50 frames: the oldest makes room */
 };
 
@@ -23,6 +24,7 @@ struct memo_place {
 
 struct memo {
 	struct memo_place (*sets)[MEMO_WAYS];
+	uint16_t *seen; /* parts of the hashes of late walks, by another part */
 	char *ring;
 	uint32_t head, floor; /* next entry's unit; entries before `floor` are stale */
 };
@@ -30,6 +32,7 @@ struct memo {
 /* The hash of the walk from `regs`; 0: not remembered, or something has changed. */
 uint64_t memo_find(struct memo *m, const struct unwind_regs *regs);
 
+/* Remembers a walk that has been seen before: of those that come once, writing them down would cost more than the walk. */
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,
 	      uint64_t hash);
 
