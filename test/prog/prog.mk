@@ -55,3 +55,8 @@ $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) $(wildcard preload/python*.h prel
 	$(prog_build) -shared -fPIC -ftls-model=initial-exec -Wl,--wrap=python_layout_choose $(PYTHON_FRAMES_SRC) -ldl -lpthread -o $@
 
 -include $(wildcard $(BUILD)/obj/prog/*.d)
+
+prog: $(PROG)/throws
+$(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) -ldl -o $@
