@@ -15,10 +15,10 @@
 
 #if defined(__x86_64__)
 #define UNWIND_LIBRARY "libunwind-x86_64.so.8"
-enum { BP_NUMBER = UNW_X86_64_RBP };
+enum { BP_NUMBER = UNW_X86_64_RBP, IP_NUMBER = UNW_X86_64_RIP, RETURN_NUMBER = UNW_X86_64_RIP };
 #elif defined(__aarch64__)
 #define UNWIND_LIBRARY "libunwind-aarch64.so.8"
-enum { BP_NUMBER = UNW_AARCH64_X29 };
+enum { BP_NUMBER = UNW_AARCH64_X29, IP_NUMBER = UNW_AARCH64_PC, RETURN_NUMBER = UNW_AARCH64_X30 };
 #endif
 
 /* Part of libunwind's interface for debuggers, though not of its headers (perf uses it the same way). */
@@ -44,6 +44,7 @@ static struct {
 #define IN_SP_WORD	0xC800000000000000u
 #define IN_BP_WORD	0xD800000000000000u
 #define REGION(address) ((address) >> 60)
+#define A_RETURN	0x1000u
 #define WORD_SHIFT	16 /* the word at AT_SP + k is IN_SP_WORD + (k << 16) */
 
 struct question {
@@ -64,7 +65,7 @@ static bool read_made_up(unw_word_t address, unw_word_t *value)
 		return true;
 	case REGION(IN_SP_WORD): /* the frame's end was there: this is its return address */
 	case REGION(IN_BP_WORD):
-		*value = 0x1000;
+		*value = A_RETURN;
 		return true;
 	default:
 		return false;
@@ -103,12 +104,14 @@ static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word
 	const struct question *q = arg;
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (number == UNW_REG_IP)
+	if (number == IP_NUMBER)
 		*value = q->at.key;
 	else if (number == UNW_REG_SP)
 		*value = q->at.sp;
 	else if (number == BP_NUMBER)
 		*value = q->at.bp;
+	else if (number == RETURN_NUMBER && !q->window) /* a link register */
+		*value = A_RETURN;
 	else
 		return -UNW_EBADREG;
 	return 0;
@@ -270,12 +273,7 @@ static bool place_of_bp(unw_cursor_t *cursor, uint64_t cfa, enum rule_bp *base, 
 static bool place_of_return(unw_cursor_t *cursor, uint64_t cfa, int64_t *offset)
 {
 	unw_save_loc_t saved;
-#if defined(__aarch64__)
-	int number = UNW_AARCH64_X30;
-#else
-	int number = UNW_REG_IP;
-#endif
-	if (g.get_save_location(cursor, number, &saved) < 0)
+	if (g.get_save_location(cursor, RETURN_NUMBER, &saved) < 0)
 		return false;
 	*offset = saved.type == UNW_SLT_MEMORY ? (int64_t)(saved.u.addr - cfa) : 0;
 	if (saved.type == UNW_SLT_MEMORY)
@@ -299,21 +297,21 @@ static uint64_t read_rule(unw_cursor_t *cursor)
 	return pack(kind, offset, bp_base, bp_offset, from_cfa);
 }
 
-/* By its code, as libgcc and debuggers know it too: its unwind information differs between libraries. */
-static bool is_signal_return(const struct object *o, uint64_t address)
+/* By its code, as libgcc and debuggers know it too: not every such code has unwind information, or an object. */
+static bool is_signal_return(uint64_t address)
 {
 	static const char code[] = MACHINE_SIGNAL_RETURN;
-	return address >= o->start && address < o->end && o->end - address >= sizeof(code) - 1 &&
-	       !memcmp((const void *)(uintptr_t)address, code, sizeof(code) - 1);
+	char there[sizeof(code) - 1];
+	return memory_copy(address, there, sizeof(there)) && !memcmp(there, code, sizeof(there));
 }
 
 uint64_t learn_rule(uint64_t key)
 {
 	struct question q = { .at = { key, AT_SP, AT_BP } };
+	if (is_signal_return(key + 1))
+		return RULE_SIGNAL;
 	if (!object_find(key, &q.object))
 		return RULE_NO_OBJECT;
-	if (is_signal_return(&q.object, key + 1))
-		return RULE_SIGNAL;
 	unw_cursor_t cursor;
 	if (g.init(&cursor, g.space, &q) < 0)
 		return UNKNOWN;
@@ -332,7 +330,7 @@ bool learn_step(struct unwind_position *position, const struct stack_window *win
 	unw_cursor_t cursor;
 	unw_word_t word, sp, bp;
 	if (!object_find(position->key, &q.object) || g.init(&cursor, g.space, &q) < 0 ||
-	    g.step(&cursor) <= 0 || !q.found || g.get_register(&cursor, UNW_REG_IP, &word) < 0 ||
+	    g.step(&cursor) <= 0 || !q.found || g.get_register(&cursor, RETURN_NUMBER, &word) < 0 ||
 	    g.get_register(&cursor, UNW_REG_SP, &sp) < 0)
 		return false;
 	if (!g.get_register(&cursor, BP_NUMBER, &bp))

@@ -14,6 +14,7 @@
 enum {
 	MACHINE_HAS_LINK_REGISTER = 0,
 	MACHINE_CFA_LEAST = 8,
+	MACHINE_FRAME_RECORD = 16, /* the two words that bp points to end a frame that has them */
 	/* From the stack pointer with which a signal handler returns to the words that the kernel saved. */
 	MACHINE_SIGNAL_IP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]),
 	MACHINE_SIGNAL_SP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]),
@@ -36,6 +37,8 @@ static inline uint64_t machine_address(uint64_t word)
 
 enum {
 	MACHINE_HAS_LINK_REGISTER = 1,
+	MACHINE_FRAME_RECORD =
+		0,	       /* is anywhere in its frame, so it does not tell where that ends */
 	MACHINE_CFA_LEAST = 0, /* a leaf need not move the stack pointer */
 	/* struct rt_sigframe of the kernel: the siginfo, then the context. */
 	MACHINE_SIGNAL_IP = 128 + offsetof(ucontext_t, uc_mcontext.pc),

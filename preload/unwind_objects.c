@@ -88,6 +88,15 @@ struct stack_bounds stack_bounds_of_thread(void)
 	return bounds;
 }
 
+bool memory_copy(uint64_t from, void *to, size_t bytes)
+{
+	struct iovec there = { (void *)(uintptr_t)from, bytes }, here = { to, bytes };
+	int saved = errno;
+	ssize_t copied = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+	errno = saved;
+	return copied == (ssize_t)bytes;
+}
+
 bool stack_copy(uint64_t sp, uint64_t *buffer, struct stack_window *out)
 {
 	/* the kernel copies whole elements or none: an element a page */

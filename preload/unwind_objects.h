@@ -27,6 +27,9 @@ struct stack_window {
 	uint64_t lo, hi, delta;
 };
 
+/* Memory of this process that need not be there, copied by the kernel: its absence is an answer, not a fault. Cold. */
+bool memory_copy(uint64_t from, void *to, size_t bytes);
+
 enum { STACK_COPY_BYTES = 32 * 1024 };
 
 /* A copy of the stack from `sp` on, for stacks that are not the thread's own (fibers, alternate signal stacks), whose end

@@ -4,6 +4,7 @@
 #include "preload/unwind_learn.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -11,7 +12,7 @@ struct unwind_rule *unwind_rules;
 
 static struct {
 	uint32_t n;		   /* slots in use; the learner's */
-	_Atomic uintptr_t learner; /* whose stack's address: 0 if nobody learns */
+	_Atomic uintptr_t learner; /* an address of the thread's own; 0: nobody learns */
 	_Atomic uint64_t learned;
 	_Atomic bool broken; /* libunwind was left in the middle by a fork */
 } g;
@@ -68,24 +69,33 @@ static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 	return rule;
 }
 
+static void wait_a_little(int turn)
+{
+	enum { PAUSES = 2000 }; /* some 50 us: twenty rules */
+	if (turn >= PAUSES)
+		sched_yield(); /* the learner may wait for this very core */
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 /*
- * Several threads that start at once learn the same things: whoever finds another thread learning waits a little (a rule
- * takes some microseconds). A learner on the same thread was interrupted by a signal and must not be waited for.
+ * Several threads that start at once learn the same things: whoever finds another thread learning waits a little. A learner on
+ * the same thread was interrupted by a signal and must not be waited for.
  */
 static bool become_learner(uintptr_t self)
 {
-	for (int spins = 0; spins < 2000; spins++) {
+	enum { TURNS = 2050 };
+	for (int turn = 0; turn < TURNS; turn++) {
 		uintptr_t nobody = 0;
 		if (atomic_compare_exchange_strong_explicit(
 			    &g.learner, &nobody, self, memory_order_acquire, memory_order_relaxed))
 			return true;
 		if (nobody == self)
 			return false;
-#if defined(__x86_64__)
-		__builtin_ia32_pause();
-#elif defined(__aarch64__)
-		__asm__ volatile("yield");
-#endif
+		wait_a_little(turn);
 	}
 	return false;
 }

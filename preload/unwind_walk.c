@@ -108,11 +108,13 @@ static enum outcome step_signal(struct going *g, struct walk_step *step)
 static enum outcome step_guess(struct going *g, struct walk_step *step)
 {
 	enum { HOPS_MOST = 16 };
+	if (!MACHINE_FRAME_RECORD)
+		return CUT;
 	step->flags |= STEP_USES_BP;
 	g->was_guessed = true;
 	uint64_t frame = g->at.bp, lowest = g->at.sp, bp = 0, word = 0;
 	for (int hop = 0; hop < HOPS_MOST; hop++) {
-		if (frame < lowest || !make_readable(g, frame, 16))
+		if (frame < lowest || !make_readable(g, frame, MACHINE_FRAME_RECORD))
 			return CUT;
 		uint64_t next = note_word(g, frame), return_word = note_word(g, frame + 8);
 		if (!hop) {
@@ -131,9 +133,9 @@ static enum outcome step_guess(struct going *g, struct walk_step *step)
 		if (kind != RULE_NO_OBJECT && kind != RULE_NO_INFO) {
 			frame = g->at.bp;
 			g->at.bp = bp;
-			return go_to(g, word, frame + 16);
+			return go_to(g, word, frame + MACHINE_FRAME_RECORD);
 		}
-		lowest = frame + 16;
+		lowest = frame + MACHINE_FRAME_RECORD;
 		frame = next;
 	}
 	return CUT;
