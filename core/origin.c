@@ -172,7 +172,6 @@ static const struct row native_libraries[] = {
 	{ BEGINS, "/snap/" },
 	{ BEGINS, "[" }, /* [vdso] */
 	{ NAMED, "linux-vdso" },
-	{ NAMED_AS, "libprofsim" }, /* what stands in for CUDA's libraries under --sim */
 	{ CONTAINS, "/site-packages/" },
 	{ CONTAINS, "/dist-packages/" },
 	{ CONTAINS, "conda3/" },

@@ -29,6 +29,7 @@ class Journal:
         with open(path, "rb") as file:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # sparse: a read would be 256 MiB of zeros
         self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
+        self.modules, self.codes, self.stacks = {}, {}, {}
         self.records = []  # all, by thread and then in order; `slot` says whose
         self._read_header()
         self._read_dictionary()
@@ -79,6 +80,17 @@ class Journal:
             elif kind == 7:
                 number, units = struct.unpack_from("<II", self.data, at + 8)
                 self.devices[number] = Record(multiprocessors=units, name=self._text(at + 32))
+            elif kind == 8:
+                number, id_bytes, build_id, base = struct.unpack_from("<II32sQ", self.data, at + 8)
+                self.modules[number] = Record(build_id=build_id[:id_bytes].hex(), base=base, path=self._text(at + 72))
+            elif kind == 9:
+                number, file, name, line, lines, table_bytes = struct.unpack_from("<6I", self.data, at + 8)
+                self.codes[number] = Record(file=file, name=name, line=line, lines=lines,
+                                            table=self.data[at + 32:at + 32 + table_bytes])
+            elif kind == 10:
+                number, base, shared, n, flags = struct.unpack_from("<IIHHI", self.data, at + 8)
+                self.stacks[number] = Record(base=base, shared=shared, flags=flags,
+                                             own=struct.unpack_from(f"<{n}Q", self.data, at + 24))
             at += size
 
     def _read_chunks(self):
@@ -131,6 +143,15 @@ class Journal:
                      grid=(x, y, z), bytes=x | y << 32, extra=z, context=context, node=node, graph=graph, peer=peer,
                      work=GPU_KINDS[kind])
         return r
+
+    def _words(self, stack):
+        row = self.stacks[stack]
+        return [*row.own, *(self._words(row.base)[-row.shared:] if row.shared else ())]
+
+    def frames(self, stack):
+        """Innermost first: native ones with `module` (0: none) and `offset`, Python ones with `code` and `lasti`."""
+        return [Record(kind="python", code=word >> 32 & 0x7fffffff, lasti=word & 0xffffffff) if word >> 63 else
+                Record(kind="native", module=word >> 48, offset=word & 0xffffffffffff) for word in self._words(stack)]
 
     def of(self, kind):
         return [r for r in self.records if r.kind == kind]

@@ -6,9 +6,9 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime fork ends threads process spawn loop nvtx
+PROG_LINKED13 := every_runtime fork ends threads process spawn loop nvtx stacks
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes
-PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so
+PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
 PROG_ALL := $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 $(PROG_NVCC)
@@ -34,6 +34,10 @@ $(PROG)/local_extension.so: test/prog/local_extension.c $(PROG_SIM13)
 $(PROG)/nvtx_functions.so: test/prog/nvtx_functions.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -ldl -o $@
+
+$(PROG)/plugin_%.so: test/prog/plugin.c $(PROG_SIM13)
+	$(call say,CC,$<)
+	$(prog_build) -DPLUGIN=plugin_$* -shared -fPIC $< $(PROG_SIM13) -o $@
 
 $(PROG)/half_%.so: test/prog/half.c $(BUILD)/sim/libcudart.so.%
 	$(call say,CC,$<)

@@ -1,0 +1,17 @@
+/* The same code under another name (PLUGIN): two of these are as good as sure to be mapped at one address, one after the other. */
+#include <cuda_runtime_api.h>
+
+static volatile int sink;
+
+__attribute__((noinline, noclone)) static void PLUGIN(void *memory)
+{
+	cudaMemset(memory, 2, 128);
+	sink++;
+}
+
+__attribute__((visibility("default"))) void plugin_work(void *memory);
+void plugin_work(void *memory)
+{
+	PLUGIN(memory);
+	sink++;
+}
