@@ -217,7 +217,8 @@ static uint8_t *make_shim(uint8_t *previous)
 	if (layout.frame_owner == ABSENT)
 		return previous;
 	uint8_t *frame = take(512);
-	frame[layout.frame_owner] = OWNER_SHIM;
+	/* FRAME_OWNED_BY_CSTACK to 3.13, since then _BY_INTERPRETER */
+	frame[layout.frame_owner] = 3;
 	set_pointer(frame, layout.frame_previous, previous);
 	return frame;
 }
@@ -403,6 +404,18 @@ static void test_doubts(void **state)
 		make_stack(code, code, code);
 		set_half(code, layout.code_first_line, 0x80000000);
 		assert_int_equal(verify(), PYTHON_DOUBTFUL);
+		static const uint8_t too_long[] = { 0xef, 0x02, 0xef, 0x02, 0xef, 0x02 };
+		code = make_code("a.py", "f", 10);
+		make_thread(make_frame(code, 2, NULL));
+		set_pointer(code, layout.code_lines, make_bytes(too_long, sizeof(too_long)));
+		assert_int_equal(verify(), PYTHON_DOUBTFUL);
+		uint8_t *text = make_text("a.py\x01", 5, 1, true);
+		code = make_code("a.py", "f", 10);
+		make_thread(make_frame(code, 2, NULL));
+		set_pointer(code, layout.code_file, text);
+		assert_int_equal(verify(), PYTHON_VERIFIED);
+		set_word(text, layout.text_length, 4); /* no zero ends it */
+		assert_int_equal(verify(), PYTHON_DOUBTFUL);
 		code = make_code("a.py", "f", 10);
 		make_thread(make_frame(code, CODE_BYTES, NULL));
 		assert_int_equal(verify(),
@@ -496,7 +509,7 @@ static void test_texts(void **state)
 		assert_text("", 0, 1, true, "");
 		uint8_t *legacy = make_ascii("x");
 		char copy[8];
-		set_half(legacy, layout.text_state, 0);
+		set_half(legacy, layout.text_state, (1u | 1u << 4) << layout.text_kind_bit);
 		assert_false(python_text_copy(&layout, (uint64_t)(uintptr_t)legacy, copy, 8));
 	}
 }
