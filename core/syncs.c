@@ -76,13 +76,20 @@ static uint8_t kind_of(const struct timeline *t, const struct wait *w)
 	return last->op && !(about & ABOUT_WAIT) ? SYNC_LIBRARY : SYNC_EXPLICIT;
 }
 
+/* What goes to the device waits because its memory is pageable, and would not from pinned memory; what comes back is waited for, and
+ * only if it is much it is the copy that takes so long. */
+static bool is_copying(const struct timeline *t, const struct timeline_call *copy,
+		       uint64_t blocked_ns)
+{
+	return copy->copy == COPY_H2D || copying_ns(t, copy) >= blocked_ns / COPYING_PART;
+}
+
 static void add_wait(struct waits *w, const struct timeline *t, uint32_t first, uint32_t last)
 {
 	struct wait wait = { .first = first, .last = last };
 	uint64_t blocked_ns = wait_blocked_ns(t, &wait);
 	wait.kind = kind_of(t, &wait);
-	wait.is_copying = copying_ns(t, &t->calls.at[first]) >= blocked_ns / COPYING_PART &&
-			  wait.kind == SYNC_COPY;
+	wait.is_copying = wait.kind == SYNC_COPY && is_copying(t, &t->calls.at[first], blocked_ns);
 	w->of_call[first] = w->of_call[last] = (uint32_t)w->at.n;
 	vec_push(&w->at, wait);
 }

@@ -10,7 +10,7 @@
 struct wait {
 	uint32_t first, last; /* calls; the same one, or a copy and the synchronisation behind it */
 	uint8_t kind;	      /* enum sync_kind */
-	bool is_copying;      /* the copy itself, not what stood before it, is a good part of it */
+	bool is_copying;      /* the copy is the reason, not what stood before it */
 };
 
 struct waits {

@@ -258,6 +258,17 @@ static void cause_copy(void **state)
 	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
 }
 
+/* From pinned memory it would not have waited at all. */
+static void cause_copy_from_pageable_memory(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 490, 1);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 20, 505, 490, 500, 1 << 20, 2);
+	sb_launch(&f->b, 530, 540, 1000, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_COPY), 40, 1e-6);
+}
+
 /* Four bytes are not what took so long: the work before them was waited for. */
 static void reading_a_value(void **state)
 {
@@ -560,6 +571,7 @@ int main(void)
 		TEST(cause_alloc_that_waits),
 		TEST(cause_alloc_that_takes_its_time),
 		TEST(cause_copy),
+		TEST(cause_copy_from_pageable_memory),
 		TEST(reading_a_value),
 		TEST(cause_module_by_a_long_launch),
 		TEST(causes_by_overheads),
