@@ -143,26 +143,36 @@ static bool is_ready(struct follow *f, uint64_t begin, uint64_t end)
 
 /* ---- Handing on ---- */
 
-/* Splits pending works: those of the step go to `cut`, those of later ones stay. */
+/* Splits pending works: those of the step go to `cut`, in the place where all were; those of later ones, few, move out. */
 static void take_works(struct follow *f, struct follow_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	size_t kept = 0;
+	size_t n = f->works.n;
 	match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
-	cut->works = mem_resize(NULL, f->works.n * sizeof(*cut->works));
-	for (size_t i = 0; i < f->works.n; i++) {
+	cut->works = f->works.at;
+	memset(&f->works, 0, sizeof(f->works));
+	for (size_t i = 0; i < n; i++) {
 		uint32_t answer = call_of[i];
 		if (answer == PAIR_LATER && cut->is_last)
 			answer = PAIR_UNKNOWN;
 		if (answer == PAIR_LATER) {
-			f->works.at[kept++] = f->works.at[i];
+			vec_push(&f->works, cut->works[i]);
 			continue;
 		}
 		call_of[cut->n_works] = answer;
-		cut->works[cut->n_works++] = f->works.at[i];
+		cut->works[cut->n_works++] = cut->works[i];
 	}
-	f->works.n = kept;
 	cut->call_of = call_of;
+}
+
+/* Before the step is shown: what is built needs room, too. */
+static void drop_works(struct follow_cut *cut)
+{
+	free(cut->works);
+	free(cut->call_of);
+	cut->works = NULL;
+	cut->call_of = NULL;
+	cut->n_works = 0;
 }
 
 static void note_closed_seqs(struct follow *f)
@@ -204,6 +214,8 @@ static void drop_cut(struct follow *f, uint64_t end)
 		struct follow_thread *t = &f->threads.at[i];
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
+		if (!t->calls.n)
+			vec_free(&t->calls); /* else each thread keeps room for its largest step */
 		t->n_cut = 0;
 	}
 	KEEP_IF(&f->externals, e, is_of_later_call(f, e));
@@ -252,7 +264,10 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m);
-	if (is_armed && (cut.n_calls || cut.n_works)) {
+	bool is_any = cut.n_calls || cut.n_works;
+	drop_works(&cut);
+	drop_cut(f, end);
+	if (is_armed && is_any) {
 		if (f->armed.n < MOST_ARMED_NUMBERS)
 			vec_push(&f->armed, mark.number);
 		model_finish(&m);
@@ -262,9 +277,6 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	note_end(f, &mark, end, is_armed);
 	model_free(&m);
 	free(cut.threads);
-	free(cut.works);
-	free(cut.call_of);
-	drop_cut(f, end);
 }
 
 /* Lets go of calls in the middle of a step: memory stays bounded whatever the application does. */
@@ -291,8 +303,7 @@ static void drop_unwanted(struct follow *f)
 	model_free(&m);
 	f->counts.cut += is_armed ? cut.n_calls : 0;
 	free(cut.threads);
-	free(cut.works);
-	free(cut.call_of);
+	drop_works(&cut);
 	drop_cut(f, end);
 }
 

@@ -168,20 +168,30 @@ static int by_time(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
+/* The user's own line before any other, then the one with most. */
+static bool is_better(const struct findings *f, const struct idle_piece *p, uint64_t most_ns,
+		      bool most_is_user)
+{
+	bool is_user = frames_site_at(f->timeline->frames, p->site)->is_user;
+	return is_user != most_is_user ? is_user : p->ns > most_ns;
+}
+
 static void fill_causes(struct findings *f, const struct idle *idle, const struct idle_device *d,
 			double steps)
 {
 	for (int cause = 0; cause < IDLE_CAUSES_N; cause++) {
 		struct finding_idle row = { .cause = (uint8_t)cause, .device = d->device };
 		uint64_t most_ns = 0;
+		bool is_user = false;
 		for (size_t i = 0; i < idle->pieces.n; i++) {
 			const struct idle_piece *p = &idle->pieces.at[i];
 			if (p->device != d->device || p->cause != cause)
 				continue;
 			row.ns += p->ns;
-			if (!p->site || p->ns <= most_ns)
+			if (!p->site || !is_better(f, p, most_ns, is_user))
 				continue;
 			most_ns = p->ns;
+			is_user = frames_site_at(f->timeline->frames, p->site)->is_user;
 			row.site = p->site;
 		}
 		row.ms = (double)row.ns / 1e6 / steps;

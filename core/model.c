@@ -104,6 +104,17 @@ static void sort_by_begin(struct model_work *works, size_t n)
 	}
 }
 
+/* `place`: where each stream's works begin. */
+static void move_works(struct model_step *m, struct map *place)
+{
+	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));
+	for (size_t i = 0; i < m->works.n; i++)
+		sorted[(*map_at(place, stream_key(&m->works.at[i]), NULL))++] = m->works.at[i];
+	free(m->works.at);
+	m->works.at = sorted;
+	m->works.room = m->works.n;
+}
+
 /* Counting sort by stream, in order of the streams' keys (waits last). */
 static void split_streams(struct model_step *m)
 {
@@ -126,12 +137,8 @@ static void split_streams(struct model_step *m)
 		*at = first;
 		first += n;
 	}
-	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));
-	for (size_t i = 0; i < m->works.n; i++)
-		sorted[(*map_at(&place, stream_key(&m->works.at[i]), NULL))++] = m->works.at[i];
-	free(m->works.at);
-	m->works.at = sorted;
-	m->works.room = m->works.n;
+	if (keys.n > 1)
+		move_works(m, &place);
 	vec_free(&keys);
 	map_free(&place);
 }
