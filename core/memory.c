@@ -121,25 +121,37 @@ static struct memory_change forget_device(struct memory *m, unsigned device)
 
 /* ---- Calls ---- */
 
-static void note_retry(struct memory *m, const struct hook_entry *hook, uint64_t status)
+static void note_retry(struct memory *m, const struct hook_entry *hook, const struct rec_call *call)
 {
-	bool is_device = group_of(hook->space) == MEMORY_DEVICE;
-	if (hook->category == CAT_FREE && m->retry == RETRY_FAILED && is_device)
-		m->retry = RETRY_FREED;
-	if (hook->category != CAT_ALLOC || !is_device)
+	if (group_of(hook->space) != MEMORY_DEVICE)
 		return;
-	if (status) {
-		m->retry = status == OUT_OF_MEMORY ? RETRY_FAILED : RETRY_NONE;
+	if (hook->category == CAT_FREE && !call->status) {
+		m->has_freed = true;
+		m->freed_by = call->stack;
+		m->retry = m->retry == RETRY_FAILED ? RETRY_FREED : m->retry;
+	}
+	if (hook->category != CAT_ALLOC)
+		return;
+	if (call->status) {
+		m->retry = call->status == OUT_OF_MEMORY ? RETRY_FAILED : RETRY_NONE;
 		return;
 	}
-	m->n_retries += m->retry == RETRY_FREED;
+	if (m->retry == RETRY_FREED) {
+		m->n_retries++;
+	} else if (m->has_freed) {
+		m->n_reused++;
+		m->n_reused_known += m->freed_by != 0;
+		if (m->freed_by)
+			m->places.at[place_of(m, m->freed_by)].n_made_room++;
+	}
 	m->retry = RETRY_NONE;
+	m->has_freed = false;
 }
 
 struct memory_change memory_apply(struct memory *m, const struct hook_entry *hook,
 				  const struct rec_call *call)
 {
-	note_retry(m, hook, call->status);
+	note_retry(m, hook, call);
 	if (call->status)
 		return nothing;
 	uint64_t key = hook->space == SPACE_PHYSICAL ? call->arg ^ 1ull << 63 : call->arg;

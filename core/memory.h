@@ -42,6 +42,8 @@ struct memory_place {
 	int64_t held_bytes;			 /* of any kind */
 	int64_t device_bytes, device_peak_bytes; /* the latter: when the process's peak was */
 	bool has_changed;			 /* in this step */
+	uint64_t
+		n_made_room; /* times that device memory freed here was followed by an allocation */
 	struct memory_growth growth;
 };
 
@@ -63,6 +65,10 @@ struct memory {
 	uint64_t n_steps;
 	enum memory_retry retry;
 	uint64_t n_retries;
+	bool has_freed; /* device memory since the last allocation of it, by `freed_by` */
+	uint32_t freed_by;
+	uint64_t n_reused,
+		n_reused_known; /* allocations after a free; those whose free has a stack */
 };
 
 /* What changed: `group` MEMORY_NONE if nothing did. */

@@ -247,6 +247,29 @@ static void what_the_run_says(void **state)
 	unlink(path);
 }
 
+/* Frees of an allocator that needs room, each followed by the allocation that it was for; and such that the user asked for. */
+static void retries_within_an_allocator(void **state)
+{
+	struct fixture *f = *state;
+	struct follow *follow = mem_zero(sizeof(*follow));
+	const struct hook_entry on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
+	const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
+	fake_add(5, "train.py", 50, "release_cached_blocks", "", "");
+	fake_add(6, "train.py", 60, "emptyCache", "", "");
+	f->f.timeline = &f->t;
+	for (uint64_t i = 1; i <= 20; i++) {
+		const struct rec_call alloc = { .arg = i, .bytes = 8, .stack = 4 };
+		const struct rec_call release = { .arg = i, .stack = i % 2 ? 5 : 6 };
+		memory_apply(&follow->memory, &on_alloc, &alloc);
+		memory_apply(&follow->memory, &on_free, &release);
+		memory_end_step(&follow->memory);
+	}
+	ledger_fill_run(&f->f, follow);
+	assert_float_equal(f->f.retries, 0.5, 1e-9);
+	memory_free(&follow->memory);
+	free(follow);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -256,6 +279,7 @@ int main(void)
 		TEST(copies),
 		TEST(lines),
 		TEST(operators),
+		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
 		cmocka_unit_test(tensor_cores_by_name),
 		cmocka_unit_test(what_the_run_says),
