@@ -66,10 +66,6 @@ static double make_call(struct play *p, const struct replay_op *op, double now, 
 	case ROLE_LAUNCH:
 		submit(p, op, now + cost);
 		return now + cost;
-	case ROLE_LAUNCH_FULL:
-		end = wait_until(op, now, cost, p->work_end[op->target]);
-		submit(p, op, end);
-		return end;
 	case ROLE_WAIT_WORK:
 		end = submit(p, op, now + cost);
 		return waits ? wait_until(op, now, cost, end) : now + cost;

@@ -19,9 +19,8 @@
 #define REPLAY_NONE UINT32_MAX
 
 enum replay_role {
-	ROLE_HOST,   /* takes the host time, nothing else */
-	ROLE_LAUNCH, /* gives the device work */
-	ROLE_LAUNCH_FULL, /* the same, and had to wait for room in the queue: until work `target` was done */
+	ROLE_HOST,	  /* takes the host time, nothing else */
+	ROLE_LAUNCH,	  /* gives the device work */
 	ROLE_WAIT_WORK,	  /* gives the device work and waits for it */
 	ROLE_WAIT_STREAM, /* until stream `target` is done */
 	ROLE_WAIT_EVENT,  /* until event `target` has come */

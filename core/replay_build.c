@@ -29,6 +29,10 @@ enum { FULL_TIMES_ISSUE = 10 };
 #define DEP_NEAR_NS  10e3
 enum { DEP_BACK = 32 };
 
+/* A wait that returns so long after what it waited for found its processor taken. The host would have lost that time anyway. */
+#define STALL_LEAST_NS 20e3
+enum { STALL_TIMES_EXIT = 4 };
+
 enum { SAMPLES_MOST = 1 << 16 };
 
 struct samples {
@@ -195,50 +199,24 @@ static void learn_costs(struct build *b)
 	b->r->learned.check_ns = fmin(quantile(&check, 0.02, 1000), b->r->learned.issue_ns);
 }
 
-/* The last work of the stream that was done when the call returned: what made room for it. */
-static uint32_t made_room(const struct build *b, uint32_t stream, uint64_t end_ns)
-{
-	uint32_t work = b->state.at[stream].last;
-	while (work != REPLAY_NONE && b->t->works.at[b->r->works.at[work].work].end_ns > end_ns)
-		work = b->before_in_stream.at[work];
-	return work;
-}
-
 /*
- * A launch that had to wait for room in the queue; `work` is its own. Where it was made by work of the steps before these, which no record
- * shows, it will be made by this launch's own of the turn before.
+ * Whether the launch had to wait for room in the device's queue: it took too long, and what it launched still lay in the queue when it
+ * returned. A host that has come so far ahead is never what a step takes its time from, so the wait is left out.
  */
-static void trace_full(struct build *b, struct replay_op *op, const struct timeline_call *c,
-		       const struct timeline_work *work)
+static bool found_full(const struct build *b, const struct timeline_call *c)
 {
-	uint32_t room = made_room(b, work->stream, c->end_ns);
-	double begin = at(b, c->begin_ns), end = at(b, c->end_ns), done;
-	if (room == REPLAY_NONE && ahead_ns(b, c) >= AHEAD_LEAST_NS) {
-		room = (uint32_t)b->r->works.n;
-		done = end - b->r->learned.issue_ns;
-	} else if (room == REPLAY_NONE || room == b->state.at[work->stream].last) {
-		return;
-	} else {
-		done = at(b, b->t->works.at[b->r->works.at[room].work].end_ns);
-	}
-	if (done <= begin)
-		return;
-	op->role = ROLE_LAUNCH_FULL;
-	op->target = room;
-	op->cost_ns = (float)b->r->learned.issue_ns;
-	op->exit_ns = (float)(end - done);
+	double issue = b->r->learned.issue_ns, ahead = ahead_ns(b, c);
+	double least = ahead < AHEAD_LEAST_NS ? FULL_TIMES_ISSUE * issue + FULL_LEAST_NS
+					      : FULL_AHEAD_TIMES * issue + FULL_AHEAD_NS;
+	return ahead > FULL_LEAST_NS && (double)(c->end_ns - c->begin_ns) >= least;
 }
 
 static void trace_launch(struct build *b, struct replay_op *op, const struct timeline_call *c)
 {
-	double duration = (double)(c->end_ns - c->begin_ns), issue = b->r->learned.issue_ns;
-	const struct timeline_work *work = &b->t->works.at[b->t->work_of_call.at[c->first_work]];
-	op->role = c->wait == WAIT_COPY ? ROLE_WAIT_WORK : ROLE_LAUNCH;
-	op->cost_ns = (float)(op->role == ROLE_LAUNCH ? duration : fmin(duration, issue));
-	double least = ahead_ns(b, c) < AHEAD_LEAST_NS ? FULL_TIMES_ISSUE * issue + FULL_LEAST_NS
-						       : FULL_AHEAD_TIMES * issue + FULL_AHEAD_NS;
-	if (op->role == ROLE_LAUNCH && duration >= least)
-		trace_full(b, op, c, work);
+	bool waits = c->wait == WAIT_COPY;
+	op->role = waits ? ROLE_WAIT_WORK : ROLE_LAUNCH;
+	if (waits || found_full(b, c))
+		op->cost_ns = fminf(op->cost_ns, (float)b->r->learned.issue_ns);
 }
 
 /* `ready` is when what it waits for was done, NAN: not known. */
@@ -325,9 +303,9 @@ static void trace_work(struct build *b, const struct replay_op *op, uint32_t ind
 
 static void trace_works(struct build *b, struct replay_op *op, const struct timeline_call *c)
 {
-	double issued = at(b, c->begin_ns) + (double)op->cost_ns;
-	if (op->role == ROLE_LAUNCH_FULL)
-		issued = at(b, c->end_ns);
+	double duration = (double)(c->end_ns - c->begin_ns);
+	double issued =
+		at(b, c->begin_ns) + (op->role == ROLE_WAIT_WORK ? (double)op->cost_ns : duration);
 	op->first_work = (uint32_t)b->r->works.n;
 	for (uint32_t k = 0; k < c->n_work; k++) {
 		trace_work(b, op, b->t->work_of_call.at[c->first_work + k], issued);
@@ -571,6 +549,36 @@ static void settle_op(struct build *b, struct replay_op *op, uint32_t *last)
 		settle_blocking(b, op);
 }
 
+/* Takes from a wait what it returned too late; the lane's next call begins that much later instead. Memory that is freed and large
+ * copies out have something to do after their wait. */
+static float take_stall(const struct build *b, struct replay_op *op)
+{
+	enum { COPY_BYTES = 65536 };
+	const struct timeline_call *c = op->call == REPLAY_NONE ? NULL : &b->t->calls.at[op->call];
+	float most = (float)fmax(STALL_LEAST_NS, STALL_TIMES_EXIT * b->r->learned.exit_ns);
+	if (!c || c->category == CAT_ALLOC || c->category == CAT_FREE || c->bytes > COPY_BYTES ||
+	    op->exit_ns <= most)
+		return 0;
+	float stall = op->exit_ns - most;
+	op->exit_ns = most;
+	return stall;
+}
+
+static void settle_run(struct build *b, struct replay_run *run, uint32_t *last, float *stall)
+{
+	memset(last, 0xff, b->r->streams.n * sizeof(*last));
+	memset(stall, 0, b->r->n_lanes * sizeof(*stall));
+	for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+		struct replay_op *op = &b->r->ops.at[i];
+		settle_op(b, op, last);
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		op->gap_ns += stall[op->lane];
+		stall[op->lane] = take_stall(b, op);
+	}
+	run->tail_ns[0] += stall[0];
+}
+
 static void settle(struct build *b)
 {
 	uint32_t *last = mem_resize(NULL, b->r->streams.n * sizeof(*last));
@@ -579,12 +587,10 @@ static void settle(struct build *b)
 	l->latency_ns = quantile(&b->latency, 0.5, 4000);
 	l->after_ns = quantile(&b->after, 0.5, 500);
 	l->exit_ns = quantile(&b->exit, 0.5, 2000);
-	for (size_t k = 0; k < b->r->runs.n; k++) {
-		const struct replay_run *run = &b->r->runs.at[k];
-		memset(last, 0xff, b->r->streams.n * sizeof(*last));
-		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++)
-			settle_op(b, &b->r->ops.at[i], last);
-	}
+	float *stall = mem_resize(NULL, b->r->n_lanes * sizeof(*stall));
+	for (size_t k = 0; k < b->r->runs.n; k++)
+		settle_run(b, &b->r->runs.at[k], last, stall);
+	free(stall);
 	free(last);
 }
 
