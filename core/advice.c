@@ -248,7 +248,7 @@ void advice_fill(struct judge *j)
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);
-	if (j->f->verdict == VERDICT_CPU || j->f->verdict == VERDICT_MIXED) {
+	if (j->f->verdict == VERDICT_CPU) {
 		advise_pause(j);
 		advise_general(j, &launches);
 	}

@@ -14,6 +14,7 @@ enum { STEPS_LEAST = 2 };
 
 static const double error_most_pct = 15; /* beyond that the replay says nothing */
 static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
+static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
 static const double comparable = 0.6;	 /* the smaller of two causes, of the larger */
 static const double adds =
 	1.2; /* two causes are two if both together win this much more than one */
@@ -153,7 +154,7 @@ static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	if (first >= binds * j->step_ms) {
+	if (first >= fmax(binds * j->step_ms, beside_gpu * j->gpu_half_ms)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
 		return j->f->verdict == VERDICT_MIXED ? second / first : 1 - second / first;
 	}

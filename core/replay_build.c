@@ -23,6 +23,9 @@ enum { FULL_TIMES_ISSUE = 10 };
 #define FULL_AHEAD_TIMES 2
 #define ISSUE_USUAL_NS	 4000
 
+/* From a launch to its kernel on an idle device, where none was seen. */
+#define LATENCY_USUAL_NS 4000
+
 /* Work that begins this much later than its launch and its stream allow waited for something else: other work that ended at most
  * DEP_NEAR_NS before. Looked for among the last DEP_BACK works of each other stream. */
 #define DEP_LEAST_NS 15e3
@@ -30,8 +33,8 @@ enum { FULL_TIMES_ISSUE = 10 };
 enum { DEP_BACK = 32 };
 
 /* A wait that returns so long after what it waited for found its processor taken. The host would have lost that time anyway. */
-#define STALL_LEAST_NS 20e3
-enum { STALL_TIMES_EXIT = 4 };
+#define STALL_LEAST_NS 10e3
+enum { STALL_TIMES_EXIT = 2 };
 
 enum { SAMPLES_MOST = 1 << 16 };
 
@@ -55,7 +58,7 @@ struct build {
 	VEC(uint8_t) event_role;	/* by name: enum replay_role + 1 once looked up */
 	double *lane_end;
 	uint64_t origin_ns;
-	struct samples latency, after, exit;
+	struct samples exit;
 };
 
 static double at(const struct build *b, uint64_t ns)
@@ -413,18 +416,23 @@ static double backlog(const struct build *b, uint64_t end_ns)
 }
 
 /*
- * A host that runs ahead makes steps faster than the device does, until the queue is full; what counts is the device's pace then.
+ * A host that runs ahead is held back now and then, when the queue is full, and makes its steps faster in between: what counts is the
+ * device's pace. It is known from the end of the first step's work to that of the last's.
  */
 static void measure_run(struct build *b, double first_backlog, uint64_t first_end_ns,
 			double last_backlog)
 {
 	const struct replay_run *run = &b->r->runs.at[b->r->runs.n - 1];
-	double host = (double)(run->end_ns - run->begin_ns), steps = run->n_steps;
-	if (run->n_steps > 1 && last_backlog > first_backlog) {
-		double device = (double)(run->end_ns - first_end_ns) + last_backlog - first_backlog;
-		host = fmax(host, device * steps / (steps - 1));
+	double steps = run->n_steps, pace = (double)(run->end_ns - run->begin_ns) / steps;
+	if (run->n_steps > 1) {
+		double span = (double)(run->end_ns - first_end_ns) + last_backlog - first_backlog;
+		double device = span / (steps - 1);
+		if (fmin(first_backlog, last_backlog) > device)
+			pace = device;
+		else if (last_backlog > first_backlog)
+			pace = fmax(pace, device);
 	}
-	b->r->measured_ns += host;
+	b->r->measured_ns += pace * steps;
 	b->r->n_steps += run->n_steps;
 }
 
@@ -455,20 +463,36 @@ static void trace_runs(struct build *b)
 
 /* ---- What bound each work ---- */
 
-static void sample_works(struct build *b)
+/* Where the stream was done before the launch, what is seen is the latency. */
+static void learn_latency(struct build *b)
 {
+	struct samples latency = { 0 }, all = { 0 };
 	for (size_t i = 0; i < b->r->works.n; i++) {
 		const struct replay_work *w = &b->r->works.at[i];
 		if (w->is_chained)
 			continue;
-		double latency = w->latency_ns, after = w->after_ns;
-		if (isnan(after)) /* the device may be busy with steps before these */
+		if (isnan(w->after_ns)) /* the device may be busy with steps before these */
 			continue;
-		if (after > latency)
-			sample(&b->latency, latency); /* the stream was done before the launch */
-		else
-			sample(&b->after, after);
+		sample(&all, w->latency_ns);
+		if (w->after_ns > w->latency_ns)
+			sample(&latency, w->latency_ns);
 	}
+	/* with the device always behind, the least that was seen may be time in the queue */
+	double least = quantile(&all, 0.02, LATENCY_USUAL_NS);
+	b->r->learned.latency_ns = quantile(&latency, 0.5, fmin(least, LATENCY_USUAL_NS));
+}
+
+/* Where a launch had long been through, what is seen is what lies between two works of a stream. */
+static void learn_after(struct build *b)
+{
+	struct samples after = { 0 };
+	for (size_t i = 0; i < b->r->works.n; i++) {
+		const struct replay_work *w = &b->r->works.at[i];
+		double latency = w->latency_ns;
+		if (!w->is_chained && latency - (double)w->after_ns > b->r->learned.latency_ns)
+			sample(&after, w->after_ns);
+	}
+	b->r->learned.after_ns = quantile(&after, 0.5, 500);
 }
 
 /* Work of another stream that ended just before this one began. */
@@ -583,9 +607,8 @@ static void settle(struct build *b)
 {
 	uint32_t *last = mem_resize(NULL, b->r->streams.n * sizeof(*last));
 	struct replay_learned *l = &b->r->learned;
-	sample_works(b);
-	l->latency_ns = quantile(&b->latency, 0.5, 4000);
-	l->after_ns = quantile(&b->after, 0.5, 500);
+	learn_latency(b);
+	learn_after(b);
 	l->exit_ns = quantile(&b->exit, 0.5, 2000);
 	float *stall = mem_resize(NULL, b->r->n_lanes * sizeof(*stall));
 	for (size_t k = 0; k < b->r->runs.n; k++)
