@@ -1,5 +1,4 @@
 #include "core/host_share.h"
-#include "core/map.h"
 
 #include <math.h>
 
@@ -16,6 +15,13 @@ struct pair {
 	uint32_t n;
 	float gaps_ns[GAPS_OF_PAIR];
 };
+
+/* Leaving a frame, of what entering it costs. A fit cannot tell the two apart: who goes in comes out. On the way in arguments are
+ * taken apart, operators chosen and memory is found. */
+static const double leaving = 0.5;
+
+/* A gap this many times its pair's median is not its frames' any more. */
+static const double scale_most = 4;
 
 /* A pair as the fit sees it. */
 struct row {
@@ -68,15 +74,20 @@ static void count_frames(struct frame_list list, size_t n, double *python, doubl
 		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
 }
 
-static void count_ways(const struct replay *r, uint32_t first, uint32_t second, double way[WAYS])
+/* Both ways between two stacks, in frames. */
+struct ways {
+	double python_out, native_out, python_in, native_in;
+};
+
+static struct ways count_ways(const struct replay *r, uint32_t first, uint32_t second)
 {
 	struct frames *frames = r->timeline->frames;
 	struct frame_list a = frames_of(frames, first), b = frames_of(frames, second);
 	size_t common = first == second ? user_frames(a) : common_frames(a, b);
-	memset(way, 0, WAYS * sizeof(*way));
-	way[WAY_PAIR] = 1;
-	count_frames(a, a.n - common, &way[WAY_PYTHON_OUT], &way[WAY_NATIVE_OUT]);
-	count_frames(b, b.n - common, &way[WAY_PYTHON_IN], &way[WAY_NATIVE_IN]);
+	struct ways w = { 0, 0, 0, 0 };
+	count_frames(a, a.n - common, &w.python_out, &w.native_out);
+	count_frames(b, b.n - common, &w.python_in, &w.native_in);
+	return w;
 }
 
 /* ---- Learning ---- */
@@ -87,10 +98,15 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static uint64_t pair_key(uint32_t first, uint32_t second)
+{
+	return (uint64_t)first << 32 | second;
+}
+
 static void add_gap(struct fit *f, uint32_t first, uint32_t second, float gap_ns)
 {
 	bool is_new;
-	uint64_t *at = map_at(&f->pair_of, (uint64_t)first << 32 | second, &is_new);
+	uint64_t *at = map_at(&f->pair_of, pair_key(first, second), &is_new);
 	if (is_new) {
 		*at = f->pairs.n;
 		vec_push(&f->pairs, (struct pair){ .first = first, .second = second });
@@ -123,7 +139,10 @@ static void make_rows(struct fit *f)
 		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
 		qsort(pair->gaps_ns, n, sizeof(*pair->gaps_ns), by_value);
 		row.gap_ns = pair->gaps_ns[n / 2];
-		count_ways(f->replay, pair->first, pair->second, row.way);
+		struct ways w = count_ways(f->replay, pair->first, pair->second);
+		row.way[WAY_PAIR] = 1;
+		row.way[WAY_PYTHON] = w.python_in + leaving * w.python_out;
+		row.way[WAY_NATIVE] = w.native_in + leaving * w.native_out;
 		vec_push(&f->rows, row);
 	}
 }
@@ -178,9 +197,17 @@ void host_share_learn(struct host_share *h, const struct replay *r)
 		reweigh(&f, h->cost_ns);
 	}
 	h->is_known = f.rows.n >= PAIRS_LEAST;
-	map_free(&f.pair_of);
+	h->median_ns = f.pair_of;
+	for (size_t i = 0; i < f.pairs.n; i++)
+		*map_at(&h->median_ns, pair_key(f.pairs.at[i].first, f.pairs.at[i].second), NULL) =
+			(uint64_t)f.rows.at[i].gap_ns;
 	vec_free(&f.pairs);
 	vec_free(&f.rows);
+}
+
+void host_share_free(struct host_share *h)
+{
+	map_free(&h->median_ns);
 }
 
 /* ---- Sharing ---- */
@@ -190,16 +217,20 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 {
 	struct host_split split = { 0, 0 };
 	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
-	double way[WAYS];
 	if (!h->is_known || !a || !b)
 		return split;
-	count_ways(h->replay, a, b, way);
-	for (int k = 0; k < WAYS; k++)
-		way[k] *= h->cost_ns[k];
-	split.out_ns = way[WAY_PYTHON_OUT] + way[WAY_NATIVE_OUT];
-	split.in_ns = way[WAY_PYTHON_IN] + way[WAY_NATIVE_IN];
-	double sum = way[WAY_PAIR] + split.out_ns + split.in_ns;
-	double scale = sum > gap_ns ? gap_ns / sum : 1;
+	struct ways w = count_ways(h->replay, a, b);
+	const double *cost = h->cost_ns;
+	split.out_ns =
+		leaving * (w.python_out * cost[WAY_PYTHON] + w.native_out * cost[WAY_NATIVE]);
+	split.in_ns = w.python_in * cost[WAY_PYTHON] + w.native_in * cost[WAY_NATIVE];
+	/* what they usually share; a machine that is slow at the moment is so for all of it */
+	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
+	double usual = median ? (double)*median : gap_ns;
+	double sum = cost[WAY_PAIR] + split.out_ns + split.in_ns;
+	double scale = sum > usual ? usual / sum : 1;
+	if (usual > 0)
+		scale *= fmin(gap_ns / usual, scale_most);
 	split.out_ns *= scale;
 	split.in_ns *= scale;
 	return split;

@@ -8,13 +8,15 @@
 #ifndef CORE_HOST_SHARE_H
 #define CORE_HOST_SHARE_H
 
+#include "core/map.h"
 #include "core/replay.h"
 
-enum host_way { WAY_PAIR, WAY_PYTHON_OUT, WAY_NATIVE_OUT, WAY_PYTHON_IN, WAY_NATIVE_IN, WAYS };
+enum host_way { WAY_PAIR, WAY_PYTHON, WAY_NATIVE, WAYS };
 
 struct host_share {
 	const struct replay *replay;
-	double cost_ns[WAYS]; /* of a gap at all, of each frame */
+	struct map median_ns; /* of the gaps between two stacks */
+	double cost_ns[WAYS]; /* of a gap at all, of entering a frame */
 	bool is_known;	      /* there were stacks enough to learn from */
 };
 
@@ -23,6 +25,7 @@ struct host_split {
 };
 
 void host_share_learn(struct host_share *h, const struct replay *r);
+void host_share_free(struct host_share *h);
 
 /* The calls are ops of the replay, neighbours in their lane; gap_ns is what lay between them. */
 struct host_split host_share_of(const struct host_share *h, uint32_t first, uint32_t second,

@@ -69,6 +69,7 @@ void whatif_close(struct whatif *w)
 {
 	replay_free(&w->replay);
 	waits_free(&w->waits);
+	host_share_free(&w->share);
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);

@@ -1,0 +1,167 @@
+/* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
+#include "core/whatif.h"
+#include "test/unit/twin.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* ---- Stacks: below the user's line, that has the stack's number, lie 2 to 12 frames of a library ---- */
+
+enum { STACKS = 64, DEPTH_MOST = 13, WAIT = 40 };
+
+static struct frame frames[STACKS][DEPTH_MOST];
+static const struct frame *lists[STACKS][DEPTH_MOST];
+static struct site sites[STACKS];
+
+static size_t depth(uint32_t stack)
+{
+	return 3 + stack % 6 * 2;
+}
+
+static void make_frames(void)
+{
+	for (uint32_t s = 0; s < STACKS; s++) {
+		sites[s] = (struct site){ "/home/me/train.py", "step", s, true };
+		for (uint32_t i = 0; i < depth(s); i++) {
+			bool is_line = i + 1 == depth(s);
+			frames[s][i] = (struct frame){
+				.function = is_line ? "step" : "inner",
+				.file = is_line ? "/home/me/train.py" : "",
+				.module = is_line ? "" : "libtorch.so",
+				.line = is_line ? s : s * 100 + i,
+				.kind = is_line ? FRAME_KIND_PYTHON : FRAME_KIND_NATIVE,
+				.is_library = !is_line,
+			};
+			lists[s][i] = &frames[s][i];
+		}
+	}
+}
+
+struct frame_list frames_of(struct frames *f, uint32_t stack)
+{
+	(void)f;
+	return (struct frame_list){ .at = lists[stack % STACKS], .n = stack ? depth(stack) : 0 };
+}
+
+uint32_t frames_site(struct frames *f, uint32_t stack)
+{
+	(void)f;
+	return stack;
+}
+
+const struct site *frames_site_at(const struct frames *f, uint32_t site)
+{
+	(void)f;
+	return &sites[site % STACKS];
+}
+
+uint32_t frames_n_sites(const struct frames *f)
+{
+	(void)f;
+	return STACKS - 1;
+}
+
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
+{
+	(void)f;
+	(void)stack;
+	(void)outermost;
+	return "";
+}
+
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
+{
+	(void)f;
+	(void)stack;
+	(void)out;
+	(void)most;
+	return 0;
+}
+
+/* ---- Programs: a frame takes 1.5 us to enter, half of that to leave ---- */
+
+static void enter(struct twin *tw, uint32_t stack)
+{
+	twin_host(tw, 1.5 * (double)depth(stack));
+}
+
+static void leave(struct twin *tw, uint32_t stack)
+{
+	twin_host(tw, 0.75 * (double)depth(stack));
+}
+
+static void launch(struct twin *tw, uint32_t stack)
+{
+	enter(tw, stack);
+	twin_launch(tw, 1, 2, "kernel", stack);
+	leave(tw, stack);
+}
+
+static void wait(struct twin *tw)
+{
+	if (tw->is_mended)
+		return;
+	enter(tw, WAIT);
+	twin_wait_stream(tw, 1, WAIT);
+	leave(tw, WAIT);
+}
+
+static void plain(struct twin *tw)
+{
+	for (uint32_t stack = 1; stack < 12; stack++) {
+		launch(tw, stack);
+		if (stack % 3 == 0)
+			wait(tw);
+	}
+}
+
+/* The host computes before it waits: that stays. */
+static void computing(struct twin *tw)
+{
+	for (uint32_t stack = 1; stack < 12; stack++) {
+		launch(tw, stack);
+		if (stack % 3 == 0) {
+			twin_host(tw, 300);
+			wait(tw);
+		}
+	}
+}
+
+static void check(twin_step step)
+{
+	static const struct whatif_change change = { .kind = WHATIF_WAIT, .site = WAIT };
+	struct twin *tw = mem_zero(sizeof(*tw));
+	struct whatif_result r;
+	make_frames();
+	twin_record(tw, step, 5);
+	double truth = (twin_measure(step, false) - twin_measure(step, true)) / 1e3;
+	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, NULL), 0);
+	if (fabs(r.gain_ms - truth) > 0.15 * truth)
+		fail_msg("gain %.4f, true %.4f", r.gain_ms, truth);
+	twin_free(tw);
+	free(tw);
+}
+
+static void frames_leave_with_their_call(void **state)
+{
+	(void)state;
+	check(plain);
+}
+
+static void work_between_calls_stays(void **state)
+{
+	(void)state;
+	check(computing);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_leave_with_their_call),
+		cmocka_unit_test(work_between_calls_stays),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
