@@ -21,7 +21,7 @@ static const double adds =
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
 /* Rows of the sync ledger that are played; each takes two plays. */
-enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 12000000 };
+enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
 
 static const struct {
 	uint8_t verdict;

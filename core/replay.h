@@ -18,6 +18,9 @@
 
 #define REPLAY_NONE UINT32_MAX
 
+/* Steps beyond these calls are left out: a play of them takes 20 ms, and a report makes some forty. */
+enum { REPLAY_OPS_MOST = 150000, REPLAY_STEPS_LEAST = 2 };
+
 enum replay_role {
 	ROLE_HOST,	  /* takes the host time, nothing else */
 	ROLE_LAUNCH,	  /* gives the device work */

@@ -381,6 +381,11 @@ static void trace_step(struct build *b, const struct timeline_step *step)
 		trace_call(b, call++);
 }
 
+static bool is_enough(const struct replay *r, uint32_t steps_of_run)
+{
+	return r->ops.n >= REPLAY_OPS_MOST && r->n_steps + steps_of_run >= REPLAY_STEPS_LEAST;
+}
+
 static bool is_playable(const struct timeline_step *s)
 {
 	return s->has_gpu && !s->is_cut && s->n_calls && s->end_ns > s->begin_ns;
@@ -439,7 +444,7 @@ static void measure_run(struct build *b, double first_backlog, uint64_t first_en
 static void trace_runs(struct build *b)
 {
 	const struct timeline *t = b->t;
-	for (size_t i = 0; i < t->steps.n;) {
+	for (size_t i = 0; i < t->steps.n && !is_enough(b->r, 0);) {
 		if (!is_playable(&t->steps.at[i])) {
 			i++;
 			continue;
@@ -453,7 +458,8 @@ static void trace_runs(struct build *b)
 			if (!run->n_steps++)
 				first = backlog(b, first_end_ns);
 			i++;
-		} while (i < t->steps.n && t->steps.at[i].follows && is_playable(&t->steps.at[i]));
+		} while (i < t->steps.n && t->steps.at[i].follows && is_playable(&t->steps.at[i]) &&
+			 !is_enough(b->r, run->n_steps));
 		end_run(b, t->steps.at[i - 1].end_ns);
 		measure_run(b, first, first_end_ns, backlog(b, t->steps.at[i - 1].end_ns));
 	}

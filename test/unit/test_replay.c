@@ -18,7 +18,7 @@ static struct twin *record(twin_step step)
 	free(tw);
 	tw = mem_zero(sizeof(*tw));
 	make_frames();
-	twin_record(tw, step, 5);
+	twin_record(tw, step, 6);
 	return tw;
 }
 
@@ -60,6 +60,7 @@ static const struct mending {
 } mendings[] = {
 	{ "waits, device bound", device_bound, { .kind = WHATIF_WAIT, .site = WAIT } },
 	{ "waits, host bound", host_bound, { .kind = WHATIF_WAIT, .site = WAIT } },
+	{ "waits, disturbed", disturbed, { .kind = WHATIF_WAIT, .site = WAIT } },
 	{ "line of waits", host_bound, { .kind = WHATIF_LINE, .site = WAIT } },
 	{ "by file and line",
 	  host_bound,

@@ -88,6 +88,8 @@ static void wait_until(struct twin *tw, double end, struct sb_call c)
 	c.begin_us = *now(tw);
 	*now(tw) = end > *now(tw) ? fmax(*now(tw) + TWIN_CHECK_US, end + TWIN_EXIT_US)
 				  : *now(tw) + TWIN_CHECK_US;
+	*now(tw) += tw->stall;
+	tw->stall = 0;
 	c.end_us = *now(tw);
 	call(tw, c);
 }

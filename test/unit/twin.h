@@ -27,6 +27,8 @@ struct twin {
 	bool has_queue;		  /* launches wait until the one TWIN_QUEUE before them is done */
 	double queue[TWIN_QUEUE]; /* when the launches that are in it are done */
 	uint64_t launches;
+	double stall;	     /* by how much the next wait returns too late */
+	uint64_t steps_made; /* for programs that count */
 	int thread;
 };
 

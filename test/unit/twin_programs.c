@@ -159,3 +159,14 @@ void two_causes(struct twin *tw)
 			twin_wait_stream(tw, 1, WAIT);
 	}
 }
+
+/* In every third step the host's processor is taken while it waits; mended it loses that time elsewhere. */
+void disturbed(struct twin *tw)
+{
+	bool is_taken = tw->steps_made++ % 3 == 0;
+	if (is_taken && !tw->is_mended)
+		tw->stall = 600;
+	host_bound(tw);
+	if (is_taken && tw->is_mended)
+		twin_host(tw, 600);
+}

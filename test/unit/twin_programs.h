@@ -9,6 +9,7 @@ enum { LAYERS = 6, WAIT = 40, OTHER_WAIT = 41, COPY = 42, MALLOC = 43, FREE = 44
 
 void device_bound(struct twin *tw);
 void host_bound(struct twin *tw);
+void disturbed(struct twin *tw);
 void hidden(struct twin *tw);
 void hidden_both(struct twin *tw);
 void blocking_copy(struct twin *tw);
