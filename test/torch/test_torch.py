@@ -144,6 +144,61 @@ class TrainUnderProfrun(TorchCase):
         self.assertGreater(checked, 100)
 
 
+class Spans(TorchCase):
+    """What stands around the calls in a trace: ranges by torch.cuda.nvtx, operators and autograd nodes from the stacks."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        run = cls("test_ranges_in_each_step").train("--nvtx", options=["--schedule", SCHEDULE])
+        cls.traces = [Trace(path) for path in run.traces_in_order()]
+
+    def within(self, trace, outer, *names):
+        """Slices of these names on the track of `outer` that lie in it."""
+        return [s for s in trace.slices if s.track == outer.track and s.name in names and outer.time <= s.time and s.end <= outer.end]
+
+    def slices(self, trace, name):
+        return [s for s in trace.slices if s.name == name]
+
+    def test_ranges_in_each_step(self):
+        self.assertEqual(len(self.traces), 3)
+        for trace in self.traces:
+            for name in ("forward", "backward", "optimizer"):
+                self.assertGreaterEqual(len(self.slices(trace, name)), 1, name)
+            whole = [s for s in self.slices(trace, "forward") if not {"begins_before_step", "ends_after_step"} & set(s.args)]
+            for forward in whole:
+                self.assertEqual(len(self.within(trace, forward, "aten::linear")), 10)
+                self.assertEqual(len(self.within(trace, forward, "aten::relu")), 9)
+
+    def test_nodes_of_autograd(self):
+        for trace in self.traces:
+            nodes = self.slices(trace, "AddmmBackward0")
+            self.assertEqual(len(nodes), 10)
+            main, = {trace.tracks[s.track].tid for s in self.slices(trace, "forward")}
+            self.assertNotIn(main, {trace.tracks[s.track].tid for s in nodes})
+            self.assertEqual([len(self.within(trace, node, "aten::mm")) > 0 for node in nodes], [True] * 10)
+
+    def test_calls_lie_in_their_operators(self):
+        for trace in self.traces:
+            calls = [s for s in trace.slices if "operator" in s.args]
+            self.assertGreater(len(calls), 40)
+            for call in calls:
+                around = [s for s in trace.slices if s.track == call.track and s.name == call.args["operator"]
+                          and s.time <= call.time and call.end <= s.end]
+                self.assertTrue(around, call.args["operator"])
+
+    def test_lines(self):
+        for trace in self.traces:
+            lines = {s.args["line"] for s in trace.slices if "line" in s.args and s.name != "forward"}
+            mine = {line for line in lines if line.startswith("train.py:")}
+            with open(TRAIN) as file:
+                source = file.read().splitlines()
+            said = {source[int(line.split(":")[1]) - 1].strip() for line in mine}
+            self.assertLessEqual({"loss = nn.functional.mse_loss(model(inputs), targets)", "optimizer.step()"}, said)
+            kernels = [s for s in trace.slices if s.name.startswith("void at::native::") and "line" in s.args]
+            self.assertTrue(kernels, "kernels name the line that launched them")
+
+
 class AgainstTorchProfiler(TorchCase):
     """The same loop, once under profrun and once under torch.profiler with CUDA activity: what both see of a step."""
 

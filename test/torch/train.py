@@ -1,6 +1,8 @@
 """A training loop in plain PyTorch: ten Linear(256, 256), Adam, a DataLoader, loss.item() every step.
 
-usage: train.py [--steps N] [--torch-profiler FILE]      FILE: torch.profiler's own trace of steps 22 to 24
+usage: train.py [--steps N] [--nvtx] [--torch-profiler FILE]      FILE: torch.profiler's own trace of steps 22 to 24
+
+--nvtx: ranges around the forward and the backward pass and the optimizer.
 """
 import argparse
 import contextlib
@@ -12,8 +14,15 @@ from torch.utils.data import DataLoader, TensorDataset
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--steps", type=int, default=20)
+parser.add_argument("--nvtx", action="store_true")
 parser.add_argument("--torch-profiler", metavar="FILE")
 args = parser.parse_args()
+
+
+
+def marked(name):
+    return torch.cuda.nvtx.range(name) if args.nvtx else contextlib.nullcontext()
+
 
 torch.manual_seed(0)
 device = torch.device("cuda")
@@ -32,10 +41,13 @@ if args.torch_profiler:
 with torch_profiler as profiler:
     for step, (inputs, targets) in enumerate(DataLoader(data, batch_size=64)):
         inputs, targets = inputs.to(device), targets.to(device)
-        loss = nn.functional.mse_loss(model(inputs), targets)
+        with marked("forward"):
+            loss = nn.functional.mse_loss(model(inputs), targets)
         optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        with marked("backward"):
+            loss.backward()
+        with marked("optimizer"):
+            optimizer.step()
         print("step %d loss %.6f" % (step, loss.item()))
         if profiler:
             profiler.step()
