@@ -121,16 +121,17 @@ static struct arena *next_arena(struct arena *full)
 static const char *copy(const char *text, size_t length)
 {
 	struct arena *a = atomic_load(&arena);
-	for (;;) {
-		size_t at = a ? atomic_fetch_add(&a->used, length + 1) : sizeof(a->bytes);
+	if (!a)
+		a = next_arena(NULL);
+	while (a) {
+		size_t at = atomic_fetch_add(&a->used, length + 1);
 		if (at + length + 1 <= sizeof(a->bytes)) {
 			memcpy(a->bytes + at, text, length);
 			return a->bytes + at;
 		}
 		a = next_arena(a);
-		if (!a)
-			return NULL;
 	}
+	return NULL;
 }
 
 struct range_name *range_name_register(const char *text)

@@ -1,6 +1,7 @@
 # Benchmarks: each budget's figure, against the bare call in the same run. `make bench` runs them.
 BENCH := $(BUILD)/test/bench
-bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench
+bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench \
+	$(BENCH)/nvtx_bench
 
 $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 	$(call say,LD,$@)
@@ -15,6 +16,11 @@ $(BENCH)/hook_bench: test/bench/hook_bench.c $(BENCH)/libcudart.so.13 core/recor
 $(BENCH)/libstack_bench.so: test/bench/stack_bench.c $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -fPIC -shared -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
+		-Wl,-rpath,'$$ORIGIN'
+
+$(BENCH)/nvtx_bench: test/bench/nvtx_bench.c $(BENCH)/libcudart.so.13
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 -ldl \
 		-Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/startup_bench: test/bench/startup_bench.c
