@@ -14,6 +14,12 @@ bool follow_action_is_armed(uint8_t action)
 	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
 }
 
+void follow_forget_stacks(struct follow *f)
+{
+	frames_free(f->frames);
+	f->frames = NULL;
+}
+
 void follow_close(struct follow *f)
 {
 	for (size_t i = 0; i < f->threads.n; i++)
@@ -34,7 +40,7 @@ void follow_close(struct follow *f)
 	memory_free(&f->memory);
 	baseline_free(&f->baseline);
 	once_free(&f->once);
-	frames_free(f->frames);
+	follow_forget_stacks(f);
 	dict_free(&f->dict);
 	reader_close(&f->reader);
 }

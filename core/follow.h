@@ -109,6 +109,9 @@ int follow_open(struct follow *f, const char *path, bool live, const struct foll
 		struct err *e);
 void follow_close(struct follow *f);
 
+/* What is known of stacks takes 100 MB and more (a framework's symbols): gives it back once nothing asks any more. */
+void follow_forget_stacks(struct follow *f);
+
 /* Takes in everything that is there now and hands closed steps on. */
 void follow_read(struct follow *f);
 

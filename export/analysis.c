@@ -8,7 +8,6 @@
 
 struct analysis {
 	const struct follow *follow;
-	struct frames *frames;
 	struct timeline timeline;
 };
 
@@ -16,8 +15,7 @@ struct analysis *analysis_new(const struct follow *f)
 {
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->follow = f;
-	a->frames = frames_new(&f->dict);
-	timeline_start(&a->timeline, &f->dict, a->frames);
+	timeline_start(&a->timeline, &f->dict, f->frames);
 	a->timeline.pid = f->reader.header->pid;
 	return a;
 }
@@ -27,7 +25,6 @@ void analysis_free(struct analysis *a)
 	if (!a)
 		return;
 	timeline_free(&a->timeline);
-	frames_free(a->frames);
 	free(a);
 }
 

@@ -148,6 +148,7 @@ void process_forget_analysis(struct process *p)
 {
 	analysis_free(p->analysis);
 	p->analysis = NULL;
+	follow_forget_stacks(&p->follow);
 }
 
 /* Steps before the lock get their numbers from where the anchor stands in what was journaled. */
