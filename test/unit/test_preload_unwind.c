@@ -161,13 +161,19 @@ static chain_function *any_function(unsigned *seed)
 	return functions[(unsigned)rand_r(seed) % (CHAIN_OBJECTS * CHAIN_SHAPES)];
 }
 
+static void check_stack_into(struct walked *w)
+{
+	static __thread struct stack s;
+	ask_unwinder(w);
+	ask_libgcc(&s);
+	assert_same_stack(w, &s);
+	__asm__ volatile("" ::: "memory");
+}
+
 static void check_stack(void *arg)
 {
 	static __thread struct walked w;
-	static __thread struct stack s;
-	ask_unwinder(&w);
-	ask_libgcc(&s);
-	assert_same_stack(&w, &s);
+	check_stack_into(&w);
 	if (arg)
 		assert_hash_fits(arg, &w);
 	__asm__ volatile("" ::: "memory");
@@ -239,6 +245,54 @@ static void test_other_callers_at_the_same_place(void **state)
 		assert_int_equal(walked[0][object].hash, walked[1][object].hash);
 }
 
+static void test_order_counts(void **state)
+{
+	(void)state;
+	static struct walked walked[2];
+	for (volatile int i = 0; i < 2; i++) {
+		chain_function *path[] = { functions[0], functions[i ? CHAIN_SHAPES : 1],
+					   functions[i ? 1 : CHAIN_SHAPES], functions[2] };
+		run_chain(path, 4, keep_stack, &walked[i]);
+	}
+	assert_int_equal(walked[0].n, walked[1].n);
+	assert_int_not_equal(walked[0].hash, walked[1].hash);
+}
+
+/*
+ * Frames of a size that can be chosen, so that different callers leave the stack pointer where it was: what is left of other frames
+ * then lies where it was, too. `flexible` is measured from bp, `rigid` has no use for it.
+ */
+enum { ROOM_STEP = 16, ROOM_LEAST = 64, ROOM_MOST = 1024 };
+
+static unsigned room_bytes;
+
+static __attribute__((noinline)) long call_next(struct chain *c, long left)
+{
+	if (left > 0)
+		return (*c->path++)(c, left - 1);
+	c->leaf(c->arg);
+	return 1;
+}
+
+static __attribute__((noinline)) long flexible(struct chain *c, long left)
+{
+	volatile char *room = __builtin_alloca(room_bytes);
+	__asm__ volatile("" ::"r"(room) : "memory");
+	return call_next(c, left) + 1;
+}
+
+static __attribute__((noinline)) long thin(struct chain *c, long left)
+{
+	return call_next(c, left) + 1;
+}
+
+static __attribute__((noinline)) long rigid(struct chain *c, long left)
+{
+	volatile char room[176];
+	__asm__ volatile("" ::"r"(room) : "memory");
+	return call_next(c, left) + 1;
+}
+
 static __attribute__((noinline)) uint64_t walk_here(void)
 {
 	struct unwind_regs regs = {
@@ -247,6 +301,94 @@ static __attribute__((noinline)) uint64_t walk_here(void)
 		.bp = *(uint64_t *)__builtin_frame_address(0),
 	};
 	return unwind_walk(mine, &regs);
+}
+
+static struct {
+	uint64_t wanted_sp; /* 0: the first place is wanted */
+	uint64_t hash;	    /* 0: it has not been there */
+	struct walked walked;
+} placed;
+
+static bool is_in_place(uint64_t sp)
+{
+	if (!placed.wanted_sp)
+		placed.wanted_sp = sp;
+	return sp == placed.wanted_sp;
+}
+
+/* Looks where it is first: a walk from elsewhere would leave other traces. */
+static void check_in_place(void *arg)
+{
+	(void)arg;
+	if (is_in_place((uint64_t)(uintptr_t)__builtin_dwarf_cfa())) {
+		check_stack_into(&placed.walked);
+		placed.hash = placed.walked.hash;
+	}
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The same with nothing in between that would save bp. */
+static void walk_in_place(void *arg)
+{
+	(void)arg;
+	if (is_in_place((uint64_t)(uintptr_t)__builtin_dwarf_cfa()))
+		placed.hash = walk_here();
+	__asm__ volatile("" ::: "memory");
+}
+
+struct path {
+	chain_function *const *functions;
+	long calls;
+};
+
+/* Runs `path` with the room at which its leaf stands where the first one's stood. */
+static uint64_t hash_in_place(struct path path, void (*leaf)(void *))
+{
+	placed.hash = 0;
+	for (room_bytes = ROOM_LEAST; !placed.hash; room_bytes += ROOM_STEP) {
+		assert_in_range(room_bytes, ROOM_LEAST, ROOM_MOST);
+		run_chain(path.functions, path.calls, leaf, NULL);
+	}
+	return placed.hash;
+}
+
+/* Two stacks by turns: is what is known of one ever believed of the other? */
+static void assert_told_apart(struct path a, struct path b, void (*leaf)(void *))
+{
+	uint64_t hash[2];
+	placed.wanted_sp = 0;
+	room_bytes = ROOM_MOST / 2;
+	run_chain(a.functions, a.calls, leaf, NULL);
+	for (volatile int turn = 0; turn < 8; turn++) {
+		uint64_t now = hash_in_place(turn % 2 ? b : a, leaf);
+		if (turn < 2)
+			hash[turn] = now;
+		assert_int_equal(now, hash[turn % 2]);
+	}
+	assert_int_not_equal(hash[0], hash[1]);
+}
+
+/* The same inner frames at the same place, on callers of which only some are measured from bp. */
+static void test_callers_change_and_inner_frames_stay(void **state)
+{
+	(void)state;
+	chain_function *const busy = functions[3]; /* saves bp, as thin and rigid do not */
+	chain_function *const inner[][2] = {
+		{ thin, busy }, { busy, thin }, { busy, busy }, { thin, thin }
+	};
+	for (volatile unsigned i = 0; i < 2 * sizeof(inner) / sizeof(*inner); i++) {
+		chain_function *a = inner[i / 2][0], *b = inner[i / 2][1];
+		void (*leaf)(void *) = i % 2 ? check_in_place : walk_in_place;
+		/* the first one's bp is of no use to anybody */
+		chain_function *dead[] = { busy, rigid, a, b };
+		chain_function *alive[] = { busy, flexible, a, b };
+		assert_told_apart((struct path){ dead, 4 }, (struct path){ alive, 4 }, leaf);
+		/* in the room of the one's large frame the other has two; nothing but bp tells which it is, since the return
+		 * addresses of the one are where they were: that of rigid is the same for both of its callees */
+		chain_function *one[] = { rigid, flexible, a, b };
+		chain_function *two[] = { rigid, rigid, flexible, a, b };
+		assert_told_apart((struct path){ one, 4 }, (struct path){ two, 5 }, leaf);
+	}
 }
 
 static void test_repeated_stack_is_remembered(void **state)
@@ -302,6 +444,14 @@ static void check_depth(void *arg)
 	*(uint64_t *)arg = w.hash;
 }
 
+static chain_function *deeper[60];
+
+static void check_and_go_deeper(void *arg)
+{
+	check_stack(NULL);
+	run_chain(deeper, 60, check_depth, arg);
+}
+
 static void test_depth_limit(void **state)
 {
 	(void)state;
@@ -317,6 +467,12 @@ static void test_depth_limit(void **state)
 	assert_int_equal(hash[0], hash[1]);
 	assert_int_not_equal(hash[0], hash[2]);
 	run_chain(path, 20, check_stack, NULL);
+	/* the outer part is known, but not all of it belongs to the deeper stack */
+	for (int i = 0; i < 60; i++)
+		deeper[i] = any_function(&seed);
+	run_chain(path, 100, check_and_go_deeper, &hash[0]);
+	run_chain(path, 100, check_and_go_deeper, &hash[1]);
+	assert_int_equal(hash[0], hash[1]);
 }
 
 /* ---- Signals ---- */
@@ -398,24 +554,38 @@ static void on_tick(int number)
 	errno = saved;
 }
 
+static void keep_hash(void *arg)
+{
+	*(uint64_t *)arg = walk_here();
+	__asm__ volatile("" ::: "memory");
+}
+
 static void test_signals_in_the_middle(void **state)
 {
 	(void)state;
+	enum { PATHS = 8, CALLS = 30 };
+	chain_function *paths[PATHS][CALLS];
+	uint64_t hash[PATHS], now;
+	unsigned seed = 9;
+	for (int i = 0; i < PATHS; i++)
+		for (int k = 0; k < CALLS; k++)
+			paths[i][k] = any_function(&seed);
+	struct itimerval every = { { 0, 200 }, { 0, 200 } }, off = { { 0, 0 }, { 0, 0 } };
 	struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
 	sigaction(SIGALRM, &action, NULL);
-	struct itimerval every = { { 0, 200 }, { 0, 200 } }, off = { { 0, 0 }, { 0, 0 } };
-	setitimer(ITIMER_REAL, &every, NULL);
-	chain_function *path[64];
-	unsigned seed = 9;
-	while (ticks < 500) {
-		/* so that ticks meet learning too */
-		unwind_objects_gone();
-		for (int k = 0; k < 30; k++)
-			path[k] = any_function(&seed);
-		run_chain(path, 30, walk_only, NULL);
+	/* volatile: one copy of the loop's body, so that its calls come from one place */
+	for (volatile unsigned turn = 0; ticks < 1000; turn++) {
+		if (turn == PATHS)
+			setitimer(ITIMER_REAL, &every, NULL);
+		if (turn % 64 == 0) /* so that ticks meet learning too */
+			unwind_objects_gone();
+		run_chain(paths[turn % PATHS], CALLS, keep_hash, &now);
+		if (turn < PATHS)
+			hash[turn] = now;
+		assert_int_equal(now, hash[turn % PATHS]);
 	}
 	setitimer(ITIMER_REAL, &off, NULL);
-	run_chain(path, 30, check_stack, NULL);
+	run_chain(paths[0], CALLS, check_stack, NULL);
 }
 
 /* ---- Code that no object holds ---- */
@@ -674,6 +844,8 @@ int main(void)
 		cmocka_unit_test(test_random_chains),
 		cmocka_unit_test(test_changing_inner_part),
 		cmocka_unit_test(test_other_callers_at_the_same_place),
+		cmocka_unit_test(test_order_counts),
+		cmocka_unit_test(test_callers_change_and_inner_frames_stay),
 		cmocka_unit_test(test_repeated_stack_is_remembered),
 		cmocka_unit_test(test_no_allocation),
 		cmocka_unit_test(test_depth_limit),

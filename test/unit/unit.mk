@@ -22,8 +22,8 @@ CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.
 SWAP_OBJECTS := $(CHAIN)/libswap_small.so $(CHAIN)/libswap_large.so
 $(CHAIN_OBJECTS): test/unit/chain/chain.c test/unit/chain/chain.h
 $(SWAP_OBJECTS): test/unit/chain/swap.c test/unit/chain/chain.h
-$(CHAIN)/libswap_large.so: CHAIN_FLAGS := -DROOM_BYTES=184
-$(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=56
+$(CHAIN)/libswap_large.so: CHAIN_FLAGS := -DROOM_BYTES=88
+$(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=24
 $(CHAIN_OBJECTS) $(SWAP_OBJECTS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) -I. -D_GNU_SOURCE= $< -o $@
