@@ -524,6 +524,8 @@ static struct journal_builder *example_with_stack(void)
 	jb_range(b, 1, RANGE_PUSH, 900, 2, 3, 0);
 	jb_call_from(b, 1, JB_LAUNCH, 1000, 500, 1, 7, 5);
 	jb_range(b, 1, RANGE_MARK, 1600, 0, 7, 0);
+	jb_range(b, 1, RANGE_PUSH, 1700, 3, 8, 0);
+	jb_range(b, 1, RANGE_POP, 1800, 3, 0, 0);
 	jb_call_from(b, 1, JB_LAUNCH, 2000, 500, 2, 7, 5);
 	jb_range(b, 1, RANGE_POP, 2600, 2, 0, 0);
 	jb_external(b, 2, 1, 1, 1);
@@ -550,7 +552,7 @@ static void test_calls_and_kernels_say_who_made_them(void **state)
 	(void)state;
 	struct journal_builder *b = example_with_stack();
 	encode_journal(b);
-	for (size_t i = 2; i < 4; i++) {
+	for (size_t i = 2; i < 5; i += 2) {
 		const struct decoded_slice *call = slice_on("main", i);
 		assert_string_equal(call->name, "cudaLaunchKernel");
 		assert_string_equal(call->line, "train.py:31");
@@ -576,6 +578,7 @@ static void test_ranges_lie_around_calls(void **state)
 	} wanted[] = { { "program", 100, 0 },
 		       { "forward", 900, 1 },
 		       { "cudaLaunchKernel", 1000, 2 },
+		       { "epoch", 1700, 2 },
 		       { "cudaLaunchKernel", 2000, 2 } };
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		const struct decoded_slice *s = slice_on("main", i);
@@ -583,7 +586,7 @@ static void test_ranges_lie_around_calls(void **state)
 		assert_int_equal(s->begin, JB_START + wanted[i].begin);
 		assert_int_equal(s->depth, wanted[i].depth);
 	}
-	assert_int_equal(named(&decoded, "main")->total_ns, 3900 + 1700 + 2 * 500);
+	assert_int_equal(named(&decoded, "main")->total_ns, 3900 + 1700 + 100 + 2 * 500);
 	/* two at once have a track each */
 	size_t n = 0;
 	for (size_t i = 0; i < decoded.n_tracks; i++)
