@@ -16,8 +16,8 @@
 #define BIT(category) (1u << CAT_##category)
 
 enum {
-	STACKS_ROOM = 1 << 17, /* 1 MiB of keys, touched as they come */
-	STACKS_MOST = STACKS_ROOM / 4 * 3,
+	TABLE_ROOM = 1 << 17, /* 2 MiB, touched as they come */
+	TABLE_MOST = TABLE_ROOM / 4 * 3,
 	CACHE_SLOTS = 1024, /* a training step has some hundred stacks */
 	FRAMES_MOST = UNWIND_DEPTH_MOST + PYTHON_DEPTH_MOST,
 };
@@ -25,6 +25,16 @@ enum {
 struct cached {
 	uint64_t key;
 	uint32_t id;
+};
+
+struct place {
+	_Atomic uint64_t key; /* 0: free */
+	_Atomic uint32_t id;  /* DICT_STACK; 0: not known yet */
+};
+
+struct table {
+	struct place *places;
+	_Atomic uint32_t n;
 };
 
 struct stack_thread {
@@ -52,8 +62,8 @@ static struct {
 	atomic_flag starting;
 	_Atomic bool started;
 	bool has_native;
-	_Atomic uint64_t *keys;
-	_Atomic uint32_t n;
+	struct table walks;	     /* what the two walks said -> the stack's number */
+	struct table stacks;	     /* a stack's content; its number is its place */
 	_Atomic uint64_t generation; /* of the code at all addresses: other code, other numbers */
 	_Atomic uint64_t lost;
 } g = { .starting = ATOMIC_FLAG_INIT };
@@ -66,9 +76,9 @@ void stack_configure(const struct config *config)
 				      BIT(FREE) | BIT(EVENT) | BIT(QUERY);
 	const char *which = config->stacks.text;
 	if (!strcmp(which, "all"))
-		g.masks = (struct stack_masks){ (1u << CAT_COUNT) - 1, BIT(ALLOC) };
+		g.masks = (struct stack_masks){ (1u << CAT_COUNT) - 1, BIT(ALLOC) | BIT(FREE) };
 	else if (!strcmp(which, "sync"))
-		g.masks = (struct stack_masks){ waits, BIT(ALLOC) };
+		g.masks = (struct stack_masks){ waits, BIT(ALLOC) | BIT(FREE) };
 	else
 		g.masks = (struct stack_masks){ 0, 0 };
 	g.depth = (unsigned)config_number(&config->stack_depth);
@@ -90,16 +100,16 @@ static void *map_pages(size_t bytes)
 static bool start(void)
 {
 	if (atomic_load_explicit(&g.started, memory_order_acquire))
-		return g.keys != NULL;
+		return g.stacks.places != NULL;
 	if (atomic_flag_test_and_set(&g.starting))
 		return false; /* another thread is at it: this call goes without a stack */
-	if (!g.keys)
-		g.keys = map_pages(STACKS_ROOM * sizeof(*g.keys));
+	g.walks.places = map_pages(TABLE_ROOM * sizeof(struct place));
+	g.stacks.places = g.walks.places ? map_pages(TABLE_ROOM * sizeof(struct place)) : NULL;
 	g.has_native = unwind_start(g.depth);
 	if (g.wants_python)
 		python_start(g.depth);
 	atomic_store_explicit(&g.started, true, memory_order_release);
-	return g.keys != NULL;
+	return g.stacks.places != NULL;
 }
 
 static struct stack_thread *start_thread(void)
@@ -126,20 +136,21 @@ void stack_thread_free(struct stack_thread *t)
 
 /* ---- A new stack ---- */
 
-static unsigned collect(struct stack_thread *t, const struct unwind_regs *regs, uint32_t *flags)
+/* False: a code object could not be read just now. */
+static bool collect(struct stack_thread *t, const struct unwind_regs *regs, unsigned *n,
+		    uint32_t *flags)
 {
-	unsigned n_native = 0;
+	unsigned n_native = 0, most = g.depth < UNWIND_DEPTH_MOST ? g.depth : UNWIND_DEPTH_MOST;
+	*flags = 0;
 	if (t->native)
-		n_native = unwind_frames(t->native, regs, t->native_frames,
-					 g.depth < UNWIND_DEPTH_MOST ? g.depth : UNWIND_DEPTH_MOST,
-					 flags);
+		n_native = unwind_frames(t->native, regs, t->native_frames, most, flags);
 	else
 		*flags |= STACK_TRUNCATED;
-	if (t->chain.n)
-		python_resolve(&t->chain, t->python_frames, flags);
-	unsigned n = stack_merge(t->native_frames, n_native, t->python_frames, t->chain.n,
-				 t->merged, flags);
-	for (unsigned i = 0; i < n; i++) {
+	if (t->chain.n && !python_resolve(&t->chain, t->python_frames, flags))
+		return false;
+	*n = stack_merge(t->native_frames, n_native, t->python_frames, t->chain.n, t->merged,
+			 flags);
+	for (unsigned i = 0; i < *n; i++) {
 		const struct merged_frame *m = &t->merged[i];
 		if (m->is_python)
 			t->frames[i] = frame_python(t->python_frames[m->index].code,
@@ -147,7 +158,7 @@ static unsigned collect(struct stack_thread *t, const struct unwind_regs *regs, 
 		else
 			t->frames[i] = stack_modules_frame(t->native_frames[m->index].ip);
 	}
-	return n;
+	return true;
 }
 
 static unsigned count_shared(const struct stack_thread *t, unsigned n)
@@ -181,25 +192,56 @@ static void write_stack(struct stack_thread *t, uint32_t id, unsigned n, uint32_
 	t->last_id = id;
 }
 
-/* The place of `key`; `is_new` for the one caller that has to write it. 0: the table is full. */
-static uint32_t place_of(uint64_t key, bool *is_new)
+/* Where `key` is or was just put (`is_new`); NULL: the table is full. Lock-free: a place is never given back. */
+static struct place *place_of(struct table *table, uint64_t key, bool *is_new)
 {
 	*is_new = false;
 	for (uint32_t i = (uint32_t)(key >> 40);; i++) {
-		_Atomic uint64_t *at = &g.keys[i % STACKS_ROOM];
-		uint64_t there = atomic_load_explicit(at, memory_order_relaxed);
+		struct place *at = &table->places[i % TABLE_ROOM];
+		uint64_t there = atomic_load_explicit(&at->key, memory_order_relaxed);
 		if (!there) {
-			if (atomic_load_explicit(&g.n, memory_order_relaxed) >= STACKS_MOST)
-				return 0;
-			if (atomic_compare_exchange_strong(at, &there, key)) {
-				atomic_fetch_add_explicit(&g.n, 1, memory_order_relaxed);
+			if (atomic_load_explicit(&table->n, memory_order_relaxed) >= TABLE_MOST)
+				return NULL;
+			if (atomic_compare_exchange_strong(&at->key, &there, key)) {
+				atomic_fetch_add_explicit(&table->n, 1, memory_order_relaxed);
 				*is_new = true;
-				return i % STACKS_ROOM + 1;
+				return at;
 			}
 		}
 		if (there == key)
-			return i % STACKS_ROOM + 1;
+			return at;
 	}
+}
+
+static uint64_t hash_frames(const uint64_t *frames, unsigned n, uint32_t flags)
+{
+	uint64_t h = flags + 1;
+	for (unsigned i = 0; i < n; i++) {
+		h = (h ^ frames[i]) * 0x9E3779B97F4A7C15ull;
+		h ^= h >> 29;
+	}
+	return h + !h;
+}
+
+static uint32_t lose(void)
+{
+	atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
+	log_once(LOG_INFO, "more than %d different stacks: new ones are not recorded", TABLE_MOST);
+	return 0;
+}
+
+/* The number of a stack by its content, written if it is new: the same frames can come under several keys, since a walk's number
+ * changes when code objects are replaced. */
+static uint32_t number_of(struct stack_thread *t, unsigned n, uint32_t flags)
+{
+	bool is_new;
+	struct place *at = place_of(&g.stacks, hash_frames(t->frames, n, flags), &is_new);
+	if (!at)
+		return lose();
+	uint32_t id = (uint32_t)(at - g.stacks.places) + 1;
+	if (is_new)
+		write_stack(t, id, n, flags);
+	return id;
 }
 
 __attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
@@ -207,17 +249,15 @@ __attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
 {
 	int saved = errno;
 	bool is_new;
-	uint32_t id = place_of(key, &is_new);
-	if (is_new) {
-		uint32_t flags = 0;
-		unsigned n = collect(t, regs, &flags);
-		write_stack(t, id, n, flags);
-	} else if (!id) {
-		atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
-		log_once(LOG_INFO, "more than %d different stacks: new ones are not recorded",
-			 STACKS_MOST);
+	struct place *at = place_of(&g.walks, key, &is_new);
+	uint32_t id = at ? atomic_load_explicit(&at->id, memory_order_relaxed) : lose(), flags;
+	unsigned n;
+	if (at && !id && collect(t, regs, &n, &flags)) {
+		id = number_of(t, n, flags);
+		atomic_store_explicit(&at->id, id, memory_order_relaxed);
 	}
-	t->cache[key >> 54] = (struct cached){ key, id };
+	if (id)
+		t->cache[key >> 54] = (struct cached){ key, id };
 	errno = saved;
 	return id;
 }
@@ -267,14 +307,20 @@ void stack_finish(void)
 	journal_put_info("stacks lost", text);
 }
 
+/* Fresh pages in place of the numbers that the parent's journal has. */
+static void forget_table(struct table *table)
+{
+	if (table->places)
+		madvise(table->places, TABLE_ROOM * sizeof(struct place), MADV_DONTNEED);
+	atomic_store(&table->n, 0);
+}
+
 void stack_forget(void)
 {
 	if (!atomic_load(&g.started))
 		return;
-	/* fresh pages in place of the numbers that the parent's journal has */
-	if (g.keys)
-		madvise((void *)g.keys, STACKS_ROOM * sizeof(*g.keys), MADV_DONTNEED);
-	atomic_store(&g.n, 0);
+	forget_table(&g.walks);
+	forget_table(&g.stacks);
 	atomic_store(&g.lost, 0);
 	unwind_forget();
 	python_forget();
