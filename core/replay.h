@@ -110,8 +110,10 @@ void replay_free(struct replay *r);
 /* For walking over the calls lane by lane: the one before, by lane, REPLAY_NONE at first. The caller frees it. */
 static inline uint32_t *replay_no_ops(const struct replay *r)
 {
-	size_t bytes = r->n_lanes * sizeof(uint32_t);
-	return memset(mem_resize(NULL, bytes), 0xff, bytes);
+	uint32_t *ops = mem_zero(r->n_lanes * sizeof(*ops));
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		ops[i] = REPLAY_NONE;
+	return ops;
 }
 
 /* ns per step; `edit` NULL: unchanged. */

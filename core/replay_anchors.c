@@ -17,6 +17,7 @@ static void set_anchor(struct replay *r, uint32_t op, uint32_t anchor)
 
 struct anchors {
 	struct replay *r;
+	uint32_t n_lanes;
 	uint32_t *longest; /* by lane: the call behind its longest pause of this step */
 	uint32_t *longest_anchor;
 	uint32_t last_main[2]; /* the main lane's last calls, newest first: that may be under way */
@@ -25,7 +26,7 @@ struct anchors {
 
 static void close_step(struct anchors *a)
 {
-	for (uint32_t lane = 1; lane < a->r->n_lanes; lane++) {
+	for (uint32_t lane = 1; lane < a->n_lanes; lane++) {
 		if (a->longest[lane] != REPLAY_NONE)
 			set_anchor(a->r, a->longest[lane], a->longest_anchor[lane]);
 		a->longest[lane] = REPLAY_NONE;
@@ -87,7 +88,7 @@ static void see_run(struct anchors *a, const struct replay_run *run)
 
 void replay_find_anchors(struct replay *r)
 {
-	struct anchors a = { .r = r, .last_other = REPLAY_NONE };
+	struct anchors a = { .r = r, .n_lanes = r->n_lanes, .last_other = REPLAY_NONE };
 	a.longest = replay_no_ops(r);
 	a.longest_anchor = replay_no_ops(r);
 	for (size_t k = 0; k < r->runs.n; k++) {

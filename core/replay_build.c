@@ -616,7 +616,7 @@ static void settle(struct build *b)
 	learn_latency(b);
 	learn_after(b);
 	l->exit_ns = quantile(&b->exit, 0.5, 2000);
-	float *stall = mem_resize(NULL, b->r->n_lanes * sizeof(*stall));
+	float *stall = mem_zero(b->r->n_lanes * sizeof(*stall));
 	for (size_t k = 0; k < b->r->runs.n; k++)
 		settle_run(b, &b->r->runs.at[k], last, stall);
 	free(stall);

@@ -53,10 +53,10 @@ int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e)
 #undef X
 	};
 	*c = (struct whatif_change){ .kind = WHATIF_FREE };
-	for (uint8_t i = 0; i < WHATIF_FREES_N; i++) {
+	for (int i = 0; i < WHATIF_FREES_N; i++) {
 		if (strcmp(text, names[i]) != 0)
 			continue;
-		c->what = i;
+		c->what = (uint8_t)i;
 		return 0;
 	}
 	return err_set(e, -EINVAL, "'%s' is none of launch, input, alloc, copy, sync", text);

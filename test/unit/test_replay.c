@@ -38,10 +38,10 @@ static void assert_near(double value, double truth, double share, double least)
 
 static void unchanged_is_measured(void **state)
 {
-	static const twin_step programs[] = { device_bound,  host_bound, hidden,
-					      blocking_copy, allocating, two_streams,
-					      free_running,  queue_full, launch_bound,
-					      slow_input,    two_threads };
+	static const twin_step programs[] = { device_bound, disturbed,	   host_bound,
+					      hidden,	    blocking_copy, allocating,
+					      two_streams,  free_running,  queue_full,
+					      launch_bound, slow_input,	   two_threads };
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct twin *tw = record(programs[i]);
