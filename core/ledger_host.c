@@ -11,6 +11,22 @@ static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 	return ns;
 }
 
+enum {
+	BEHIND_NS =
+		1000000,  /* what was launched lay in the queue for so long: the device is behind */
+	ISSUE_NS = 10000, /* a launch into a queue with room takes no longer */
+};
+
+/* What the call took on the host without waiting for room in a full queue: that is the time of whatever the device works on. */
+static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
+{
+	uint64_t ns = c->end_ns - c->begin_ns;
+	if (!c->n_work || c->wait != WAIT_NONE || ns <= ISSUE_NS)
+		return ns;
+	const struct timeline_work *w = &t->works.at[t->work_of_call.at[c->first_work]];
+	return w->begin_ns < c->end_ns + BEHIND_NS ? ns : ISSUE_NS;
+}
+
 struct sum {
 	uint32_t key; /* site, or operator */
 	uint64_t n, gpu_ns, host_ns;
@@ -57,7 +73,7 @@ void ledger_fill_lines(struct findings *f)
 		struct sum *s = sum_of(&sums, c->site);
 		s->n += category_has_work(c->category) && !c->is_captured;
 		s->gpu_ns += work_ns(t, c);
-		s->host_ns += c->end_ns - c->begin_ns;
+		s->host_ns += own_ns(t, c);
 	}
 	for (size_t i = 0; i < sums.at.n; i++) {
 		const struct sum *s = &sums.at.at[i];

@@ -130,6 +130,25 @@ static void lines(void **state)
 	assert_int_equal(frames_site_at(NULL, f->f.lines.at[0].site)->line, 40);
 }
 
+/* The launch behind a long kernel waits for room in the queue: the kernel's line is what costs. */
+static void lines_of_a_full_queue(void **state)
+{
+	struct fixture *f = *state;
+	sb_step(&f->b, 5, 0, 3000);
+	sb_launch(&f->b, 0, 8000, 10000, 1);
+	uint32_t id = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+						       .category = CAT_LAUNCH,
+						       .begin_us = 10,
+						       .end_us = 2500,
+						       .stack = 3 });
+	sb_work(&f->b, (struct sb_work){
+			       .name = "short", .begin_us = 10000, .end_us = 10050, .call = id });
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+	assert_int_equal(frames_site_at(NULL, f->f.lines.at[0].site)->line, 10);
+	assert_float_equal(f->f.lines.at[1].host_ms, 0.010, 1e-9);
+}
+
 /* The second launch of stack 1 begins another run of its operator; that of stack 3 is the same run as the one before it. */
 static void operators(void **state)
 {
@@ -278,6 +297,7 @@ int main(void)
 		TEST(kernels),
 		TEST(copies),
 		TEST(lines),
+		TEST(lines_of_a_full_queue),
 		TEST(operators),
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
