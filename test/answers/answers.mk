@@ -15,4 +15,4 @@ $(ANSWERS)/%: %.cpp test/answers/kit.h $(BUILD)/sim/libcudart.so.13
 answers: ## programs with planted causes: is the report right? (ANSWERS_TIER=plain without PyTorch)
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog
-	$(Q)python3 test/answers/run.py --tier $(ANSWERS_TIER)
+	$(Q)status=0; for set in '' --unseen; do python3 test/answers/run.py --tier $(ANSWERS_TIER) $$set || status=1; done; exit $$status
