@@ -36,6 +36,9 @@ enum { DEP_BACK = 32 };
 #define STALL_LEAST_NS 10e3
 enum { STALL_TIMES_EXIT = 2 };
 
+/* Buffers that a program changes between: two or three, rarely more. */
+enum { TURN_MOST = 4 };
+
 enum { SAMPLES_MOST = 1 << 16 };
 
 struct samples {
@@ -274,7 +277,7 @@ static void trace_event(struct build *b, struct replay_op *op, const struct time
 	double *ready = &b->state.at[op->stream].ready_ns, *event = &b->event_ns.at[op->target];
 	if (op->role == ROLE_EVENT)
 		*event = fmax(at(b, c->begin_ns), *ready);
-	else
+	else if (!isnan(*ready)) /* else the stream may still be busy with steps before these */
 		*ready = fmax(*ready, *event);
 }
 
@@ -441,27 +444,71 @@ static void measure_run(struct build *b, double first_backlog, uint64_t first_en
 	b->r->n_steps += run->n_steps;
 }
 
+/* What a step's calls wait for and where they work, as one number: the same for steps that take the same buffers. */
+static uint64_t handles_of(const struct timeline *t, const struct timeline_step *step)
+{
+	uint64_t h = 0;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		bool is_event = c->category == CAT_EVENT || c->wait == WAIT_EVENT;
+		h = (h ^ c->stream ^ (is_event ? c->handle << 1 : 0)) * 0x9E3779B97F4A7C15ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+/*
+ * Of `n` steps in a row, those that make whole turns of a program that changes between buffers: played over and over, a step must not
+ * find the buffers of another. All of them where there is no such change, or none that can be seen.
+ */
+static size_t whole_turns(const struct timeline *t, size_t first, size_t n)
+{
+	for (size_t period = 1; period <= TURN_MOST && 2 * period <= n; period++) {
+		size_t i = 0;
+		while (i + period < n && handles_of(t, &t->steps.at[first + i]) ==
+						 handles_of(t, &t->steps.at[first + i + period]))
+			i++;
+		if (i + period == n)
+			return n - n % period;
+	}
+	return n;
+}
+
+/* The steps from `first` on that follow each other and can be played. */
+static size_t steps_in_row(const struct timeline *t, size_t first)
+{
+	size_t n = 0;
+	while (first + n < t->steps.n && is_playable(&t->steps.at[first + n]) &&
+	       (!n || t->steps.at[first + n].follows))
+		n++;
+	return n;
+}
+
+static void trace_run(struct build *b, size_t first_step, size_t n)
+{
+	const struct timeline *t = b->t;
+	uint64_t first_end_ns = t->steps.at[first_step].end_ns;
+	size_t left = whole_turns(t, first_step, n), i = first_step;
+	double first = NAN;
+	begin_run(b, t->steps.at[i].begin_ns);
+	struct replay_run *run = &b->r->runs.at[b->r->runs.n - 1];
+	do {
+		trace_step(b, &t->steps.at[i++]);
+		if (!run->n_steps++)
+			first = backlog(b, first_end_ns);
+	} while (--left && !is_enough(b->r, run->n_steps));
+	end_run(b, t->steps.at[i - 1].end_ns);
+	measure_run(b, first, first_end_ns, backlog(b, t->steps.at[i - 1].end_ns));
+}
+
 static void trace_runs(struct build *b)
 {
 	const struct timeline *t = b->t;
 	for (size_t i = 0; i < t->steps.n && !is_enough(b->r, 0);) {
-		if (!is_playable(&t->steps.at[i])) {
-			i++;
-			continue;
-		}
-		uint64_t first_end_ns = t->steps.at[i].end_ns;
-		double first = NAN;
-		begin_run(b, t->steps.at[i].begin_ns);
-		struct replay_run *run = &b->r->runs.at[b->r->runs.n - 1];
-		do {
-			trace_step(b, &t->steps.at[i]);
-			if (!run->n_steps++)
-				first = backlog(b, first_end_ns);
-			i++;
-		} while (i < t->steps.n && t->steps.at[i].follows && is_playable(&t->steps.at[i]) &&
-			 !is_enough(b->r, run->n_steps));
-		end_run(b, t->steps.at[i - 1].end_ns);
-		measure_run(b, first, first_end_ns, backlog(b, t->steps.at[i - 1].end_ns));
+		size_t n = steps_in_row(t, i);
+		if (n)
+			trace_run(b, i, n);
+		i += n ? n : 1;
 	}
 	if (b->r->n_steps)
 		b->r->measured_ns /= b->r->n_steps;

@@ -12,14 +12,19 @@
 
 /* ---- Tests ---- */
 
-static struct twin *record(twin_step step)
+static struct twin *record_steps(twin_step step, int steps)
 {
 	static struct twin *tw;
 	free(tw);
 	tw = mem_zero(sizeof(*tw));
 	make_frames();
-	twin_record(tw, step, 6);
+	twin_record(tw, step, steps);
 	return tw;
+}
+
+static struct twin *record(twin_step step)
+{
+	return record_steps(step, 6);
 }
 
 static struct whatif_result play(struct twin *tw, const struct whatif_change *changes, size_t n)
@@ -41,13 +46,27 @@ static void unchanged_is_measured(void **state)
 	static const twin_step programs[] = { device_bound, disturbed,	   host_bound,
 					      hidden,	    blocking_copy, allocating,
 					      two_streams,  free_running,  queue_full,
-					      launch_bound, slow_input,	   two_threads };
+					      launch_bound, slow_input,	   two_threads,
+					      prefetching };
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct twin *tw = record(programs[i]);
 		struct whatif_result r = play(tw, NULL, 0);
 		double truth = twin_measure(programs[i], false) / 1e3;
 		assert_near(r.measured_ms, truth, 0.01, 0);
+		assert_near(r.replayed_ms, truth, 0.01, 0);
+		twin_free(tw);
+	}
+}
+
+/* An odd number of steps of a program that takes two buffers in turn. */
+static void steps_are_played_in_whole_turns(void **state)
+{
+	(void)state;
+	for (int steps = 5; steps <= 7; steps++) {
+		struct twin *tw = record_steps(prefetching, steps);
+		struct whatif_result r = play(tw, NULL, 0);
+		double truth = twin_measure(prefetching, false) / 1e3;
 		assert_near(r.replayed_ms, truth, 0.01, 0);
 		twin_free(tw);
 	}
@@ -177,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unchanged_is_measured),
+		cmocka_unit_test(steps_are_played_in_whole_turns),
 		cmocka_unit_test(gain_is_what_mending_wins),
 		cmocka_unit_test(two_changes_at_once),
 		cmocka_unit_test(less_is_never_slower),

@@ -21,5 +21,6 @@ void launch_bound(struct twin *tw);
 void slow_input(struct twin *tw);
 void two_threads(struct twin *tw);
 void two_causes(struct twin *tw);
+void prefetching(struct twin *tw);
 
 #endif
