@@ -174,16 +174,15 @@ void disturbed(struct twin *tw)
 /* Two buffers in turn: the next batch is made and copied while the device computes; the host waits for the buffer that it fills. */
 void prefetching(struct twin *tw)
 {
-	int slot = (int)(tw->steps_made & 1), copied = 3 + slot, next = 3 + !slot, used = 5 + slot,
-	    next_used = 5 + !slot;
-	twin_stream_wait(tw, 1, copied, 1);
-	twin_launch(tw, 1, 900, "forward", 2);
-	twin_launch(tw, 1, 300, "update", 3);
-	twin_record_event(tw, 1, used, 4);
+	int slot = (int)(tw->steps_made & 1), copied = 3 + slot, next = 3 + !slot, used = 5 + slot;
+	twin_stream_wait(tw, 2, used, 1);
+	twin_copy(tw, 2, COPY_H2D, 1 << 23, 500, false, COPY);
+	twin_record_event(tw, 2, copied, 2);
+	twin_stream_wait(tw, 1, copied, 3);
+	twin_launch(tw, 1, 900, "forward", 4);
+	twin_launch(tw, 1, 300, "update", 5);
+	twin_record_event(tw, 1, used, 6);
 	twin_wait_event(tw, next, WAIT);
 	twin_host(tw, 400);
-	twin_stream_wait(tw, 2, next_used, 5);
-	twin_copy(tw, 2, COPY_H2D, 1 << 19, 20, false, COPY);
-	twin_record_event(tw, 2, next, 6);
 	tw->steps_made++;
 }
