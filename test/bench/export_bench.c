@@ -91,7 +91,8 @@ static void add_range(struct journal_builder *b, uint32_t i, uint64_t at)
 static struct journal_builder *build(uint32_t n, bool has_stacks)
 {
 	uint64_t bytes = (uint64_t)n * (sizeof(struct rec_call) + sizeof(struct rec_gpu) +
-					sizeof(struct rec_external) + sizeof(struct rec_range) / 5);
+					sizeof(struct rec_external));
+	bytes += (uint64_t)n * 2 / CALLS_IN_RANGE * sizeof(struct rec_range);
 	struct journal_builder *b = jb_new_with((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 8,
 						JOURNAL_CHUNK_BYTES, 1 << 20);
 	add_names(b);
