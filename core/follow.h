@@ -91,7 +91,7 @@ struct follow {
 		flushed_usable_ticks; /* newest GPU_FLUSHED; from when on it may be believed */
 	uint64_t expected_of_ticks;   /* the end of the step that `expected` was counted for */
 	uint64_t expected;	      /* calls in it that GPU work is awaited for */
-	size_t works_at_last_try;
+	size_t works_at_last_try, works_at_group_try;
 	bool saw_gpu_on;
 	uint32_t gpu_state; /* enum gpu_state, the last said */
 	uint64_t gpu_detail;
@@ -130,7 +130,7 @@ uint64_t follow_count_steps(const struct follow *f);
 /* Live: gives chunks that have been read back to the library. How many. */
 uint32_t follow_recycle(struct follow *f);
 
-/* ---- Between follow.c and follow_step.c ---- */
+/* ---- Between follow*.c ---- */
 
 bool follow_action_is_armed(uint8_t action);
 
@@ -148,6 +148,19 @@ struct follow_cut {
 
 /* Whether GPU timing was on when this call was made, so that work of it should come. */
 bool follow_expects_work(const struct follow *f, const struct rec_call *c);
+
+/* Marks each thread's calls that begin before `end` (n_cut); how many. */
+size_t follow_cut_calls(struct follow *f, uint64_t end);
+/* Of these calls, parallel to follow's threads; to be freed. */
+struct pair_thread *follow_cut_threads(const struct follow *f);
+void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
+		  uint64_t end, uint32_t *call_of);
+/* Of the thread's last call with GPU work among those that are marked or gone. */
+uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t);
+void follow_close_first(struct follow *f);
+
+/* follow_group.c: closes the first n steps; each of them has a successor. */
+void follow_close_group(struct follow *f, size_t n);
 
 /* follow_build.c: fills `m` (to be freed) from what was cut; counts what could not be paired. */
 void follow_build(struct follow *f, const struct follow_cut *cut, struct model_step *m);

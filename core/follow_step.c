@@ -9,6 +9,9 @@ enum {
 	MOST_UNWANTED = 1 << 16,   /* calls held of a step that will not be shown */
 	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
 	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
+	READY_SHARE =
+		8, /* of the steps held: fewer wait for company, closing looks at all that is held */
+	NEW_SHARE = 8, /* of the works held: fewer new ones are not worth another try */
 };
 
 /* How long GPU work is awaited when nothing says that it will not come. */
@@ -27,7 +30,7 @@ bool follow_expects_work(const struct follow *f, const struct rec_call *c)
 }
 
 /* Marks each thread's calls that begin before `end`. */
-static size_t cut_calls(struct follow *f, uint64_t end)
+size_t follow_cut_calls(struct follow *f, uint64_t end)
 {
 	size_t total = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
@@ -46,7 +49,7 @@ static size_t cut_calls(struct follow *f, uint64_t end)
 	return total;
 }
 
-static struct pair_thread *cut_threads(const struct follow *f)
+struct pair_thread *follow_cut_threads(const struct follow *f)
 {
 	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
 	uint32_t first = 0;
@@ -67,7 +70,7 @@ static struct pair_thread *cut_threads(const struct follow *f)
 	return threads;
 }
 
-static void match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
+void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of)
 {
 	const struct pair_input in = {
@@ -93,7 +96,7 @@ static uint64_t count_expected(struct follow *f, uint64_t end)
 	uint64_t n = 0;
 	if (f->expected_of_ticks == end)
 		return f->expected;
-	cut_calls(f, end);
+	follow_cut_calls(f, end);
 	for (size_t i = 0; i < f->threads.n; i++)
 		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
 			n += follow_expects_work(f, &f->threads.at[i].calls.at[k]);
@@ -103,42 +106,99 @@ static uint64_t count_expected(struct follow *f, uint64_t end)
 	return n;
 }
 
+/* By number of the call: whether there is GPU work of it. To be freed. */
+static uint8_t *find_work(struct follow *f, uint64_t begin, uint64_t end)
+{
+	size_t n_calls = follow_cut_calls(f, end);
+	struct pair_thread *threads = follow_cut_threads(f);
+	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
+	uint8_t *has_work = mem_zero(n_calls);
+	follow_match(f, threads, begin, end, call_of);
+	for (size_t i = 0; i < f->works.n; i++)
+		if (call_of[i] < n_calls)
+			has_work[call_of[i]] = 1;
+	free(call_of);
+	free(threads);
+	return has_work;
+}
+
+static size_t count_cut(const struct follow *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->threads.n; i++)
+		n += f->threads.at[i].n_cut;
+	return n;
+}
+
 static bool all_work_is_here(struct follow *f, uint64_t begin, uint64_t end, uint64_t expected)
 {
 	/* each try costs as much as the pairing itself, so only when enough is new */
-	if (f->works.n < expected || f->works.n < f->works_at_last_try + f->works_at_last_try / 8)
+	if (f->works.n < expected ||
+	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
 		return false;
 	f->works_at_last_try = f->works.n + 1;
-	size_t n_calls = cut_calls(f, end), n_paired = 0;
-	struct pair_thread *threads = cut_threads(f);
-	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	uint8_t *has_work = mem_zero(n_calls);
-	match(f, threads, begin, end, call_of);
-	for (size_t i = 0; i < f->works.n; i++) {
-		if (call_of[i] >= n_calls || has_work[call_of[i]])
-			continue;
-		has_work[call_of[i]] = 1;
-		n_paired++;
-	}
+	uint8_t *has_work = find_work(f, begin, end);
+	size_t n_calls = count_cut(f), n_paired = 0;
+	for (size_t i = 0; i < n_calls; i++)
+		n_paired += has_work[i];
 	free(has_work);
-	free(call_of);
-	free(threads);
 	return n_paired >= expected;
 }
 
-static bool is_ready(struct follow *f, uint64_t begin, uint64_t end)
+/* Calls that were under way at the end had time to be written. */
+static bool is_past(const struct follow *f, uint64_t end)
 {
-	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
-	if (f->read_until_ticks < end + grace)
-		return false;
-	uint64_t expected = count_expected(f, end);
-	if (!expected)
-		return true;
+	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS);
+}
+
+/* Nothing more will come, whatever is here. */
+static bool is_given_up(const struct follow *f, uint64_t end)
+{
 	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
 		return true;
-	uint64_t wait = timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
-	return f->read_until_ticks >= end + grace + wait ||
-	       all_work_is_here(f, begin, end, expected);
+	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS) +
+					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
+}
+
+static bool is_first_ready(struct follow *f)
+{
+	uint64_t begin = f->marks.at[0].ticks, end = f->marks.at[1].ticks;
+	uint64_t expected = count_expected(f, end);
+	return !expected || all_work_is_here(f, begin, end, expected);
+}
+
+/* All calls of the first n steps that should have work have it. */
+static bool are_ready(struct follow *f, size_t n)
+{
+	bool is_all = true;
+	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
+		return false;
+	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
+	size_t number = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct follow_thread *t = &f->threads.at[i];
+		for (size_t k = 0; k < t->n_cut && is_all; k++)
+			is_all = has_work[number + k] || !follow_expects_work(f, &t->calls.at[k]);
+		number += t->n_cut;
+	}
+	free(has_work);
+	f->works_at_group_try = is_all ? 0 : f->works.n + 1;
+	return is_all;
+}
+
+/* How many steps can be handed on. */
+static size_t count_ready(struct follow *f)
+{
+	size_t n_past = 0, n_given_up = 0;
+	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
+		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
+	if (!n_past || n_past * READY_SHARE < f->marks.n - 1)
+		return 0;
+	if (n_given_up)
+		return n_given_up;
+	if (n_past > 1 && are_ready(f, n_past))
+		return n_past;
+	return is_first_ready(f);
 }
 
 /* ---- Handing on ---- */
@@ -148,7 +208,7 @@ static void take_works(struct follow *f, struct follow_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
 	size_t n = f->works.n;
-	match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
+	follow_match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
 	cut->works = f->works.at;
 	memset(&f->works, 0, sizeof(f->works));
 	for (size_t i = 0; i < n; i++) {
@@ -175,18 +235,14 @@ static void drop_works(struct follow_cut *cut)
 	cut->n_works = 0;
 }
 
-static void note_closed_seqs(struct follow *f)
+uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t)
 {
-	for (size_t i = 0; i < f->threads.n; i++) {
-		struct follow_thread *t = &f->threads.at[i];
-		for (size_t k = t->n_cut; k > 0; k--) {
-			const struct rec_call *c = &t->calls.at[k - 1];
-			if (!category_has_work(dict_category(&f->dict, c->hook)))
-				continue;
-			t->closed_seq = c->seq;
-			break;
-		}
+	for (size_t k = t->n_cut; k > 0; k--) {
+		const struct rec_call *c = &t->calls.at[k - 1];
+		if (category_has_work(dict_category(&f->dict, c->hook)))
+			return c->seq;
 	}
+	return t->closed_seq;
 }
 
 #define KEEP_IF(v, item, condition)                              \
@@ -209,9 +265,9 @@ static bool is_of_later_call(const struct follow *f, const struct rec_external *
 /* Forgets what was cut. Ids of calls that are gone can still be asked for by late works, which then count as late. */
 static void drop_cut(struct follow *f, uint64_t end)
 {
-	note_closed_seqs(f);
 	for (size_t i = 0; i < f->threads.n; i++) {
 		struct follow_thread *t = &f->threads.at[i];
+		t->closed_seq = follow_last_seq(f, t);
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)
@@ -258,8 +314,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		.is_last = is_last,
 		.is_killed = killed,
 	};
-	cut.n_calls = cut_calls(f, end);
-	cut.threads = cut_threads(f);
+	cut.n_calls = follow_cut_calls(f, end);
+	cut.threads = follow_cut_threads(f);
 	bool is_armed = (follow_action_is_armed(mark.action) && !mark.is_outside) || f->one_step;
 	take_works(f, &cut);
 	struct model_step m = { 0 };
@@ -295,8 +351,8 @@ static void drop_unwanted(struct follow *f)
 		.end_ticks = end,
 		.mark = &nothing,
 	};
-	cut.n_calls = cut_calls(f, end);
-	cut.threads = cut_threads(f);
+	cut.n_calls = follow_cut_calls(f, end);
+	cut.threads = follow_cut_threads(f);
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m); /* memory that it took or gave is counted on */
@@ -307,23 +363,25 @@ static void drop_unwanted(struct follow *f)
 	drop_cut(f, end);
 }
 
+void follow_close_first(struct follow *f)
+{
+	hand_on(f, f->marks.at[1].ticks, false, false);
+	f->counts.steps++;
+	vec_shift(&f->marks, 1);
+}
+
 void follow_close_steps(struct follow *f, bool is_final, bool killed)
 {
-	for (;;) {
-		bool is_last = f->marks.n == 1;
-		if (is_last && !is_final)
-			break;
-		uint64_t end = is_last ? UINT64_MAX : f->marks.at[1].ticks;
-		if (!is_final && !is_ready(f, f->marks.at[0].ticks, end))
-			break;
+	bool is_moving = f->is_live && !f->is_over;
+	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
 		if (f->is_live || is_final)
-			timebase_set(&f->time, f->reader.header, f->is_live && !f->is_over);
-		hand_on(f, end, is_last, killed);
-		if (is_last)
-			break;
-		f->counts.steps++;
-		vec_shift(&f->marks, 1);
+			timebase_set(&f->time, f->reader.header, is_moving);
+		follow_close_group(f, n);
 	}
-	if (!is_final)
+	if (!is_final) {
 		drop_unwanted(f);
+		return;
+	}
+	timebase_set(&f->time, f->reader.header, is_moving);
+	hand_on(f, UINT64_MAX, true, killed);
 }

@@ -291,6 +291,85 @@ static void test_boundary_is_one_moment_for_all_threads(void **state)
 }
 
 /* No boundary ever: `always` gives one step of everything. */
+enum { SHORT_STEPS = 1500, SHORT_NS = 500000, LATE_STEPS = 40, WITHOUT_WORK = 1002 };
+
+static uint32_t launches_of(uint32_t step)
+{
+	return step % 5 + 1;
+}
+
+/* A short step's GPU records: of launches by CUPTI's external ids, of the copy by its record of the call. */
+static void add_short_works(struct journal_builder *b, uint32_t step, uint32_t seq)
+{
+	uint64_t at = 1000 + (uint64_t)step * SHORT_NS;
+	for (uint32_t i = 0; i < launches_of(step); i++) {
+		uint32_t id = step * 8 + i;
+		if (step == WITHOUT_WORK && !i)
+			continue;
+		jb_external(b, 9, id, 1, seq + i + 1);
+		/* every seventh step's last kernel begins when the next step has begun */
+		bool is_late = step % 7 == 0 && i + 1 == launches_of(step);
+		jb_work(b, 9, REC_KERNEL, 1, at + 2000 + i * 1000 + (is_late ? SHORT_NS : 0), 800,
+			id, 7);
+	}
+	jb_api(b, 9, step * 8 + 7, 101, at + 1300, at + 1600);
+	jb_work(b, 9, REC_MEMCPY, 1, at + 9000, 800, step * 8 + 7, 8);
+}
+
+static struct journal_builder *short_steps(void)
+{
+	struct journal_builder *b = jb_new(512, 4096);
+	uint32_t seq[2] = { 0 }, seq_of[SHORT_STEPS];
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "loader");
+	jb_thread(b, 9, 109, "cupti");
+	jb_string(b, 1, "kernel");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	for (uint32_t step = 0; step < SHORT_STEPS + LATE_STEPS; step++) {
+		uint64_t at = 1000 + (uint64_t)step * SHORT_NS;
+		if (step >= LATE_STEPS)
+			add_short_works(b, step - LATE_STEPS, seq_of[step - LATE_STEPS]);
+		if (step > SHORT_STEPS)
+			continue;
+		jb_step(b, 1, STEP_BEGIN, at, step, step < SHORT_STEPS ? SCHED_RECORD : SCHED_NONE);
+		if (step == SHORT_STEPS)
+			continue;
+		seq_of[step] = seq[0];
+		for (uint32_t i = 0; i < launches_of(step); i++)
+			jb_call(b, 1, JB_LAUNCH, at + 1000 + i * 1000, 500, ++seq[0], 7);
+		jb_call(b, 2, JB_MEMCPY, at + 1200, 500, ++seq[1], 4096);
+	}
+	jb_end(b, 2000 + (uint64_t)SHORT_STEPS * SHORT_NS);
+	return b;
+}
+
+/* Hundreds of steps are held at a time, and closed in groups: each gets its own all the same. */
+static void test_many_short_steps(void **state)
+{
+	struct journal_builder *b = short_steps();
+	struct follow_counts counts;
+	(void)state;
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, SHORT_STEPS);
+	for (uint32_t i = 0; i < SHORT_STEPS; i++) {
+		const struct seen_step *s = &seen.steps.at[i];
+		uint32_t n_missing = i == WITHOUT_WORK;
+		assert_int_equal(s->number, i);
+		assert_int_equal(s->n_calls, launches_of(i) + 1);
+		assert_int_equal(s->n_works, launches_of(i) + 1 - n_missing);
+		assert_int_equal(s->n_linked, s->n_works);
+		assert_int_equal(s->n_streams, 2);
+		assert_int_equal(s->without_work, n_missing);
+		assert_true(s->all_within);
+	}
+	assert_int_equal(counts.late, 0);
+	assert_int_equal(counts.works_without_call, 0);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 static void test_always_without_boundaries(void **state)
 {
 	(void)state;
@@ -338,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
+		cmocka_unit_test(test_many_short_steps),
 		cmocka_unit_test(test_always_without_boundaries),
 		cmocka_unit_test(test_survives_random_damage),
 	};
