@@ -9,7 +9,8 @@
 enum part { FUNCTION, FILE_NAME, MODULE };
 
 struct row {
-	uint8_t about, part, depth; /* frames from the innermost that are looked at, 0: all */
+	uint16_t about;
+	uint8_t part, depth; /* frames from the innermost that are looked at, 0: all */
 	const char *text;
 };
 
@@ -75,9 +76,9 @@ static bool reads(const char *operator)
 	return false;
 }
 
-static uint8_t about_frame(const struct frame *frame, size_t depth)
+static uint16_t about_frame(const struct frame *frame, size_t depth)
 {
-	uint8_t about = 0;
+	uint16_t about = 0;
 	const char *const parts[] = { frame->function, frame->file, frame->module };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if ((!rows[i].depth || depth < rows[i].depth) && !(about & rows[i].about) &&
@@ -86,10 +87,10 @@ static uint8_t about_frame(const struct frame *frame, size_t depth)
 	return about;
 }
 
-uint8_t stack_about(struct frames *f, uint32_t stack)
+uint16_t stack_about(struct frames *f, uint32_t stack)
 {
 	const char *operators[16];
-	uint8_t about = 0;
+	uint16_t about = 0;
 	if (!stack)
 		return 0;
 	struct frame_list list = frames_of(f, stack);

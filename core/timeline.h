@@ -31,7 +31,7 @@ struct timeline_call {
 	uint32_t first_work, n_work; /* in work_of_call */
 	uint16_t status;
 	uint8_t category, space, device, copy, wait;
-	uint8_t about; /* of its stack: see stack_about.h */
+	uint16_t about; /* of its stack: see stack_about.h */
 	bool is_captured;
 };
 
@@ -88,7 +88,7 @@ struct timeline_thread {
 /* What is looked up once per stack. */
 struct timeline_stack {
 	uint32_t site, op, outer_op;
-	uint8_t about;
+	uint16_t about;
 };
 
 struct timeline {

@@ -119,6 +119,20 @@ static void looked_up_once(void **state)
 	assert_int_equal(f->t.calls.at[3].about, 0);
 }
 
+/* Each fact has a bit of its own: an engine's thread asks for nothing, and backward() makes no room. */
+static void facts_of_a_stack(void **state)
+{
+	struct fixture *f = *state;
+	fake_add(3, "torch/autograd/graph.py", 829, "_engine_run_backward", "", "");
+	fake_add(4, "engine.cpp", 1, "torch::autograd::Engine::thread_init", "", "");
+	fake_add(5, "allocator.cpp", 1, "emptyCache", "", "");
+	fake_add(6, "allocator.cpp", 2, "release_cached_blocks", "", "");
+	assert_int_equal(stack_about(f->t.frames, 3), ABOUT_BACKWARD);
+	assert_int_equal(stack_about(f->t.frames, 4), ABOUT_WORKER);
+	assert_int_equal(stack_about(f->t.frames, 5), ABOUT_ALLOCATOR | ABOUT_ASKED_FOR);
+	assert_int_equal(stack_about(f->t.frames, 6), ABOUT_MAKING_ROOM);
+}
+
 static void waits_by_name(void **state)
 {
 	static const struct {
@@ -313,6 +327,7 @@ int main(void)
 		TEST(one_order),
 		TEST(steps_side_by_side),
 		TEST(looked_up_once),
+		TEST(facts_of_a_stack),
 		TEST(waits_by_name),
 		TEST(copy_synchronous),
 		TEST(copy_within_the_device),
