@@ -1,5 +1,7 @@
 #include "core/host_share.h"
 
+#include "core/stack_about.h"
+
 #include <math.h>
 
 enum {
@@ -234,4 +236,40 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	split.out_ns *= scale;
 	split.in_ns *= scale;
 	return split;
+}
+
+/* ---- Whose the time is ---- */
+
+static bool has_user_frame(struct frame_list list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list.at[i]->is_library)
+			return true;
+	return false;
+}
+
+/* Of the frames that both have, the innermost that runs code of somebody's: the interpreter's own frames stand between. */
+static bool is_users_own(struct frame_list list, size_t common)
+{
+	for (size_t i = list.n - common; i < list.n; i++)
+		if (!list.at[i]->is_library || list.at[i]->kind == FRAME_KIND_PYTHON)
+			return !list.at[i]->is_library;
+	return false;
+}
+
+/* A call made twice from the same place counts as the user's loop if there is a frame of the user's, and so does what no stack is known of. */
+bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
+{
+	const struct timeline *t = h->replay->timeline;
+	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
+	if (!t->frames || !a || !b)
+		return false;
+	const struct timeline_call *from = &t->calls.at[h->replay->ops.at[first].call],
+				   *to = &t->calls.at[h->replay->ops.at[second].call];
+	if (to->about & ABOUT_WORKER && from->site == to->site)
+		return true; /* from the thread that called backward() to the engine's */
+	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
+	size_t common = a == b ? 0 : common_frames(x, y);
+	return !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
+	       !is_users_own(x, common);
 }

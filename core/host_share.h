@@ -31,4 +31,7 @@ void host_share_free(struct host_share *h);
 struct host_split host_share_of(const struct host_share *h, uint32_t first, uint32_t second,
 				double gap_ns);
 
+/* What lay between the two calls is a library's own way from one to the other: no code of the user's ran. */
+bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second);
+
 #endif

@@ -25,11 +25,25 @@ static bool is_passed_over(const struct timeline_call *c)
 	       c->category == CAT_STREAM;
 }
 
-static bool belong_together(const struct timeline_call *copy, const struct timeline_call *sync)
+/* On one line, as frameworks do, or on neighbouring ones: what is copied out and then waited for in one function is one read. */
+static bool are_one_place(const struct timeline *t, const struct timeline_call *copy,
+			  const struct timeline_call *sync)
 {
-	return can_be_waited_for(copy) && sync->category == CAT_SYNC && copy->site == sync->site &&
-	       copy->outer_op == sync->outer_op && copy->step == sync->step &&
-	       sync->begin_ns < copy->end_ns + BETWEEN_NS;
+	if (copy->site == sync->site)
+		return true;
+	if (copy->copy == COPY_H2D || !t->frames || !copy->site || !sync->site)
+		return false;
+	const struct site *a = frames_site_at(t->frames, copy->site),
+			  *b = frames_site_at(t->frames, sync->site);
+	return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
+}
+
+static bool belong_together(const struct timeline *t, const struct timeline_call *copy,
+			    const struct timeline_call *sync)
+{
+	return can_be_waited_for(copy) && sync->category == CAT_SYNC &&
+	       are_one_place(t, copy, sync) && copy->outer_op == sync->outer_op &&
+	       copy->step == sync->step && sync->begin_ns < copy->end_ns + BETWEEN_NS;
 }
 
 static uint64_t length_ns(const struct timeline_call *c)
@@ -43,6 +57,13 @@ uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w)
 	if (w->first == w->last)
 		return length_ns(last);
 	return length_ns(last) + (first->wait ? length_ns(first) : 0);
+}
+
+/* The one that shows where the wait is: of calls on two lines the copy, if that is where the host stood. */
+static const struct timeline_call *shown_call(const struct timeline *t, const struct wait *w)
+{
+	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
+	return first->site != last->site && first->wait ? first : last;
 }
 
 /* ---- Kinds ---- */
@@ -60,7 +81,7 @@ static uint64_t copying_ns(const struct timeline *t, const struct timeline_call 
 static uint8_t kind_of(const struct timeline *t, const struct wait *w)
 {
 	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
-	uint8_t about = first->about | last->about;
+	uint16_t about = first->about | last->about;
 	if (last->wait == WAIT_ALLOC || about & ABOUT_ALLOCATOR)
 		return SYNC_ALLOC;
 	if (about & ABOUT_READ)
@@ -109,7 +130,7 @@ void waits_find(struct waits *w, const struct timeline *t)
 		pending[c->thread] = can_be_waited_for(c) ? i : WAITS_NONE;
 		if (c->wait == WAIT_NONE)
 			continue;
-		if (copy == WAITS_NONE || !belong_together(&t->calls.at[copy], c)) {
+		if (copy == WAITS_NONE || !belong_together(t, &t->calls.at[copy], c)) {
 			add_wait(w, t, i, i);
 			continue;
 		}
@@ -171,7 +192,7 @@ static struct sum *sum_of(struct sums *s, uint64_t key, const struct sum *fresh)
 static void add_up(struct sums *sums, const struct timeline *t, const struct wait *wait,
 		   const uint64_t *idle_ns)
 {
-	const struct timeline_call *c = &t->calls.at[wait->last];
+	const struct timeline_call *c = shown_call(t, wait);
 	const struct sum fresh = { .finding = { .site = c->site, .kind = wait->kind } };
 	struct sum *s = sum_of(sums, key_of(c, wait), &fresh);
 	uint64_t blocked_ns = wait_blocked_ns(t, wait);

@@ -118,6 +118,15 @@ static bool is_here(const struct whatif *w, const struct whatif_change *c, uint3
 	return s && s->line == c->line && path_ends_with(s->file, c->file);
 }
 
+/* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
+static bool is_touched(const struct whatif *w, const uint8_t *here, const struct timeline_call *c)
+{
+	const struct timeline_call *calls = w->timeline->calls.at;
+	const struct wait *wait = wait_of(w, c);
+	return here[c->site] ||
+	       (wait && (here[calls[wait->first].site] || here[calls[wait->last].site]));
+}
+
 static bool change_line(struct whatif *w, const struct whatif_change *change)
 {
 	uint32_t n_sites = frames_n_sites(w->timeline->frames);
@@ -127,7 +136,7 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 		here[site] = is_here(w, change, site);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct timeline_call *c = call_of(w, i);
-		if (!c || c->site > n_sites || !here[c->site])
+		if (!c || c->site > n_sites || !is_touched(w, here, c))
 			continue;
 		found = true;
 		w->edit.op[i] |= change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
@@ -213,6 +222,8 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 			continue;
 		before[op->lane] = i;
 		if ((site && call_of(w, i)->site != site) || is_input(w, i) != of_input)
+			continue;
+		if (!of_input && last != REPLAY_NONE && host_share_is_library(&w->share, last, i))
 			continue;
 		struct host_split own = { 0, 0 };
 		if (last != REPLAY_NONE)

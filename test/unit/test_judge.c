@@ -97,6 +97,27 @@ static void hidden_waits_are_named_together(void **state)
 	forget();
 }
 
+/* A copy and the wait behind it are one fault, shown where the host stands. */
+static void a_read_on_two_lines_is_one(void **state)
+{
+	static const struct {
+		twin_step step;
+		uint32_t site;
+	} rows[] = { { read_on_two_lines, WAIT }, { read_on_two_lines_pageable, COPY } };
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		judge(rows[i].step, false, 5);
+		assert_int_equal(f.syncs.n, 1);
+		assert_int_equal(f.syncs.at[0].site, rows[i].site);
+		assert_int_equal(f.syncs.at[0].kind, SYNC_ITEM);
+		assert_float_equal(f.syncs.at[0].per_step, LAYERS, 1e-9);
+		assert_near(recoverable(rows[i].site), truth_ms(rows[i].step), 0.05);
+		assert_near(f.syncs.at[0].line_ms, truth_ms(rows[i].step), 0.05);
+		assert_int_equal(f.advice.n, 1);
+		forget();
+	}
+}
+
 static void a_clean_program_gets_no_advice(void **state)
 {
 	static const twin_step clean[] = { device_bound, free_running, hidden_both };
@@ -141,6 +162,7 @@ int main(void)
 		cmocka_unit_test(verdict_is_the_cause),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),
+		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),

@@ -50,6 +50,29 @@ void hidden_both(struct twin *tw)
 	}
 }
 
+/* A value is copied out on one line and waited for on the next; where its memory is pageable, the copy waits itself. */
+static void read_value(struct twin *tw, bool is_pageable)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 20);
+		twin_launch(tw, 1, 60, "layer", 1 + (uint32_t)i);
+		if (tw->is_mended)
+			continue;
+		twin_copy(tw, 1, COPY_D2H, 8, 2, is_pageable, COPY);
+		twin_wait_stream(tw, 1, WAIT);
+	}
+}
+
+void read_on_two_lines(struct twin *tw)
+{
+	read_value(tw, false);
+}
+
+void read_on_two_lines_pageable(struct twin *tw)
+{
+	read_value(tw, true);
+}
+
 /* A batch is copied from pageable memory; mended: from pinned memory, beside the kernels of the step before. */
 void blocking_copy(struct twin *tw)
 {

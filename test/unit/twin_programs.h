@@ -12,6 +12,8 @@ void host_bound(struct twin *tw);
 void disturbed(struct twin *tw);
 void hidden(struct twin *tw);
 void hidden_both(struct twin *tw);
+void read_on_two_lines(struct twin *tw);
+void read_on_two_lines_pageable(struct twin *tw);
 void blocking_copy(struct twin *tw);
 void allocating(struct twin *tw);
 void two_streams(struct twin *tw);
