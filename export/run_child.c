@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { COLLECTOR_NICE = 10 };
 
 extern char **environ;
 
@@ -26,6 +29,22 @@ static void close_from(int first)
 		return;
 	for (int fd = first; fd < 4096; fd++) /* a kernel before 5.9 */
 		close(fd);
+}
+
+/*
+ * Behind the application, whose threads must not wait for a processor because their traces are being written: never real-time, and at a
+ * lower priority, both as a process and, where the kernel weighs sessions against each other (autogroup), as a session.
+ */
+static void give_way(void)
+{
+	static const struct sched_param none;
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	dprintf(fd, "%d", COLLECTOR_NICE);
+	close(fd);
 }
 
 /* Moves two descriptors to 3 and 4 whatever they were, and nothing to 0, 1, 2. */
@@ -43,6 +62,7 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 	dup2(high_status, 4);
 	close_from(5);
 	setsid();
+	give_way();
 	for (int s = 1; s < NSIG;
 	     s++) /* the launcher's own may have been ignored or blocked by whoever started it */
 		signal(s, SIG_DFL);
