@@ -47,6 +47,25 @@ static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
+/* What every change looks up of every call, close together. */
+static void note_ops(struct whatif *w)
+{
+	const struct replay *r = &w->replay;
+	uint32_t *last = replay_no_ops(r);
+	w->site = mem_zero(r->ops.n * sizeof(*w->site));
+	w->before = mem_zero(r->ops.n * sizeof(*w->before));
+	for (uint32_t i = 0; i < r->ops.n; i++) {
+		const struct replay_op *op = &r->ops.at[i];
+		w->before[i] = REPLAY_NONE;
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		w->site[i] = call_of(w, i)->site;
+		w->before[i] = last[op->lane];
+		last[op->lane] = i;
+	}
+	free(last);
+}
+
 int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 {
 	memset(w, 0, sizeof(*w));
@@ -58,9 +77,11 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	}
 	host_share_learn(&w->share, &w->replay);
 	waits_find(&w->waits, t);
+	note_ops(w);
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
+	w->is_scaled = true; /* to be set to 1 */
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	return 0;
 }
@@ -70,6 +91,8 @@ void whatif_close(struct whatif *w)
 	replay_free(&w->replay);
 	waits_free(&w->waits);
 	host_share_free(&w->share);
+	free(w->site);
+	free(w->before);
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
@@ -119,11 +142,11 @@ static bool is_here(const struct whatif *w, const struct whatif_change *c, uint3
 }
 
 /* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
-static bool is_touched(const struct whatif *w, const uint8_t *here, const struct timeline_call *c)
+static bool is_touched(const struct whatif *w, const uint8_t *here, uint32_t op)
 {
-	const struct timeline_call *calls = w->timeline->calls.at;
-	const struct wait *wait = wait_of(w, c);
-	return here[c->site] ||
+	const struct timeline_call *calls = w->timeline->calls.at, *c = call_of(w, op);
+	const struct wait *wait = c ? wait_of(w, c) : NULL;
+	return here[w->site[op]] ||
 	       (wait && (here[calls[wait->first].site] || here[calls[wait->last].site]));
 }
 
@@ -135,12 +158,11 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 	for (uint32_t site = 1; site <= n_sites; site++)
 		here[site] = is_here(w, change, site);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct timeline_call *c = call_of(w, i);
-		if (!c || c->site > n_sites || !is_touched(w, here, c))
+		if (w->site[i] > n_sites || !is_touched(w, here, i))
 			continue;
 		found = true;
 		w->edit.op[i] |= change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
-							     : without_wait(w, i, c);
+							     : without_wait(w, i, call_of(w, i));
 	}
 	free(here);
 	return found;
@@ -174,6 +196,7 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 			w->edit.scale[i] *= (float)change->factor;
 		found |= *match == YES;
 	}
+	w->is_scaled |= found;
 	regfree(&pattern);
 	free(matches);
 	return found;
@@ -214,14 +237,11 @@ static bool is_input(const struct whatif *w, uint32_t op)
 /* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
 static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 {
-	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct replay_op *op = &w->replay.ops.at[i];
-		uint32_t last = before[op->lane];
-		if (op->role == ROLE_ORPHAN)
-			continue;
-		before[op->lane] = i;
-		if ((site && call_of(w, i)->site != site) || is_input(w, i) != of_input)
+		uint32_t last = w->before[i];
+		if (op->role == ROLE_ORPHAN || (site && w->site[i] != site) ||
+		    is_input(w, i) != of_input)
 			continue;
 		if (!of_input && last != REPLAY_NONE && host_share_is_library(&w->share, last, i))
 			continue;
@@ -230,7 +250,6 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 			own = host_share_of(&w->share, last, i, op->gap_ns);
 		w->edit.cut_ns[i] = (float)((double)op->gap_ns - own.out_ns - own.in_ns);
 	}
-	free(before);
 }
 
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
@@ -241,20 +260,15 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 
 static void join_launches(struct whatif *w)
 {
-	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct replay_op *op = &w->replay.ops.at[i];
-		uint32_t last = before[op->lane];
-		if (op->role == ROLE_ORPHAN)
-			continue;
-		before[op->lane] = i;
+		uint32_t last = w->before[i];
 		if (last == REPLAY_NONE || !is_plain_launch(w, last) || !is_plain_launch(w, i))
 			continue;
-		struct host_split own = host_share_of(&w->share, last, i, op->gap_ns);
+		struct host_split own =
+			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
 		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
 		w->edit.op[i] |= EDIT_NO_COST;
 	}
-	free(before);
 }
 
 static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
@@ -294,6 +308,7 @@ static void change_free(struct whatif *w, uint8_t what)
 			if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
 				w->edit.scale[k] = 0;
 	}
+	w->is_scaled |= what == WHATIF_FREE_COPY;
 }
 
 /* ---- The host's time around what is gone ---- */
@@ -316,18 +331,12 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 
 static void cut_gaps(struct whatif *w)
 {
-	uint32_t *before = replay_no_ops(&w->replay);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct replay_op *op = &w->replay.ops.at[i];
-		if (op->role == ROLE_ORPHAN)
-			continue;
-		uint32_t first = before[op->lane];
-		if (first != REPLAY_NONE && op->anchor == REPLAY_NONE &&
-		    (w->edit.op[first] | w->edit.op[i]) & EDIT_GONE)
+		uint32_t first = w->before[i];
+		if (first != REPLAY_NONE && (w->edit.op[first] | w->edit.op[i]) & EDIT_GONE &&
+		    w->replay.ops.at[i].anchor == REPLAY_NONE)
 			w->edit.cut_ns[i] = fmaxf(w->edit.cut_ns[i], (float)own_gap(w, first, i));
-		before[op->lane] = i;
 	}
-	free(before);
 }
 
 /* ---- All together ---- */
@@ -380,7 +389,7 @@ static void count_touched(const struct whatif *w, struct whatif_result *out)
 {
 	for (size_t i = 0; i < w->replay.ops.n; i++)
 		out->calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
-	for (size_t i = 0; i < w->replay.works.n; i++)
+	for (size_t i = 0; w->is_scaled && i < w->replay.works.n; i++)
 		out->works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
 	out->calls /= w->replay.n_steps;
 	out->works /= w->replay.n_steps;
@@ -393,8 +402,9 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	memset(out, 0, sizeof(*out));
 	memset(w->edit.op, 0, r->ops.n);
 	memset(w->edit.cut_ns, 0, r->ops.n * sizeof(*w->edit.cut_ns));
-	for (size_t i = 0; i < r->works.n; i++)
+	for (size_t i = 0; w->is_scaled && i < r->works.n; i++)
 		w->edit.scale[i] = 1;
+	w->is_scaled = false;
 	for (size_t i = 0; i < n; i++) {
 		int status = apply(w, &changes[i], e);
 		if (status)

@@ -78,7 +78,10 @@ struct whatif {
 	struct timeline *timeline;
 	struct replay replay;
 	struct host_share share;
+	uint32_t *site,
+		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
 	struct replay_edit edit;
+	bool is_scaled; /* not all of edit.scale is 1 */
 	struct waits waits;
 	double replayed_ns;
 };
