@@ -14,8 +14,7 @@ static const double pause_share =
 static const double launch_share =
 	0.10; /* of the step: what fewer launches must win; copies likewise */
 
-__attribute__((format(printf, 5, 6))) static void advise(struct judge *j, uint32_t site, double ms,
-							 const char *what, const char *why, ...)
+void advise(struct judge *j, uint32_t site, double ms, const char *what, const char *why, ...)
 {
 	struct finding_advice advice = { .site = site, .expected_ms = ms };
 	va_list args;
@@ -245,6 +244,7 @@ void advice_fill(struct judge *j)
 	};
 	advise_waits(j);
 	advise_sets(j);
+	advise_streams(j);
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);

@@ -26,4 +26,10 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 
 void advice_fill(struct judge *j);
 
+__attribute__((format(printf, 5, 6))) void advise(struct judge *j, uint32_t site, double ms,
+						  const char *what, const char *why, ...);
+
+/* advice_streams.c: two streams that take turns because of an event. */
+void advise_streams(struct judge *j);
+
 #endif

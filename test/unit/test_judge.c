@@ -118,9 +118,21 @@ static void a_read_on_two_lines_is_one(void **state)
 	}
 }
 
+static void streams_that_take_turns_are_named(void **state)
+{
+	(void)state;
+	judge(taking_turns, false, 5);
+	assert_int_equal(f.verdict, VERDICT_GPU);
+	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_near(f.advice.at[0].expected_ms, truth_ms(taking_turns), 0.05);
+	forget();
+}
+
 static void a_clean_program_gets_no_advice(void **state)
 {
-	static const twin_step clean[] = { device_bound, free_running, hidden_both };
+	static const twin_step clean[] = { device_bound, free_running, hidden_both, two_streams,
+					   taking_turns };
 	(void)state;
 	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++) {
 		judge(clean[i], true, 5);
@@ -163,6 +175,7 @@ int main(void)
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
+		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),

@@ -112,6 +112,19 @@ void two_streams(struct twin *tw)
 	}
 }
 
+/* One stream waits for all of the other's work, though it needs none of it. */
+void taking_turns(struct twin *tw)
+{
+	twin_launch(tw, 1, 300, "left", 1);
+	twin_record_event(tw, 1, 1, 2);
+	if (!tw->is_mended)
+		twin_stream_wait(tw, 2, 1, WAIT);
+	twin_launch(tw, 2, 280, "right", 3);
+	twin_record_event(tw, 2, 2, 4);
+	twin_stream_wait(tw, 1, 2, 5);
+	twin_launch(tw, 1, 10, "joined", 6);
+}
+
 /* Kernels without any wait, host far ahead. */
 void free_running(struct twin *tw)
 {
