@@ -1,5 +1,6 @@
 /* What to do about it, each with what it would win by the replay. */
 #include "core/judge_parts.h"
+#include "core/path.h"
 
 #include <math.h>
 
@@ -143,9 +144,8 @@ static void name_lines(const struct judge *j, const struct set *set, char *to, s
 	size_t used = 0;
 	for (size_t i = 0; i < set->n && i < NAMED_MOST && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, set->changes[i].site);
-		const char *base = strrchr(s->file, '/');
 		int n = snprintf(to + used, room - used, "%s%s:%u", i ? ", " : "",
-				 base ? base + 1 : s->file, s->line);
+				 path_base(s->file), s->line);
 		used += n > 0 ? (size_t)n : 0;
 	}
 	if (set->n > NAMED_MOST && used < room)

@@ -8,15 +8,6 @@
 
 #define SLOW_FACTOR 1.5
 
-static uint64_t next_random(struct baseline *b)
-{
-	uint64_t x = b->random ? b->random : 0x9e3779b97f4a7c15ull;
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return b->random = x;
-}
-
 void baseline_add(struct baseline *b, double ms)
 {
 	b->n++;
@@ -24,7 +15,8 @@ void baseline_add(struct baseline *b, double ms)
 		vec_push(&b->ms, (float)ms);
 		return;
 	}
-	uint64_t place = BASELINE_ORDERED + next_random(b) % (b->n - BASELINE_ORDERED);
+	uint64_t place =
+		BASELINE_ORDERED + sample_next_random(&b->random) % (b->n - BASELINE_ORDERED);
 	if (place < BASELINE_KEPT)
 		b->ms.at[place] = (float)ms;
 }
@@ -32,22 +24,6 @@ void baseline_add(struct baseline *b, double ms)
 void baseline_free(struct baseline *b)
 {
 	vec_free(&b->ms);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const float *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-static double percentile(const float *sorted, size_t n, double fraction)
-{
-	double at = fraction * (double)(n - 1);
-	size_t low = (size_t)at;
-	double value = (double)sorted[low];
-	if (low + 1 < n)
-		value += ((double)sorted[low + 1] - value) * (at - (double)low);
-	return value;
 }
 
 static struct finding_steps describe(const float *ms, size_t n)
@@ -58,7 +34,7 @@ static struct finding_steps describe(const float *ms, size_t n)
 		return s;
 	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
 	memcpy(sorted, ms, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	sample_sort(sorted, n);
 	for (size_t i = 0; i < n; i++) {
 		double off = (double)ms[i] - s.mean;
 		s.mean += off / (double)(i + 1);
@@ -67,15 +43,16 @@ static struct finding_steps describe(const float *ms, size_t n)
 	s.std = n > 1 ? sqrt(m2 / (double)(n - 1)) : 0;
 	s.cv = s.mean > 0 ? s.std / s.mean : 0;
 	s.min = (double)sorted[0];
-	s.p50 = percentile(sorted, n, 0.50);
-	s.p95 = percentile(sorted, n, 0.95);
-	s.p99 = percentile(sorted, n, 0.99);
+	s.p50 = sample_percentile_of(sorted, n, 0.50);
+	s.p95 = sample_percentile_of(sorted, n, 0.95);
+	s.p99 = sample_percentile_of(sorted, n, 0.99);
 	s.max = (double)sorted[n - 1];
 	free(sorted);
 	return s;
 }
 
-size_t baseline_count_warm_up(const struct baseline *b)
+/* Steps at the run's begin that took much longer than what came after. */
+static size_t count_warm_up(const struct baseline *b)
 {
 	size_t half = b->ms.n / 2, n = 0;
 	if (!half)
@@ -104,7 +81,7 @@ static struct finding_steps describe_sample(const struct sample *s)
 
 void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed)
 {
-	size_t n_warm = baseline_count_warm_up(b);
+	size_t n_warm = count_warm_up(b);
 	if (b->ms.n) {
 		f->warm_up = describe(b->ms.at, n_warm);
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);

@@ -18,9 +18,6 @@ struct baseline {
 void baseline_add(struct baseline *b, double ms);
 void baseline_free(struct baseline *b);
 
-/* Steps at the run's begin that took much longer than what came after. */
-size_t baseline_count_warm_up(const struct baseline *b);
-
 /* findings.baseline, warm_up and, from the armed ones, armed. */
 void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
 

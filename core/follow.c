@@ -199,7 +199,6 @@ static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 		return;
 	}
 	f->gpu_state = s->state;
-	f->gpu_detail = s->detail;
 }
 
 /* One that was opened before the step may be older than all that was recorded. */

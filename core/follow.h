@@ -94,7 +94,6 @@ struct follow {
 	size_t works_at_last_try, works_at_group_try;
 	bool saw_gpu_on;
 	uint32_t gpu_state; /* enum gpu_state, the last said */
-	uint64_t gpu_detail;
 	struct memory memory;
 	struct sample step_ms, armed_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */

@@ -1,5 +1,6 @@
 #include "core/host_share.h"
 
+#include "core/sample.h"
 #include "core/stack_about.h"
 
 #include <math.h>
@@ -94,12 +95,6 @@ static struct ways count_ways(const struct replay *r, uint32_t first, uint32_t s
 
 /* ---- Learning ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-	return x < y ? -1 : x > y;
-}
-
 static uint64_t pair_key(uint32_t first, uint32_t second)
 {
 	return (uint64_t)first << 32 | second;
@@ -139,7 +134,7 @@ static void make_rows(struct fit *f)
 		struct pair *pair = &f->pairs.at[i];
 		struct row row = { .count = sqrt(pair->n) };
 		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
-		qsort(pair->gaps_ns, n, sizeof(*pair->gaps_ns), by_value);
+		sample_sort(pair->gaps_ns, n);
 		row.gap_ns = pair->gaps_ns[n / 2];
 		struct ways w = count_ways(f->replay, pair->first, pair->second);
 		row.way[WAY_PAIR] = 1;

@@ -83,8 +83,6 @@ static double scaled_gain_ms(struct judge *j, float host, float device)
 
 static void play_causes(struct judge *j)
 {
-	static const struct whatif_change launches = { .kind = WHATIF_FREE,
-						       .what = WHATIF_FREE_LAUNCH };
 	struct whatif_change all[CAUSES];
 	for (int i = 0; i < CAUSES; i++) {
 		all[i] = causes[i].change;
@@ -95,7 +93,6 @@ static void play_causes(struct judge *j)
 		judge_gain_ms(j, all, j->cause_ms[CAUSE_COLLECTIVE] > 0 ? CAUSES : CAUSES - 1);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
-	j->launch_ms = judge_gain_ms(j, &launches, 1);
 }
 
 /* The ledger's rows are sorted by blocked time; what is left out has less of it than any that is played. */

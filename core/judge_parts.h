@@ -15,7 +15,6 @@ struct judge {
 	double all_causes_ms;	 /* if all go */
 	double gpu_half_ms;	 /* if all work of the device takes half as long */
 	double host_half_ms;	 /* if all that the host does itself takes half as long */
-	double launch_ms;	 /* if launches cost the host nothing */
 };
 
 /* What is worth a person's time: 2 % of the step, and 50 us. */

@@ -5,6 +5,7 @@
 #include "core/lines.h"
 #include "core/operators.h"
 #include "core/origin.h"
+#include "core/path.h"
 #include "core/symbols.h"
 
 #include <stdio.h>
@@ -59,12 +60,6 @@ static const char *keep(struct native *n, const char *text)
 	return strtab_text(n->texts, strtab_intern(n->texts, text));
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void remark(struct native *n, const struct module *m, const char *what)
 {
 	char text[4352];
@@ -100,7 +95,7 @@ static void open_module(struct native *n, struct module *m, const struct module_
 		.is_own = origin_is_profrun(path),
 		.is_library = origin_is_native_library(path),
 	};
-	m->name = base_name(m->path);
+	m->name = path_base(m->path);
 	open_object(n, m, entry);
 	free(path);
 }

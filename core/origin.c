@@ -4,6 +4,8 @@
  */
 #include "core/origin.h"
 
+#include "core/path.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,16 +22,10 @@ struct row {
 	const char *text;
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static bool row_matches(const struct row *row, const char *path)
 {
 	size_t n = strlen(row->text);
-	const char *name = base_name(path);
+	const char *name = path_base(path);
 	switch (row->how) {
 	case BEGINS:
 		return !strncmp(path, row->text, n);
@@ -73,7 +69,7 @@ static bool is_in_python_lib(const char *path)
 /* pip's stub that starts an installed command: ".../bin/torchrun". */
 static bool is_command_stub(const char *file)
 {
-	const char *name = base_name(file);
+	const char *name = path_base(file);
 	return name - file >= 5 && !strncmp(name - 5, "/bin/", 5) && !strchr(name, '.');
 }
 

@@ -296,7 +296,6 @@ const struct rec_head *reader_next_record(struct reader *r, struct reader_batch 
 	bool is_known = head->kind > REC_NONE && head->kind < REC_KINDS;
 	if (!head->words || (size_t)head->words * 8 > (size_t)(batch->end - batch->at) ||
 	    !head->kind || (is_known && head->words < least_words[head->kind])) {
-		batch->is_damaged = true;
 		batch->at = batch->end;
 		r->n_damaged++;
 		return NULL;

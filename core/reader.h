@@ -53,7 +53,6 @@ struct reader {
 struct reader_batch {
 	uint32_t thread; /* slot */
 	const uint8_t *at, *end;
-	bool is_damaged;
 };
 
 /* `live`: map it for both sides (the collector); else read it as it is now. 0 or -errno with one line in `e`. */

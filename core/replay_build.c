@@ -3,6 +3,7 @@
 #include "core/map.h"
 #include "core/replay.h"
 #include "core/replay_anchors.h"
+#include "core/sample.h"
 
 #include <math.h>
 
@@ -71,12 +72,6 @@ static double at(const struct build *b, uint64_t ns)
 
 /* ---- Medians ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-	return x < y ? -1 : x > y;
-}
-
 static void sample(struct samples *s, double value)
 {
 	if (s->values.n < SAMPLES_MOST)
@@ -88,7 +83,7 @@ static double quantile(struct samples *s, double share, double otherwise)
 {
 	double value = otherwise;
 	if (s->values.n) {
-		qsort(s->values.at, s->values.n, sizeof(*s->values.at), by_value);
+		sample_sort(s->values.at, s->values.n);
 		value = s->values.at[(size_t)(share * (double)(s->values.n - 1))];
 	}
 	vec_free(&s->values);

@@ -2,6 +2,7 @@
 #ifndef CORE_SAMPLE_H
 #define CORE_SAMPLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SAMPLE_KEPT = 4096 }; /* the p99 of 4,096 is good to about 0.3 percentiles */
@@ -10,7 +11,7 @@ struct sample {
 	uint64_t n;
 	double mean, m2, min, max;
 	uint64_t random;
-	double kept[SAMPLE_KEPT];
+	float kept[SAMPLE_KEPT];
 };
 
 void sample_add(struct sample *s, double value);
@@ -18,5 +19,12 @@ double sample_deviation(const struct sample *s);
 
 /* `fraction` in 0..1; 0 if there is nothing. */
 double sample_percentile(const struct sample *s, double fraction);
+
+/* The same of numbers in order, at least one. */
+void sample_sort(float *values, size_t n);
+double sample_percentile_of(const float *sorted, size_t n, double fraction);
+
+/* Steps the generator that picks what is kept; a state of 0 is its start. */
+uint64_t sample_next_random(uint64_t *state);
 
 #endif

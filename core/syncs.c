@@ -51,7 +51,7 @@ static uint64_t length_ns(const struct timeline_call *c)
 	return c->end_ns - c->begin_ns;
 }
 
-uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w)
+static uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w)
 {
 	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
 	if (w->first == w->last)

@@ -22,7 +22,6 @@ struct waits {
 
 void waits_find(struct waits *w, const struct timeline *t);
 void waits_free(struct waits *w);
-uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w);
 
 /* The sync ledger. `idle_ns`: per call, what the GPU stood idle for its sake. */
 void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_ns);

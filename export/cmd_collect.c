@@ -57,7 +57,6 @@ struct collector {
 	uint32_t application; /* its pid, 0: not told */
 	uint64_t application_start;
 	bool is_over, has_reported;
-	bool is_dirty;
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms;
 	uint64_t n_known; /* traces and ends that run.json has */
 	double wall_s;	  /* the run's, 0: not told */
@@ -75,7 +74,6 @@ static uint64_t clock_ms(void)
 static void say(struct collector *c, const char *text)
 {
 	vec_push(&c->messages, mem_text(text));
-	c->is_dirty = true;
 	fprintf(stderr, "profrun: %s\n", text);
 }
 
@@ -213,8 +211,6 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 	bool is_new = process_poll(p);
 	if (is_gone)
 		process_finish(p);
-	if (p->trouble.text[0] && !p->is_finished)
-		c->is_dirty = true;
 	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
 	if (process_is_learning(p))
 		return w->n_quiet < QUIET_POLLS ? LEARNING_MS : BUSY_MS;

@@ -13,9 +13,6 @@ struct exporter {
 	int (*write_step)(const struct model_step *step, const char *path, struct err *e);
 };
 
-extern const struct exporter *const exporters[];
-extern const size_t n_exporters;
-
 extern const struct exporter exporter_perfetto;
 
 enum { EXPORTERS_MOST = 16 };

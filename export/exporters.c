@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-const struct exporter *const exporters[] = { &exporter_perfetto };
-const size_t n_exporters = sizeof(exporters) / sizeof(*exporters);
+static const struct exporter *const exporters[] = { &exporter_perfetto };
+enum { N_EXPORTERS = sizeof(exporters) / sizeof(*exporters) };
 
 static const struct exporter *find(const char *name, size_t n)
 {
-	for (size_t i = 0; i < n_exporters; i++)
+	for (size_t i = 0; i < N_EXPORTERS; i++)
 		if (strlen(exporters[i]->name) == n && !memcmp(exporters[i]->name, name, n))
 			return exporters[i];
 	return NULL;
@@ -18,7 +18,7 @@ static const struct exporter *find(const char *name, size_t n)
 static int refuse(const char *name, size_t n, struct err *e)
 {
 	char known[160] = "";
-	for (size_t i = 0; i < n_exporters; i++) {
+	for (size_t i = 0; i < N_EXPORTERS; i++) {
 		size_t used = strlen(known);
 		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 			 exporters[i]->name);

@@ -2,6 +2,7 @@
 #include "export/process.h"
 
 #include "core/clock.h"
+#include "core/path.h"
 #include "export/procfs.h"
 
 #include <errno.h>
@@ -93,8 +94,7 @@ static void on_counted(void *context, struct follow *f, uint32_t thread,
 
 static void set_stem(struct process *p)
 {
-	const char *slash = strrchr(p->path, '/');
-	snprintf(p->stem, sizeof(p->stem), "%.60s", slash ? slash + 1 : p->path);
+	snprintf(p->stem, sizeof(p->stem), "%.60s", path_base(p->path));
 	char *dot = strrchr(p->stem, '.');
 	if (dot && dot != p->stem)
 		*dot = 0;

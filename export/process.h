@@ -50,7 +50,6 @@ struct process {
 	struct err remark;	    /* what the user should know about its steps */
 	bool has_steps;		    /* steps could be told */
 	double confidence;
-	double last_change_s;
 };
 
 /* 0 or -errno with one line in `e`. */

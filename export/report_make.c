@@ -1,6 +1,7 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
+#include "core/path.h"
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/procfs.h"
@@ -108,8 +109,7 @@ static void add_journal(const struct making *m, const char *path)
 {
 	char journal[400];
 	struct err e;
-	const char *slash = strrchr(path, '/');
-	snprintf(journal, sizeof(journal), "journal/%.300s", slash ? slash + 1 : path);
+	snprintf(journal, sizeof(journal), "journal/%.300s", path_base(path));
 	json_t *report = stored_report(m, path, journal);
 	if (!report)
 		report = analyse(path, &e);

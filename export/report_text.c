@@ -1,6 +1,7 @@
 /* The first screen, and the order of what follows it. */
 #include "export/report_text.h"
 
+#include "core/path.h"
 #include "export/report_pages.h"
 #include "export/report_words.h"
 
@@ -71,8 +72,8 @@ static void say_command(struct textout *o, const json_t *root, const json_t *p)
 		size_t used = strlen(command);
 		const char *word = json_string_value(json_array_get(words, i));
 		word = word ? report_short_path(word, cwd) : "?";
-		if (!i && strrchr(word, '/')) /* where the interpreter is says nothing */
-			word = strrchr(word, '/') + 1;
+		if (!i) /* where the interpreter is says nothing */
+			word = path_base(word);
 		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
 	text_fit(fitted, sizeof(fitted), *command ? command : report_string(p, "command"), 60,

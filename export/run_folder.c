@@ -1,5 +1,6 @@
 /* The run's folder: its name, making it, taking it away again, and what run.json says of the run. */
 #include "core/config.h"
+#include "core/path.h"
 #include "core/version.h"
 #include "export/outfile.h"
 #include "export/run.h"
@@ -18,11 +19,9 @@ static void default_name(const struct run *r, char *to, size_t bytes)
 	char date[32];
 	time_t now = time(NULL);
 	struct tm broken;
-	const char *slash = strrchr(r->command[0], '/');
 	localtime_r(&now, &broken);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &broken);
-	snprintf(to, bytes, "profrun-%s-%s-%d", slash ? slash + 1 : r->command[0], date,
-		 (int)getpid());
+	snprintf(to, bytes, "profrun-%s-%s-%d", path_base(r->command[0]), date, (int)getpid());
 }
 
 static int make_absolute(char *path, size_t bytes)

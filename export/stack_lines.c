@@ -1,6 +1,8 @@
 /* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three say something. */
 #include "export/stack_lines.h"
 
+#include "core/path.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -8,12 +10,6 @@ enum {
 	FOLD_FROM = 3,	 /* shorter runs are no longer than the line that would stand for them */
 	HOMES_NAMED = 2, /* of a folded run */
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* Marks what is shown in any case. An operator is entered through several frames of its name: the outermost stands for it. */
 static void mark(const struct frame_list *list, bool *is_kept)
@@ -64,8 +60,8 @@ static const char *home(const struct frame *f, size_t *length)
 		*length = strcspn(at, "/");
 		return at;
 	}
-	*length = strlen(base_name(f->file));
-	return base_name(f->file);
+	*length = strlen(path_base(f->file));
+	return path_base(f->file);
 }
 
 static void fold_text(const struct frame_list *list, const struct stack_line *line, char *to)
@@ -94,9 +90,9 @@ static void fold_text(const struct frame_list *list, const struct stack_line *li
 void stack_place_text(const char *file, uint32_t line, char to[STACK_LINE_BYTES])
 {
 	if (line)
-		snprintf(to, STACK_LINE_BYTES, "%.200s:%u", base_name(file), line);
+		snprintf(to, STACK_LINE_BYTES, "%.200s:%u", path_base(file), line);
 	else
-		snprintf(to, STACK_LINE_BYTES, "%.200s", base_name(file));
+		snprintf(to, STACK_LINE_BYTES, "%.200s", path_base(file));
 }
 
 void stack_line_text(const struct frame_list *list, const struct stack_line *line,
