@@ -33,7 +33,7 @@ class AnswersTest(unittest.TestCase):
     def process(self, name):
         """The case and what the report says of its process."""
         case, = (case for case in cases.CASES if case.name == name)
-        if not os.path.exists(run.command(case)[0]):
+        if not os.path.exists(run.command(case)[-1]):
             self.skipTest(f"{name} is not built")
         steps, report = run.profiled(case, os.path.join(self.base, name), gpu=False)
         process = judge.main_process(report)
