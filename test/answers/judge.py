@@ -26,6 +26,7 @@ class Outcome:
     alarms: tuple = ()
     replay_pct: float = None
     problem: str = ""
+    repeated: int = 0  # runs under profrun that were made again
 
     @property
     def verdict_right(self):
@@ -130,6 +131,7 @@ def summary(outcomes):
         "gain_near": share(o.near for o in outcomes if o.predicted_ms is not None),
         "replay_error_pct_p50": replays[len(replays) // 2] if replays else None,
         "replay_error_pct_max": replays[-1] if replays else None,
+        "runs_repeated": sum(o.repeated for o in outcomes),
         "without_report": sum(bool(o.problem) for o in outcomes),
     }
 

@@ -29,7 +29,10 @@ PRELOADED = ("libcudart.so.13", "libcudart.so.12", "libcupti.so.13", "libcupti.s
 # steps a multiple of the twos and threes that some programs count by.
 PROFILED = {"STEPS": "1050"}
 SCHEDULE = "skip_first=1000,wait=0,warmup=2,active=24,repeat=1"
-ALONE = {"ROUNDS": "5", "STEPS": "30"}
+ALONE = {"ROUNDS": "7", "STEPS": "30"}
+# A run under profrun whose steps were this much slower than alone was disturbed (or profrun is to blame): it is made again.
+DISTURBED = 1.1
+TRIES = 2
 LIMIT_S = 120
 
 
@@ -103,8 +106,14 @@ def profiled(case, folder, gpu):
 def answer(case, folder, gpu):
     try:
         slow_ms, mended_ms = alone(case, gpu)
-        steps, report = profiled(case, folder, gpu)
-        return judge.judge(case, report, steps, slow_ms, mended_ms)
+        for attempt in range(TRIES):
+            steps, report = profiled(case, folder, gpu)
+            replay = judge.main_process(report).get("replay") or {}
+            if (replay.get("measured_ms") or 0) <= DISTURBED * slow_ms:
+                break
+        outcome = judge.judge(case, report, steps, slow_ms, mended_ms)
+        outcome.repeated = attempt
+        return outcome
     except Broken as problem:
         return judge.Outcome(case.name, case.verdicts[0], "nothing", bool(case.row), False, problem=str(problem))
 
@@ -120,8 +129,9 @@ def shown(outcome):
     wrong += [] if outcome.near or outcome.predicted_ms is None else ["gain"]
     wrong += [] if outcome.steps_right else ["steps"]
     wrong += [f"alarm ({text})" for text in outcome.alarms]
+    again = f" (run {outcome.repeated + 1} times)" if outcome.repeated else ""
     return (f"{outcome.name:20} {outcome.key:8} {outcome.said:8} {outcome.where:26} {outcome.slow_ms:8.3f} "
-            f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}")
+            f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}{again}")
 
 
 HEADER = (f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} {'promised':>9} "
