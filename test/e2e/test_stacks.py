@@ -9,9 +9,13 @@ import subprocess
 import sys
 
 from harness import BUILD, ROOT, SIM, Case
+from test_python_frames import INTERPRETERS
+from trace import Trace
 
 PROG = os.path.join(BUILD, "test", "prog")
 PLUGINS = [os.path.join(PROG, f"plugin_{name}.so") for name in ("first", "other")]
+READABLE = sorted(row for minor, rows in INTERPRETERS.items() if minor not in ("3.6", "3.7") for row in rows)
+UNMERGED, BY_NAME = 2, 4
 ALWAYS = {"PROF_SCHEDULE": "always", "PROF_CUPTI": "off"}
 
 
@@ -113,21 +117,40 @@ class Native(Stacks):
 
 
 class WithPython(Stacks):
-    def program(self, **settings):
-        run, journal = self.profile(sys.executable, os.path.join(ROOT, "test/prog/stacks.py"), os.path.join(SIM, "libcudart.so.13"),
-                                    **settings)
+    def program(self, python=sys.executable, **settings):
+        run, journal = self.profile(python, os.path.join(ROOT, "test/prog/stacks.py"), os.path.join(SIM, "libcudart.so.13"), **settings)
         return json.loads(run.out), journal, frames(journal, self.call(journal, "cudaMemset").stack, Symbols())
 
     def test_frames_are_merged(self):
-        seen, journal, found = self.program()
-        self.assertEqual([row[1] for row in found if row[0] == "python"], [name for name, _ in seen])
-        self.assertFalse(journal.stacks[self.call(journal, "cudaMemset").stack].flags)
-        kinds = [row[0] for row in found]
-        first, last = kinds.index("python"), len(kinds) - kinds[::-1].index("python")
-        self.assertIn("native", kinds[:first], "nothing of ctypes")
-        self.assertIn("map_next", [row[1] for row in found[first:last] if row[0] == "native"], "map's own frame")
-        self.assertNotIn("_PyEval_EvalFrameDefault", [row[1] for row in found])
-        self.assertEqual(found[-1][1], "_start")
+        """In the application, by every interpreter here that has something to merge by."""
+        for version, python in READABLE:
+            with self.subTest(version):
+                seen, journal, found = self.program(python)
+                flags = journal.stacks[self.call(journal, "cudaMemset").stack].flags
+                self.assertEqual([row[1] for row in found if row[0] == "python"], [name for name, _ in seen])
+                if version.startswith(("3.8.", "3.9.")):
+                    self.assertEqual(flags, UNMERGED | BY_NAME)
+                    continue
+                self.assertEqual(flags, 0)
+                kinds = [row[0] for row in found]
+                first, last = kinds.index("python"), len(kinds) - kinds[::-1].index("python")
+                self.assertIn("native", kinds[:first], "nothing of ctypes")
+                self.assertIn("native", kinds[first:last], "nothing of map()")
+                self.assertNotIn("_PyEval_EvalFrameDefault", [row[1] for row in found])
+                self.assertEqual(found[-1][1], "_start")
+
+    def test_frames_are_merged_by_name(self):
+        """The report's stack, by an interpreter whose frames hold no marker; and by one whose frames do."""
+        for version, python in READABLE:
+            with self.subTest(version):
+                run = self.profiled([python, os.path.join(ROOT, "test/prog/stacks.py"), os.path.join(SIM, "libcudart.so.13")], **ALWAYS)
+                trace = Trace(run.traces()[0])
+                (call,) = [s for s in trace.slices if s.name == "cudaMemset"]
+                stack = call.args["stack"].split("\n")
+                places = [next(i for i, row in enumerate(stack) if name in row) for name in ("forward (", "<lambda> (", "layer (", "<module> (")]
+                self.assertEqual(places, sorted(places), stack)
+                self.assertFalse([row for row in stack if "EvalFrameDefault" in row], stack)
+                self.assertEqual(call.args["line"].rsplit("/", 1)[-1], "stacks.py:%d" % json.loads(run.out)[0][1])
 
     def test_python_off(self):
         _, journal, found = self.program(PROF_PYTHON="off")
