@@ -271,11 +271,15 @@ static void drop_cut(struct follow *f, uint64_t end)
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)
-			vec_free(&t->calls); /* else each thread keeps room for its largest step */
+			vec_free(&t->calls); /* else room is kept for the largest step; so below */
 		t->n_cut = 0;
 	}
 	KEEP_IF(&f->externals, e, is_of_later_call(f, e));
+	if (!f->externals.n)
+		vec_free(&f->externals);
 	KEEP_IF(&f->apis, a, a->begin_ticks >= end);
+	if (!f->apis.n)
+		vec_free(&f->apis);
 	KEEP_IF(&f->overheads, o, o->begin_ticks >= end);
 	KEEP_IF(&f->pools, p, p->ticks >= end);
 	KEEP_IF(&f->drops, d, d->first_ticks >= end);
