@@ -57,6 +57,7 @@ struct follow_sink {
 	void (*call)(void *context, struct follow *f, uint32_t thread, const struct rec_call *call);
 	void (*counted)(void *context, struct follow *f, uint32_t thread,
 			const struct rec_step *step);
+	bool draws_nothing; /* no counter of launches in flight is needed */
 	/* A step to be shown; freed after the return. */
 	void (*step)(void *context, struct follow *f, const struct model_step *step);
 };

@@ -331,6 +331,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		if (f->armed.n < MOST_ARMED_NUMBERS)
 			vec_push(&f->armed, mark.number);
 		model_finish(&m);
+		if (!f->sink.draws_nothing)
+			model_count_in_flight(&m);
 		if (f->sink.step)
 			f->sink.step(f->sink.context, f, &m);
 	}

@@ -248,7 +248,7 @@ static uint64_t last_end(const struct model_step *m, const struct model_call *c)
 	return end;
 }
 
-static void count_in_flight(struct model_step *m)
+void model_count_in_flight(struct model_step *m)
 {
 	VEC(struct model_point) begins = { 0 }, ends = { 0 };
 	vec_reserve(&begins, m->calls.n);
@@ -283,5 +283,4 @@ void model_finish(struct model_step *m)
 {
 	order_works(m);
 	link_calls(m);
-	count_in_flight(m);
 }

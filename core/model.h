@@ -141,8 +141,10 @@ struct model_step {
 
 void model_free(struct model_step *m);
 
-/* Sorts works into streams and lanes, links calls to them, fills the counters that follow from both. */
+/* Sorts works into streams and lanes, links calls to them. */
 void model_finish(struct model_step *m);
+/* Adds the counter that follows from both; 16 bytes a GPU record. */
+void model_count_in_flight(struct model_step *m);
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);

@@ -114,7 +114,11 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	snprintf(p->path, sizeof(p->path), "%s", path);
 	set_stem(p);
 	const struct follow_sink sink = {
-		.context = p, .call = on_call, .counted = on_counted, .step = on_step
+		.context = p,
+		.call = on_call,
+		.counted = on_counted,
+		.draws_nothing = !output->n_formats,
+		.step = on_step,
 	};
 	int error = follow_open(&p->follow, path, live, &sink, e);
 	if (error)
@@ -274,6 +278,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 {
 	const struct follow_sink sink = { .context = r,
 					  .counted = replay_counted,
+					  .draws_nothing = !p->output->n_formats,
 					  .step = replay_step };
 	bool analyses = p->analysis;
 	process_forget_analysis(p);

@@ -99,6 +99,7 @@ void sb_end(struct step_builder *b, struct timeline *t)
 	if (b->m.calls.n)
 		sort_calls(b);
 	model_finish(&b->m);
+	model_count_in_flight(&b->m);
 	timeline_add(t, &b->m);
 	model_free(&b->m);
 }
