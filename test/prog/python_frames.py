@@ -407,6 +407,7 @@ def case_reuse():
 
 def case_fork():
     start()
+    read()  # while one thread verifies the first chain, the others have no frames
     stop = threading.Event()
 
     def busy(_):
