@@ -125,7 +125,7 @@ static void note_retry(struct memory *m, const struct hook_entry *hook, const st
 {
 	if (group_of(hook->space) != MEMORY_DEVICE)
 		return;
-	if (hook->category == CAT_FREE && !call->status) {
+	if (hook->category == CAT_FREE && !call->status && call->arg) {
 		m->has_freed = true;
 		m->freed_by = call->stack;
 		m->retry = m->retry == RETRY_FAILED ? RETRY_FREED : m->retry;
@@ -141,8 +141,10 @@ static void note_retry(struct memory *m, const struct hook_entry *hook, const st
 	} else if (m->has_freed) {
 		m->n_reused++;
 		m->n_reused_known += m->freed_by != 0;
-		if (m->freed_by)
-			m->places.at[place_of(m, m->freed_by)].n_made_room++;
+		if (m->freed_by) {
+			uint32_t place = place_of(m, m->freed_by); /* may move the places */
+			m->places.at[place].n_made_room++;
+		}
 	}
 	m->retry = RETRY_NONE;
 	m->has_freed = false;

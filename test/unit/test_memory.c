@@ -177,10 +177,28 @@ static void retries(void **state)
 	memory_free(&m);
 }
 
+/* Programs begin with cudaFree(NULL); and what is freed may have been allocated before anything was recorded. */
+static void freed_where_nothing_was_allocated(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	memory_apply(&m, &on_free, &(struct rec_call){ .stack = 1 });
+	alloc(&m, 0x1000, 10, 2);
+	assert_int_equal(m.n_reused, 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		memory_apply(&m, &on_free, &(struct rec_call){ .arg = 0x2000, .stack = 3 + i });
+		alloc(&m, 0x3000, 10, 2);
+		assert_int_equal(place(&m, 3 + i)->n_made_room, 1);
+	}
+	assert_int_equal(m.n_reused, 1000);
+	memory_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_holds_the_peak),
+		cmocka_unit_test(freed_where_nothing_was_allocated),
 		cmocka_unit_test(host_memory_is_no_peak),
 		cmocka_unit_test(a_reset_takes_all_of_a_device),
 		cmocka_unit_test(leak_in_every_step),
