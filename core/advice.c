@@ -80,6 +80,19 @@ static const struct {
 			   "a library waits for the device here" },
 };
 
+/* What comes back from the device cannot come from pinned memory. */
+static const char *mending_of(const struct judge *j, const struct finding_sync *s)
+{
+	const struct timeline *t = j->w.timeline;
+	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->site == s->site && c->category == CAT_MEMCPY && c->copy == COPY_D2H)
+			return "copy into pinned memory without waiting, and look at it a step "
+			       "later";
+	}
+	return mending[s->kind].what;
+}
+
 static bool is_first_of_site(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
@@ -95,7 +108,7 @@ static void advise_waits(struct judge *j)
 		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
 		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
 			continue;
-		advise(j, s->site, s->recoverable_ms, mending[s->kind].what,
+		advise(j, s->site, s->recoverable_ms, mending_of(j, s),
 		       "%s: %.4g times a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, s->per_step, s->blocked_ms, s->line_ms);

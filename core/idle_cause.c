@@ -19,9 +19,8 @@ enum {
 	LATENCY_NS = 20000, /* from a launch to its kernel on an idle device, at most */
 	LONG_LAUNCH_NS =
 		300000, /* a launch into an idle device takes so long only if code has to be loaded */
-	INPUT_NS = 50000,  /* shorter spans are the loop's own */
-	INPUT_SPANS = 4,   /* as many times the median span */
-	INPUT_BYTES = 512, /* a batch is more than that */
+	INPUT_NS = 50000, /* shorter spans are the loop's own */
+	INPUT_SPANS = 4,  /* as many times the median span */
 	AHEAD = 8, /* calls that may stand between a batch and its copy: allocations, events */
 	SPANS_KEPT = 4096,
 };
@@ -144,7 +143,7 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 
 static bool is_input_copy(const struct timeline_call *c)
 {
-	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= INPUT_BYTES;
+	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
 /* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */

@@ -110,6 +110,10 @@ struct timeline {
 	uint32_t pid;
 };
 
+/* From this size on a copy to the device is a batch of input: smaller ones carry numbers and shapes. Eight sequences of eight tokens
+ * are a batch. */
+enum { TIMELINE_BATCH_BYTES = 512 };
+
 /* 4 million events: about 400 MB; a run that arms more is judged by its first steps (n_cut). */
 enum { TIMELINE_EVENTS_MOST = 4000000 };
 

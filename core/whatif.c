@@ -10,8 +10,6 @@
 enum {
 	/* Up to this size a copy out is a value that somebody looks at: mended, it is not made at all. A larger one goes on by itself. */
 	READ_BYTES = 65536,
-	/* From this size on a copy in is a batch: smaller ones carry numbers and shapes. */
-	BATCH_BYTES = 4096,
 	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
 	CALLS_TO_BATCH = 4,
 	/* A gap within a removed line that is this much longer than its frames' share holds something else. */
@@ -208,7 +206,7 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = call_of(w, op);
 	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
-	       c->bytes >= BATCH_BYTES;
+	       c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the

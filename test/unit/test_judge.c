@@ -129,6 +129,20 @@ static void streams_that_take_turns_are_named(void **state)
 	forget();
 }
 
+/* Copies to the device and from it are mended differently. */
+static void a_copy_is_mended_by_its_direction(void **state)
+{
+	(void)state;
+	judge(fetching, false, 5);
+	assert_non_null(strstr(f.advice.at[0].what, "into pinned memory"));
+	assert_int_equal(f.advice.at[0].site, COPY);
+	forget();
+	judge(blocking_copy, false, 5);
+	for (size_t i = 0; i < f.advice.n; i++)
+		assert_null(strstr(f.advice.at[i].what, "into pinned memory"));
+	forget();
+}
+
 static void a_clean_program_gets_no_advice(void **state)
 {
 	static const twin_step clean[] = { device_bound, free_running, hidden_both, two_streams,
@@ -176,6 +190,7 @@ int main(void)
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
+		cmocka_unit_test(a_copy_is_mended_by_its_direction),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),

@@ -96,6 +96,17 @@ void allocating(struct twin *tw)
 		twin_free_memory(tw, 40, FREE);
 }
 
+/* All of a result is fetched in each step, and the host waits for it before it goes on; mended: it looks at it later. */
+void fetching(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	twin_copy(tw, 1, COPY_D2H, 1 << 20, 40, !tw->is_mended, COPY);
+	twin_host(tw, 100);
+}
+
 /* Two streams that go side by side but for the events between them; the wait belongs to neither. */
 void two_streams(struct twin *tw)
 {

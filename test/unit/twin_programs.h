@@ -15,6 +15,7 @@ void hidden_both(struct twin *tw);
 void read_on_two_lines(struct twin *tw);
 void read_on_two_lines_pageable(struct twin *tw);
 void blocking_copy(struct twin *tw);
+void fetching(struct twin *tw);
 void allocating(struct twin *tw);
 void two_streams(struct twin *tw);
 void taking_turns(struct twin *tw);
