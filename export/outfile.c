@@ -139,11 +139,11 @@ void outfile_abandon(struct outfile *o)
 	unlink(o->hidden);
 }
 
-int outfile_close(struct outfile *o, struct err *e)
+static int put_in_place(struct outfile *o, bool waits, struct err *e)
 {
 	if (o->z && !o->error)
 		pack(o, NULL, 0, Z_FINISH);
-	if (!o->error && fsync(o->fd) && errno != EINVAL && errno != EROFS)
+	if (waits && !o->error && fsync(o->fd) && errno != EINVAL && errno != EROFS)
 		o->error = -errno;
 	if (!o->error && rename(o->hidden, o->path))
 		o->error = -errno;
@@ -154,4 +154,14 @@ int outfile_close(struct outfile *o, struct err *e)
 	}
 	release(o);
 	return 0;
+}
+
+int outfile_close(struct outfile *o, struct err *e)
+{
+	return put_in_place(o, true, e);
+}
+
+int outfile_refresh(struct outfile *o, struct err *e)
+{
+	return put_in_place(o, false, e);
 }

@@ -29,6 +29,10 @@ void outfile_write(struct outfile *o, const void *bytes, size_t n);
 /* Puts it in its place; 0 or -errno, and nothing is left behind then. */
 int outfile_close(struct outfile *o, struct err *e);
 
+/* The same without waiting for the disk, for what is written again and again while the journals must be read: it is replaced as a
+ * whole all the same, and can be made anew after a crash of the machine. */
+int outfile_refresh(struct outfile *o, struct err *e);
+
 /* Throws it away. */
 void outfile_abandon(struct outfile *o);
 

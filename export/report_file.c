@@ -41,7 +41,7 @@ static int save(const char *folder, const char *name, const char *text, struct e
 	if (error)
 		return error;
 	outfile_write(&out, text, strlen(text));
-	return outfile_close(&out, e);
+	return outfile_refresh(&out, e);
 }
 
 static int save_text(const char *folder, const json_t *root, struct err *e)

@@ -35,7 +35,7 @@ int runfile_save(const char *folder, json_t *root, struct err *e)
 	if (!error) {
 		outfile_write(&out, text, strlen(text));
 		outfile_write(&out, "\n", 1);
-		error = outfile_close(&out, e);
+		error = outfile_refresh(&out, e);
 	}
 	free(text);
 	return error;
