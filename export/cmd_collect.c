@@ -57,6 +57,7 @@ struct collector {
 	uint32_t application; /* its pid, 0: not told */
 	uint64_t application_start;
 	bool is_over, has_reported;
+	bool is_saved; /* as of the last process's end */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms;
 	uint64_t n_known; /* traces and ends that run.json has */
 	double wall_s;	  /* the run's, 0: not told */
@@ -309,6 +310,7 @@ static void report_settled(struct collector *c, size_t n_running)
 	close(c->status);
 	c->status = -1;
 	c->has_reported = true;
+	c->is_saved = !n_running;
 }
 
 /* Whether all is done. Every process was asked for since the application's end. */
@@ -340,6 +342,8 @@ static void collect(struct collector *c)
 		if (poll(p, 2, wait) > 0 && p[0].revents)
 			listen(c);
 	}
+	if (c->is_saved)
+		return;
 	save_report_if_due(c, true);
 	save(c);
 }
