@@ -665,6 +665,22 @@ static void settle(struct build *b)
 	free(last);
 }
 
+/* A step may end before the program's pause or after it. Played in a row, what the host does behind the run's last call it does before
+ * the first of the next turn: there it is one pause, as it is between the other steps. */
+static void join_ends(struct replay *r)
+{
+	for (size_t k = 0; k < r->runs.n; k++) {
+		struct replay_run *run = &r->runs.at[k];
+		uint32_t i = run->first_op, end = run->first_op + run->n_ops;
+		while (i < end && (r->ops.at[i].lane || r->ops.at[i].role == ROLE_ORPHAN))
+			i++;
+		if (i == end || r->ops.at[i].anchor != REPLAY_NONE)
+			continue;
+		r->ops.at[i].gap_ns += run->tail_ns[0];
+		run->tail_ns[0] = 0;
+	}
+}
+
 void replay_build(struct replay *r, const struct timeline *t)
 {
 	struct build b = { .r = r, .t = t };
@@ -680,6 +696,7 @@ void replay_build(struct replay *r, const struct timeline *t)
 	r->n_events = (uint32_t)b.event_ns.n;
 	if (r->n_lanes > 1)
 		replay_find_anchors(r);
+	join_ends(r);
 	lanes_free(&b.lanes);
 	free(b.lane_end);
 	map_free(&b.streams);

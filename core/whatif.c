@@ -45,11 +45,23 @@ static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
+/* The main lane's last call of the first run: steps are played in a row, so it comes before the first one. */
+static uint32_t last_of_turn(const struct replay *r)
+{
+	const struct replay_run *run = &r->runs.at[0];
+	uint32_t last = REPLAY_NONE;
+	for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++)
+		if (!r->ops.at[i].lane && r->ops.at[i].role != ROLE_ORPHAN)
+			last = i;
+	return last;
+}
+
 /* What every change looks up of every call, close together. */
 static void note_ops(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
 	uint32_t *last = replay_no_ops(r);
+	last[0] = last_of_turn(r);
 	w->site = mem_zero(r->ops.n * sizeof(*w->site));
 	w->before = mem_zero(r->ops.n * sizeof(*w->before));
 	for (uint32_t i = 0; i < r->ops.n; i++) {

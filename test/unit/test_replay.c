@@ -43,11 +43,11 @@ static void assert_near(double value, double truth, double share, double least)
 
 static void unchanged_is_measured(void **state)
 {
-	static const twin_step programs[] = { device_bound, disturbed,	   host_bound,
-					      hidden,	    blocking_copy, allocating,
-					      two_streams,  free_running,  queue_full,
-					      launch_bound, slow_input,	   two_threads,
-					      prefetching };
+	static const twin_step programs[] = {
+		device_bound, disturbed,   host_bound,	      hidden,	  blocking_copy,
+		allocating,   two_streams, free_running,      queue_full, launch_bound,
+		slow_input,   two_threads, slow_input_behind, prefetching
+	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct twin *tw = record(programs[i]);
@@ -138,6 +138,20 @@ static void less_is_never_slower(void **state)
 	}
 }
 
+/* However few steps were recorded, each has its pause, wherever the steps were cut. */
+static void a_pause_at_the_cut_counts(void **state)
+{
+	static const struct whatif_change input = { .kind = WHATIF_FREE,
+						    .what = WHATIF_FREE_INPUT };
+	(void)state;
+	struct twin *tw = record_steps(slow_input_behind, 3);
+	double truth =
+		(twin_measure(slow_input_behind, false) - twin_measure(slow_input_behind, true)) /
+		1e3;
+	assert_near(play(tw, &input, 1).gain_ms, truth, 0.05, 0);
+	twin_free(tw);
+}
+
 static void free_launches_win_what_they_cost(void **state)
 {
 	static const struct whatif_change change = { .kind = WHATIF_FREE,
@@ -200,6 +214,7 @@ int main(void)
 		cmocka_unit_test(gain_is_what_mending_wins),
 		cmocka_unit_test(two_changes_at_once),
 		cmocka_unit_test(less_is_never_slower),
+		cmocka_unit_test(a_pause_at_the_cut_counts),
 		cmocka_unit_test(free_launches_win_what_they_cost),
 		cmocka_unit_test(what_is_not_there_is_refused),
 		cmocka_unit_test(options_are_parsed),

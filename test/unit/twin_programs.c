@@ -107,6 +107,17 @@ void fetching(struct twin *tw)
 	twin_host(tw, 100);
 }
 
+/* The steps are cut in front of the copy, and not of the pause in which its batch was made. */
+void slow_input_behind(struct twin *tw)
+{
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	twin_host(tw, tw->is_mended ? 12 : 900);
+}
+
 /* Two streams that go side by side but for the events between them; the wait belongs to neither. */
 void two_streams(struct twin *tw)
 {
