@@ -39,9 +39,11 @@ def script(name):
 
 
 def environment(**settings):
-    """This process's environment without settings of profrun and of the simulated GPU, then `settings`."""
+    """This process's environment without settings of profrun and of the simulated GPU, then `settings`. The simulated GPU comes
+    first, but where PROFRUN_GPU=1 asks for a real one."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "PROFSIM_")) and k != "LD_PRELOAD"}
-    env["LD_LIBRARY_PATH"] = SIM
+    if env.get("PROFRUN_GPU") != "1":
+        env["LD_LIBRARY_PATH"] = SIM
     env["PROFSIM_LAUNCH_US"] = "1"
     env.update({k: str(v) for k, v in settings.items()})
     return env
