@@ -71,10 +71,10 @@ static bool layout_is_sane(const struct journal_header *h)
 	       h->dictionary_offset + h->dictionary_bytes <= h->chunks_offset;
 }
 
-static int read_all(int fd, void *to, size_t bytes)
+static int read_all(int fd, void *to, size_t bytes, uint64_t from)
 {
 	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)done);
+		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(from + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) /* cut short meanwhile: the rest stays zero */
@@ -84,7 +84,23 @@ static int read_all(int fd, void *to, size_t bytes)
 	return 0;
 }
 
-static int load_meta(struct reader *r, const char *path, struct err *e)
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+/* Of the dictionary what is in use, mostly a small part of it. */
+static int load_used(struct reader *r, uint64_t dictionary_offset)
+{
+	const struct journal_header *h = (const struct journal_header *)r->meta;
+	int error = read_all(r->fd, r->meta, at_most(dictionary_offset, r->meta_bytes), 0);
+	uint64_t used = at_most(atomic_load(&h->dictionary_used_bytes), r->dictionary_bytes);
+	if (error || !used)
+		return error;
+	return read_all(r->fd, r->meta + dictionary_offset, used, dictionary_offset);
+}
+
+static int load_meta(struct reader *r, uint64_t dictionary_offset, const char *path, struct err *e)
 {
 	if (r->is_live) {
 		void *p = mmap(NULL, r->meta_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -94,13 +110,8 @@ static int load_meta(struct reader *r, const char *path, struct err *e)
 		return 0;
 	}
 	r->meta = mem_zero(r->meta_bytes);
-	int error = read_all(r->fd, r->meta, r->meta_bytes);
+	int error = load_used(r, dictionary_offset);
 	return error ? err_set(e, error, "%s: cannot read: %s", path, strerror(-error)) : 0;
-}
-
-static uint64_t at_most(uint64_t value, uint64_t limit)
-{
-	return value < limit ? value : limit;
 }
 
 /* Chunks that an earlier collector gave back: their claims are over, and nothing of them can be read. */
@@ -128,7 +139,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 			       "%zu",
 			       path, (unsigned long long)size, sizeof(h));
 	memset(&h, 0, sizeof(h));
-	int error = read_all(r->fd, &h, sizeof(h));
+	int error = read_all(r->fd, &h, sizeof(h), 0);
 	if (error)
 		return err_set(e, error, "%s: cannot read: %s", path, strerror(-error));
 	error = check_identity(&h, path, e);
@@ -146,7 +157,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 							    sizeof(struct journal_chunk));
 	r->dictionary_bytes =
 		at_most(h.dictionary_bytes, size - at_most(h.dictionary_offset, size)) & ~7ull;
-	error = load_meta(r, path, e);
+	error = load_meta(r, h.dictionary_offset, path, e);
 	if (error)
 		return error;
 	r->header = (struct journal_header *)r->meta;
