@@ -1,6 +1,7 @@
 /* See textout.h. Widths are columns of a terminal, as libc's wcwidth() has them. */
 #include "export/textout.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ static int next_character(const char *text, size_t *bytes)
 {
 	wchar_t wide;
 	mbstate_t state = { 0 };
-	size_t n = mbrtowc(&wide, text, strlen(text), &state);
+	size_t n = mbrtowc(&wide, text, strnlen(text, MB_LEN_MAX), &state);
 	*bytes = n == (size_t)-1 || n == (size_t)-2 || !n ? 1 : n;
 	return *bytes == n ? wcwidth(wide) : -1;
 }
@@ -77,15 +78,19 @@ static size_t head_bytes(const char *text, size_t columns)
 	return used;
 }
 
-/* Where the last `columns` or fewer begin. */
+/* Where the last `columns` or fewer begin; not with what stands upon the character before. */
 static size_t tail_begin(const char *text, size_t columns)
 {
-	size_t at = 0, all = text_width(text);
-	while (text[at] && all > columns) {
-		at += head_bytes(text + at, 1) ? head_bytes(text + at, 1)
-					       : head_bytes(text + at, 2);
-		all = text_width(text + at);
+	size_t at = 0, all = text_width(text), n;
+	locale_t before = utf8() ? uselocale(utf8()) : (locale_t)0;
+	for (; text[at] && all > columns; at += n) {
+		int width = next_character(text + at, &n);
+		all -= width > 0 ? (size_t)width : 0;
 	}
+	while (at && text[at] && !next_character(text + at, &n))
+		at += n;
+	if (before)
+		uselocale(before);
 	return at;
 }
 
