@@ -122,11 +122,14 @@ static json_t *describe_report(const struct collector *c)
 	return root;
 }
 
-/* Once a recorded step has closed, but never more than a small part of the time. */
+/* Once a recorded step has closed, but never more than a small part of the time. Between the run's end and the launcher's answer
+ * not at all: it is all written then. */
 static void save_report_if_due(struct collector *c, bool is_last)
 {
 	struct err e;
 	bool is_new = is_last && c->watched.n; /* what the launcher told may be new */
+	if (!is_last && c->is_over && !c->has_reported && c->status >= 0)
+		return;
 	for (size_t i = 0; i < c->watched.n; i++) {
 		struct watched *w = &c->watched.at[i];
 		if (w->process)
