@@ -51,7 +51,7 @@ static int many(void)
 __attribute__((noreturn)) static void *comes_late(void *unused)
 {
 	(void)unused;
-	usleep(20000);
+	usleep(150000); /* the collector asks every 20 ms whether the process lives */
 	printf("late %s\n", work_some(4) ? "good" : "bad");
 	exit(0);
 }
