@@ -8,6 +8,7 @@
 #include "preload/stack_merge.h"
 #include "preload/stack_modules.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,7 @@ static bool start(void)
 	g.has_native = unwind_start(g.depth);
 	if (g.wants_python)
 		python_start(g.depth);
+	dlerror(); /* what was looked for and is not there must not be found by the application */
 	atomic_store_explicit(&g.started, true, memory_order_release);
 	return g.stacks.places != NULL;
 }
@@ -317,8 +319,11 @@ static void forget_table(struct table *table)
 
 void stack_forget(void)
 {
-	if (!atomic_load(&g.started))
+	if (!atomic_load(&g.started)) {
+		/* the thread that was starting is not here any more */
+		atomic_flag_clear(&g.starting);
 		return;
+	}
 	forget_table(&g.walks);
 	forget_table(&g.stacks);
 	atomic_store(&g.lost, 0);
