@@ -1,5 +1,5 @@
 /*
- * Steps in the application: counts boundaries, asks the schedule what to do, and turns the switch of hook.h accordingly.
+ * Steps in the application: counts boundaries, asks what each step is for (arm.h), and turns the switch of hook.h accordingly.
  * A boundary is crossed by one thread at a time; who finds another one crossing goes on, since the boundary is the same.
  *
  * Every mode comes down to one of two forms. A step *begins with* a call (kernel:, graph, api), which is then the first of
@@ -9,6 +9,7 @@
 #include "preload/steps.h"
 
 #include "core/log.h"
+#include "preload/arm.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/life.h"
@@ -33,7 +34,7 @@ struct steps_hot steps_hot;
 static struct {
 	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
-	struct schedule schedule;
+	struct arm arm;
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new one */
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
@@ -41,7 +42,6 @@ static struct {
 	enum sched_action action;
 	uint64_t number;		   /* of the step under way */
 	uint64_t own;			   /* auto: anchors since the adoption */
-	uint64_t shift;			   /* steps by which the schedule was moved */
 	uint32_t generation;		   /* of the adopted anchor */
 	uint64_t began_ticks, slice_ticks; /* time: */
 	uint64_t graphs[8];		   /* graph: the execs launched last */
@@ -68,7 +68,7 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_API] = 0,
 	};
 	/* once nothing will ever be armed again, step times still want counting: the report's baseline is all steps */
-	return g.schedule.off ? 0 : by_mode[g.mode];
+	return arm_is_off(&g.arm) ? 0 : by_mode[g.mode];
 }
 
 static void turn_switch(void)
@@ -77,7 +77,7 @@ static void turn_switch(void)
 	uint32_t record = ALWAYS;
 	if (armed)
 		record = EVERYTHING;
-	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !g.schedule.off)
+	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !arm_is_off(&g.arm))
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.names,
 			      (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
@@ -113,20 +113,12 @@ static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
 	journal_commit(&hook_thread.writer, sizeof(*r));
 }
 
-/* Steps before the shift were over when their numbers became known, so the schedule's clock starts late by it. */
-static enum sched_action action_of(uint64_t number)
-{
-	if (number < g.shift)
-		return SCHED_NONE;
-	return schedule_action(&g.schedule, number - g.shift);
-}
-
 /* The step's record is written under the action that it begins, after GPU timing for it is on. */
 static void begin_step(uint64_t number, uint64_t ticks)
 {
 	enum sched_action before = g.action;
 	g.number = number;
-	g.action = action_of(number);
+	g.action = arm_action(&g.arm, number);
 	if (g.action != SCHED_NONE && before == SCHED_NONE)
 		gpu_start();
 	if (g.action == SCHED_NONE && before != SCHED_NONE)
@@ -165,22 +157,17 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
-/*
- * The base has come, so numbers are absolute. If the schedule's first armed step is over or under way already, the whole
- * schedule moves so that it begins with the next step: a late lock must not cost the user the window.
- */
+/* The base has come, so numbers are absolute. */
 static void lock_steps(void)
 {
 	uint64_t next = atomic_load_explicit(&g.shared->base, memory_order_relaxed) + g.own + 1;
-	uint64_t first = schedule_first_armed(&g.schedule);
-	if (!g.schedule.always && first != SCHEDULE_NEVER && next > first)
-		g.shift = next - first;
-	atomic_store_explicit(&g.shared->schedule_shift, g.shift, memory_order_relaxed);
+	arm_locked(&g.arm, next);
+	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	g.number = next - 1;
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
 		 (unsigned long long)g.number,
-		 g.shift ? "; the schedule starts with the next one" : "");
+		 g.arm.shift ? "; the schedule starts with the next one" : "");
 	turn_switch();
 }
 
@@ -251,7 +238,8 @@ void steps_notice(uint64_t hash, bool is_anchor)
 	bool ends = hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
-	if (g.schedule.off || !(urgent || slice_is_over() || (still_learning() && has_news())) ||
+	if (arm_is_off(&g.arm) ||
+	    !(urgent || slice_is_over() || (still_learning() && has_news())) ||
 	    !enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
@@ -304,7 +292,7 @@ void steps_synced(void)
 
 static void api_boundary(void)
 {
-	if (g.mode != STEP_MODE_API || g.schedule.off || !enter_crossing(true))
+	if (g.mode != STEP_MODE_API || arm_is_off(&g.arm) || !enter_crossing(true))
 		return;
 	atomic_store_explicit(&g.outside, false, memory_order_relaxed);
 	begin_step(g.counted_first ? g.number + 1 : 0, hook_ticks());
@@ -367,13 +355,13 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 {
 	g.shared = &journal_header()->steps;
 	g.mode = (enum step_mode)step->mode;
-	g.schedule = *schedule;
+	arm_start(&g.arm, schedule);
 	g.shared->mode = (uint32_t)g.mode;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
 	if (g.mode == STEP_MODE_TIME)
 		g.slice_ticks = ticks_of_ns(step->slice_ns);
-	bool learning = g.mode == STEP_MODE_AUTO && !g.schedule.off;
+	bool learning = g.mode == STEP_MODE_AUTO && !arm_is_off(&g.arm);
 	atomic_store(&g.shared->state, learning ? STEP_STATE_LEARNING : STEP_STATE_OWN);
 	uint64_t now = hook_ticks();
 	if (g.mode == STEP_MODE_API) {
@@ -381,7 +369,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		write_step(STEP_OUTSIDE, 0, now);
 	} else {
 		/* which step it is may not be known yet (auto); what it does is, if everything is recorded anyway */
-		g.action = learning && !g.schedule.always ? SCHED_NONE : action_of(0);
+		g.action = learning && !arm_is_always(&g.arm) ? SCHED_NONE : arm_action(&g.arm, 0);
 		if (g.action != SCHED_NONE)
 			gpu_start();
 		g.began_ticks = now;
@@ -393,7 +381,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 
 void steps_finish(void)
 {
-	if (g.shared && !g.schedule.off && enter_crossing(true)) {
+	if (g.shared && !arm_is_off(&g.arm) && enter_crossing(true)) {
 		if (atomic_exchange_explicit(&g.pending, false, memory_order_relaxed))
 			write_step(STEP_OUTSIDE, g.number, hook_ticks());
 		leave_crossing();
