@@ -243,6 +243,16 @@ static int parse_kernel(const char *pattern, struct config_step *out, struct err
 	return 0;
 }
 
+static int parse_nvtx(const char *name, struct config_step *out, struct err *e)
+{
+	if (!*name)
+		return err_set(e, -EINVAL,
+			       "nvtx: needs a range's name, as in nvtx:train_step or "
+			       "nvtx:train_step@DOMAIN");
+	out->pattern = name;
+	return 0;
+}
+
 static int parse_time(const char *text, struct config_step *out, struct err *e)
 {
 	char *end;
@@ -263,6 +273,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 	} modes[] = {
 		{ "auto", STEP_MODE_AUTO, NULL },
 		{ "kernel:", STEP_MODE_KERNEL, parse_kernel },
+		{ "nvtx:", STEP_MODE_NVTX, parse_nvtx },
 		{ "graph", STEP_MODE_GRAPH, NULL },
 		{ "sync", STEP_MODE_SYNC, NULL },
 		{ "time:", STEP_MODE_TIME, parse_time },
@@ -276,6 +287,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		out->mode = modes[i].mode;
 		return modes[i].parse ? modes[i].parse(text + n, out, e) : 0;
 	}
-	return err_set(e, -EINVAL, "'%.60s' is not one of auto|kernel:REGEX|graph|sync|time:MS|api",
+	return err_set(e, -EINVAL,
+		       "'%.60s' is not one of auto|kernel:REGEX|nvtx:NAME|graph|sync|time:MS|api",
 		       text);
 }

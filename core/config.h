@@ -51,7 +51,7 @@ const struct config_row *config_nearest(const char *name);
 /* The number of a NUMBER row. */
 long config_number(const struct config_value *value);
 
-/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX), `slice_ns` is for time:MS. */
+/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX, nvtx:NAME), `slice_ns` is for time:MS. */
 struct config_step {
 	int mode; /* enum step_mode of core/record.h */
 	const char *pattern;

@@ -12,7 +12,8 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 const char *step_mode_name(uint32_t mode)
 {
-	static const char *const names[] = { "auto", "kernel", "graph", "sync", "time", "api" };
+	static const char *const names[] = { "auto", "kernel", "graph", "sync",
+					     "time", "api",    "nvtx" };
 	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
 }
 

@@ -442,8 +442,12 @@ enum step_mode {
 	STEP_MODE_GRAPH,
 	STEP_MODE_SYNC,
 	STEP_MODE_TIME,
-	STEP_MODE_API
+	STEP_MODE_API,
+	STEP_MODE_NVTX
 };
+
+/* The fact that a range of PROF_STEP=nvtx:NAME has begun. */
+#define JOURNAL_INFO_STEP_RANGE "step range"
 
 enum step_state {
 	STEP_STATE_OWN, /* the library knows its boundaries without help (every mode but auto) */

@@ -293,10 +293,17 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 static void explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
+	const char *value = dict_find_info(&f->dict, "PROF_STEP");
 	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	if (f->schedule.off)
 		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
+	else if (mode_of(p) == STEP_MODE_NVTX && !dict_find_info(&f->dict, JOURNAL_INFO_STEP_RANGE))
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.60s: no NVTX range of that name began, so no step did; check "
+			"the name, and that neither PROF_NVTX=off nor another tool's "
+			"NVTX_INJECTION64_PATH hides the ranges",
+			value ? value : "");
 	else if (!p->has_steps)
 		err_set(&p->remark, 0,
 			"no repeating step was found: set PROF_STEP to say what a step is, or "

@@ -180,6 +180,11 @@ uint32_t range_domain_id(struct range_domain *domain)
 	return domain ? put(&domain->id, domain->name) : 0;
 }
 
+const char *range_domain_name(const struct range_domain *domain)
+{
+	return domain ? domain->name : "";
+}
+
 void range_names_forget(void)
 {
 	for (uint32_t i = 0; n_used && i < SLOTS; i++)

@@ -27,6 +27,11 @@ uint32_t range_name_id(const char *text, size_t length);
 struct range_name *range_name_register(const char *text);
 uint32_t range_name_registered_id(struct range_name *name);
 
+static inline const char *range_name_text(const struct range_name *name)
+{
+	return atomic_load_explicit(&name->text, memory_order_relaxed);
+}
+
 struct range_domain;
 
 /* The domain of that name, made if it is new. Never NULL. Cold. */
@@ -34,6 +39,9 @@ struct range_domain *range_domain_of(const char *name);
 
 /* 0 for NULL, the default domain. */
 uint32_t range_domain_id(struct range_domain *domain);
+
+/* "" for NULL. */
+const char *range_domain_name(const struct range_domain *domain);
 
 /* In a forked child: nothing of it stands in the new journal. */
 void range_names_forget(void);

@@ -1,6 +1,8 @@
 /* What is open, by thread; ranges that are not bound to a thread in a table of the process. */
 #include "preload/ranges.h"
 
+#include "preload/steps.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -120,6 +122,23 @@ static uint32_t name_id(const char *text, struct range_name *registered)
 	return text ? range_name_id(text, strlen(text)) : 0;
 }
 
+/* ---- Ranges that begin steps ---- */
+
+static inline bool begins_step(const struct range_domain *domain, const char *text,
+			       const struct range_name *registered)
+{
+	const char *name = registered ? range_name_text(registered) : text;
+	return name && steps_is_anchor_range(range_domain_name(domain), name);
+}
+
+static inline void tell_steps(const struct range_domain *domain,
+			      const struct range_message *message)
+{
+	if (UNLIKELY(atomic_load_explicit(&steps_hot.ranges, memory_order_relaxed)) &&
+	    !hook_thread.depth && begins_step(domain, message->text, message->registered))
+		steps_range();
+}
+
 /* ---- Push and pop ---- */
 
 static void write_open(struct range_thread *t, struct open_range *o)
@@ -169,6 +188,7 @@ static int level_beyond(struct range_thread *t, const struct range_domain *domai
 int ranges_push(struct range_domain *domain, const struct range_message *message)
 {
 	struct range_thread *t = thread_of();
+	tell_steps(domain, message);
 	if (UNLIKELY(!t))
 		return NO_LEVEL;
 	if (UNLIKELY(t->n == OPEN_MOST)) {
@@ -279,6 +299,7 @@ static void write_started(struct started *s)
 
 uint64_t ranges_start(struct range_domain *domain, const struct range_message *message)
 {
+	tell_steps(domain, message);
 	bool recording = is_recording();
 	uint64_t number = atomic_fetch_add(&n_started, 1) + 1;
 	struct started *s = claim(number);
@@ -317,6 +338,21 @@ void ranges_record(void)
 {
 	for (uint32_t i = 0; i < STARTED_MOST; i++)
 		write_started(&started[i]);
+}
+
+bool ranges_any_begins_step(void)
+{
+	for (uint32_t i = 0; own && i < own->n; i++) {
+		const struct open_range *o = &own->open[i];
+		if (begins_step(o->domain, own->text + o->text, o->registered))
+			return true;
+	}
+	for (uint32_t i = 0; i < STARTED_MOST; i++) {
+		const struct started *s = &started[i];
+		if (atomic_load(&s->id) > BUSY && begins_step(s->domain, s->text, s->registered))
+			return true;
+	}
+	return false;
 }
 
 void ranges_mark(struct range_domain *domain, const struct range_message *message)

@@ -38,6 +38,9 @@ static inline void ranges_before_record(void)
 		ranges_catch_up();
 }
 
+/* PROF_STEP=nvtx: whether a range that begins steps is open already, on this thread or on none. At arming. */
+bool ranges_any_begins_step(void);
+
 /* An armed step has begun, after one that was not. */
 void ranges_record(void);
 

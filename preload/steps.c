@@ -2,7 +2,7 @@
  * Steps in the application: counts boundaries, asks what each step is for (arm.h), and turns the switch of hook.h accordingly.
  * A boundary is crossed by one thread at a time; who finds another one crossing goes on, since the boundary is the same.
  *
- * Every mode comes down to one of two forms. A step *begins with* a call (kernel:, graph, api), which is then the first of
+ * Every mode comes down to one of two forms. A step *begins with* a call (kernel:, nvtx:, graph, api), which is then the first of
  * the new step; or it *ends after* a call (auto, sync, time), and the new one begins with the next launch or copy, so that
  * the waits and the host's work behind the last launch still belong to the step that caused them.
  */
@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #define BIT(category) (1u << CAT_##category)
 
@@ -38,7 +39,7 @@ static struct {
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new one */
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
-	bool counted_first; /* kernel, graph: what came before the first anchor belongs to step 0 */
+	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
 	uint64_t number;		   /* of the step under way */
 	uint64_t own;			   /* auto: anchors since the adoption */
@@ -47,6 +48,7 @@ static struct {
 	uint64_t graphs[8];		   /* graph: the execs launched last */
 	_Atomic uint64_t graph;		   /* the one that repeats */
 	unsigned next_graph;
+	const char *range; /* nvtx: NAME or NAME@DOMAIN */
 } g = { .crossing = ATOMIC_FLAG_INIT };
 
 static enum step_state state(void)
@@ -66,6 +68,7 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC),
 		[STEP_MODE_TIME] = TOKENS | BIT(SYNC),
 		[STEP_MODE_API] = 0,
+		[STEP_MODE_NVTX] = 0,
 	};
 	/* once nothing will ever be armed again, step times still want counting: the report's baseline is all steps */
 	return arm_is_off(&g.arm) ? 0 : by_mode[g.mode];
@@ -288,6 +291,47 @@ void steps_synced(void)
 	end_after_this();
 }
 
+/* ---- PROF_STEP=nvtx ---- */
+
+/* NAME in any domain, NAME@DOMAIN (as Nsight Systems has it) in one; the default domain has no name. */
+bool steps_is_anchor_range(const char *domain, const char *name)
+{
+	size_t length = strlen(name);
+	if (strncmp(g.range, name, length) != 0)
+		return false;
+	return !g.range[length] ||
+	       (g.range[length] == '@' && !strcmp(g.range + length + 1, domain));
+}
+
+static void note_first_range(void)
+{
+	journal_put_info(JOURNAL_INFO_STEP_RANGE, "seen");
+}
+
+void steps_range(void)
+{
+	if (arm_is_off(&g.arm) || !enter_crossing(true))
+		return;
+	int saved = errno;
+	hook_thread.depth = 1;
+	if (!g.counted_first)
+		note_first_range();
+	begin_with_this(hook_ticks());
+	hook_thread.depth = 0;
+	leave_crossing();
+	errno = saved;
+}
+
+/* A range that was opened before the first CUDA call counts: its step is step 0. */
+static void watch_ranges(const char *range)
+{
+	g.range = range;
+	g.counted_first = ranges_any_begins_step();
+	if (g.counted_first)
+		note_first_range();
+	atomic_store(&steps_hot.ranges, true);
+}
+
 /* ---- PROF_STEP=api ---- */
 
 static void api_boundary(void)
@@ -359,6 +403,8 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	g.shared->mode = (uint32_t)g.mode;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
+	if (g.mode == STEP_MODE_NVTX)
+		watch_ranges(step->pattern);
 	if (g.mode == STEP_MODE_TIME)
 		g.slice_ticks = ticks_of_ns(step->slice_ns);
 	bool learning = g.mode == STEP_MODE_AUTO && !arm_is_off(&g.arm);

@@ -12,6 +12,7 @@
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
 	_Atomic bool attention;	 /* the next token is to be looked at more closely */
+	_Atomic bool ranges;	 /* PROF_STEP=nvtx: ranges that begin may begin a step */
 };
 
 extern struct steps_hot steps_hot;
@@ -30,6 +31,10 @@ static inline void steps_token(uint64_t token, bool is_anchor)
 
 /* PROF_STEP=graph: whether launching `exec` begins a step. */
 bool steps_is_anchor_graph(uint64_t exec);
+
+/* PROF_STEP=nvtx: whether ranges of that name begin steps; one begins now. Not within a hooked call. */
+bool steps_is_anchor_range(const char *domain, const char *name);
+void steps_range(void);
 
 /* Sets everything up from the settings and opens the first step. At arming. */
 void steps_start(const struct config_step *step, const struct schedule *schedule);

@@ -4,6 +4,7 @@ import sys
 import unittest
 
 from harness import LIBRARY, ROOT, Case, prog
+from trace import Trace
 
 EVERYTHING = {"PROF_SCHEDULE": "always", "PROF_STEP": "time:60000"}
 TWO_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=1,wait=0,warmup=0,active=2,repeat=1"}
@@ -105,6 +106,55 @@ class Switched(Case):
         run = self.bare([prog("nvtx"), "steps", "2"], NVTX_INJECTION64_PATH=LIBRARY)
         self.assertEqual((run.status, run.err), (0, ""))
         self.assertEqual(run.out.splitlines(), ["1 0 0 2 2 1"] * 2)
+
+
+class Steps(Case):
+    """PROF_STEP=nvtx:NAME."""
+
+    def turns(self, step, turns=8, schedule="skip_first=2,wait=0,warmup=1,active=2,repeat=1", **settings):
+        return self.profiled([prog("nvtx"), "turns", str(turns)], ["--step", step, "--schedule", schedule], **settings)
+
+    def check(self, run, count, numbers, kernels):
+        """Numbers, and in each trace the kernels of one range, the last of them waited for."""
+        self.assertEqual(run.json["processes"][0]["steps"]["count"], count, run.err)
+        self.assertEqual(run.json["processes"][0]["steps"]["detector"], "nvtx")
+        self.assertEqual(run.trace_steps(), numbers)
+        for path, names in zip(run.traces_in_order(), kernels):
+            found = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
+            self.assertEqual(found, names)
+
+    def test_of_one_domain(self):
+        turn = ["first_10us", "spin_5us"]
+        self.check(self.turns("nvtx:turn@"), 8, [3, 4], [turn] * 2)
+        self.check(self.turns("nvtx:turn@inner"), 16, [3, 4], [["spin_5us"], ["first_10us"]])
+
+    def test_of_any_domain(self):
+        # turn 0 is steps 0 (its own range), 1 and 2
+        run = self.turns("nvtx:turn", schedule="skip_first=3,wait=0,warmup=1,active=2,repeat=1")
+        self.check(run, 24, [4, 5], [["first_10us"], ["spin_5us"]])
+
+    def test_a_range_that_never_comes(self):
+        run = self.turns("nvtx:turm")
+        self.assertEqual(run.status, 0)
+        self.assertEqual(run.trace_steps(), [])
+        self.assertEqual([line for line in run.err.splitlines() if "no NVTX range" in line],
+                         [line for line in run.err.splitlines() if "PROF_STEP=nvtx:turm: no NVTX range of that name began" in line])
+        self.assertIn("no NVTX range of that name", run.err)
+
+    def test_ranges_that_are_switched_off(self):
+        run = self.turns("nvtx:turn", PROF_NVTX="off")
+        self.assertIn("PROF_NVTX=off", run.err)
+
+    def test_too_few_ranges(self):
+        run = self.turns("nvtx:turn@", turns=3)
+        self.assertIn("too short for the schedule: 3 steps", run.err)
+        self.assertNotIn("no NVTX range", run.err)
+
+    def test_a_forked_child(self):
+        """The range began before the fork and before either process's first CUDA call: it is known to be open in both."""
+        run = self.profiled([prog("nvtx"), "fork"], ["--step", "nvtx:both"])
+        self.assertEqual(len(run.json["processes"]), 2)
+        self.assertNotIn("no NVTX range", run.err)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
  *   nvtx steps N      a loop of N steps in a range that was opened before the first CUDA call
  *   nvtx threads N    N threads at once, each with ranges of its own
  *   nvtx fork         CUDA in open ranges, then a child that tries CUDA in them
+ *   nvtx turns N      N times: "turn" in the default domain and two kernels; within it, twice, a started "turn" of domain "inner"
  *   nvtx lost         pops without a push, 100 levels, a domain's range that outlives those pushed before it
  */
 #include <nvtx3/nvToolsExt.h>
@@ -119,6 +120,28 @@ static int forks(void)
 	return 0;
 }
 
+/* The first range begins before the first CUDA call. */
+static int turns(void)
+{
+	nvtxDomainHandle_t inner = nvtxDomainCreateA("inner");
+	nvtxEventAttributes_t again = attributes(nvtxDomainRegisterStringA(inner, "turn"));
+	const void *first = NULL, *second = NULL;
+	for (int i = 0; i < number; i++) {
+		nvtxRangePushA("turn");
+		first = first ? first : work_kernel("first_10us");
+		second = second ? second : work_kernel("spin_5us");
+		const void *kernels[] = { first, second };
+		for (int k = 0; k < 2; k++) {
+			nvtxRangeId_t id = nvtxDomainRangeStartEx(inner, &again);
+			work_launch(kernels[k], 8, NULL);
+			nvtxDomainRangeEnd(inner, id);
+		}
+		nvtxRangePop();
+		MUST(cudaDeviceSynchronize());
+	}
+	return 0;
+}
+
 static int lost(void)
 {
 	enum { LEVELS = 100 };
@@ -146,11 +169,9 @@ static int lost(void)
 
 int main(int argc, char **argv)
 {
-	static const struct mode modes[] = { { "steps", steps },
-					     { "threads", threads },
-					     { "fork", forks },
-					     { "lost", lost },
-					     { NULL, NULL } };
+	static const struct mode modes[] = { { "steps", steps },     { "turns", turns },
+					     { "threads", threads }, { "fork", forks },
+					     { "lost", lost },	     { NULL, NULL } };
 	number = argc > 2 ? atoi(argv[2]) : 0;
 	return modes_run(modes, argc, argv);
 }

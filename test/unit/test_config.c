@@ -211,6 +211,10 @@ static void test_parsed_steps(void **state)
 	assert_int_equal(config_parse_step("kernel:a|b", &step, NULL), 0);
 	assert_int_equal(step.mode, STEP_MODE_KERNEL);
 	assert_string_equal(step.pattern, "a|b");
+	assert_int_equal(config_parse_step("nvtx:train step@loop", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_NVTX);
+	assert_string_equal(step.pattern, "train step@loop");
+	assert_int_equal(config_parse_step("nvtx:", &step, NULL), -EINVAL);
 	assert_int_equal(config_parse_step("time:2.5", &step, NULL), 0);
 	assert_int_equal(step.mode, STEP_MODE_TIME);
 	assert_int_equal(step.slice_ns, 2500000);
