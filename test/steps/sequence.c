@@ -1,16 +1,10 @@
-/* Reads launch sequences, runs step learning on them and compares with the true steps
- * (test/steps/sequence.h). */
+/* Runs step learning on launch sequences and compares with the true steps (test/steps/sequence.h). */
 #include "test/steps/sequence.h"
 
 #include "core/token.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <zlib.h>
-
-enum { COLUMN_KIND, COLUMN_NAME, COLUMN_X, COLUMN_Y, COLUMN_MAIN, COLUMNS };
 
 static void *must_grow(void *array, uint32_t n, uint32_t *allocated, size_t size)
 {
@@ -33,79 +27,27 @@ void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t 
 	s->now_ns += SEQUENCE_APART_NS;
 }
 
-void sequence_end_step(struct sequence *s)
+void sequence_end(struct sequence *s, uint32_t ends)
 {
+	s->marks = must_grow(s->marks, s->n_marks, &s->marks_allocated, sizeof(*s->marks));
+	s->marks[s->n_marks++] = (struct program_mark){ s->n, ends };
+	if (!(ends & END_STEP))
+		return;
 	s->ends = must_grow(s->ends, s->n_ends, &s->ends_allocated, sizeof(*s->ends));
 	s->ends[s->n_ends++] = s->n;
+}
+
+void sequence_end_step(struct sequence *s)
+{
+	sequence_end(s, END_STEP | END_OTHER);
 }
 
 void sequence_free(struct sequence *s)
 {
 	free(s->events);
 	free(s->ends);
+	free(s->marks);
 	*s = (struct sequence){ 0 };
-}
-
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = TOKEN_K1;
-	while (*text)
-		h = token_fold(h ^ (unsigned char)*text++, TOKEN_K0);
-	return h;
-}
-
-static void sequence_add_line(struct sequence *s, char *const column[COLUMNS], bool hints)
-{
-	static const uint32_t copy_hints[] = { LEVEL_COPY, LEVEL_COPY | LEVEL_H2D,
-					       LEVEL_COPY | LEVEL_D2H, LEVEL_COPY };
-	uint32_t x = (uint32_t)strtoul(column[COLUMN_X], NULL, 10),
-		 y = (uint32_t)strtoul(column[COLUMN_Y], NULL, 10);
-	uint32_t thread = column[COLUMN_MAIN][0] == '1' ? 0 : 1;
-	if (column[COLUMN_KIND][0] == 'C') {
-		sequence_add(s, thread, token_copy(x), copy_hints[x < 4 ? x : 0]);
-	} else {
-		uint32_t named = level_name_is_optimizer(column[COLUMN_NAME])
-					 ? LEVEL_NAMED | LEVEL_OPTIMIZER
-					 : LEVEL_NAMED;
-		sequence_add(s, thread,
-			     token_launch(hash_text(column[COLUMN_NAME]), (uint32_t[3]){ x, 1, 1 },
-					  (uint32_t[3]){ y, 1, 1 }),
-			     hints ? named : 0);
-	}
-}
-
-static int sequence_split(char *line, char *column[COLUMNS])
-{
-	int n = 0;
-	line[strcspn(line, "\r\n")] = '\0';
-	for (char *at; n < COLUMNS && (at = strsep(&line, "\t"));)
-		column[n++] = at;
-	return n;
-}
-
-int sequence_load(struct sequence *s, const char *path, bool hints, struct err *e)
-{
-	static char line[65536];
-	int rc = 0;
-	*s = (struct sequence){ 0 };
-	gzFile f = gzopen(path, "rb");
-	if (!f)
-		return err_set(e, -errno, "%s: %s", path, strerror(errno));
-	for (unsigned number = 1; !rc && gzgets(f, line, sizeof(line)); number++) {
-		char *column[COLUMNS];
-		int n = sequence_split(line, column);
-		if (n && column[0][0] == 'M')
-			sequence_end_step(s);
-		else if (n == COLUMNS && (column[0][0] == 'K' || column[0][0] == 'C'))
-			sequence_add_line(s, column, hints);
-		else
-			rc = err_set(e, -EINVAL, "%s:%u: not a line of a launch sequence", path,
-				     number);
-	}
-	gzclose(f);
-	if (rc)
-		sequence_free(s);
-	return rc;
 }
 
 static double now_s(void)
@@ -158,7 +100,7 @@ static void sequence_compare(const struct sequence *s, struct sequence_result *r
 {
 	bool *boundary = calloc(s->n + 1, sizeof(*boundary));
 	int32_t *late = calloc(s->n_ends + 1, sizeof(*late));
-	uint32_t n_one = 0, n_exact = 0, n_pairs = 0, n_one_in_pair = 0;
+	uint32_t n_one = 0, n_exact = 0;
 	if (!boundary || !late)
 		abort();
 	r->looks = sequence_boundaries(s, r->choice.anchor, boundary);
@@ -168,10 +110,6 @@ static void sequence_compare(const struct sequence *s, struct sequence_result *r
 		uint32_t n_in_step = count_true(boundary, s->ends[k], s->ends[k + 1]);
 		late[r->n_steps++] = nearest(boundary, s->n, s->ends[k + 1] - 1);
 		n_one += n_in_step == 1;
-		if (k + 2 < s->n_ends) {
-			n_pairs++;
-			n_one_in_pair += count_true(boundary, s->ends[k], s->ends[k + 2]) == 1;
-		}
 		n_exact += boundary[s->ends[k + 1] - 1];
 	}
 	if (r->n_steps) {
@@ -179,7 +117,6 @@ static void sequence_compare(const struct sequence *s, struct sequence_result *r
 		r->typical_late = late[r->n_steps / 2];
 		r->one_per_step = (double)n_one / r->n_steps;
 		r->exact = (double)n_exact / r->n_steps;
-		r->one_per_pair = n_pairs ? (double)n_one_in_pair / n_pairs : 0;
 	}
 	free(boundary);
 	free(late);

@@ -1,14 +1,13 @@
 /*
- * Launch sequences for step learning: one program's launches with its true steps. Read from
- * recorded ones (test/steps/data/README.md has the format) or appended by a test's generator. Times
- * are made up: recorded sequences have none, so every launch takes SEQUENCE_BUSY_NS and the next
- * comes SEQUENCE_APART_NS after it began.
+ * Launch sequences as step learning takes them: one program's launches with its true steps, appended by a test or made of a
+ * program (test/steps/trial.h). Of those that are appended every launch takes SEQUENCE_BUSY_NS and the next comes
+ * SEQUENCE_APART_NS after it began.
  */
 #ifndef TEST_STEPS_SEQUENCE_H
 #define TEST_STEPS_SEQUENCE_H
 
-#include "core/err.h"
 #include "core/levels.h"
+#include "test/steps/program.h"
 
 #define SEQUENCE_APART_NS 10000
 #define SEQUENCE_BUSY_NS  5000
@@ -23,16 +22,15 @@ struct sequence {
 	uint32_t n, allocated;
 	uint32_t *ends; /* true steps: the number of events before each one's end */
 	uint32_t n_ends, ends_allocated;
+	struct program_mark *marks; /* the same, and what is no step by the first truth */
+	uint32_t n_marks, marks_allocated;
 	uint64_t now_ns;
 };
-
-/* A .tsv or .tsv.gz file. `hints`: whether the optimizer's kernels are told. 0 or -errno with the
- * reason in `e`. */
-int sequence_load(struct sequence *s, const char *path, bool hints, struct err *e);
 
 /* Out of memory ends the program: these are tests. */
 void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t hints);
 void sequence_end_step(struct sequence *s);
+void sequence_end(struct sequence *s, uint32_t ends); /* enum program_end */
 void sequence_free(struct sequence *s);
 
 /* What learning made of a sequence. */
@@ -43,7 +41,6 @@ struct sequence_result {
 	double locked_steps;  /* true steps that had passed then, the set-up not counted */
 	uint32_t n_steps;     /* true steps from there on */
 	double one_per_step;  /* share of those that hold exactly one boundary */
-	double one_per_pair;  /* the same for pairs of steps: right where an iteration marks two */
 	double exact;	      /* share of those whose end is a boundary */
 	int32_t typical_late; /* events from a true end to the boundary nearest to it, median */
 	double seconds;	      /* spent in learning */

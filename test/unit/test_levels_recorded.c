@@ -1,6 +1,7 @@
 /* Step learning on recorded programs (test/steps/data/README.md says what they are). Run from the
  * top of the repository. */
-#include "test/steps/sequence.h"
+#include "test/steps/recorded.h"
+#include "test/steps/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +26,16 @@ static void check_steps(const struct sequence *s, double one_per_step, double ex
 	assert_in_range((int)(r.choice.confidence * 1000), 1, 1000);
 }
 
+static void load(struct sequence *s, const char *path, enum evidence evidence)
+{
+	struct program p;
+	struct err e = { "" };
+	if (program_load(&p, path, &e))
+		fail_msg("%s", e.text);
+	trial_sequence(s, &p, evidence);
+	program_free(&p);
+}
+
 static void test_recorded(void **state)
 {
 	(void)state;
@@ -47,9 +58,7 @@ static void test_recorded(void **state)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sequence s;
-		struct err e = { "" };
-		if (sequence_load(&s, cases[i].file, true, &e))
-			fail_msg("%s", e.text);
+		load(&s, cases[i].file, EVIDENCE_NAMES);
 		print_message("%s\n", cases[i].file);
 		check_steps(&s, 1, cases[i].exact, cases[i].within_steps);
 		sequence_free(&s);
@@ -69,9 +78,7 @@ static void test_recorded_without_names(void **state)
 	};
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct sequence s;
-		struct err e = { "" };
-		if (sequence_load(&s, files[i], false, &e))
-			fail_msg("%s", e.text);
+		load(&s, files[i], EVIDENCE_LAUNCHES);
 		print_message("%s\n", files[i]);
 		check_steps(&s, 1, 0, 36);
 		sequence_free(&s);
@@ -84,12 +91,10 @@ static void test_two_optimizers(void **state)
 	(void)state;
 	struct sequence s;
 	struct sequence_result r;
-	struct err e = { "" };
-	if (sequence_load(&s, DATA "gan_two_optimizers.tsv.gz", true, &e))
-		fail_msg("%s", e.text);
+	load(&s, DATA "gan_two_optimizers.tsv.gz", EVIDENCE_NAMES);
 	sequence_run(&s, 1, false, &r);
 	assert_true(r.locked);
-	assert_true(r.one_per_pair == 1);
+	assert_true(r.one_per_step == 1);
 	assert_int_equal(r.typical_late, 1);
 	sequence_free(&s);
 }

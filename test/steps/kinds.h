@@ -1,0 +1,72 @@
+/*
+ * Kinds of programs, made (test/steps/program.h): each row of the table is a shape of loop that real programs have, in three
+ * sizes and as many variants as there are seeds. Minimal sequences that step learning once got wrong are kinds too.
+ */
+#ifndef TEST_STEPS_KINDS_H
+#define TEST_STEPS_KINDS_H
+
+#include "test/steps/program.h"
+
+enum { KIND_SIZES = 3 };
+
+struct kind {
+	const char *name;
+	void (*make)(struct program *p, uint32_t size);
+	uint32_t flags;
+};
+
+enum kind_flag {
+	KIND_NO_STEP = 1,  /* nothing in it is a step: any answer is wrong */
+	KIND_NO_PLACE = 2, /* nothing tells where in its turn a step ends */
+	KIND_NO_NOISE = 4, /* so few launches that noise is all there is */
+};
+
+extern const struct kind kinds[];
+extern const uint32_t n_kinds;
+
+/* `p` is started here and freed by the caller. */
+void kind_make(const struct kind *kind, struct program *p, uint32_t size, uint32_t seed);
+
+/* Where the table's rows are. */
+#define KIND(name) void kind_##name(struct program *p, uint32_t size)
+KIND(plain);
+KIND(accumulate_2);
+KIND(accumulate_4);
+KIND(accumulate_8);
+KIND(evaluate_every_n);
+KIND(two_optimizers);
+KIND(critic_five);
+KIND(inner_loop);
+KIND(stochastic_depth);
+KIND(warm_up);
+KIND(extras);
+KIND(epochs);
+KIND(train_eval_train);
+KIND(checkpointed);
+KIND(experts);
+KIND(scaler_skips);
+KIND(lr_finder);
+KIND(dynamic_shapes);
+KIND(reads_per_layer);
+KIND(reinforcement);
+KIND(requests);
+KIND(tokens);
+KIND(samples);
+KIND(graph_replay);
+KIND(graph_and_launches);
+KIND(graph_after_eager);
+KIND(prefetch_thread);
+KIND(pool);
+KIND(worker_jobs);
+KIND(pipeline);
+KIND(few_kernels);
+KIND(few_kernels_bare);
+KIND(equal_inner);
+KIND(tiny);
+KIND(solver);
+KIND(varied_requests);
+KIND(never_repeats);
+KIND(random_order);
+KIND(uploads);
+
+#endif

@@ -1,0 +1,361 @@
+/* Kinds that train nothing, or that launch in other ways than a framework's training loop. */
+#include "test/steps/kinds.h"
+#include "test/steps/network.h"
+
+enum { STEPS = 60 };
+
+static void start(struct network *net, struct program *p, uint32_t size)
+{
+	network_make(net, p, size);
+	network_set_up(p, net);
+}
+
+KIND(requests)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		program_copy(p, WHAT_H2D);
+		network_infer(p, &net);
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
+/* Decoding with a cache: attention's grids grow every eight tokens. */
+KIND(tokens)
+{
+	struct network net;
+	struct kernels attention;
+	start(&net, p, size);
+	kernels_make(&attention, p, 3, 3);
+	for (uint32_t i = 0; i < 100; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		launch_all(p, &net.before, 0);
+		for (uint32_t k = 0; k < net.layers; k++) {
+			launch_all(p, &net.layer, 0);
+			launch_all(p, &attention, i / 8);
+		}
+		launch_all(p, &net.after, 0);
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, 40);
+	}
+}
+
+/* Diffusion: a sample is so many denoising iterations, of which each looks like the others. */
+KIND(samples)
+{
+	struct network net;
+	struct kernels noise;
+	start(&net, p, size);
+	kernels_make(&noise, p, 4, 4);
+	uint32_t iterations = program_between(p, 10, 30);
+	for (int i = 0; i < 30; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 29);
+		program_launch(p, 13, 0);
+		for (uint32_t k = 0; k < iterations; k++) {
+			program_at(p, PHASE_OTHER, THREAD_MAIN, 31);
+			network_infer(p, &net);
+			launch_all(p, &noise, 0);
+		}
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, 1000);
+	}
+}
+
+KIND(graph_replay)
+{
+	bool uploads = program_chance(p, 50), reads = program_chance(p, 50);
+	for (int i = 0; i < STEPS + 60; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		if (uploads)
+			program_copy(p, WHAT_H2D);
+		program_graph(p, size);
+		if (reads)
+			program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, 50);
+	}
+}
+
+/* Forward and backward are a graph each, the optimizer is not; or one graph for each layer. */
+KIND(graph_and_launches)
+{
+	struct network net;
+	start(&net, p, size);
+	uint32_t graphs = program_chance(p, 50) ? 2 : 2 * net.layers;
+	bool same = program_chance(p, 30);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_DATA, THREAD_MAIN, 30);
+		program_copy(p, WHAT_H2D);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 31);
+		for (uint32_t k = 0; k < graphs; k++)
+			program_graph(p, same ? 0 : k);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Some eager steps first, then their graph. */
+KIND(graph_after_eager)
+{
+	struct network net;
+	start(&net, p, size);
+	net.reads_loss = true;
+	for (int i = 0; i < 4; i++) {
+		network_step(p, &net);
+		network_finish_step(p, &net, END_FREE);
+	}
+	for (int i = 0; i < STEPS + 40; i++) {
+		program_at(p, PHASE_DATA, THREAD_MAIN, 30);
+		program_copy(p, WHAT_H2D);
+		program_copy(p, WHAT_H2D);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 31);
+		program_graph(p, 0);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* A loader of its own copies batches, one or two ahead, whenever it has time. */
+KIND(prefetch_thread)
+{
+	struct network net;
+	start(&net, p, size);
+	net.uploads = false;
+	uint32_t ahead = 0;
+	for (int i = 0; i < STEPS; i++) {
+		while (ahead < 1 || (ahead < 2 && program_chance(p, 50))) {
+			program_at(p, PHASE_DATA, THREAD_LOADER, 70);
+			program_copy(p, WHAT_H2D);
+			program_copy(p, WHAT_H2D);
+			ahead++;
+		}
+		ahead--;
+		network_forward(p, &net);
+		if (ahead < 2 && program_chance(p, 30)) {
+			program_at(p, PHASE_DATA, THREAD_LOADER, 70);
+			program_copy(p, WHAT_H2D);
+			program_copy(p, WHAT_H2D);
+			ahead++;
+		}
+		network_backward(p, &net);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Each step runs on one thread of a pool: in turn, or on any. */
+KIND(pool)
+{
+	struct network net;
+	start(&net, p, size);
+	uint32_t workers = program_between(p, 2, 4);
+	bool in_turn = program_chance(p, 50);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		uint32_t worker = in_turn ? i % workers : program_below(p, workers);
+		program_at(p, PHASE_OTHER, THREAD_WORKER + worker, 30);
+		program_copy(p, WHAT_H2D);
+		network_infer(p, &net);
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
+/* The main thread hands a worker four like jobs a step, and finishes the step itself. */
+KIND(worker_jobs)
+{
+	struct kernels prologue, job, epilogue;
+	kernels_make(&prologue, p, 2 + size, 2 + size);
+	kernels_make(&job, p, 4 + 4 * size, 3 + 3 * size);
+	kernels_make(&epilogue, p, 3 + 2 * size, 3 + size);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		launch_all(p, &prologue, 0);
+		for (int k = 0; k < 4; k++) {
+			program_at(p, PHASE_OTHER, THREAD_WORKER, 50);
+			launch_all(p, &job, 0);
+		}
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 31);
+		launch_all(p, &epilogue, 0);
+		program_wait(p, 200);
+		program_end(p, END_STEP);
+		program_pause(p, 50);
+	}
+}
+
+/* Micro-batches forward and backward by turns (1F1B), then the optimizer. */
+KIND(pipeline)
+{
+	struct network net;
+	start(&net, p, size);
+	uint32_t stages = program_between(p, 2, 4), batches = 2 * stages;
+	for (int i = 0; i < STEPS; i++) {
+		for (uint32_t k = 0; k < batches + stages; k++) {
+			if (k < batches) {
+				program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+				program_copy(p, WHAT_D2D);
+				network_infer(p, &net);
+			}
+			if (k >= stages)
+				network_backward(p, &net);
+		}
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Two or three kernels in an order that is no repetition of a shorter one. */
+static uint32_t make_order(struct program *p, uint32_t size, uint32_t *order)
+{
+	static const uint32_t known[] = { 0, 1, 0, 1, 0, 1, 1 };
+	uint32_t n = program_between(p, 5, 7 + 3 * size), letters = program_between(p, 2, 3);
+	if (!size && program_chance(p, 30)) {
+		for (uint32_t i = 0; i < 7; i++)
+			order[i] = known[i];
+		return 7;
+	}
+	for (bool whole = false; !whole;) {
+		for (uint32_t i = 0; i < n; i++)
+			order[i] = program_below(p, letters);
+		whole = true;
+		for (uint32_t period = 1; period < n && whole; period++) {
+			uint32_t same = 0;
+			for (uint32_t i = 0; i < n; i++)
+				same += order[i] == order[(i + period) % n];
+			whole = same < n;
+		}
+	}
+	return n;
+}
+
+static void few_kernels(struct program *p, uint32_t size, bool waits)
+{
+	uint32_t order[32], n = make_order(p, size, order);
+	for (int i = 0; i < 4 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t k = 0; k < n; k++)
+			program_launch(p, 600 + order[k], 8);
+		if (waits)
+			program_wait(p, 100);
+		program_end(p, END_STEP);
+		if (waits)
+			program_pause(p, 20);
+	}
+}
+
+KIND(few_kernels)
+{
+	few_kernels(p, size, true);
+}
+
+KIND(few_kernels_bare)
+{
+	few_kernels(p, size, false);
+}
+
+/* Three or four like iterations and an end, in C++. */
+KIND(equal_inner)
+{
+	struct kernels inner, end;
+	kernels_make(&inner, p, 3 + 4 * size + program_below(p, 3), 3 + 3 * size);
+	kernels_make(&end, p, program_between(p, 1, 3), 3);
+	uint32_t iterations = program_between(p, 2, 4);
+	bool reads = program_chance(p, 50);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t k = 0; k < iterations; k++)
+			launch_all(p, &inner, 0);
+		launch_all(p, &end, 0);
+		if (reads)
+			program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, 100);
+	}
+}
+
+/* One to three launches and a wait. */
+KIND(tiny)
+{
+	for (int i = 0; i < 20 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t k = 0; k <= size; k++)
+			program_launch(p, 700 + k, 8);
+		program_wait(p, 100);
+		program_end(p, END_STEP);
+		program_pause(p, 20);
+	}
+}
+
+/* A time step: some kernels, then iterations until they converge, which is read back every time. */
+KIND(solver)
+{
+	struct kernels set, inner, end;
+	kernels_make(&set, p, 6 + 4 * size, 5 + 3 * size);
+	kernels_make(&inner, p, 3 + 2 * size, 3 + size);
+	kernels_make(&end, p, 5 + 2 * size, 5 + size);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		launch_all(p, &set, 0);
+		for (uint32_t k = program_between(p, 4, 12); k > 0; k--) {
+			program_at(p, PHASE_OTHER, THREAD_MAIN, 33);
+			launch_all(p, &inner, 0);
+			program_read_back(p);
+		}
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 35);
+		launch_all(p, &end, 0);
+		program_end(p, END_STEP);
+		program_pause(p, 200);
+	}
+}
+
+/* A server: what runs between a request's embedding and its answer is never the same. */
+KIND(varied_requests)
+{
+	struct kernels pool, first;
+	kernels_make(&first, p, 4, 4);
+	kernels_make(&pool, p, 12 + 20 * size, 12 + 20 * size);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		program_copy(p, WHAT_H2D);
+		launch_all(p, &first, 0);
+		for (uint32_t k = program_between(p, 3, 30); k > 0; k--)
+			program_launch(p, pool.at[program_below(p, pool.n)].kernel, 0);
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, 50);
+	}
+}
+
+/* ---- Where there is no step ---- */
+
+KIND(never_repeats)
+{
+	for (uint32_t i = 0; i < 1500u << size; i++)
+		program_launch(p, 1000 + i, program_below(p, 50));
+}
+
+KIND(random_order)
+{
+	uint32_t n = 10u << (2 * size), threads = program_between(p, 1, 2);
+	for (uint32_t i = 0; i < 6000; i++) {
+		p->thread = program_below(p, threads);
+		program_launch(p, program_below(p, n), 0);
+		if (program_chance(p, 2))
+			program_wait(p, 50);
+	}
+}
+
+/* Parameters copied one by one, for a server that waits for its first request. */
+KIND(uploads)
+{
+	for (uint32_t i = 0; i < 300u << size; i++) {
+		program_copy(p, WHAT_H2D);
+		if (program_chance(p, 5))
+			program_wait(p, 20);
+	}
+}

@@ -1,0 +1,399 @@
+/* Kinds that train a network. */
+#include "test/steps/kinds.h"
+#include "test/steps/network.h"
+
+enum { STEPS = 60, LINE_EVALUATION = 40 };
+
+static void start(struct network *net, struct program *p, uint32_t size)
+{
+	network_make(net, p, size);
+	network_set_up(p, net);
+}
+
+static void step(struct program *p, const struct network *net)
+{
+	network_step(p, net);
+	network_finish_step(p, net, END_STEP);
+}
+
+static void evaluate(struct program *p, const struct network *net, uint32_t batches)
+{
+	for (uint32_t i = 0; i < batches; i++) {
+		program_at(p, PHASE_DATA, THREAD_MAIN, LINE_EVALUATION);
+		if (net->uploads)
+			program_copy(p, WHAT_H2D);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, LINE_EVALUATION + 1);
+		network_infer(p, net);
+		program_read_back(p);
+		program_pause(p, 60);
+	}
+}
+
+KIND(plain)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++)
+		step(p, &net);
+}
+
+static void accumulate(struct program *p, uint32_t size, uint32_t micro_batches)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		for (uint32_t k = 1; k < micro_batches; k++) {
+			network_gradients(p, &net);
+			program_pause(p, net.pause_us);
+		}
+		step(p, &net);
+	}
+}
+
+KIND(accumulate_2)
+{
+	accumulate(p, size, 2);
+}
+
+KIND(accumulate_4)
+{
+	accumulate(p, size, 4);
+}
+
+KIND(accumulate_8)
+{
+	accumulate(p, size, 8);
+}
+
+/* Some begin with an evaluation, as Lightning does. */
+KIND(evaluate_every_n)
+{
+	static const uint32_t everies[] = { 3, 5, 10, 20 };
+	struct network net;
+	start(&net, p, size);
+	uint32_t every = everies[program_below(p, 4)], batches = program_between(p, 2, 15);
+	if (program_chance(p, 30)) {
+		evaluate(p, &net, 2);
+		program_end(p, END_FREE);
+	}
+	for (uint32_t i = 1; i <= STEPS; i++) {
+		step(p, &net);
+		if (i % every == 0)
+			evaluate(p, &net, batches);
+	}
+}
+
+static void adversary(struct program *p, const struct network *net, const struct network *judge)
+{
+	network_forward(p, net);
+	network_infer(p, judge);
+	network_backward(p, judge);
+	network_backward(p, net);
+	network_optimizer(p, net);
+}
+
+KIND(two_optimizers)
+{
+	struct network generator, critic;
+	start(&generator, p, size);
+	network_make(&critic, p, size);
+	critic.update = generator.update;
+	critic.style = generator.style;
+	for (int i = 0; i < STEPS; i++) {
+		network_step(p, &critic);
+		program_end(p, END_OTHER);
+		adversary(p, &generator, &critic);
+		network_finish_step(p, &generator, END_STEP | END_OTHER);
+	}
+}
+
+/* WGAN: five steps of the critic for one of the generator. */
+KIND(critic_five)
+{
+	struct network generator, critic;
+	start(&generator, p, size);
+	network_make(&critic, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		for (int k = 0; k < 5; k++) {
+			network_step(p, &critic);
+			network_finish_step(p, &critic, END_OTHER);
+		}
+		adversary(p, &generator, &critic);
+		network_finish_step(p, &generator, END_STEP | END_OTHER);
+	}
+}
+
+/* A recurrent cell, as often as the sequence is long. */
+KIND(inner_loop)
+{
+	struct network net;
+	struct kernels cell, cell_back;
+	start(&net, p, size);
+	kernels_make(&cell, p, 3 + 3 * size, 3 + 2 * size);
+	kernels_make(&cell_back, p, 4 + 4 * size, 3 + 2 * size);
+	for (int i = 0; i < STEPS; i++) {
+		uint32_t length = program_between(p, 1, 8);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		program_launch(p, 11, 0);
+		for (uint32_t k = 0; k < length; k++)
+			launch_all(p, &cell, 0);
+		launch_all(p, &net.after, 0);
+		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
+		launch_all(p, &net.back_before, 0);
+		for (uint32_t k = 0; k < length; k++)
+			launch_all(p, &cell_back, 0);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+KIND(stochastic_depth)
+{
+	struct network net;
+	start(&net, p, size);
+	uint32_t all = net.layers + 4;
+	for (int i = 0; i < STEPS; i++) {
+		net.layers = 0;
+		for (uint32_t k = 0; k < all; k++)
+			net.layers += program_chance(p, 80);
+		step(p, &net);
+	}
+}
+
+/* Kernels tried out, other shapes, compilation: as much as ten steps of something else. */
+KIND(warm_up)
+{
+	struct network net;
+	struct kernels tried;
+	start(&net, p, size);
+	kernels_make(&tried, p, 20, 20);
+	uint32_t n = 10 * (20 + 80 * size);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kernel *k = &tried.at[program_below(p, tried.n)];
+		program_launch(p, k->kernel, k->grid + program_below(p, 3));
+		if (program_chance(p, 20))
+			program_copy(p, WHAT_H2D);
+		if (program_chance(p, 10))
+			program_wait(p, 100);
+	}
+	program_end(p, END_FREE);
+	for (int i = 0; i < STEPS; i++)
+		step(p, &net);
+}
+
+/* What real scripts do now and then: log, clip, average the weights, save. */
+KIND(extras)
+{
+	struct network net;
+	struct kernels average, clip;
+	start(&net, p, size);
+	net.reads_loss = false;
+	kernels_make(&average, p, 5, 4);
+	kernels_make(&clip, p, 7, 5);
+	for (int i = 1; i <= STEPS; i++) {
+		network_gradients(p, &net);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 25);
+		launch_all(p, &clip, 0);
+		network_optimizer(p, &net);
+		if (i % 4 == 0) {
+			program_at(p, PHASE_OTHER, THREAD_MAIN, 26);
+			launch_all(p, &average, 0);
+		}
+		if (i % 10 == 0) {
+			program_at(p, PHASE_OTHER, THREAD_MAIN, 27);
+			program_read_back(p);
+		}
+		for (uint32_t k = 0; i % 25 == 0 && k < net.parameters; k++)
+			program_copy(p, WHAT_D2H);
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
+/* Shuffling at an epoch's begin, and a last batch of another shape. */
+KIND(epochs)
+{
+	struct network net;
+	struct kernels shuffle;
+	start(&net, p, size);
+	kernels_make(&shuffle, p, 6, 6);
+	uint32_t batches = program_between(p, 6, 15);
+	for (uint32_t i = 0; i < STEPS + 20; i++) {
+		uint32_t batch = i % batches, more = batch + 1 == batches ? 3 : 0;
+		program_at(p, PHASE_DATA, THREAD_MAIN, 15);
+		if (!batch)
+			launch_all(p, &shuffle, 0);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		launch_all(p, &net.before, more);
+		for (uint32_t k = 0; k < net.layers; k++)
+			launch_all(p, &net.layer, more);
+		launch_all(p, &net.after, 0);
+		network_backward(p, &net);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Long evaluations: what stands in them is not judged, training before and after is. */
+KIND(train_eval_train)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int epoch = 0; epoch < 3; epoch++) {
+		for (int i = 0; i < 30; i++)
+			step(p, &net);
+		evaluate(p, &net, 40);
+		program_end(p, END_FREE);
+	}
+}
+
+/* Activations are computed again in the backward pass. */
+KIND(checkpointed)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		network_forward(p, &net);
+		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
+		launch_all(p, &net.back_before, 0);
+		for (uint32_t k = 0; k < net.layers; k++) {
+			launch_all(p, &net.layer, 0);
+			launch_all(p, &net.back_layer, 0);
+		}
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Which experts run, and how often, depends on the data. */
+KIND(experts)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		launch_all(p, &net.before, 0);
+		for (uint32_t k = 0; k < net.layers; k++) {
+			launch_all(p, &net.layer, 0);
+			for (uint32_t e = 0; e < 4; e++)
+				if (program_chance(p, 60)) {
+					program_launch(p, 5000 + e, program_below(p, 8));
+					program_launch(p, 5010 + e, program_below(p, 8));
+				}
+		}
+		launch_all(p, &net.after, 0);
+		network_backward(p, &net);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Gradients that overflow: the optimizer is left out, often at first. Its runs are steps too. */
+KIND(scaler_skips)
+{
+	struct network net;
+	struct kernels check;
+	start(&net, p, size);
+	kernels_make(&check, p, 3, 3);
+	for (int i = 0; i < STEPS; i++) {
+		bool skipped = i < 2 || program_chance(p, 4);
+		network_gradients(p, &net);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 24);
+		launch_all(p, &check, 0);
+		program_read_back(p);
+		if (!skipped)
+			network_optimizer(p, &net);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 25);
+		program_launch(p, 12, 0);
+		network_finish_step(p, &net, skipped ? END_STEP : END_STEP | END_OTHER);
+	}
+}
+
+/* Batches that grow: every launch that depends on the batch is new in every step. */
+KIND(lr_finder)
+{
+	struct network net;
+	start(&net, p, size);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_DATA, THREAD_MAIN, 20);
+		program_copy(p, WHAT_H2D);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		launch_all(p, &net.before, i);
+		for (uint32_t k = 0; k < net.layers; k++)
+			launch_all(p, &net.layer, i);
+		launch_all(p, &net.after, 0);
+		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
+		launch_all(p, &net.back_before, 0);
+		for (uint32_t k = 0; k < net.layers; k++)
+			launch_all(p, &net.back_layer, i);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Sequence lengths: layers' grids are one of eight, or any. */
+KIND(dynamic_shapes)
+{
+	struct network net;
+	start(&net, p, size);
+	uint32_t shapes = program_chance(p, 50) ? 8 : 1000;
+	for (int i = 0; i < STEPS; i++) {
+		uint32_t more = program_below(p, shapes);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		program_copy(p, WHAT_H2D);
+		launch_all(p, &net.before, more);
+		for (uint32_t k = 0; k < net.layers; k++)
+			launch_all(p, &net.layer, more);
+		launch_all(p, &net.after, 0);
+		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
+		launch_all(p, &net.back_before, 0);
+		for (uint32_t k = 0; k < net.layers; k++)
+			launch_all(p, &net.back_layer, more);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* Every layer asks the device for a number. */
+KIND(reads_per_layer)
+{
+	struct network net;
+	start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		launch_all(p, &net.before, 0);
+		for (uint32_t k = 0; k < net.layers; k++) {
+			launch_all(p, &net.layer, 0);
+			program_read_back(p);
+		}
+		launch_all(p, &net.after, 0);
+		network_backward(p, &net);
+		network_optimizer(p, &net);
+		network_finish_step(p, &net, END_STEP);
+	}
+}
+
+/* A rollout as long as the game, then some epochs over it; each of their optimizer steps is one, too. */
+KIND(reinforcement)
+{
+	struct network net;
+	struct kernels advantage;
+	start(&net, p, size);
+	kernels_make(&advantage, p, 8, 8);
+	for (int i = 0; i < STEPS; i++) {
+		for (uint32_t k = program_between(p, 5, 15); k > 0; k--) {
+			program_at(p, PHASE_DATA, THREAD_MAIN, 18);
+			program_copy(p, WHAT_H2D);
+			program_at(p, PHASE_FORWARD, THREAD_MAIN, 19);
+			network_infer(p, &net);
+			program_read_back(p);
+		}
+		launch_all(p, &advantage, 0);
+		for (int k = 0; k < 4; k++) {
+			network_forward(p, &net);
+			network_backward(p, &net);
+			network_optimizer(p, &net);
+			network_finish_step(p, &net, k < 3 ? END_OTHER : END_STEP | END_OTHER);
+		}
+	}
+}

@@ -1,0 +1,39 @@
+/* Sums over trials: of a kind, of all, and of answers by how sure they said they were. */
+#ifndef TEST_STEPS_TALLY_H
+#define TEST_STEPS_TALLY_H
+
+#include "test/steps/noise.h"
+#include "test/steps/trial.h"
+
+enum { TALLY_TRIALS = 8192 };
+
+struct tally {
+	uint32_t n, n_locked, n_answered;
+	uint32_t n_exact;  /* locked or at the end, one boundary in every step */
+	uint32_t n_placed; /* of those: a trigram ends every step, so that the place can be right */
+	uint32_t n_in_place; /* and it is */
+	uint32_t n_false;
+	uint32_t n_numbers; /* counted right from the first step on */
+	uint32_t n_steps;   /* in `steps` */
+	double steps
+		[TALLY_TRIALS]; /* until locked, of those with a step to find; never: as many as there are */
+};
+
+enum { SURENESS_BANDS = 4 };
+
+struct calibration {
+	uint32_t n[SURENESS_BANDS], n_right[SURENESS_BANDS];
+};
+
+/* `has_step`: there is one to find. `has_place`: something tells where it ends. */
+void tally_add(struct tally *t, const struct trial *trial, bool has_step, bool has_place,
+	       enum noise noise);
+void tally_merge(struct tally *into, const struct tally *t);
+double tally_share(uint32_t n, uint32_t of);		/* percent; of nothing: 100 */
+double tally_quantile(const struct tally *t, double q); /* of steps until locked */
+
+void calibration_add(struct calibration *c, const struct trial *trial, bool has_step,
+		     enum noise noise);
+extern const double sureness_least[SURENESS_BANDS];
+
+#endif

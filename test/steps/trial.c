@@ -1,0 +1,216 @@
+#include "test/steps/trial.h"
+
+#include "core/token.h"
+#include "test/steps/anchors.h"
+
+#include <stdlib.h>
+
+const char *const evidence_names[EVIDENCES] = { "launches", "names", "frames" };
+
+/* What the engine is told of a call (core/levels.h). The only place that knows its hints. */
+static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
+{
+	static const uint32_t of_what[] = {
+		[WHAT_LAUNCH] = 0,
+		[WHAT_H2D] = LEVEL_COPY | LEVEL_H2D,
+		[WHAT_D2H] = LEVEL_COPY | LEVEL_D2H,
+		[WHAT_D2D] = LEVEL_COPY,
+		[WHAT_GRAPH] = LEVEL_GRAPH,
+	};
+	uint32_t hints = of_what[e->what] | (e->waited ? LEVEL_SYNCED : 0);
+	if (evidence >= EVIDENCE_NAMES && e->what == WHAT_LAUNCH)
+		hints |= LEVEL_NAMED | (e->named ? LEVEL_OPTIMIZER : 0);
+	if (evidence >= EVIDENCE_FRAMES && e->phase == PHASE_OPTIMIZER)
+		hints |= LEVEL_OPTIMIZER;
+	return hints;
+}
+
+void trial_sequence(struct sequence *s, const struct program *p, enum evidence evidence)
+{
+	uint32_t mark = 0;
+	*s = (struct sequence){ 0 };
+	for (uint32_t i = 0; i <= p->n; i++) {
+		for (; mark < p->n_marks && p->marks[mark].at <= i; mark++)
+			sequence_end(s, p->marks[mark].ends);
+		if (i == p->n)
+			break;
+		const struct program_event *e = &p->events[i];
+		sequence_add(s, e->thread, e->token, hints_of(e, evidence));
+		struct level_event *event = &s->events[s->n - 1].event;
+		event->begin_ns = e->begin_ns;
+		event->end_ns = e->end_ns;
+		event->blocked_ns = e->blocked_ns;
+	}
+}
+
+/* ---- Held against the truth ---- */
+
+struct judge {
+	const struct sequence *s;
+	uint32_t *before; /* boundaries among the first so many events */
+	uint32_t truth;	  /* END_STEP or END_OTHER */
+	uint32_t from;	  /* events before this one are not judged */
+};
+
+static uint32_t boundaries(const struct judge *j, int64_t begin, int64_t end)
+{
+	int64_t n = j->s->n;
+	begin = begin < 0 ? 0 : begin > n ? n : begin;
+	end = end < 0 ? 0 : end > n ? n : end;
+	return j->before[end] - j->before[begin];
+}
+
+static bool is_boundary(const struct judge *j, int64_t at)
+{
+	return at >= 0 && at < j->s->n && j->before[at + 1] > j->before[at];
+}
+
+static int32_t nearest(const struct judge *j, uint32_t end)
+{
+	for (int32_t d = 0; d < (int32_t)j->s->n; d++) {
+		if (is_boundary(j, (int64_t)end - 1 + d))
+			return d;
+		if (is_boundary(j, (int64_t)end - 1 - d))
+			return -d;
+	}
+	return INT32_MAX;
+}
+
+/* The next step by this truth from mark `*at` on, or false: it goes from mark *begin to mark *at. */
+static bool next_step(const struct judge *j, uint32_t *begin, uint32_t *at)
+{
+	const struct sequence *s = j->s;
+	for (uint32_t k = *at + 1; k < s->n_marks; k++) {
+		if (!(s->marks[k].ends & (j->truth | END_FREE)))
+			continue;
+		*begin = *at;
+		*at = k;
+		if (s->marks[k].ends & j->truth && s->marks[*begin].at >= j->from)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t first_mark(const struct judge *j)
+{
+	uint32_t k = 0;
+	while (k < j->s->n_marks && !(j->s->marks[k].ends & (j->truth | END_FREE)))
+		k++;
+	return k;
+}
+
+static int compare_i32(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void judge_place(const struct judge *j, struct trial *t)
+{
+	int32_t *late = calloc(j->s->n_marks + 1, sizeof(*late));
+	uint32_t begin, at = first_mark(j), n_in_place = 0;
+	if (!late)
+		abort();
+	t->n_steps = 0;
+	while (next_step(j, &begin, &at)) {
+		late[t->n_steps++] = nearest(j, j->s->marks[at].at);
+		n_in_place += is_boundary(j, (int64_t)j->s->marks[at].at - 1);
+	}
+	if (t->n_steps) {
+		qsort(late, t->n_steps, sizeof(*late), compare_i32);
+		t->late = late[t->n_steps / 2];
+		t->in_place = (double)n_in_place / t->n_steps;
+	}
+	free(late);
+}
+
+/* A boundary that comes a little late in every step is still one a step, so steps are counted as if they ended with it. */
+static double one_per_step(const struct judge *j, int32_t late)
+{
+	uint32_t begin, at = first_mark(j), n = 0, n_one = 0;
+	while (next_step(j, &begin, &at)) {
+		n++;
+		n_one += boundaries(j, (int64_t)j->s->marks[begin].at + late,
+				    (int64_t)j->s->marks[at].at + late) == 1;
+	}
+	return n ? (double)n_one / n : 0;
+}
+
+static int32_t numbers_off(const struct judge *j, uint32_t locked_at, int32_t late)
+{
+	int64_t n_true = 0, first = first_mark(j), n = 0;
+	for (uint32_t k = (uint32_t)first; k < j->s->n_marks; k++)
+		n_true += j->s->marks[k].at + (int64_t)late <= locked_at &&
+			  (j->s->marks[k].ends & j->truth);
+	n = boundaries(j, 0, locked_at);
+	return (int32_t)(n - n_true);
+}
+
+static void judge_truth(struct judge *j, const struct sequence_result *r, struct trial *t)
+{
+	judge_place(j, t);
+	t->one_per_step = one_per_step(j, 0);
+	double shifted = one_per_step(j, t->late);
+	if (shifted > t->one_per_step)
+		t->one_per_step = shifted;
+	t->numbers_off = numbers_off(j, r->locked_at, t->late);
+	struct anchors possible;
+	anchors_count(&possible, j->s, (enum program_end)j->truth);
+	t->has_place = possible.n_place > 0;
+}
+
+static void find_boundaries(struct judge *j, uint64_t anchor)
+{
+	struct token_window windows[16] = { 0 };
+	j->before = calloc(j->s->n + 1, sizeof(*j->before));
+	if (!j->before)
+		abort();
+	for (uint32_t i = 0; i < j->s->n; i++) {
+		const struct sequence_event *e = &j->s->events[i];
+		bool is = token_window_push(&windows[e->thread % 16], e->event.token) == anchor;
+		j->before[i + 1] = j->before[i] + is;
+	}
+}
+
+static double steps_begun(const struct sequence *s, uint32_t at)
+{
+	double n = 1;
+	for (uint32_t k = 0; k < s->n_marks; k++)
+		n += s->marks[k].at < at && s->marks[k].ends & END_STEP;
+	return n;
+}
+
+static void judge(const struct sequence *s, const struct sequence_result *r, struct trial *t)
+{
+	struct judge j = { .s = s, .truth = END_STEP, .from = t->locked ? r->locked_at : 0 };
+	struct trial other = *t;
+	find_boundaries(&j, r->choice.anchor);
+	judge_truth(&j, r, t);
+	if (!t->n_steps) {
+		j.from = 0;
+		judge_truth(&j, r, t);
+	}
+	j.truth = END_OTHER;
+	judge_truth(&j, r, &other);
+	if (other.n_steps && other.one_per_step > t->one_per_step)
+		*t = other;
+	free(j.before);
+}
+
+void trial_run(struct trial *t, const struct sequence *s)
+{
+	struct sequence_result r;
+	*t = (struct trial){ 0 };
+	sequence_run(s, 1, false, &r);
+	t->seconds = r.seconds;
+	t->locked = r.locked;
+	if (r.locked)
+		t->steps = steps_begun(s, r.locked_at);
+	else
+		sequence_run(s, s->n ? s->n : 1, true, &r);
+	t->answered = r.locked;
+	if (!r.locked)
+		return;
+	t->confidence = r.choice.confidence;
+	judge(s, &r, t);
+}
