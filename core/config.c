@@ -4,6 +4,7 @@
  */
 #include "core/config.h"
 
+#include "core/ranks.h"
 #include "core/record.h"
 #include "core/schedule.h"
 
@@ -56,6 +57,7 @@ static const struct {
 	{ "PROF_SCHEDULE", check_schedule },
 	{ "PROF_STEP", check_step },
 	{ "PROF_FORMAT", check_format },
+	{ "PROF_RANKS", ranks_check },
 };
 
 static int check_word(const struct config_row *row, const char *text, struct err *e)

@@ -102,6 +102,10 @@ static json_t *describe(const struct collector *c)
 		json_array_append_new(messages, json_string(c->messages.at[i]));
 	json_object_set_new(root, "processes", processes);
 	json_object_set_new(root, "messages", messages);
+	json_t *left_out = journals_ranks_left_out(c->folder);
+	if (json_array_size(left_out))
+		json_object_set(root, "ranks_left_out", left_out);
+	json_decref(left_out);
 	return root;
 }
 

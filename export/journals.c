@@ -83,3 +83,33 @@ void journals_free(struct journals *j)
 		free(j->paths.at[i]);
 	vec_free(&j->paths);
 }
+
+static int by_number(const void *a, const void *b)
+{
+	const json_int_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+json_t *journals_ranks_left_out(const char *folder)
+{
+	char path[PATH_MAX];
+	VEC(json_int_t) ranks = { 0 };
+	json_t *list = json_array();
+	snprintf(path, sizeof(path), "%s/journal", folder);
+	DIR *d = opendir(path);
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		long rank;
+		int end = 0;
+		if (sscanf(entry->d_name, "rank-%9ld.left-out%n", &rank, &end) == 1 && end &&
+		    !entry->d_name[end])
+			vec_push(&ranks, rank);
+	}
+	if (d)
+		closedir(d);
+	if (ranks.n)
+		qsort(ranks.at, ranks.n, sizeof(*ranks.at), by_number);
+	for (size_t i = 0; i < ranks.n; i++)
+		json_array_append_new(list, json_integer(ranks.at[i]));
+	vec_free(&ranks);
+	return list;
+}

@@ -5,6 +5,7 @@
 #include "core/err.h"
 #include "core/vec.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 struct journals {
@@ -17,5 +18,8 @@ int journals_list(struct journals *j, const char *folder, struct err *e);
 bool journals_is_one(const char *path);
 
 void journals_free(struct journals *j);
+
+/* Ranks that PROF_RANKS left out (preload/rank.h), in order. New reference; empty where there are none. */
+json_t *journals_ranks_left_out(const char *folder);
 
 #endif

@@ -1,5 +1,6 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
 #include "export/report_text.h"
+#include "export/report_words.h"
 #include "export/run.h"
 #include "export/runfile.h"
 
@@ -117,6 +118,17 @@ static bool say_report(const json_t *report)
 	return true;
 }
 
+static void say_left_out(const struct run *r, const json_t *ranks)
+{
+	char text[120];
+	const char *setting = run_setting(r, "PROF_RANKS");
+	size_t n = json_array_size(ranks);
+	if (n)
+		fprintf(stderr, "profrun: rank%s %s not profiled (PROF_RANKS=%s)\n",
+			n > 1 ? "s" : "", report_numbers(text, sizeof(text), ranks),
+			setting ? setting : "");
+}
+
 static void say_all(const struct run *r, const json_t *root)
 {
 	const json_t *processes = json_object_get(root, "processes"),
@@ -133,6 +145,7 @@ static void say_all(const struct run *r, const json_t *root)
 			n - PROCESSES_SAID);
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
+	say_left_out(r, json_object_get(root, "ranks_left_out"));
 	bool has_report = say_report(json_object_get(root, "report"));
 	if (n_traces)
 		fprintf(stderr,

@@ -14,6 +14,7 @@
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/lookup.h"
+#include "preload/rank.h"
 #include "preload/ranges.h"
 #include "preload/stack.h"
 #include "preload/steps.h"
@@ -81,30 +82,12 @@ static void describe_command(void)
 	journal_put_info("command", text);
 }
 
-/* The launchers' own names for the number of a process in its job; the first that is set counts. */
-static void describe_rank(void)
-{
-	static const char *const ranks[] = { "RANK",	 "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-					     "PMI_RANK", "MV2_COMM_WORLD_RANK",	 "SLURM_PROCID" };
-	static const char *const also[] = { "LOCAL_RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES" };
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
-		const char *rank = getenv(ranks[i]);
-		if (rank && *rank) {
-			journal_put_info("rank", rank);
-			break;
-		}
-	}
-	for (size_t i = 0; i < sizeof(also) / sizeof(*also); i++)
-		if (getenv(also[i]))
-			journal_put_info(also[i], getenv(also[i]));
-}
-
 static void describe_process(void)
 {
 	char text[PATH_MAX];
 	describe_hooks();
 	describe_command();
-	describe_rank();
+	rank_describe();
 	if (!gethostname(text, sizeof(text)))
 		journal_put_info("host", text);
 	if (getcwd(text, sizeof(text)))
@@ -149,17 +132,21 @@ static bool absolute(char *folder, size_t bytes)
 	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
 }
 
+/* False: there is none to be had, or this rank is not to be profiled (said). */
 static bool open_journal(void)
 {
 	char folder[PATH_MAX];
 	struct err e;
 	snprintf(folder, sizeof(folder), "%s", g.config.out.text);
-	if (!folder[0])
+	bool is_named = folder[0];
+	if (!is_named)
 		default_folder(folder, sizeof(folder));
 	if (!absolute(folder, sizeof(folder))) {
 		log_line(LOG_ERROR, "the run's folder has no absolute name; nothing is recorded");
 		return false;
 	}
+	if (rank_is_left_out(g.config.ranks.text, is_named ? folder : ""))
+		return false;
 	hook_switch.clock_kind = clock_tsc_usable() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC_NS;
 	uint64_t budget = (uint64_t)config_number(&g.config.buffer_mb) << 20;
 	if (!journal_open(folder, budget, hook_switch.clock_kind, &e))

@@ -1,0 +1,61 @@
+/* See rank.h. */
+#include "preload/rank.h"
+
+#include "core/journal.h"
+#include "core/log.h"
+#include "core/ranks.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Nothing of a run may come to be where a rank is left out, but this name in the folder that the launcher has made. */
+static void leave_word(const char *folder, long rank)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
+		return;
+	mkdir(path, 0777);
+	if (snprintf(path, sizeof(path), "%s/journal/rank-%ld.left-out", folder, rank) >=
+	    (int)sizeof(path))
+		return;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool rank_is_left_out(const char *list, const char *folder)
+{
+	const char *variable;
+	long rank = ranks_number(ranks_own(ranks_getenv, NULL, &variable));
+	if (rank < 0 || ranks_has(list, rank))
+		return false;
+	log_line(LOG_INFO, "rank %ld (%s) is not one of PROF_RANKS=%s: not profiled", rank,
+		 variable, list);
+	if (*folder)
+		leave_word(folder, rank);
+	return true;
+}
+
+void rank_describe(void)
+{
+	static const char *const also[] = { "LOCAL_RANK", "CUDA_VISIBLE_DEVICES" };
+	const char *rank = ranks_own(ranks_getenv, NULL, NULL), *name;
+	if (rank)
+		journal_put_info("rank", rank);
+	for (unsigned i = 0; i < sizeof(also) / sizeof(*also); i++)
+		if (getenv(also[i]))
+			journal_put_info(also[i], getenv(also[i]));
+	for (unsigned i = 0; (name = ranks_size_variable(i)); i++)
+		if (getenv(name))
+			journal_put_info(name, getenv(name));
+}
+
+bool rank_has_company(void)
+{
+	return ranks_number(ranks_own(ranks_getenv, NULL, NULL)) >= 0 &&
+	       ranks_local_size(ranks_getenv, NULL) > 1;
+}
