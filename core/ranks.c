@@ -5,22 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* The launchers' own names for the number of a process in its job; the first that is set counts. torchrun starts below
  * Slurm, so its own comes first; LOCAL_RANK alone is what launchers for one machine set. */
 static const char *const rank_variables[] = {
-	"RANK",		       "OMPI_COMM_WORLD_RANK", "PMIX_RANK",  "PMI_RANK",
-	"MV2_COMM_WORLD_RANK", "SLURM_PROCID",	       "LOCAL_RANK",
+	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+	"SLURM_PROCID", "LOCAL_RANK",
 };
 
 /* How many of them there are on this machine; the job's whole size where that is not told. */
 static const char *const size_variables[] = {
-	"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-	"MPI_LOCALNRANKS",  "MV2_COMM_WORLD_LOCAL_SIZE",
-	"SLURM_NTASKS_PER_NODE",
-	"WORLD_SIZE",	    "OMPI_COMM_WORLD_SIZE",
-	"PMI_SIZE",	    "MV2_COMM_WORLD_SIZE",
-	"SLURM_NTASKS",
+	"LOCAL_WORLD_SIZE",	 "OMPI_COMM_WORLD_LOCAL_SIZE",
+	"MPI_LOCALNRANKS",	 "MV2_COMM_WORLD_LOCAL_SIZE",
+	"SLURM_NTASKS_PER_NODE", "WORLD_SIZE",
+	"OMPI_COMM_WORLD_SIZE",	 "PMI_SIZE",
+	"MV2_COMM_WORLD_SIZE",	 "SLURM_NTASKS",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -111,8 +109,8 @@ int ranks_check(const char *list, struct err *e)
 				       "in 0,3-5",
 				       s.length < 40 ? (int)s.length : 40, s.text);
 		if (s.last < s.first)
-			return err_set(e, -EINVAL, "'%.*s' ends before it begins",
-				       (int)s.length, s.text);
+			return err_set(e, -EINVAL, "'%.*s' ends before it begins", (int)s.length,
+				       s.text);
 		at += s.length;
 		if (!*at++)
 			break;

@@ -478,6 +478,13 @@ struct journal_steps {
 	_Atomic uint64_t current; /* number of the step under way */
 	_Atomic uint64_t
 		schedule_shift; /* steps by which the schedule was moved because its first window had passed */
+	/*
+	 * Several ranks of one job: each that knows its steps sets waits_for_start, stays disarmed, and the collector
+	 * names the step that the schedule's first armed one becomes, the same for all (`start`, then start_is_named).
+	 */
+	_Atomic uint32_t waits_for_start; /* by the library */
+	_Atomic uint32_t start_is_named;  /* by the collector */
+	_Atomic uint64_t start;
 };
 
 struct journal_header {

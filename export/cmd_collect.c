@@ -8,6 +8,7 @@
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/procfs.h"
+#include "export/ranks_start.h"
 #include "export/report_file.h"
 #include "export/report_keep.h"
 #include "export/report_make.h"
@@ -51,6 +52,7 @@ struct collector {
 	const char *folder;
 	struct output output;
 	VEC(struct watched) watched;
+	struct ranks_start start;
 	VEC(char *) messages;
 	struct watch watch;
 	int control, status;  /* pipes of the launcher, -1: none */
@@ -106,6 +108,9 @@ static json_t *describe(const struct collector *c)
 	if (json_array_size(left_out))
 		json_object_set(root, "ranks_left_out", left_out);
 	json_decref(left_out);
+	json_t *start = ranks_start_describe(&c->start);
+	if (start)
+		json_object_set_new(root, "ranks_start", start);
 	return root;
 }
 
@@ -225,6 +230,15 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 	return is_new ? BUSY_MS : IDLE_MS;
 }
 
+static void serve_ranks(struct collector *c)
+{
+	VEC(struct process *) all = { 0 };
+	for (size_t i = 0; i < c->watched.n; i++)
+		vec_push(&all, c->watched.at[i].process);
+	ranks_start_serve(&c->start, all.at, all.n, c->folder, c->now_ms);
+	vec_free(&all);
+}
+
 static int serve_all(struct collector *c)
 {
 	bool ask = c->now_ms - c->asked_ms >= ALIVE_EVERY_MS;
@@ -236,6 +250,7 @@ static int serve_all(struct collector *c)
 		if (wanted < wait)
 			wait = wanted;
 	}
+	serve_ranks(c);
 	return wait;
 }
 

@@ -16,8 +16,14 @@ bool arm_is_always(const struct arm *a)
 	return a->schedule.always;
 }
 
+void arm_hold(struct arm *a)
+{
+	a->is_held = true;
+}
+
 void arm_locked(struct arm *a, uint64_t next)
 {
+	a->is_held = false;
 	uint64_t first = schedule_first_armed(&a->schedule);
 	if (!a->schedule.always && first != SCHEDULE_NEVER && next > first)
 		a->shift = next - first;
@@ -26,7 +32,7 @@ void arm_locked(struct arm *a, uint64_t next)
 /* Steps before the shift were over when their numbers became known, so the schedule's clock starts late by it. */
 enum sched_action arm_action(const struct arm *a, uint64_t number)
 {
-	if (number < a->shift)
+	if (a->is_held || number < a->shift)
 		return SCHED_NONE;
 	return schedule_action(&a->schedule, number - a->shift);
 }

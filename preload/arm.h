@@ -10,6 +10,7 @@
 struct arm {
 	struct schedule schedule;
 	uint64_t shift; /* steps by which the schedule was moved */
+	bool is_held;	/* the schedule has not begun: other ranks' steps are not known yet */
 };
 
 void arm_start(struct arm *a, const struct schedule *schedule);
@@ -19,6 +20,9 @@ bool arm_is_off(const struct arm *a);
 
 /* Whether everything is recorded, so that it does not matter which step is under way. */
 bool arm_is_always(const struct arm *a);
+
+/* Nothing is armed by the schedule until arm_locked(). */
+void arm_hold(struct arm *a);
 
 /*
  * Steps are known now, and `next` is the first one that can be armed. If the schedule's first armed step is over or under way

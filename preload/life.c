@@ -14,8 +14,8 @@
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/lookup.h"
-#include "preload/rank.h"
 #include "preload/ranges.h"
+#include "preload/rank.h"
 #include "preload/stack.h"
 #include "preload/steps.h"
 

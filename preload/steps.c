@@ -9,11 +9,13 @@
 #include "preload/steps.h"
 
 #include "core/log.h"
+#include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/life.h"
 #include "preload/ranges.h"
+#include "preload/rank.h"
 #include "preload/stack.h"
 
 #include <errno.h>
@@ -36,6 +38,8 @@ static struct {
 	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
 	struct arm arm;
+	struct agree agree; /* with the other ranks of the job */
+	bool has_company;
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new one */
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
@@ -116,11 +120,21 @@ static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
 	journal_commit(&hook_thread.writer, sizeof(*r));
 }
 
+/* The schedule's clock is set: `next` is the first step that it may arm. */
+static void begin_schedule(uint64_t next)
+{
+	arm_locked(&g.arm, next);
+	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
+}
+
 /* The step's record is written under the action that it begins, after GPU timing for it is on. */
 static void begin_step(uint64_t number, uint64_t ticks)
 {
 	enum sched_action before = g.action;
+	uint64_t start;
 	g.number = number;
+	if (g.agree.waits && agree_is_over(&g.agree, g.shared, number, ticks, &start))
+		begin_schedule(start);
 	g.action = arm_action(&g.arm, number);
 	if (g.action != SCHED_NONE && before == SCHED_NONE)
 		gpu_start();
@@ -164,13 +178,19 @@ static void adopt_anchor(uint32_t generation)
 static void lock_steps(void)
 {
 	uint64_t next = atomic_load_explicit(&g.shared->base, memory_order_relaxed) + g.own + 1;
-	arm_locked(&g.arm, next);
-	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
+	if (g.has_company && !arm_is_always(&g.arm)) {
+		arm_hold(&g.arm);
+		agree_begin(&g.agree, g.shared, next - 1);
+	} else {
+		begin_schedule(next);
+	}
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	g.number = next - 1;
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
 		 (unsigned long long)g.number,
-		 g.arm.shift ? "; the schedule starts with the next one" : "");
+		 g.agree.waits ? "; the schedule starts when all ranks know theirs"
+		 : g.arm.shift ? "; the schedule starts with the next one"
+			       : "");
 	turn_switch();
 }
 
@@ -400,6 +420,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	g.shared = &journal_header()->steps;
 	g.mode = (enum step_mode)step->mode;
 	arm_start(&g.arm, schedule);
+	g.has_company = rank_has_company();
 	g.shared->mode = (uint32_t)g.mode;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);

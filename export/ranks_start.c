@@ -1,0 +1,153 @@
+/* See ranks_start.h. A run's jobs come one after the other: when all ranks of one have ended the next begins anew. */
+#include "export/ranks_start.h"
+
+#include "core/clock.h"
+#include "core/ranks.h"
+#include "export/journals.h"
+
+/* So far ahead of the foremost rank lies the common step: the longest nap of the collector twice. */
+#define AHEAD_NS 100000000ull
+
+static const char *in_journal(void *context, const char *name)
+{
+	return dict_find_info(context, name);
+}
+
+static long rank_of(const struct process *p)
+{
+	return p ? ranks_number(dict_find_info(&p->follow.dict, "rank")) : -1;
+}
+
+static struct journal_steps *steps_of(const struct process *p)
+{
+	return &p->follow.reader.header->steps;
+}
+
+static bool has_asked(const struct process *p)
+{
+	return p && !p->is_finished && atomic_load(&steps_of(p)->waits_for_start);
+}
+
+static bool waits(const struct process *p)
+{
+	return has_asked(p) && !atomic_load(&steps_of(p)->start_is_named);
+}
+
+/* Ranks that know their steps, or have ended and never will. Workers of a rank carry its number too. */
+static long count_present(struct process *const *all, size_t n)
+{
+	long present = 0;
+	for (size_t i = 0; i < n; i++) {
+		long rank = rank_of(all[i]);
+		bool is_new = rank >= 0 && (has_asked(all[i]) || all[i]->is_finished);
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = rank_of(all[k]) != rank ||
+				 !(has_asked(all[k]) || all[k]->is_finished);
+		present += is_new;
+	}
+	return present;
+}
+
+static long count_left_out(const char *folder)
+{
+	json_t *left_out = journals_ranks_left_out(folder);
+	long n = (long)json_array_size(left_out);
+	json_decref(left_out);
+	return n;
+}
+
+/* Nanoseconds of a step, by the newest ones; 0: not known. */
+static uint64_t step_ns(const struct follow *f)
+{
+	size_t first = 0, last = f->marks.n - 1;
+	while (first < last && !f->marks.at[first].ticks)
+		first++;
+	if (first == last)
+		return 0;
+	uint64_t ticks = f->marks.at[last].ticks - f->marks.at[first].ticks;
+	return timebase_length_ns(&f->time, ticks) / (last - first);
+}
+
+/* The first step that this rank can surely begin with. */
+static uint64_t earliest_start(const struct process *p)
+{
+	uint64_t ns = step_ns(&p->follow), first = schedule_first_armed(&p->follow.schedule);
+	uint64_t next = atomic_load(&steps_of(p)->current) + 2 + (ns ? AHEAD_NS / ns : 0);
+	return next > first ? next : first;
+}
+
+static void name_start(struct process *p, uint64_t start)
+{
+	struct journal_steps *s = steps_of(p);
+	atomic_store(&s->start, start);
+	/* release: who sees that it is named sees it */
+	atomic_store_explicit(&s->start_is_named, 1, memory_order_release);
+}
+
+/* The foremost of those that wait. NULL: none does. */
+static struct process *foremost(struct process *const *all, size_t n)
+{
+	struct process *found = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (waits(all[i]) && (!found || earliest_start(all[i]) > earliest_start(found)))
+			found = all[i];
+	return found;
+}
+
+static bool is_anybody_under_way(struct process *const *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (has_asked(all[i]) && !waits(all[i]))
+			return true;
+	return false;
+}
+
+static double seconds_since_start(const struct process *p)
+{
+	const struct journal_clock *c = &p->follow.reader.header->clock;
+	return (double)(clock_point(c->kind).monotonic_ns - c->first.monotonic_ns) / 1e9;
+}
+
+/* Whether all are here, or those that are have waited long enough. */
+static bool is_time(struct ranks_start *r, const struct process *p, struct process *const *all,
+		    size_t n, const char *folder, uint64_t now_ms)
+{
+	if (!r->first_ms) {
+		r->first_ms = now_ms;
+		r->patience_s = ranks_patience_s(seconds_since_start(p),
+						 atomic_load(&steps_of(p)->current));
+	}
+	r->n_present = count_present(all, n);
+	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&p->follow.dict);
+	if (r->n_present < r->n_expected)
+		r->n_expected -= count_left_out(folder);
+	return r->n_present >= r->n_expected ||
+	       (double)(now_ms - r->first_ms) / 1e3 > r->patience_s;
+}
+
+void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
+		       const char *folder, uint64_t now_ms)
+{
+	struct process *first = foremost(all, n);
+	if (!first)
+		return;
+	if (r->is_named && !is_anybody_under_way(all, n))
+		*r = (struct ranks_start){ 0 };
+	if (!r->is_named) {
+		if (!is_time(r, first, all, n, folder, now_ms))
+			return;
+		r->start = earliest_start(first);
+		r->is_named = true;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (waits(all[i]))
+			name_start(all[i], r->start);
+}
+
+json_t *ranks_start_describe(const struct ranks_start *r)
+{
+	if (!r->is_named)
+		return NULL;
+	return json_pack("{s:I, s:I, s:I}", "step", (json_int_t)r->start, "ranks",
+			 (json_int_t)r->n_present, "of", (json_int_t)r->n_expected);
+}

@@ -1,0 +1,27 @@
+/*
+ * Names the step with which the ranks of a job begin their schedule, the same for all (core/record.h, struct journal_steps): once all
+ * that run here know their steps, or have had long enough for it. It lies a little ahead of the foremost, so that each hears
+ * of it in time. A rank that knows its steps later takes those of the schedule that are still to come, and no others.
+ */
+#ifndef EXPORT_RANKS_START_H
+#define EXPORT_RANKS_START_H
+
+#include "export/process.h"
+
+struct ranks_start {
+	bool is_named;
+	uint64_t start;
+	uint64_t first_ms; /* when the first was seen to wait; 0: none yet */
+	double patience_s; /* from then on */
+	long n_present;	   /* ranks that knew their steps when it was named, of */
+	long n_expected;
+};
+
+/* `all`: the run's processes, NULL where one is not open. The folder tells which ranks are left out. */
+void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
+		       const char *folder, uint64_t now_ms);
+
+/* For run.json; NULL where no job of several ranks waited. New reference. */
+json_t *ranks_start_describe(const struct ranks_start *r);
+
+#endif

@@ -1,0 +1,39 @@
+/* See agree.h. */
+#include "preload/agree.h"
+
+#include "core/clock.h"
+#include "core/journal.h"
+#include "core/log.h"
+#include "core/ranks.h"
+
+/* The collector's own patience is a third of it: it ends only where there is no collector any more. */
+#define PATIENCE_FACTOR 3
+
+void agree_begin(struct agree *a, struct journal_steps *shared, uint64_t current)
+{
+	const struct journal_clock_point *first = &journal_header()->clock.first;
+	struct journal_clock_point now = clock_point(journal_header()->clock.kind);
+	double elapsed_s = (double)(now.monotonic_ns - first->monotonic_ns) / 1e9;
+	double wait_s = ranks_patience_s(elapsed_s, current) * PATIENCE_FACTOR;
+	double ticks_per_s = elapsed_s > 0 ? (double)(now.ticks - first->ticks) / elapsed_s : 1e9;
+	a->until_ticks = now.ticks + (uint64_t)(wait_s * ticks_per_s);
+	a->waits = true;
+	atomic_store_explicit(&shared->current, current, memory_order_relaxed);
+	/* release: who sees that it waits sees where it is */
+	atomic_store_explicit(&shared->waits_for_start, 1, memory_order_release);
+}
+
+bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t number, uint64_t ticks,
+		   uint64_t *start)
+{
+	bool is_named = atomic_load_explicit(&shared->start_is_named, memory_order_acquire);
+	if (!is_named && ticks < a->until_ticks)
+		return false;
+	*start = is_named ? atomic_load_explicit(&shared->start, memory_order_relaxed) : number;
+	a->waits = false;
+	if (!is_named)
+		log_line(LOG_WARN,
+			 "nobody said with which step all ranks begin: this one begins with %llu",
+			 (unsigned long long)number);
+	return true;
+}

@@ -1,0 +1,95 @@
+"""Several ranks of one job: which are profiled, and that all that are take the same steps, whenever each of them knows its own."""
+import os
+import unittest
+
+from harness import Case, prog
+
+# RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
+JOB = 'for spec in {specs}; do (sleep ${{spec#*:}}; RANK=${{spec%:*}} LOCAL_WORLD_SIZE={size} exec {command}) & done; wait'
+
+
+class Ranks(Case):
+    def job(self, specs, command, size=None, **settings):
+        """specs: RANK:DELAY of each; size: what the environment says there are."""
+        text = JOB.format(specs=" ".join(specs), size=size or len(specs), command=" ".join(map(str, command)))
+        return self.profiled(["sh", "-c", text], **settings)
+
+    def armed(self, run):
+        """Recorded steps by rank."""
+        return {int(p["rank"]): p["steps"]["armed"] for p in run.json["processes"]}
+
+    def test_listed_ranks_only(self):
+        run = self.job(["0:0", "1:0", "2:0", "3:0"], [prog("loop"), 20, "plain"], PROF_RANKS="0,2-3", PROF_STEP="kernel:first",
+                       PROF_LOG="info")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(sorted(self.armed(run)), [0, 2, 3])
+        self.assertEqual(run.json["ranks_left_out"], [1])
+        self.assertEqual(len(run.journals()), 3)
+        said = [line for line in run.err.splitlines() if "is not one of PROF_RANKS" in line]
+        self.assertEqual(len(said), 1, run.err)
+        self.assertIn("rank 1 (RANK)", said[0])
+        self.assertIn("profrun: rank 1 not profiled (PROF_RANKS=0,2-3)", run.err)
+        self.assertEqual(sorted(os.listdir(os.path.join(run.folder, "traces"))), ["0", "2", "3"])
+
+    def test_no_rank_of_this_machine(self):
+        run = self.job(["0:0", "1:0"], [prog("loop"), 20, "plain"], PROF_RANKS="8-15")
+        self.assertEqual((run.status, run.journals()), (0, []), run.err)
+        self.assertEqual(run.json["ranks_left_out"], [0, 1])
+
+    def test_a_process_of_no_job_is_profiled(self):
+        run = self.profiled([prog("loop"), "20", "plain"], PROF_RANKS="3", PROF_STEP="kernel:first")
+        self.assertEqual(len(run.journals()), 1, run.err)
+
+    def test_no_folder_of_its_own(self):
+        """Without the launcher a rank that is left out leaves nothing."""
+        run = self.preloaded([prog("loop"), "20", "plain"], PROF_OUT="", PROF_RANKS="1", RANK="0")
+        self.assertEqual((run.status, run.out), (0, "20 steps\n"), run.err)
+        self.assertEqual([name for name in os.listdir(self.base) if name.startswith("profrun-")], [])
+
+    def test_bad_list(self):
+        run = self.profiled([prog("loop"), "20", "plain"], PROF_RANKS="0,two", RANK="1", PROF_STEP="kernel:first")
+        self.assertEqual([line for line in run.own_lines() if "PROF_RANKS" in line],
+                         ["profrun: PROF_RANKS: 'two' is not a rank; wanted: all, or ranks from 0 on as in 0,3-5; using the default all"])
+        self.assertEqual(len(run.journals()), 1)
+
+    def same_steps(self, specs, steps, **settings):
+        run = self.job(specs, [prog("loop"), steps, "plain", 500], **settings)
+        armed = self.armed(run)
+        start = run.json["ranks_start"]["step"]
+        self.assertEqual(sorted(armed), list(range(len(specs))), run.err)
+        self.assertEqual(armed, {rank: [start + 2, start + 3, start + 4] for rank in armed}, run.json["ranks_start"])
+        return run
+
+    def test_same_steps(self):
+        self.same_steps(["0:0", "1:0"], 1500)
+
+    def test_same_steps_of_late_ranks(self):
+        run = self.same_steps(["0:0.3", "1:0", "2:0.1", "3:0.4"], 3000)
+        self.assertEqual((run.json["ranks_start"]["ranks"], run.json["ranks_start"]["of"]), (4, 4))
+
+    def test_a_rank_that_is_left_out_is_not_awaited(self):
+        run = self.job(["0:0", "1:0"], [prog("loop"), 1500, "plain", 500], PROF_RANKS="1")
+        self.assertEqual(self.armed(run), {1: [run.json["ranks_start"]["step"] + k for k in (2, 3, 4)]})
+
+    def test_a_rank_that_ended_is_not_awaited(self):
+        """Rank 1 is over before its steps are known."""
+        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 1500 plain 500")
+        run = self.profiled(["sh", "-c", text])
+        start = run.json["ranks_start"]
+        self.assertEqual(start["ranks"], 2)
+        self.assertEqual(self.armed(run)[0], [start["step"] + k for k in (2, 3, 4)])
+
+    def test_two_jobs_in_one_run(self):
+        """What the first one's ranks agreed on is nothing to the second."""
+        once = "for r in 0 1; do RANK=$r LOCAL_WORLD_SIZE=2 {} {} plain 500 & done; wait; "
+        run = self.profiled(["sh", "-c", once.format(prog("loop"), 2500) + once.format(prog("loop"), 1200)])
+        by_rank = [(p["rank"], p["steps"]["armed"]) for p in run.json["processes"]]
+        self.assertEqual(len(by_rank), 4, run.err)
+        for _, armed in by_rank:
+            self.assertEqual(len(armed), 3, by_rank)
+        self.assertEqual(by_rank[0][1], by_rank[1][1])
+        self.assertEqual(by_rank[2][1], by_rank[3][1])
+
+
+if __name__ == "__main__":
+    unittest.main()
