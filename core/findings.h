@@ -6,6 +6,7 @@
 #ifndef CORE_FINDINGS_H
 #define CORE_FINDINGS_H
 
+#include "core/cost.h"
 #include "core/timeline.h"
 
 /*        id          name */
@@ -143,6 +144,7 @@ struct findings {
 	struct finding_steps baseline; /* warm-up steps left out */
 	struct finding_steps warm_up;
 	struct finding_steps armed;
+	struct cost_found cost; /* of recording */
 	/* what binds */
 	uint8_t verdict;
 	double confidence;

@@ -166,6 +166,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 				   .number = s->event == STEP_OUTSIDE ? UINT64_MAX : s->number,
 				   .action = s->event == STEP_OUTSIDE ? SCHED_NONE : s->action,
 				   .is_outside = s->event == STEP_OUTSIDE,
+				   .is_own = s->event == STEP_BEGIN,
 			   });
 }
 

@@ -7,6 +7,7 @@
 #define CORE_FOLLOW_H
 
 #include "core/baseline.h"
+#include "core/cost.h"
 #include "core/dict.h"
 #include "core/memory.h"
 #include "core/model.h"
@@ -33,6 +34,7 @@ struct step_mark {
 	uint64_t ticks, number;
 	uint8_t action;
 	bool is_outside; /* no step: between cudaProfilerStop and Start */
+	bool is_own;	 /* the library began it knowing what it is: nothing was learned in it */
 };
 
 struct gpu_span {
@@ -98,6 +100,7 @@ struct follow {
 	struct memory memory;
 	struct sample step_ms, armed_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */
+	struct cost cost;	  /* of recording */
 	struct once once;
 	struct follow_counts counts;
 	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */

@@ -290,6 +290,15 @@ static void drop_cut(struct follow *f, uint64_t end)
 	f->works_at_last_try = 0;
 }
 
+static enum cost_kind cost_kind_of(const struct step_mark *mark)
+{
+	if (!mark->is_own)
+		return COST_NEITHER;
+	return mark->action == SCHED_NONE	      ? COST_PLAIN
+	       : follow_action_is_armed(mark->action) ? COST_RECORDED
+						      : COST_NEITHER;
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -303,6 +312,7 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 		return;
 	}
 	baseline_add(&f->baseline, ms);
+	cost_add(&f->cost, ms, cost_kind_of(mark));
 	sample_add(&f->step_ms, ms);
 	if (is_armed)
 		sample_add(&f->armed_step_ms, ms);

@@ -93,6 +93,17 @@ static double count_retries(const struct findings *f, const struct memory *m)
 	return n + (double)m->n_retries;
 }
 
+static void fill_cost(struct findings *f, const struct cost *c)
+{
+	f->cost = cost_find(c);
+	if (!f->cost.is_known && c->n_recorded)
+		findings_cannot_say(f, "what recording cost",
+				    "too few steps to compare: %llu recorded, %llu others that are "
+				    "neither learning nor warm-up",
+				    (unsigned long long)c->n_recorded,
+				    (unsigned long long)c->n_plain);
+}
+
 void ledger_fill_run(struct findings *f, const struct follow *follow)
 {
 	const struct memory *m = &follow->memory;
@@ -103,6 +114,7 @@ void ledger_fill_run(struct findings *f, const struct follow *follow)
 				    "kept",
 				    (unsigned long long)follow->baseline.n, follow->baseline.ms.n);
 	ledger_fill_once(f, &follow->once, &follow->time, &follow->baseline);
+	fill_cost(f, &follow->cost);
 	fill_peak(f, m);
 	fill_leaks(f, m);
 	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;

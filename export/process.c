@@ -343,6 +343,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	uint64_t last_number = p->follow.last_number;
 	bool last_is_whole = p->follow.last_is_whole;
 	struct sample steps = p->follow.step_ms;
+	struct cost cost = p->follow.cost;
 	struct baseline baseline = p->follow.baseline;
 	p->follow.baseline = (struct baseline){ 0 }; /* it is kept */
 	int error = start_replay(p, r, e);
@@ -358,6 +359,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	p->follow.last_number = last_number;
 	p->follow.last_is_whole = last_is_whole;
 	p->follow.step_ms = steps;
+	p->follow.cost = cost;
 	baseline_free(&p->follow.baseline);
 	p->follow.baseline = baseline;
 	p->follow.armed.n = 0;

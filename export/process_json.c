@@ -1,6 +1,8 @@
 /* What run.json says about a process. Names are the interface's; scripts read them. */
 #include "export/process.h"
 
+#include "export/report_self.h"
+
 static const char *state_name(enum process_state state)
 {
 	static const char *const names[] = { "running", "ended", "killed" };
@@ -73,6 +75,14 @@ static json_t *describe_losses(const struct follow *f)
 			 integer(f->reader.n_damaged));
 }
 
+static json_t *describe_self(const struct follow *f)
+{
+	json_t *self = json_object();
+	const struct cost_found cost = cost_find(&f->cost);
+	report_self_cost(self, &cost);
+	return self;
+}
+
 static json_t *describe_cupti(const struct follow *f)
 {
 	static const char *const states[] = { "off", "on", "on", "unavailable", "on", "yielded" };
@@ -121,6 +131,7 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "steps", describe_steps(p));
 	json_object_set_new(o, "records", describe_records(f));
 	json_object_set_new(o, "losses", describe_losses(f));
+	json_object_set_new(o, "self", describe_self(f));
 	json_object_set_new(o, "cupti", describe_cupti(f));
 	json_object_set_new(o, "traces", describe_traces(p));
 	json_object_set_new(o, "n_traces", integer(p->n_traces));

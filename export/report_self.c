@@ -5,52 +5,25 @@
 
 #include <math.h>
 
-/* Student's t for 95 %, by degrees of freedom; three armed steps have about two. */
-static double student(double freedom)
+void report_self_cost(json_t *self, const struct cost_found *c)
 {
-	static const double by_freedom[] = { 12.706, 12.706, 4.303, 3.182, 2.776, 2.571,
-					     2.447,  2.365,  2.306, 2.262, 2.228 };
-	enum { LISTED = sizeof(by_freedom) / sizeof(*by_freedom) };
-	if (freedom < LISTED)
-		return by_freedom[(int)freedom];
-	return 1.96 + 2.4 / freedom; /* within 0.02 from here on */
+	json_t *ci = json_null();
+	if (c->is_known)
+		ci = json_pack("[o, o]", report_json_number(c->low_pct, 0.01),
+			       report_json_number(c->high_pct, 0.01));
+	json_object_set_new(self, "overhead_pct",
+			    c->is_known ? report_json_number(c->pct, 0.01) : json_null());
+	json_object_set_new(self, "overhead_ci", ci);
 }
 
-/* The steps of `all` that are not in `part`, from the moments of both. */
-static struct finding_steps without(const struct finding_steps *all,
-				    const struct finding_steps *part)
+/* What a recorded step took longer, spread over its calls: all that recording brings with it, CUPTI's part too. */
+static json_t *ns_per_call(const struct findings *f)
 {
-	struct finding_steps rest = { .n = all->n - part->n };
-	double n = (double)rest.n, a = (double)all->n, p = (double)part->n;
-	rest.mean = (a * all->mean - p * part->mean) / n;
-	double squares = (a - 1) * all->std * all->std + a * all->mean * all->mean -
-			 (p - 1) * part->std * part->std - p * part->mean * part->mean -
-			 n * rest.mean * rest.mean;
-	rest.std = squares > 0 ? sqrt(squares / (n - 1)) : 0;
-	return rest;
-}
-
-struct self_overhead self_overhead_of(const struct finding_steps *all,
-				      const struct finding_steps *armed)
-{
-	struct self_overhead o = { 0 };
-	if (armed->n < 2 || all->n < armed->n + 2)
-		return o;
-	struct finding_steps rest = without(all, armed);
-	if (!(rest.mean > 0))
-		return o;
-	double va = armed->std * armed->std / (double)armed->n,
-	       vr = rest.std * rest.std / (double)rest.n, both = va + vr;
-	double freedom = both > 0 ? both * both /
-					    (va * va / (double)(armed->n - 1) +
-					     vr * vr / (double)(rest.n - 1))
-				  : 1e9;
-	double half = student(freedom) * sqrt(both) / rest.mean * 100;
-	o.is_known = true;
-	o.pct = (armed->mean - rest.mean) / rest.mean * 100;
-	o.low_pct = o.pct - half;
-	o.high_pct = o.pct + half;
-	return o;
+	const struct timeline *t = f->timeline;
+	if (!f->cost.is_known || !t || !t->steps.n || !t->calls.n)
+		return json_null();
+	double calls_per_step = (double)t->calls.n / (double)t->steps.n;
+	return report_json_number(f->cost.ms * 1e6 / calls_per_step, 1);
 }
 
 static double cupti_ms(const struct findings *f)
@@ -83,14 +56,8 @@ json_t *report_self(const json_t *described, const struct findings *f)
 {
 	json_t *self = json_object();
 	const json_t *losses_of = json_object_get(described, "losses");
-	struct self_overhead o = self_overhead_of(&f->baseline, &f->armed);
-	json_object_set_new(self, "ns_per_call", json_null()); /* nothing measures it in a run */
-	json_object_set_new(self, "overhead_pct",
-			    o.is_known ? report_json_number(o.pct, 0.01) : json_null());
-	json_object_set_new(self, "overhead_ci",
-			    o.is_known ? json_pack("[o, o]", report_json_number(o.low_pct, 0.01),
-						   report_json_number(o.high_pct, 0.01))
-				       : json_null());
+	json_object_set_new(self, "ns_per_call", ns_per_call(f));
+	report_self_cost(self, &f->cost);
 	json_object_set_new(self, "dropped",
 			    json_integer(json_integer_value(json_object_get(losses_of, "dropped")) +
 					 json_integer_value(json_object_get(losses_of, "dropped_by_"

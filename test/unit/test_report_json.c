@@ -299,37 +299,23 @@ static void test_nothing_was_analysed(void **state)
 
 /* ---- What recording cost ---- */
 
-static struct finding_steps moments(const double *values, size_t n)
+static void test_overhead(void **state)
 {
-	struct finding_steps s = { .n = n };
-	double squares = 0;
-	for (size_t i = 0; i < n; i++)
-		s.mean += values[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (values[i] - s.mean) * (values[i] - s.mean);
-	s.std = sqrt(squares / (double)(n - 1));
-	return s;
-}
-
-static void test_overhead_is_that_of_the_armed_steps(void **state)
-{
-	const double all[] = { 10.1, 9.9, 10, 10, 10.1, 9.9, 10.5, 10.6, 10.4 };
-	struct finding_steps both = moments(all, 9), armed = moments(all + 6, 3);
-	struct self_overhead o = self_overhead_of(&both, &armed);
+	const struct cost_found known = {
+		.is_known = true, .pct = 1.234, .low_pct = -0.5, .high_pct = 3
+	};
+	const struct cost_found unknown = { .n_recorded = 3 };
+	json_t *self = json_object();
 	(void)state;
-	assert_true(o.is_known);
-	assert_true(fabs(o.pct - 5) < 1e-9);
-	/* Welch: standard error sqrt(0.01/3 + 0.008/6) = 0.0683; 3.4 degrees of freedom, taken as 3: t = 3.182 */
-	assert_true(fabs(o.high_pct - o.low_pct - 2 * 3.182 * 0.68313) < 0.01);
-}
-
-static void test_overhead_needs_both_kinds_of_steps(void **state)
-{
-	const double all[] = { 10.1, 9.9, 10 };
-	struct finding_steps armed = moments(all, 3), none = { 0 };
-	(void)state;
-	assert_false(self_overhead_of(&armed, &armed).is_known);
-	assert_false(self_overhead_of(&armed, &none).is_known);
+	report_self_cost(self, &known);
+	assert_float_equal(json_real_value(json_object_get(self, "overhead_pct")), 1.23, 1e-9);
+	json_t *ci = json_object_get(self, "overhead_ci");
+	assert_float_equal(json_real_value(json_array_get(ci, 0)), -0.5, 1e-9);
+	assert_float_equal(json_real_value(json_array_get(ci, 1)), 3, 1e-9);
+	report_self_cost(self, &unknown);
+	assert_true(json_is_null(json_object_get(self, "overhead_pct")));
+	assert_true(json_is_null(json_object_get(self, "overhead_ci")));
+	json_decref(self);
 }
 
 int main(void)
@@ -339,8 +325,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_nothing_was_analysed),
-		cmocka_unit_test(test_overhead_is_that_of_the_armed_steps),
-		cmocka_unit_test(test_overhead_needs_both_kinds_of_steps),
+		cmocka_unit_test(test_overhead),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

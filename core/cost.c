@@ -1,0 +1,201 @@
+/*
+ * See cost.h. Up to COST_WHOLE windows: all differences between a window's recorded steps and its neighbours, of logarithms.
+ * More: each window gives one ratio of medians, and their middle is it; steps of one window need not be independent
+ * then. Steps of half as long again as the median of their kind in their window (evaluation, checkpoints) are left out on both sides.
+ */
+#include "core/cost.h"
+
+#include "core/sample.h"
+#include "core/vec.h"
+
+#include <math.h>
+
+enum {
+	SETTLING = 2, /* steps behind a window: GPU timing is switched off, its last records come */
+	LEAST_PLAIN = 4, /* neighbours of a window, or it does not count */
+};
+
+#define APART 0.405465f /* log(1.5) */
+
+/* ---- Taking in ---- */
+
+static struct cost_window *newest_of(struct cost *c)
+{
+	return c->n_windows <= COST_WHOLE ? &c->whole[c->n_windows - 1] : &c->newest;
+}
+
+static const struct cost_window *window_at(const struct cost *c, uint64_t i)
+{
+	return i < COST_WHOLE ? &c->whole[i] : &c->newest;
+}
+
+/* A window's two samples, without what stands apart. */
+struct cost_samples {
+	float armed[COST_ARMED], plain[2 * COST_NEAR];
+	size_t n_armed, n_plain;
+};
+
+static double median_of(const float *values, size_t n)
+{
+	float sorted[2 * COST_NEAR];
+	memcpy(sorted, values, n * sizeof(*sorted));
+	sample_sort(sorted, n);
+	return n ? sample_percentile_of(sorted, n, 0.5) : 0;
+}
+
+static size_t without_apart(float *values, size_t n)
+{
+	float most = (float)median_of(values, n) + APART;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (values[i] <= most)
+			values[kept++] = values[i];
+	return kept;
+}
+
+_Static_assert((int)COST_ARMED <= 2 * (int)COST_NEAR, "median_of() has room for either");
+
+static void samples_of(const struct cost_window *w, struct cost_samples *s)
+{
+	memcpy(s->armed, w->armed, w->n_armed * sizeof(*s->armed));
+	memcpy(s->plain, w->before, w->n_before * sizeof(*s->plain));
+	memcpy(s->plain + w->n_before, w->after, w->n_after * sizeof(*s->plain));
+	s->n_armed = without_apart(s->armed, w->n_armed);
+	s->n_plain = without_apart(s->plain, w->n_before + w->n_after);
+}
+
+/* False: there is too little beside it. */
+static bool ratio_of(const struct cost_window *w, float *ratio)
+{
+	struct cost_samples s;
+	samples_of(w, &s);
+	*ratio = (float)(median_of(s.armed, s.n_armed) - median_of(s.plain, s.n_plain));
+	return s.n_armed && s.n_plain >= LEAST_PLAIN;
+}
+
+/* The newest window gets no more neighbours. */
+static void close_window(struct cost *c)
+{
+	float ratio;
+	if (!c->n_windows || !ratio_of(newest_of(c), &ratio))
+		return;
+	uint64_t place = c->n_ratios++;
+	if (place >= COST_WINDOWS)
+		place = sample_next_random(&c->random) % c->n_ratios;
+	if (place < COST_WINDOWS)
+		c->ratios[place] = ratio;
+}
+
+static uint32_t at_most_near(uint64_t n)
+{
+	return n < COST_NEAR ? (uint32_t)n : COST_NEAR;
+}
+
+/* The steps since the last window are neighbours of either: the first half of that one, the second of this one. */
+static void open_window(struct cost *c)
+{
+	uint64_t n_of_last = c->n_windows ? c->n_near / 2 : 0;
+	if (c->n_windows)
+		newest_of(c)->n_after = at_most_near(n_of_last);
+	close_window(c);
+	c->n_windows++;
+	struct cost_window *w = newest_of(c);
+	*w = (struct cost_window){ .n_before = at_most_near(c->n_near - n_of_last) };
+	for (uint32_t i = 0; i < w->n_before; i++)
+		w->before[i] = c->near[--c->n_near % COST_NEAR];
+	c->n_near = 0;
+	c->is_recording = true;
+}
+
+static void add_recorded(struct cost *c, float value)
+{
+	if (!c->is_recording)
+		open_window(c);
+	struct cost_window *w = newest_of(c);
+	if (w->n_armed < COST_ARMED)
+		w->armed[w->n_armed++] = value;
+	c->n_recorded++;
+	c->n_settling = SETTLING;
+}
+
+static void add_plain(struct cost *c, float value)
+{
+	struct cost_window *w = c->n_windows ? newest_of(c) : NULL;
+	if (c->n_settling) {
+		c->n_settling--;
+		return;
+	}
+	c->near[c->n_near++ % COST_NEAR] = value;
+	if (w && w->n_after < COST_NEAR)
+		w->after[w->n_after++] = value;
+	c->n_plain++;
+}
+
+void cost_add(struct cost *c, double ms, enum cost_kind kind)
+{
+	if (!(ms > 0))
+		return;
+	if (kind == COST_RECORDED) {
+		add_recorded(c, (float)log(ms));
+		return;
+	}
+	c->is_recording = false;
+	if (kind == COST_PLAIN)
+		add_plain(c, (float)log(ms));
+}
+
+/* ---- The answer ---- */
+
+static bool find_by_steps(const struct cost *c, struct interval *out)
+{
+	struct cost_samples samples[COST_WHOLE];
+	struct interval_pair pairs[COST_WHOLE];
+	size_t n = 0;
+	for (uint64_t i = 0; i < c->n_windows; i++) {
+		struct cost_samples *s = &samples[n];
+		samples_of(window_at(c, i), s);
+		if (s->n_plain >= LEAST_PLAIN)
+			pairs[n++] = (struct interval_pair){ s->armed, s->plain, s->n_armed,
+							     s->n_plain };
+	}
+	return n && interval_of_pairs(pairs, n, out);
+}
+
+static bool find_by_windows(const struct cost *c, struct interval *out)
+{
+	struct cost all = *c;
+	close_window(&all);
+	size_t n = (size_t)(all.n_ratios < COST_WINDOWS ? all.n_ratios : COST_WINDOWS);
+	return interval_of_values(all.ratios, n, out);
+}
+
+/* What a step takes that is not recorded, near the newest window that has such neighbours. */
+static double plain_ms(const struct cost *c)
+{
+	struct cost_samples s = { .n_plain = 0 };
+	uint64_t i = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	while (i && !s.n_plain)
+		samples_of(window_at(c, --i), &s);
+	return exp(median_of(s.plain, s.n_plain));
+}
+
+static double percent(double logarithm)
+{
+	return expm1(logarithm) * 100;
+}
+
+struct cost_found cost_find(const struct cost *c)
+{
+	struct cost_found f = { .n_recorded = c->n_recorded,
+				.n_plain = c->n_plain,
+				.n_windows = c->n_windows };
+	struct interval i;
+	f.is_known = c->n_windows > COST_WHOLE ? find_by_windows(c, &i) : find_by_steps(c, &i);
+	if (!f.is_known)
+		return f;
+	f.pct = percent(i.middle);
+	f.low_pct = percent(i.low);
+	f.high_pct = percent(i.high);
+	f.ms = f.pct / 100 * plain_ms(c);
+	return f;
+}

@@ -1,0 +1,56 @@
+/*
+ * What recording costs, measured in the run itself: recorded steps against those beside them that were not. Each window of recorded
+ * steps is compared with its own neighbours, so that a run that gets slower with time does not count as ours. Memory is
+ * constant, however many windows there are. One thread.
+ */
+#ifndef CORE_COST_H
+#define CORE_COST_H
+
+#include "core/interval.h"
+
+#include <stdint.h>
+
+enum {
+	COST_NEAR = 128,    /* steps before and behind a window that it is compared with */
+	COST_ARMED = 128,   /* recorded steps of a window that count */
+	COST_WHOLE = 7,	    /* windows that are kept step by step; of later ones their ratio is */
+	COST_WINDOWS = 256, /* ratios kept, as an even sample */
+};
+
+enum cost_kind {
+	COST_PLAIN, /* nothing was recorded but where it begins */
+	COST_RECORDED,
+	COST_NEITHER, /* warm-up, learning: it costs something, and is not what is asked for */
+};
+
+struct cost_window {
+	uint32_t n_before, n_after, n_armed;
+	float before[COST_NEAR], after[COST_NEAR], armed[COST_ARMED]; /* logarithms of ms */
+};
+
+struct cost {
+	float near[COST_NEAR]; /* newest plain steps since the last window, a ring */
+	uint64_t n_near;
+	struct cost_window whole[COST_WHOLE],
+		newest; /* `newest` from the COST_WHOLE'th window on */
+	uint64_t n_windows, n_ratios;
+	float ratios[COST_WINDOWS]; /* logarithms */
+	uint64_t random;
+	uint32_t n_settling; /* plain steps to be left out */
+	bool is_recording;
+	uint64_t n_recorded, n_plain;
+};
+
+struct cost_found {
+	bool is_known;
+	double pct, low_pct, high_pct; /* a recorded step takes so much longer */
+	double ms;		       /* the same of a step's median */
+	uint64_t n_recorded, n_plain, n_windows;
+};
+
+/* A step is over; in order. */
+void cost_add(struct cost *c, double ms, enum cost_kind kind);
+
+struct cost_found cost_find(const struct cost *c);
+
+#endif
