@@ -7,6 +7,7 @@
 #include "core/ranks.h"
 #include "core/record.h"
 #include "core/schedule.h"
+#include "core/trigger.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -43,6 +44,12 @@ static int check_step(const char *text, struct err *e)
 	return config_parse_step(text, &parsed, e);
 }
 
+static int check_trigger(const char *text, struct err *e)
+{
+	struct trigger_config parsed;
+	return trigger_parse(text, &parsed, e);
+}
+
 static int check_format(const char *text, struct err *e)
 {
 	if (!strcmp(text, "perfetto"))
@@ -56,6 +63,7 @@ static const struct {
 } checkers[] = {
 	{ "PROF_SCHEDULE", check_schedule },
 	{ "PROF_STEP", check_step },
+	{ "PROF_TRIGGER", check_trigger },
 	{ "PROF_FORMAT", check_format },
 	{ "PROF_RANKS", ranks_check },
 };
@@ -121,8 +129,7 @@ int config_check(const char *name, const char *text, struct err *e)
 	return check_value(row, text, e);
 }
 
-/* Levenshtein distance of two short names; anything longer than a name of ours is far. */
-static unsigned name_distance(const char *a, const char *b)
+unsigned config_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 40 };
 	unsigned row[LONGEST + 1];
@@ -153,7 +160,7 @@ const struct config_row *config_nearest(const char *name)
 	unsigned least =
 		6; /* further than that is no typing error: PROF_ alone is five characters that always agree */
 	for (size_t i = 0; i < config_n_rows; i++) {
-		unsigned d = name_distance(name, config_rows[i].name);
+		unsigned d = config_distance(name, config_rows[i].name);
 		if (d < least) {
 			least = d;
 			best = &config_rows[i];

@@ -48,6 +48,9 @@ int config_check(const char *name, const char *text, struct err *e);
 /* The row whose name is nearest to `name`, NULL if none is near. */
 const struct config_row *config_nearest(const char *name);
 
+/* Levenshtein distance of two short words; anything longer than a name of ours is far. */
+unsigned config_distance(const char *a, const char *b);
+
 /* The number of a NUMBER row. */
 long config_number(const struct config_value *value);
 

@@ -159,6 +159,11 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
+	if (s->event == STEP_TRIGGERED) {
+		if (f->sink.triggered)
+			f->sink.triggered(f->sink.context, f, s);
+		return;
+	}
 	if (s->event == STEP_OUTSIDE || s->number)
 		f->last_is_whole = s->event == STEP_OUTSIDE;
 	follow_add_mark(f, &(struct step_mark){

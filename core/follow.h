@@ -59,9 +59,11 @@ struct follow_sink {
 	void (*call)(void *context, struct follow *f, uint32_t thread, const struct rec_call *call);
 	void (*counted)(void *context, struct follow *f, uint32_t thread,
 			const struct rec_step *step);
+	/* STEP_TRIGGERED: something asked for steps. */
+	void (*triggered)(void *context, struct follow *f, const struct rec_step *step);
 	bool draws_nothing; /* no counter of launches in flight is needed */
-	/* A step to be shown; freed after the return. */
-	void (*step)(void *context, struct follow *f, const struct model_step *step);
+	/* A step to be shown; freed after the return, unless it was taken: then all zeros are left. */
+	void (*step)(void *context, struct follow *f, struct model_step *step);
 };
 
 struct follow {
@@ -129,6 +131,9 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark);
  * after the last is no step.
  */
 uint64_t follow_count_steps(const struct follow *f);
+
+/* A step was shown or is going to be, for the list of them. */
+void follow_note_armed(struct follow *f, uint64_t number);
 
 /* Live: gives chunks that have been read back to the library. How many. */
 uint32_t follow_recycle(struct follow *f);

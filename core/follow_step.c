@@ -299,6 +299,12 @@ static enum cost_kind cost_kind_of(const struct step_mark *mark)
 						      : COST_NEITHER;
 }
 
+void follow_note_armed(struct follow *f, uint64_t number)
+{
+	if (f->armed.n < MOST_ARMED_NUMBERS)
+		vec_push(&f->armed, number);
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -338,8 +344,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	drop_works(&cut);
 	drop_cut(f, end);
 	if (is_armed && is_any) {
-		if (f->armed.n < MOST_ARMED_NUMBERS)
-			vec_push(&f->armed, mark.number);
+		if (!f->schedule.flight) /* of its steps few are ever shown */
+			follow_note_armed(f, mark.number);
 		model_finish(&m);
 		if (!f->sink.draws_nothing)
 			model_count_in_flight(&m);

@@ -141,6 +141,9 @@ struct model_step {
 
 void model_free(struct model_step *m);
 
+/* What it holds in memory. */
+size_t model_bytes(const struct model_step *m);
+
 /* Sorts works into streams and lanes, links calls to them. */
 void model_finish(struct model_step *m);
 /* Adds the counter that follows from both; 16 bytes a GPU record. */

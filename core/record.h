@@ -157,7 +157,12 @@ enum step_event {
 	STEP_BEGIN, /* step `number` begins at `ticks` */
 	STEP_OUTSIDE, /* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop; the last step ended */
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
+	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
+			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
 };
+
+/* What asked for steps, besides the schedule. */
+enum trigger_cause { TRIGGER_NONE, TRIGGER_FILE, TRIGGER_SIGNAL, TRIGGER_SLOW, TRIGGER_CAUSES };
 
 struct rec_step {
 	uint8_t kind, words;
@@ -166,7 +171,7 @@ struct rec_step {
 	uint32_t generation; /* of the anchor, auto only */
 	uint64_t ticks;
 	uint64_t number;
-	uint64_t reserved;
+	uint64_t detail;
 };
 
 struct rec_dropped {
@@ -487,6 +492,30 @@ struct journal_steps {
 	_Atomic uint64_t start;
 };
 
+/* How a request was answered. */
+enum trigger_answer {
+	TRIGGER_BY_STEPS,  /* steps `first` to `first` + `n` - 1 are recorded */
+	TRIGGER_BY_TIME,   /* no step is known: slices of time are, numbered alike */
+	TRIGGER_FROM_KEPT, /* the flight recorder: what is kept is written, and the next `n` steps */
+};
+
+/*
+ * Requests for steps. `profrun trigger` stores how many it wants, then counts `asked` up (release); the library looks at it when a
+ * step begins, and while it learns with each launch. It stores its answer, then the request's number in `taken` (release).
+ */
+struct journal_trigger {
+	_Atomic uint32_t asked;
+	_Atomic uint32_t asked_steps; /* 0: as many as the schedule's active */
+	/* written by the library */
+	_Atomic uint32_t accepts; /* 1 << enum trigger_cause: what PROF_TRIGGER has */
+	_Atomic uint32_t signals; /* that came, counted by their handler */
+	_Atomic uint32_t signals_taken;
+	_Atomic uint32_t taken;
+	_Atomic uint32_t answer; /* enum trigger_answer */
+	_Atomic uint32_t n_warmup;
+	_Atomic uint64_t first, n;
+};
+
 struct journal_header {
 	char magic[8];
 	uint32_t version;
@@ -506,6 +535,7 @@ struct journal_header {
 	_Atomic uint64_t dropped_records;    /* chunk records that found no room, in all */
 	_Atomic uint64_t dropped_dictionary; /* dictionary records that found no room */
 	struct journal_steps steps;
+	struct journal_trigger trigger;
 };
 
 enum chunk_state {

@@ -12,8 +12,8 @@
 /* A million million steps is more than any job has, and sums of a few do not overflow. */
 #define SCHEDULE_MAX_STEPS 1000000000000ull
 
-#define SCHEDULE_ACCEPTED            \
-	"accepted: always, off, or " \
+#define SCHEDULE_ACCEPTED                      \
+	"accepted: always, off, flight=K, or " \
 	"skip_first=N,wait=N,warmup=N,active=N,repeat=N,skip_first_wait=0|1"
 
 enum schedule_key {
@@ -23,6 +23,7 @@ enum schedule_key {
 	KEY_ACTIVE,
 	KEY_REPEAT,
 	KEY_SKIP_FIRST_WAIT,
+	KEY_FLIGHT,
 	KEY_COUNT
 };
 
@@ -36,6 +37,7 @@ static const struct {
 	[KEY_ACTIVE] = { "active", 1, 1 },
 	[KEY_REPEAT] = { "repeat", 0, 0 },
 	[KEY_SKIP_FIRST_WAIT] = { "skip_first_wait", 0, 0 },
+	[KEY_FLIGHT] = { "flight", 1, 0 },
 };
 
 /* A piece of the text, not terminated. */
@@ -89,10 +91,6 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 			       piece_shown(pair), pair.at);
 	struct piece key = piece_trim(pair.at, equals);
 	struct piece value = piece_trim(equals + 1, pair.at + pair.length);
-	if (piece_is(key, "flight"))
-		return err_set(e, -EINVAL,
-			       "flight=K (keep the last K steps) is not available "
-			       "yet; " SCHEDULE_ACCEPTED);
 	int k = 0;
 	while (k < KEY_COUNT && !piece_is(key, schedule_keys[k].name))
 		k++;
@@ -107,6 +105,27 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 			       "%s=%.*s: a whole number of steps from %llu to 10^12 is wanted",
 			       schedule_keys[k].name, piece_shown(value), value.at,
 			       (unsigned long long)schedule_keys[k].min);
+	return 0;
+}
+
+/* All steps from the first one on are recorded, so nothing ends or comes again. */
+static int schedule_fly(const uint64_t values[KEY_COUNT], unsigned seen, struct schedule *out,
+			struct err *e)
+{
+	if (values[KEY_REPEAT])
+		return err_set(e, -EINVAL,
+			       "repeat=%llu does not go with flight=K, which records every step; "
+			       "accepted with it: skip_first=N,wait=N,warmup=N,active=N",
+			       (unsigned long long)values[KEY_REPEAT]);
+	uint64_t idle =
+		values[KEY_SKIP_FIRST] + (values[KEY_SKIP_FIRST_WAIT] ? 0 : values[KEY_WAIT]);
+	*out = (struct schedule){
+		.always = !idle && !values[KEY_WARMUP],
+		.skip_first = idle,
+		.warmup = values[KEY_WARMUP],
+		.active = seen & 1u << KEY_ACTIVE ? values[KEY_ACTIVE] : 0,
+		.flight = values[KEY_FLIGHT],
+	};
 	return 0;
 }
 
@@ -133,6 +152,8 @@ int schedule_parse(const char *text, struct schedule *out, struct err *e)
 		if (rc)
 			return rc;
 	}
+	if (seen & 1u << KEY_FLIGHT)
+		return schedule_fly(values, seen, out, e);
 	*out = (struct schedule){
 		.skip_first = values[KEY_SKIP_FIRST],
 		.wait = values[KEY_WAIT],
@@ -161,6 +182,8 @@ enum sched_action schedule_action(const struct schedule *s, uint64_t step)
 		return s->always ? SCHED_RECORD : SCHED_NONE;
 	if (step < s->skip_first || schedule_done(s, step))
 		return SCHED_NONE;
+	if (s->flight)
+		return step < s->skip_first + s->warmup ? SCHED_WARMUP : SCHED_RECORD;
 	uint64_t at = schedule_phase(s, step) % schedule_cycle(s);
 	if (at < s->wait)
 		return SCHED_NONE;
@@ -182,7 +205,7 @@ bool schedule_done(const struct schedule *s, uint64_t step)
 {
 	if (s->off || s->always)
 		return s->off;
-	if (!s->repeat || step < s->skip_first)
+	if (!s->repeat || s->flight || step < s->skip_first)
 		return false;
 	return schedule_phase(s, step) / schedule_cycle(s) >= s->repeat;
 }

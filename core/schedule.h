@@ -21,16 +21,20 @@
 /*
  * After `skip_first` steps, cycles of `wait` idle, `warmup` warming and `active` recorded steps,
  * `repeat` times (0: for ever). `skip_first_wait` leaves out the wait of the first cycle.
+ *
+ * The flight recorder (`flight` not 0) records every step from the first armed one on; the last `flight` of them are kept, and
+ * written when something asks for them. `active` is then how many more are written after that, 0 where it is not given.
  */
 struct schedule {
 	bool off;    /* nothing is ever recorded */
 	bool always; /* every step is recorded; the numbers below mean nothing */
 	bool skip_first_wait;
 	uint64_t skip_first, wait, warmup, active, repeat;
+	uint64_t flight;
 };
 
 /*
- * Reads "always", "off" or "key=N,key=N...", keys in any order. A key left out has torch's own
+ * Reads "always", "off" or "key=N,key=N...", keys in any order, flight=N among them. A key left out has torch's own
  * default where torch has one (skip_first=0, repeat=0, skip_first_wait=0), else wait=0, warmup=0,
  * active=1: what is not named is not waited for. 0, or -EINVAL with one line in `e` (may be NULL)
  * and `out` untouched.

@@ -10,10 +10,12 @@
 #include "core/learn.h"
 #include "export/analysis.h"
 #include "export/exporter.h"
+#include "export/flight.h"
 
 #include <jansson.h>
 #include <limits.h>
 
+enum { TRIGGERS_LISTED = 1024 };
 enum { TRACES_LISTED = 4096 }; /* in run.json; beyond that only counted */
 
 /* Where traces go, for all processes of a run. */
@@ -28,6 +30,12 @@ struct output {
 };
 
 void output_free(struct output *o);
+
+/* Something asked for steps. */
+struct process_trigger {
+	enum trigger_cause cause;
+	uint64_t first, n; /* steps recorded for it; with a flight recorder, those that followed */
+};
 
 enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_KILLED };
 
@@ -45,6 +53,11 @@ struct process {
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
 	VEC(char *) traces;	    /* relative to the run's folder */
+	struct flight flight;
+	uint32_t asked_served, signals_served; /* requests that were answered in the library's stead */
+	uint64_t unanswered_ms;		       /* since when one has been there, 0: none is */
+	VEC(struct process_trigger) triggers;
+	uint64_t n_triggers;
 	uint64_t n_traces, n_shown; /* n_shown: steps handed on, whatever became of them */
 	struct err trouble;	    /* the first that stood in the way of a trace */
 	struct err remark;	    /* what the user should know about its steps */

@@ -50,6 +50,35 @@ static json_t *describe_steps(const struct process *p)
 			 describe_lengths(&f->armed_step_ms));
 }
 
+static json_t *describe_triggers(const struct process *p)
+{
+	static const char *const causes[TRIGGER_CAUSES] = { "none", "trigger", "signal",
+							    "slow step" };
+	json_t *list = json_array();
+	for (size_t i = 0; i < p->triggers.n; i++) {
+		const struct process_trigger *t = &p->triggers.at[i];
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o}", "by",
+					t->cause < TRIGGER_CAUSES ? causes[t->cause] : "unknown",
+					"first", integer(t->first), "n", integer(t->n)));
+	}
+	return list;
+}
+
+/* What the flight recorder has handed on, and why. */
+static json_t *describe_kept(const struct process *p)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < p->flight.kept.n; i++) {
+		const struct flight_kept *k = &p->flight.kept.at[i];
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o}", "why",
+						      flight_why_name(k->why), "n", integer(k->n),
+						      "first", integer(k->first), "last",
+						      integer(k->last)));
+	}
+	return list;
+}
+
 static json_t *describe_records(const struct follow *f)
 {
 	const struct follow_counts *c = &f->counts;
@@ -129,6 +158,10 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "threads", integer(f->dict.threads.n));
 	json_object_set_new(o, "devices", describe_devices(&f->dict));
 	json_object_set_new(o, "steps", describe_steps(p));
+	if (p->n_triggers)
+		json_object_set_new(o, "triggers", describe_triggers(p));
+	if (f->schedule.flight)
+		json_object_set_new(o, "kept", describe_kept(p));
 	json_object_set_new(o, "records", describe_records(f));
 	json_object_set_new(o, "losses", describe_losses(f));
 	json_object_set_new(o, "self", describe_self(f));

@@ -1,14 +1,22 @@
 /* See arm.h. */
 #include "preload/arm.h"
 
-void arm_start(struct arm *a, const struct schedule *schedule)
+void arm_start(struct arm *a, const struct schedule *schedule, bool may_be_asked, bool is_held)
 {
-	*a = (struct arm){ .schedule = *schedule };
+	struct schedule usual;
+	*a = (struct arm){ .schedule = *schedule,
+			   .may_be_asked = may_be_asked,
+			   .is_held = is_held };
+	schedule_parse(SCHEDULE_DEFAULT, &usual, NULL);
+	if (!schedule->off && !schedule->always && !schedule->flight)
+		usual = *schedule;
+	a->n_warmup = usual.warmup;
+	a->n_active = usual.active;
 }
 
 bool arm_is_off(const struct arm *a)
 {
-	return a->schedule.off;
+	return a->schedule.off && !a->may_be_asked;
 }
 
 bool arm_is_always(const struct arm *a)
@@ -16,23 +24,80 @@ bool arm_is_always(const struct arm *a)
 	return a->schedule.always;
 }
 
-void arm_hold(struct arm *a)
+static enum sched_action scheduled(const struct arm *a, uint64_t number)
 {
-	a->is_held = true;
+	if (a->schedule.always)
+		return SCHED_RECORD;
+	/* steps before the shift were over when their numbers became known, so the schedule's clock starts late by it */
+	if (a->is_held || number < a->shift)
+		return SCHED_NONE;
+	return schedule_action(&a->schedule, number - a->shift);
+}
+
+static uint64_t window_end(const struct arm *a)
+{
+	return a->window.first + a->window.n;
+}
+
+bool arm_is_asked(const struct arm *a, uint64_t number)
+{
+	return number + a->window.n_warmup >= a->window.first && number < window_end(a);
+}
+
+static enum sched_action asked(const struct arm *a, uint64_t number)
+{
+	if (!arm_is_asked(a, number))
+		return SCHED_NONE;
+	if (number < a->window.first)
+		return SCHED_WARMUP;
+	return number + 1 < window_end(a) ? SCHED_RECORD : SCHED_RECORD_AND_SAVE;
+}
+
+/* The order of the actions is that of how much they do. */
+enum sched_action arm_action(const struct arm *a, uint64_t number)
+{
+	enum sched_action one = scheduled(a, number), other = asked(a, number);
+	return one > other ? one : other;
+}
+
+bool arm_is_flying(const struct arm *a, uint64_t number)
+{
+	return a->schedule.flight && scheduled(a, number) >= SCHED_RECORD;
+}
+
+static void lengthen(struct arm *a, uint64_t next, uint64_t n)
+{
+	uint64_t first = next > a->window.first ? next : a->window.first;
+	if (first + n > window_end(a))
+		a->window.n = first + n - a->window.first;
+}
+
+struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t n)
+{
+	bool is_flying = arm_is_flying(a, next);
+	if (!n)
+		n = is_flying ? a->schedule.active : a->n_active;
+	if (is_flying)
+		return (struct arm_window){ .first = next, .n = n };
+	if (arm_is_asked(a, next))
+		lengthen(a, next, n);
+	else
+		a->window = (struct arm_window){ next + a->n_warmup, n, a->n_warmup };
+	return a->window;
 }
 
 void arm_locked(struct arm *a, uint64_t next)
 {
-	a->is_held = false;
 	uint64_t first = schedule_first_armed(&a->schedule);
-	if (!a->schedule.always && first != SCHEDULE_NEVER && next > first)
+	a->is_held = false;
+	if (!a->schedule.always && !a->schedule.flight && first != SCHEDULE_NEVER && next > first)
 		a->shift = next - first;
 }
 
-/* Steps before the shift were over when their numbers became known, so the schedule's clock starts late by it. */
-enum sched_action arm_action(const struct arm *a, uint64_t number)
+void arm_renumber(struct arm *a, uint64_t before, uint64_t next)
 {
-	if (a->is_held || number < a->shift)
-		return SCHED_NONE;
-	return schedule_action(&a->schedule, number - a->shift);
+	if (arm_is_asked(a, before))
+		a->window.first += next - before;
+	else
+		a->window = (struct arm_window){ 0 };
 }

@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "core/schedule.h"
+#include "core/trigger.h"
 #include "core/version.h"
 #include "preload/capture.h"
 #include "preload/devices.h"
@@ -159,6 +160,7 @@ static void arm(void)
 {
 	struct config_step step;
 	struct schedule schedule;
+	struct trigger_config trigger;
 	bool launched = getenv("PROF_LAUNCHED") !=
 			NULL; /* the launcher has said what there is to say */
 	config_read(&g.config, environ, launched ? NULL : complain, NULL);
@@ -167,6 +169,10 @@ static void arm(void)
 	/* who marks the steps by hand has chosen them: a schedule would only skip some */
 	bool all = step.mode == STEP_MODE_API && !g.config.schedule.set;
 	schedule_parse(all ? "always" : g.config.schedule.text, &schedule, NULL);
+	trigger_parse(g.config.trigger.text, &trigger, NULL);
+	/* without a collector nobody would read what counting steps for a trigger journals */
+	if (schedule.off && !launched && !g.config.trigger.set)
+		trigger = (struct trigger_config){ 0 };
 	if (!open_journal()) {
 		atomic_store(&hook_switch.record, 0);
 		atomic_store(&hook_switch.watch, 0);
@@ -180,7 +186,7 @@ static void arm(void)
 	life_register_exit();
 	if (at_quick_exit(life_finish))
 		log_line(LOG_INFO, "quick_exit will not flush: no room for another handler");
-	steps_start(&step, &schedule);
+	steps_start(&step, &schedule, &trigger);
 }
 
 void life_arm(void)

@@ -17,6 +17,7 @@
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
+#include "preload/trigger.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,9 @@ enum {
 	EVERYTHING = (1 << CAT_COUNT) - 1,
 };
 
+/* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
+enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
+
 struct steps_hot steps_hot;
 
 static struct {
@@ -45,15 +49,33 @@ static struct {
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
 	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
-	uint64_t number;		   /* of the step under way */
-	uint64_t own;			   /* auto: anchors since the adoption */
-	uint32_t generation;		   /* of the adopted anchor */
-	uint64_t began_ticks, slice_ticks; /* time: */
-	uint64_t graphs[8];		   /* graph: the execs launched last */
-	_Atomic uint64_t graph;		   /* the one that repeats */
+	uint64_t number;      /* of the step under way */
+	uint64_t own;	      /* auto: anchors since the adoption */
+	uint32_t generation;  /* of the adopted anchor */
+	uint64_t began_ticks; /* the step under way */
+	uint64_t slice_ticks; /* time: */
+	bool slices;	      /* slices of time stand in for steps, while a window lasts */
+	_Atomic uint64_t
+		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
+	_Atomic uint64_t patience_ticks;
+	uint64_t graphs[8];	/* graph: the execs launched last */
+	_Atomic uint64_t graph; /* the one that repeats */
 	unsigned next_graph;
 	const char *range; /* nvtx: NAME or NAME@DOMAIN */
 } g = { .crossing = ATOMIC_FLAG_INIT };
+
+/* The journal is a millisecond old at least, once it has been waited for, which gives the rate to about 1e-4: plenty for slices
+ * of time. */
+static uint64_t ticks_of_ns(uint64_t ns)
+{
+	if (hook_switch.clock_kind == CLOCK_KIND_MONOTONIC_NS)
+		return ns;
+	struct journal_clock_point a = journal_header()->clock.first, b = a;
+	while (b.monotonic_ns - a.monotonic_ns < 1000000)
+		b = clock_point(hook_switch.clock_kind);
+	return (uint64_t)((double)ns * (double)(b.ticks - a.ticks) /
+			  (double)(b.monotonic_ns - a.monotonic_ns));
+}
 
 static enum step_state state(void)
 {
@@ -101,23 +123,87 @@ static void turn_switch(void)
 		ranges_record();
 }
 
-static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
+static void write_record(const struct rec_step *from)
 {
 	struct rec_step *r = journal_reserve(&hook_thread.writer, sizeof(*r));
 	if (!hook_thread.has_end)
 		hook_thread_keep();
 	if (!r)
 		return;
-	*r = (struct rec_step){
-		.kind = REC_STEP,
-		.words = sizeof(*r) / 8,
+	*r = *from;
+	r->kind = REC_STEP;
+	r->words = sizeof(*r) / 8;
+	journal_commit(&hook_thread.writer, sizeof(*r));
+}
+
+static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
+{
+	write_record(&(struct rec_step){
 		.event = (uint8_t)event,
 		.action = (uint8_t)g.action,
 		.generation = g.generation,
 		.ticks = ticks,
 		.number = number,
-	};
-	journal_commit(&hook_thread.writer, sizeof(*r));
+	});
+}
+
+/* ---- What asks for steps ---- */
+
+/* Who asks gets steps from `next` on, which begins at `ticks`. */
+static void answer_triggers(uint64_t next, uint64_t ticks)
+{
+	static const char *const causes[TRIGGER_CAUSES] = { "", "profrun.sh trigger", "SIGUSR2",
+							    "a slow step" };
+	struct trigger_ask ask;
+	while (trigger_take(&ask)) {
+		atomic_store_explicit(&g.asked_ticks, 0, memory_order_relaxed);
+		enum trigger_answer how = arm_is_flying(&g.arm, next) ? TRIGGER_FROM_KEPT
+					  : g.slices		      ? TRIGGER_BY_TIME
+								      : TRIGGER_BY_STEPS;
+		struct arm_window w = arm_ask(&g.arm, next, ask.n);
+		write_record(&(struct rec_step){
+			.event = STEP_TRIGGERED,
+			.action = (uint8_t)ask.cause,
+			.generation = ask.request,
+			.ticks = ticks,
+			.number = w.first,
+			.detail = w.n,
+		});
+		trigger_give(&ask, how, &w);
+		log_line(LOG_INFO, "%s: %llu step%s from %llu on", causes[ask.cause],
+			 (unsigned long long)w.n, w.n == 1 ? "" : "s", (unsigned long long)w.first);
+	}
+}
+
+/* A step that is slow while a window lasts asks for no other one. */
+static void end_step(uint64_t ticks)
+{
+	if (ticks > g.began_ticks)
+		trigger_step_took(ticks - g.began_ticks, !arm_is_asked(&g.arm, g.number));
+	if (g.number % CHECK_SIGNAL_EVERY == CHECK_SIGNAL_EVERY - 1)
+		trigger_check_signal();
+}
+
+/* No step has been told apart, or the first one of the mode's own has not come. */
+static bool are_unknown(void)
+{
+	return state() == STEP_STATE_LEARNING || (g.mode == STEP_MODE_KERNEL && !g.counted_first);
+}
+
+/* Somebody has been waiting for steps, and there are none. At each launch while they are unknown: a few loads. */
+static bool has_waited_long(void)
+{
+	if (g.slices || !are_unknown() || !trigger_is_asked())
+		return false;
+	uint64_t now = hook_ticks(),
+		 since = atomic_load_explicit(&g.asked_ticks, memory_order_relaxed);
+	if (since)
+		return now > since &&
+		       now - since >= atomic_load_explicit(&g.patience_ticks, memory_order_relaxed);
+	atomic_store_explicit(&g.patience_ticks, ticks_of_ns(SLICE_PATIENCE_MS * 1000000ull),
+			      memory_order_relaxed);
+	atomic_store_explicit(&g.asked_ticks, now, memory_order_relaxed);
+	return false;
 }
 
 /* The schedule's clock is set: `next` is the first step that it may arm. */
@@ -132,9 +218,11 @@ static void begin_step(uint64_t number, uint64_t ticks)
 {
 	enum sched_action before = g.action;
 	uint64_t start;
+	end_step(ticks);
 	g.number = number;
 	if (g.agree.waits && agree_is_over(&g.agree, g.shared, number, ticks, &start))
 		begin_schedule(start);
+	answer_triggers(number, ticks);
 	g.action = arm_action(&g.arm, number);
 	if (g.action != SCHED_NONE && before == SCHED_NONE)
 		gpu_start();
@@ -178,8 +266,9 @@ static void adopt_anchor(uint32_t generation)
 static void lock_steps(void)
 {
 	uint64_t next = atomic_load_explicit(&g.shared->base, memory_order_relaxed) + g.own + 1;
+	arm_renumber(&g.arm, g.number + 1, next);
+	g.slices = false;
 	if (g.has_company && !arm_is_always(&g.arm)) {
-		arm_hold(&g.arm);
 		agree_begin(&g.agree, g.shared, next - 1);
 	} else {
 		begin_schedule(next);
@@ -231,16 +320,29 @@ static void end_after_this(void)
 
 static bool needs_attention(void)
 {
-	return still_learning() || g.mode == STEP_MODE_TIME ||
+	return still_learning() || are_unknown() || g.mode == STEP_MODE_TIME ||
 	       atomic_load_explicit(&g.pending, memory_order_relaxed);
 }
 
 static void cross(uint64_t ticks)
 {
-	if (state() == STEP_STATE_ADOPTED)
+	if (state() == STEP_STATE_ADOPTED) {
 		write_step(STEP_COUNTED, ++g.own, ticks);
-	else
-		begin_step(g.number + 1, ticks);
+		g.began_ticks = ticks;
+		return;
+	}
+	begin_step(g.number + 1, ticks);
+	g.slices = g.slices && are_unknown() && arm_is_asked(&g.arm, g.number);
+}
+
+static void begin_slices(uint64_t ticks)
+{
+	g.slices = true;
+	g.slice_ticks = ticks_of_ns(SLICE_MS * 1000000ull);
+	log_line(LOG_INFO,
+		 "no step is known yet: what was asked for is recorded in slices of %d ms",
+		 SLICE_MS);
+	begin_step(g.number + 1, ticks);
 }
 
 /* A mode whose steps begin with an anchor: the first one belongs to step 0, with what came before it. */
@@ -253,7 +355,8 @@ static void begin_with_this(uint64_t ticks)
 
 static bool slice_is_over(void)
 {
-	return g.mode == STEP_MODE_TIME && hook_ticks() - g.began_ticks >= g.slice_ticks;
+	return (g.mode == STEP_MODE_TIME || (g.slices && are_unknown())) &&
+	       hook_ticks() - g.began_ticks >= g.slice_ticks;
 }
 
 void steps_notice(uint64_t hash, bool is_anchor)
@@ -262,7 +365,7 @@ void steps_notice(uint64_t hash, bool is_anchor)
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
 	if (arm_is_off(&g.arm) ||
-	    !(urgent || slice_is_over() || (still_learning() && has_news())) ||
+	    !(urgent || slice_is_over() || has_waited_long() || (still_learning() && has_news())) ||
 	    !enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
@@ -273,6 +376,8 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		cross(ticks);
 	if (is_anchor)
 		begin_with_this(ticks);
+	if (has_waited_long())
+		begin_slices(ticks);
 	if (ends)
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
@@ -403,24 +508,14 @@ void profrun_step(void)
 
 /* ---- Start ---- */
 
-static uint64_t ticks_of_ns(uint64_t ns)
-{
-	if (hook_switch.clock_kind == CLOCK_KIND_MONOTONIC_NS)
-		return ns;
-	/* a millisecond's reading gives the rate to about 1e-4: plenty for slices of time */
-	struct journal_clock_point a = clock_point(hook_switch.clock_kind), b = a;
-	while (b.monotonic_ns - a.monotonic_ns < 1000000)
-		b = clock_point(hook_switch.clock_kind);
-	return (uint64_t)((double)ns * (double)(b.ticks - a.ticks) /
-			  (double)(b.monotonic_ns - a.monotonic_ns));
-}
-
-void steps_start(const struct config_step *step, const struct schedule *schedule)
+void steps_start(const struct config_step *step, const struct schedule *schedule,
+		 const struct trigger_config *trigger)
 {
 	g.shared = &journal_header()->steps;
 	g.mode = (enum step_mode)step->mode;
-	arm_start(&g.arm, schedule);
 	g.has_company = rank_has_company();
+	arm_start(&g.arm, schedule, trigger_is_any(trigger), g.mode == STEP_MODE_AUTO);
+	trigger_start(trigger, &journal_header()->trigger);
 	g.shared->mode = (uint32_t)g.mode;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
@@ -435,8 +530,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		g.outside = true;
 		write_step(STEP_OUTSIDE, 0, now);
 	} else {
-		/* which step it is may not be known yet (auto); what it does is, if everything is recorded anyway */
-		g.action = learning && !arm_is_always(&g.arm) ? SCHED_NONE : arm_action(&g.arm, 0);
+		g.action = arm_action(&g.arm, 0);
 		if (g.action != SCHED_NONE)
 			gpu_start();
 		g.began_ticks = now;
@@ -453,10 +547,12 @@ void steps_finish(void)
 			write_step(STEP_OUTSIDE, g.number, hook_ticks());
 		leave_crossing();
 	}
+	trigger_check_signal();
 }
 
 void steps_forget(void)
 {
+	trigger_forget();
 	g = (__typeof__(g)){ .crossing = ATOMIC_FLAG_INIT };
 	steps_hot = (struct steps_hot){ 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "core/config.h"
 #include "core/schedule.h"
+#include "core/trigger.h"
 #include "preload/hook.h"
 
 struct steps_hot {
@@ -37,7 +38,8 @@ bool steps_is_anchor_range(const char *domain, const char *name);
 void steps_range(void);
 
 /* Sets everything up from the settings and opens the first step. At arming. */
-void steps_start(const struct config_step *step, const struct schedule *schedule);
+void steps_start(const struct config_step *step, const struct schedule *schedule,
+		 const struct trigger_config *trigger);
 
 /* A synchronisation has returned (PROF_STEP=sync, time). */
 void steps_synced(void);

@@ -1,0 +1,71 @@
+/*
+ * The flight recorder (PROF_SCHEDULE=flight=K): keeps the last K recorded steps of a process in memory, and hands them on when
+ * something asks for them: a trigger, a crash, the end. Bounded in steps and in bytes. One thread.
+ */
+#ifndef EXPORT_FLIGHT_H
+#define EXPORT_FLIGHT_H
+
+#include "core/model.h"
+
+/* Why steps were kept: the causes of core/record.h, then the collector's own. */
+enum flight_why {
+	FLIGHT_TRIGGER = TRIGGER_FILE,
+	FLIGHT_SIGNAL = TRIGGER_SIGNAL,
+	FLIGHT_SLOW = TRIGGER_SLOW,
+	FLIGHT_CRASH = TRIGGER_CAUSES,
+	FLIGHT_EXIT,
+	FLIGHT_EXPORT, /* the process still ran when its journal was exported */
+	FLIGHT_WHYS
+};
+
+/* "trigger", "signal", "slow step", "crash", ... */
+const char *flight_why_name(enum flight_why why);
+
+/* Steps that were handed on together. */
+struct flight_kept {
+	enum flight_why why;
+	uint64_t n, first, last; /* numbers of steps */
+};
+
+/* Once a step beginning at `from_ns` or later has come, all before it are complete. */
+struct flight_request {
+	enum flight_why why;
+	uint64_t from_ns, n_more, since_ms;
+};
+
+struct flight_step {
+	struct model_step model;
+	size_t bytes;
+};
+
+enum { FLIGHT_KEPT_LISTED = 1024 };
+
+struct flight {
+	uint64_t most_steps; /* 0: no flight recorder */
+	size_t most_bytes, bytes;
+	void (*write)(void *context, const struct model_step *m);
+	void *context;
+	VEC(struct flight_step) steps; /* oldest first */
+	VEC(struct flight_request) requests;
+	uint64_t n_more; /* of the steps to come: these are handed on at once */
+	enum flight_why why_more;
+	bool is_short; /* fewer than wanted were kept: no room */
+	VEC(struct flight_kept) kept;
+	uint64_t n_kept; /* all; `kept` has the first */
+};
+
+void flight_free(struct flight *f);
+
+/* Takes a step that has closed: `m` is empty afterwards. */
+void flight_take(struct flight *f, struct model_step *m);
+
+/* Something asks for what is kept as of `from_ns`, and for the next `n_more` steps. */
+void flight_ask(struct flight *f, const struct flight_request *request);
+
+/* Requests that no further step has answered for a while are answered by what is there. */
+void flight_poll(struct flight *f, uint64_t now_ms);
+
+/* Hands on all that is kept. */
+void flight_flush(struct flight *f, enum flight_why why);
+
+#endif

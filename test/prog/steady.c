@@ -1,0 +1,153 @@
+/*
+ * A loop of steps under command: reads lines from its standard input and answers each with one.
+ *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
+ *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
+ *   odd N   N launches in which nothing repeats  abort     dies of abort()       crash     dies of a segmentation fault
+ *   state   "threads N fds N rss_kb N"           (end of input)  ends
+ * The answer is "done TOTAL", TOTAL the steps so far.
+ */
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/prog/work.h"
+
+static const void *first, *middle, *last;
+static cudaStream_t stream;
+static long total;
+static volatile sig_atomic_t n_signals;
+
+static void step(long extra_ms)
+{
+	work_launch(first, 8, stream);
+	work_launch(middle, 16, stream);
+	work_launch(middle, 32, stream);
+	work_launch(last, 8, stream);
+	if (extra_ms)
+		usleep((useconds_t)extra_ms * 1000);
+	MUST(cudaStreamSynchronize(stream));
+	total++;
+}
+
+static void steps(const char *n)
+{
+	for (long i = atol(n); i > 0; i--)
+		step(0);
+}
+
+static void go(const char *pause_us)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	printf("going\n");
+	fflush(stdout);
+	while (!poll(&input, 1, 0)) {
+		step(0);
+		usleep((useconds_t)atol(pause_us));
+	}
+}
+
+static void slow(const char *ms)
+{
+	step(atol(ms));
+}
+
+/* Numbers of blocks that follow no pattern, so that no three launches come again. */
+static void odd(const char *n)
+{
+	static unsigned state = 1;
+	for (long i = atol(n); i > 0; i--) {
+		state = state * 1664525 + 1013904223;
+		work_launch(middle, 1 + (state >> 12), stream);
+		usleep(1000);
+	}
+	MUST(cudaStreamSynchronize(stream));
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	n_signals++;
+}
+
+static void handler(const char *unused)
+{
+	(void)unused;
+	signal(SIGUSR2, on_signal);
+}
+
+static void crash(const char *unused)
+{
+	(void)unused;
+	raise(SIGSEGV);
+}
+
+static void die(const char *unused)
+{
+	(void)unused;
+	abort();
+}
+
+static int count(const char *folder)
+{
+	int n = 0;
+	DIR *d = opendir(folder);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 2;
+}
+
+static void state(const char *unused)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	(void)unused;
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		pages = -1;
+	if (f)
+		fclose(f);
+	printf("threads %d fds %d rss_kb %ld signals %d\n", count("/proc/self/task"),
+	       count("/proc/self/fd"), pages * (sysconf(_SC_PAGESIZE) / 1024), (int)n_signals);
+}
+
+static void obey(char *line)
+{
+	static const struct {
+		const char *name;
+		void (*run)(const char *rest);
+	} commands[] = {
+		{ "go", go },	    { "slow", slow }, { "odd", odd },	  { "handler", handler },
+		{ "crash", crash }, { "abort", die }, { "state", state },
+	};
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		size_t n = strlen(commands[i].name);
+		if (!strncmp(line, commands[i].name, n)) {
+			commands[i].run(line + n);
+			return;
+		}
+	}
+	steps(line);
+}
+
+int main(void)
+{
+	char line[64];
+	float *p;
+	setvbuf(stdin, NULL, _IONBF, 0); /* poll sees what fgets has not taken */
+	first = work_kernel("first_10us");
+	middle = work_kernel("spin_5us");
+	last = work_kernel("last_15us");
+	MUST(cudaStreamCreate(&stream));
+	MUST(cudaMalloc((void **)&p, 4096));
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		obey(line);
+		printf("done %ld\n", total);
+		fflush(stdout);
+	}
+	return 0;
+}
