@@ -61,10 +61,8 @@ static const struct {
 	const char *name;
 	int (*check)(const char *text, struct err *e);
 } checkers[] = {
-	{ "PROF_SCHEDULE", check_schedule },
-	{ "PROF_STEP", check_step },
-	{ "PROF_TRIGGER", check_trigger },
-	{ "PROF_FORMAT", check_format },
+	{ "PROF_SCHEDULE", check_schedule }, { "PROF_STEP", check_step },
+	{ "PROF_TRIGGER", check_trigger },   { "PROF_FORMAT", check_format },
 	{ "PROF_RANKS", ranks_check },
 };
 

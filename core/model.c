@@ -57,6 +57,21 @@ void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uin
 		 model_memory_kind(target));
 }
 
+size_t model_bytes(const struct model_step *m)
+{
+	size_t bytes =
+		sizeof(*m) + m->threads.room * sizeof(*m->threads.at) +
+		m->calls.room * sizeof(*m->calls.at) + m->streams.room * sizeof(*m->streams.at) +
+		m->works.room * sizeof(*m->works.at) + m->links.room * sizeof(*m->links.at) +
+		m->ranges.room * sizeof(*m->ranges.at) +
+		m->counters.room * sizeof(*m->counters.at) +
+		m->overheads.room * sizeof(*m->overheads.at) +
+		m->earlier.room * sizeof(*m->earlier.at) + m->notes.room * sizeof(*m->notes.at);
+	for (size_t i = 0; i < m->counters.n; i++)
+		bytes += m->counters.at[i].points.room * sizeof(*m->counters.at[i].points.at);
+	return bytes;
+}
+
 void model_free(struct model_step *m)
 {
 	for (size_t i = 0; i < m->counters.n; i++)

@@ -1,7 +1,9 @@
 /* See flight.h. */
 #include "export/flight.h"
 
-enum { PATIENCE_MS = 1500 }; /* a step is handed on a fifth of a second after its end at the soonest */
+enum {
+	PATIENCE_MS = 1500
+}; /* a step is handed on a fifth of a second after its end at the soonest */
 
 const char *flight_why_name(enum flight_why why)
 {

@@ -156,8 +156,7 @@ static void serve_unanswered(struct process *p)
 	const struct journal_trigger *t = &p->follow.reader.header->trigger;
 	uint32_t asked = atomic_load(&t->asked), signals = atomic_load(&t->signals);
 	bool by_file = asked != atomic_load(&t->taken) && asked != p->asked_served;
-	bool by_signal =
-		signals != atomic_load(&t->signals_taken) && signals != p->signals_served;
+	bool by_signal = signals != atomic_load(&t->signals_taken) && signals != p->signals_served;
 	uint64_t now_ms = clock_ms();
 	flight_poll(&p->flight, now_ms);
 	if (!by_file && !by_signal) {

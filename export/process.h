@@ -52,10 +52,11 @@ struct process {
 	bool was_seen_alive; /* under the pid that its journal names: not so in another namespace of pids */
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
-	VEC(char *) traces;	    /* relative to the run's folder */
+	VEC(char *) traces; /* relative to the run's folder */
 	struct flight flight;
-	uint32_t asked_served, signals_served; /* requests that were answered in the library's stead */
-	uint64_t unanswered_ms;		       /* since when one has been there, 0: none is */
+	uint32_t asked_served,
+		signals_served; /* requests that were answered in the library's stead */
+	uint64_t unanswered_ms; /* since when one has been there, 0: none is */
 	VEC(struct process_trigger) triggers;
 	uint64_t n_triggers;
 	uint64_t n_traces, n_shown; /* n_shown: steps handed on, whatever became of them */

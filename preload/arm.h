@@ -15,7 +15,7 @@ struct arm_window {
 
 struct arm {
 	struct schedule schedule;
-	bool may_be_asked;	     /* something may ask for windows */
+	bool may_be_asked; /* something may ask for windows */
 	bool is_held; /* the schedule has not begun: this process's steps, or the other ranks', are not known yet */
 	uint64_t shift;		     /* steps by which the schedule was moved */
 	uint64_t n_warmup, n_active; /* of a window that nobody gave a size */

@@ -40,7 +40,7 @@ struct seen {
 	VEC(struct seen_step) steps;
 };
 
-static void look_at(void *context, struct follow *f, const struct model_step *m)
+static void look_at(void *context, struct follow *f, struct model_step *m)
 {
 	struct seen *seen = context;
 	(void)f;

@@ -197,7 +197,7 @@ static void tensor_cores_by_name(void **state)
 
 static uint32_t shown;
 
-static void count_step(void *context, struct follow *f, const struct model_step *m)
+static void count_step(void *context, struct follow *f, struct model_step *m)
 {
 	(void)f;
 	shown++;

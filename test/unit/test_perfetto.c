@@ -332,7 +332,7 @@ static void append(void *context, const void *bytes, size_t n)
 	v->n += n;
 }
 
-static void decode_step(void *context, struct follow *f, const struct model_step *m)
+static void decode_step(void *context, struct follow *f, struct model_step *m)
 {
 	VEC(uint8_t) bytes = { 0 };
 	(void)f;
@@ -599,7 +599,7 @@ static void test_ranges_lie_around_calls(void **state)
 	jb_free(b);
 }
 
-static void write_example(void *context, struct follow *f, const struct model_step *m)
+static void write_example(void *context, struct follow *f, struct model_step *m)
 {
 	struct err e = { "" };
 	(void)f;

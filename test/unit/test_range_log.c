@@ -124,7 +124,7 @@ struct seen {
 	size_t n_steps, n_threads;
 };
 
-static void look_at(void *context, struct follow *f, const struct model_step *m)
+static void look_at(void *context, struct follow *f, struct model_step *m)
 {
 	struct seen *seen = context;
 	(void)f;

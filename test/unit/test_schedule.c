@@ -128,6 +128,26 @@ static void test_large_numbers(void **state)
 	assert_false(schedule_done(&s, UINT64_MAX / 2));
 }
 
+/* Every step from the first one on, for ever; wait and warmup come once. */
+static void test_flight(void **state)
+{
+	(void)state;
+	struct schedule s = parsed("flight=5");
+	assert_true(s.always);
+	assert_int_equal(s.flight, 5);
+	assert_int_equal(s.active, 0);
+	assert_int_equal(schedule_action(&s, 0), SCHED_RECORD);
+	s = parsed("skip_first=3,flight=5,wait=1,warmup=2,active=4");
+	assert_false(s.always);
+	assert_int_equal(s.active, 4);
+	assert_int_equal(schedule_first_armed(&s), 4);
+	for (uint64_t i = 0; i < 100; i++)
+		assert_int_equal(schedule_action(&s, i), i < 4	 ? SCHED_NONE
+							 : i < 6 ? SCHED_WARMUP
+								 : SCHED_RECORD);
+	assert_false(schedule_done(&s, UINT64_MAX));
+}
+
 static void test_refused(void **state)
 {
 	(void)state;
@@ -148,8 +168,9 @@ static void test_refused(void **state)
 		{ "active=3,,wait=1", "missing" },
 		{ "active=3,active=4", "twice" },
 		{ "always,active=3", "always" },
-		{ "flight=5", "not available" },
-		{ "wait=1,flight=5", "not available" },
+		{ "flight=0", "flight=0" },
+		{ "flight=5,flight=6", "twice" },
+		{ "repeat=1,flight=5", "repeat=1 does not go with flight" },
 		{ "wait=99999999999999999999", "wait=" },
 		{ "=3", "unknown key" },
 		{ "ALWAYS", "ALWAYS" },
@@ -171,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_torch_table),   cmocka_unit_test(test_default),
 		cmocka_unit_test(test_omitted_keys),  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flight),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

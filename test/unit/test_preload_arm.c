@@ -1,0 +1,174 @@
+/* Which action a step has: the schedule, windows that something asked for, the flight recorder, steps that get other numbers. */
+#include "preload/arm.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arm armed(const char *schedule)
+{
+	struct schedule s;
+	struct arm a;
+	assert_int_equal(schedule_parse(schedule, &s, NULL), 0);
+	arm_start(&a, &s, true, false);
+	return a;
+}
+
+/* One letter a step from `from` on: N none, W warm-up, R record, S record and save. */
+static void expect(const struct arm *a, uint64_t from, const char *want)
+{
+	char got[64] = "";
+	size_t n = strlen(want);
+	for (size_t i = 0; i < n; i++)
+		got[i] = "NWRS"[arm_action(a, from + i)];
+	if (strcmp(got, want))
+		fail_msg("from step %llu on: want %s, got %s", (unsigned long long)from, want, got);
+}
+
+static void test_schedule_alone(void **state)
+{
+	(void)state;
+	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	expect(&a, 0, "NNWRSNNN");
+	a = armed("off");
+	expect(&a, 0, "NNNN");
+	assert_false(arm_is_off(&a));
+	a.may_be_asked = false;
+	assert_true(arm_is_off(&a));
+}
+
+static void test_asked_when_the_schedule_is_over(void **state)
+{
+	(void)state;
+	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	struct arm_window w = arm_ask(&a, 10, 0);
+	assert_int_equal(w.first, 11);
+	assert_int_equal(w.n, 2);
+	expect(&a, 8, "NNWRSNNN");
+	arm_ask(&a, 20, 4);
+	expect(&a, 18, "NNWRRRSNN");
+}
+
+/* off and always have no numbers of their own: the default schedule's count. */
+static void test_asked_of_a_schedule_without_numbers(void **state)
+{
+	(void)state;
+	struct arm a = armed("off");
+	arm_ask(&a, 5, 0);
+	expect(&a, 4, "NWWRRSNN");
+	a = armed("always");
+	arm_ask(&a, 5, 1);
+	expect(&a, 4, "RRRSR");
+}
+
+static void test_asked_again_while_a_window_lasts(void **state)
+{
+	(void)state;
+	struct arm a = armed("off");
+	arm_ask(&a, 0, 2);
+	expect(&a, 0, "WWRSN");
+	arm_ask(&a, 1, 3); /* warming up: it is only longer */
+	expect(&a, 0, "WWRRSN");
+	arm_ask(&a, 4, 3);
+	expect(&a, 0, "WWRRRRSN");
+	arm_ask(&a, 5, 1); /* what is asked for is there already */
+	expect(&a, 0, "WWRRRRSN");
+	assert_true(arm_is_asked(&a, 6));
+	assert_false(arm_is_asked(&a, 7));
+}
+
+static void test_asked_beside_the_schedule(void **state)
+{
+	(void)state;
+	struct arm a = armed("wait=4,active=2,repeat=0");
+	expect(&a, 0, "NNNNRSNNNNRS");
+	arm_ask(&a, 3, 4);
+	expect(&a, 0, "NNNRRSSNNNRS");
+}
+
+static void test_late_lock_moves_the_schedule(void **state)
+{
+	(void)state;
+	struct schedule s;
+	struct arm a;
+	schedule_parse("skip_first=2,warmup=1,active=2,repeat=1", &s, NULL);
+	arm_start(&a, &s, true, true);
+	expect(&a, 0, "NNNNNNNN");
+	arm_locked(&a, 9);
+	assert_int_equal(a.shift, 7);
+	expect(&a, 7, "NNWRSN");
+	arm_start(&a, &s, true, true);
+	arm_locked(&a, 1);
+	assert_int_equal(a.shift, 0);
+	expect(&a, 0, "NNWRSN");
+}
+
+/* A window by time goes on under the steps' own numbers. */
+static void test_steps_get_their_numbers(void **state)
+{
+	(void)state;
+	struct schedule s;
+	struct arm a;
+	schedule_parse("off", &s, NULL);
+	arm_start(&a, &s, true, true);
+	arm_ask(&a, 1, 3);
+	expect(&a, 0, "NWWRRSN");
+	arm_renumber(&a, 4, 104);
+	expect(&a, 100, "NWWRRSN");
+	arm_start(&a, &s, true, true);
+	arm_ask(&a, 1, 3);
+	arm_renumber(&a, 6, 3); /* it was over */
+	expect(&a, 0, "NNNNNNNN");
+}
+
+static void test_flight(void **state)
+{
+	(void)state;
+	struct arm a = armed("flight=5");
+	expect(&a, 0, "RRRR");
+	struct arm_window w = arm_ask(&a, 7, 0);
+	assert_int_equal(w.first, 7);
+	assert_int_equal(w.n, 0);
+	w = arm_ask(&a, 8, 3);
+	assert_int_equal(w.n, 3);
+	expect(&a, 6, "RRRRRR");
+	a = armed("flight=5,skip_first=3,active=2");
+	expect(&a, 0, "NNNRRR");
+	assert_false(arm_is_flying(&a, 2));
+	assert_true(arm_is_flying(&a, 3));
+	assert_int_equal(arm_ask(&a, 4, 0).n, 2);
+}
+
+/* Nobody is kept waiting: steps of a flight are not moved by a late lock. */
+static void test_flight_is_not_moved(void **state)
+{
+	(void)state;
+	struct schedule s;
+	struct arm a;
+	schedule_parse("flight=5,skip_first=3", &s, NULL);
+	arm_start(&a, &s, true, true);
+	expect(&a, 0, "NNNNNN");
+	arm_locked(&a, 9);
+	assert_int_equal(a.shift, 0);
+	expect(&a, 9, "RRR");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_schedule_alone),
+		cmocka_unit_test(test_asked_when_the_schedule_is_over),
+		cmocka_unit_test(test_asked_of_a_schedule_without_numbers),
+		cmocka_unit_test(test_asked_again_while_a_window_lasts),
+		cmocka_unit_test(test_asked_beside_the_schedule),
+		cmocka_unit_test(test_late_lock_moves_the_schedule),
+		cmocka_unit_test(test_steps_get_their_numbers),
+		cmocka_unit_test(test_flight),
+		cmocka_unit_test(test_flight_is_not_moved),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
