@@ -96,6 +96,19 @@ struct finding_operator {
 	double per_step, gpu_ms, host_ms;
 };
 
+struct finding_phase_part {
+	const char *name;
+	double host_ms, gpu_ms;
+};
+
+/* Of the host lane that launches most; phases sum up to the step. Parts are some of it: what has no name of its own is not there. */
+struct finding_phase {
+	const char *name;
+	double host_ms, gpu_ms;
+	struct finding_phase_part parts[PHASE_PARTS_N];
+	size_t n_parts;
+};
+
 struct finding_kernel {
 	const char *name;
 	double per_step, gpu_ms, pct;
@@ -153,6 +166,7 @@ struct findings {
 	VEC(struct finding_gpu) gpus;
 	VEC(struct finding_idle) idle;
 	VEC(struct finding_sync) syncs;
+	VEC(struct finding_phase) phases; /* empty: they are not known, cannot_say has the reason */
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;

@@ -6,6 +6,8 @@
 
 #include "core/native.h"
 #include "core/origin.h"
+#include "core/path.h"
+#include "core/phase_rules.h"
 #include "core/pylines.h"
 #include "core/source.h"
 
@@ -16,6 +18,8 @@ enum { BLOCK_FRAMES = 256 };
 /* `native.frame` first: a frame's pointer is its own. */
 struct known_frame {
 	struct native_frame native;
+	const char *module_name; /* see frame_module_name() */
+	uint8_t phase_part;
 	bool is_framework;
 };
 
@@ -90,16 +94,44 @@ static struct known_frame *add_frame(struct frames *f, const struct native_frame
 	}
 	struct known_frame *to = &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
 	to->native = *frame;
+	to->module_name = "";
+	to->phase_part = phase_rules_match(&frame->frame);
 	to->is_framework = frame->frame.kind == FRAME_KIND_NATIVE ||
 			   origin_is_framework(frame->frame.file);
 	vec_push(&f->members, to);
 	return to;
 }
 
+static const struct code_entry *code_of(const struct frames *f, uint64_t raw)
+{
+	return dict_code(f->dict, raw >> 32 & 0x7fffffff);
+}
+
+/* "Linear" of "Linear.forward"; without qualified names the place of the function's first line. */
+static const char *module_name(struct frames *f, const struct code_entry *code,
+			       const struct frame *frame)
+{
+	static const char forward[] = "forward";
+	char text[256];
+	size_t n = strlen(frame->function), most = sizeof(forward) - 1;
+	if (n < most || strcmp(frame->function + n - most, forward) != 0)
+		return "";
+	if (n == most) {
+		snprintf(text, sizeof(text), "forward (%s:%u)", path_base(frame->file),
+			 code->first_line);
+		return strtab_text(&f->texts, strtab_intern(&f->texts, text));
+	}
+	if (frame->function[n - most - 1] != '.')
+		return "";
+	snprintf(text, sizeof(text), "%.*s", (int)(n - most - 1), frame->function);
+	const char *dot = strrchr(text, '.');
+	return strtab_text(&f->texts, strtab_intern(&f->texts, dot ? dot + 1 : text));
+}
+
 static struct native_frame python_frame(const struct frames *f, uint64_t raw)
 {
 	const struct dict *d = f->dict;
-	const struct code_entry *code = dict_code(d, raw >> 32 & 0x7fffffff);
+	const struct code_entry *code = code_of(f, raw);
 	struct native_frame to = {
 		.frame = { .function = "?",
 			   .file = "",
@@ -136,6 +168,9 @@ static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
 		n = native_find(f->native, raw, is_return, found);
 	for (size_t i = 0; i < n; i++)
 		add_frame(f, &found[i]);
+	const struct code_entry *code = raw & FRAME_PYTHON ? code_of(f, raw) : NULL;
+	if (code)
+		f->members.at[group.first]->module_name = module_name(f, code, &found->frame);
 	group.n = (uint32_t)n;
 	vec_push(&f->groups, group);
 	return group;
@@ -338,6 +373,16 @@ const char *frames_remark(const struct frames *f, size_t i)
 const char *frame_operator(const struct frame *frame)
 {
 	return known(frame)->native.operator;
+}
+
+uint8_t frame_phase_part(const struct frame *frame)
+{
+	return known(frame)->phase_part;
+}
+
+const char *frame_module_name(const struct frame *frame)
+{
+	return known(frame)->module_name;
 }
 
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)

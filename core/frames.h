@@ -65,6 +65,12 @@ const char *frames_operator(struct frames *f, uint32_t stack, bool outermost);
 /* The operator that this frame enters, "" if it enters none. */
 const char *frame_operator(const struct frame *frame);
 
+/* enum phase_part of the frame alone: see phase_rules.h. */
+uint8_t frame_phase_part(const struct frame *frame);
+
+/* Of a Python function called forward: its class ("Linear"), or "forward (model.py:12)" where that is not known. Else "". */
+const char *frame_module_name(const struct frame *frame);
+
 /* All operators around a call, outermost first; how many. Texts as above. At most `most`. */
 size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most);
 

@@ -22,6 +22,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->gpus);
 	vec_free(&f->idle);
 	vec_free(&f->syncs);
+	vec_free(&f->phases);
 	vec_free(&f->operators);
 	vec_free(&f->kernels);
 	vec_free(&f->lines);
@@ -84,6 +85,7 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	ledger_fill_copies(f);
 	ledger_fill_lines(f);
 	ledger_fill_operators(f);
+	ledger_fill_phases(f);
 	note_gaps(f, &idle);
 	idle_free(&idle);
 	waits_free(&waits);

@@ -4,7 +4,7 @@
 
 #include "core/findings.h"
 
-/* Fills gpus, idle, syncs, operators, kernels, lines and copies; `f` must be zero or filled by others before. */
+/* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies; `f` must be zero or filled by others before. */
 void ledger_fill(struct findings *f, struct timeline *t);
 
 void findings_free(struct findings *f);
@@ -22,6 +22,10 @@ void ledger_fill_copies(struct findings *f);
 
 void ledger_fill_lines(struct findings *f);
 void ledger_fill_operators(struct findings *f);
+
+/* ---- ledger_phases.c ---- */
+
+void ledger_fill_phases(struct findings *f);
 
 /* ---- For all of them ---- */
 

@@ -24,6 +24,7 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->overheads);
 	vec_free(&t->earlier);
 	vec_free(&t->stacks);
+	phases_free(&t->phases);
 }
 
 /* ---- Threads, streams, stacks ---- */
@@ -291,6 +292,8 @@ void timeline_add(struct timeline *t, const struct model_step *m)
 	add_works(t, m, call_of);
 	free(call_of);
 	step.overhead_ns = add_overheads(t, m);
+	phases_find(&t->phases, m, t->frames);
+	phase_sums_add(&t->phase_sums, &t->phases, m);
 	for (size_t i = 0; i < m->earlier.n; i++)
 		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
 								 m->earlier.at[i].end_ns,

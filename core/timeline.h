@@ -7,6 +7,7 @@
 
 #include "core/frames.h"
 #include "core/model.h"
+#include "core/phases.h"
 
 /* What a call does to the host that makes it. */
 enum timeline_wait {
@@ -104,7 +105,9 @@ struct timeline {
 	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */
 	VEC(struct timeline_earlier) earlier;
 	VEC(struct timeline_stack) stacks;
-	struct map stack_of;	/* DICT_STACK -> stacks */
+	struct map stack_of;  /* DICT_STACK -> stacks */
+	struct phases phases; /* of the step that was added last */
+	struct phase_sums phase_sums;
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	uint32_t pid;

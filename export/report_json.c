@@ -200,6 +200,27 @@ static json_t *syncs(const struct findings *f)
 	return list;
 }
 
+static json_t *phase(const struct finding_phase *p)
+{
+	json_t *parts = json_array();
+	for (size_t i = 0; i < p->n_parts; i++) {
+		const struct finding_phase_part *x = &p->parts[i];
+		json_array_append_new(parts, json_pack("{s:s, s:o, s:o}", "name", x->name,
+						       "host_ms_per_step", ms(x->host_ms),
+						       "gpu_ms_per_step", ms(x->gpu_ms)));
+	}
+	return json_pack("{s:s, s:o, s:o, s:o}", "name", p->name, "host_ms_per_step",
+			 ms(p->host_ms), "gpu_ms_per_step", ms(p->gpu_ms), "parts", parts);
+}
+
+static json_t *phases(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->phases.n; i++)
+		json_array_append_new(list, phase(&f->phases.at[i]));
+	return list;
+}
+
 static json_t *operators(const struct findings *f)
 {
 	json_t *list = json_array();
@@ -343,10 +364,6 @@ static json_t *cannot_say(const json_t *described, const struct findings *f)
 		add_gap(list, "traces", trouble);
 	for (size_t i = 0; f && i < f->cannot_say.n; i++)
 		add_gap(list, f->cannot_say.at[i].what, f->cannot_say.at[i].why);
-	if (f)
-		add_gap(list, "phases",
-			"steps are not divided into data, forward, backward and "
-			"optimizer by this version");
 	return list;
 }
 
@@ -389,11 +406,11 @@ static const struct {
 	const char *name;
 	json_t *(*make)(const struct findings *f);
 } parts[] = {
-	{ "baseline", baseline }, { "bound", bound }, { "gpu", gpus },
-	{ "idle", idle },	  { "syncs", syncs }, { "operators", operators },
-	{ "kernels", kernels },	  { "lines", lines }, { "copies", copies },
-	{ "memory", memory },	  { "once", once },   { "replay", replay },
-	{ "advice", advice },
+	{ "baseline", baseline }, { "bound", bound },	{ "gpu", gpus },
+	{ "idle", idle },	  { "syncs", syncs },	{ "operators", operators },
+	{ "kernels", kernels },	  { "lines", lines },	{ "copies", copies },
+	{ "memory", memory },	  { "once", once },	{ "replay", replay },
+	{ "advice", advice },	  { "phases", phases },
 };
 
 json_t *report_json_process(const json_t *described, const struct findings *f)
@@ -410,7 +427,6 @@ json_t *report_json_process(const json_t *described, const struct findings *f)
 	json_object_set_new(o, "steps", steps(described));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		json_object_set_new(o, parts[i].name, parts[i].make(f ? f : &nothing));
-	json_object_set_new(o, "phases", json_array());
 	json_object_set_new(o, "self", report_self(described, f ? f : &nothing));
 	json_object_set_new(o, "cannot_say", cannot_say(described, f));
 	return o;

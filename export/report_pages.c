@@ -242,6 +242,37 @@ static void say_lines(const struct report_view *v, const json_t *p)
 		end_list(v, list, n, &t);
 }
 
+static void row_of_phase(struct text_table *t, const json_t *x, const char *indent)
+{
+	table_cell(t, "%s%s", indent, report_string(x, "name"));
+	cell_ms(t, x, "host_ms_per_step");
+	cell_ms(t, x, "gpu_ms_per_step");
+}
+
+/* A phase, and below it those of its parts that have names of their own. */
+static void say_phases(const struct report_view *v, const json_t *p)
+{
+	static const struct text_column columns[] = {
+		{ "phase", false, false, CUT_TAIL },
+		{ "CPU ms", true, false, CUT_TAIL },
+		{ "GPU ms", true, false, CUT_TAIL },
+	};
+	struct text_table t;
+	const json_t *list = json_object_get(p, "phases");
+	size_t n = json_array_size(list);
+	if (!n)
+		return;
+	heading(v, "Phases, per step");
+	table_start(&t, COLUMNS(columns));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *x = json_array_get(list, i), *parts = json_object_get(x, "parts");
+		row_of_phase(&t, x, "");
+		for (size_t k = 0; k < json_array_size(parts); k++)
+			row_of_phase(&t, json_array_get(parts, k), "  ");
+	}
+	table_end(&t, v->out);
+}
+
 static void say_operators(const struct report_view *v, const json_t *p)
 {
 	static const struct text_column columns[] = {
@@ -434,9 +465,9 @@ static void say_gaps(const struct report_view *v, const json_t *p)
 void report_pages(const struct report_view *v, const json_t *p)
 {
 	static void (*const parts[])(const struct report_view *, const json_t *) = {
-		say_advice, say_baseline,  say_gpu,	say_idle,   say_syncs,
-		say_lines,  say_operators, say_kernels, say_copies, say_memory,
-		say_once,   say_self,	   say_gaps,
+		say_advice, say_baseline, say_gpu,	 say_idle,    say_phases,
+		say_syncs,  say_lines,	  say_operators, say_kernels, say_copies,
+		say_memory, say_once,	  say_self,	 say_gaps,
 	};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		parts[i](v, p);

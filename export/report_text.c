@@ -208,6 +208,21 @@ static void say_idle(struct textout *o, const json_t *p)
 		text_line(o, TEXT_PLAIN, "%s ms", line);
 }
 
+static void say_phases(struct textout *o, const json_t *p)
+{
+	char line[TEXT_BYTES] = "phases   ", ms[NUMBER_BYTES];
+	const json_t *phases = json_object_get(p, "phases");
+	for (size_t i = 0; i < json_array_size(phases); i++) {
+		const json_t *x = json_array_get(phases, i);
+		size_t used = strlen(line);
+		snprintf(line + used, sizeof(line) - used, "%s%s %s", i ? ", " : "",
+			 report_string(x, "name"),
+			 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
+	}
+	if (json_array_size(phases))
+		text_line(o, TEXT_PLAIN, "%s ms", line);
+}
+
 /* ---- Lines of code ---- */
 
 /* Two lines: what it wins and where; what to do. */
@@ -323,6 +338,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	say_reasons(o, p);
 	say_gpus(o, p);
 	say_idle(o, p);
+	say_phases(o, p);
 	say_advice(o, p, cwd, most_lines);
 	say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);

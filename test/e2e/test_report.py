@@ -82,10 +82,12 @@ class Example(Case):
         self.assertAlmostEqual(answer["gain_ms"], read["recoverable_ms_per_step"], places=3)
         self.assertAlmostEqual(answer["whole_line"]["gain_ms"], read["line_ms_per_step"], places=3)
 
-    def test_phases_are_said_to_be_missing(self):
+    def test_why_there_are_no_phases(self):
+        """The example has no PyTorch in it."""
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertEqual(p["phases"], [])
-        self.assertIn("phases", [gap["what"] for gap in p["cannot_say"]])
+        (why,) = [gap["why"] for gap in p["cannot_say"] if gap["what"] == "phases"]
+        self.assertIn("no stack leads through PyTorch's modules", why)
 
     def test_made_again_it_says_the_same(self):
         (live,), (again,) = report_of(self.run_.folder)["processes"], self.json()["processes"]

@@ -6,6 +6,7 @@
 #define TEST_UNIT_FAKE_FRAMES_H
 
 #include "core/frames.h"
+#include "test/unit/frame_facts.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
 #include "core/whatif.h"
+#include "test/unit/frame_facts.h"
 #include "test/unit/twin.h"
 
 #include <math.h>

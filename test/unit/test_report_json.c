@@ -199,6 +199,12 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->syncs,
 		 (struct finding_sync){ .site = 2, .stack = 2, .api = "cuCtxSynchronize" });
 	vec_push(&f->operators, (struct finding_operator){ .name = "aten::linear" });
+	struct finding_phase phase = { .name = "backward",
+				       .host_ms = 3,
+				       .gpu_ms = 2,
+				       .parts = { { "recompute", 1, 0.5 } },
+				       .n_parts = 1 };
+	vec_push(&f->phases, phase);
 	vec_push(&f->kernels, (struct finding_kernel){ .name = "gemm\xff", .tensor_core = true });
 	vec_push(&f->lines, (struct finding_line){ .site = 1, .gpu_ms = 1.5 });
 	vec_push(&f->copies, (struct finding_copy){ .kind = "DtoH",

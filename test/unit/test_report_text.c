@@ -122,7 +122,10 @@ static const char report[] =
 	"     {'function': 'at::native::item', 'module': 'libtorch.so', 'is_library': true},"
 	"     {'function': 'step', 'file': '/home/me/job/train.py', 'line': 42},"
 	"     {'function': 'main', 'file': '/home/me/job/train.py', 'line': 80}]}],"
-	"  'operators': [], 'kernels': [], 'copies': [], 'once': [], 'phases': [],"
+	"  'operators': [], 'kernels': [], 'copies': [], 'once': [],"
+	"  'phases': [{'name': 'backward', 'host_ms_per_step': 2.5, 'gpu_ms_per_step': 1.5,"
+	"     'parts': [{'name': 'recompute', 'host_ms_per_step': 0.5, 'gpu_ms_per_step': 0.25}]},"
+	"    {'name': 'forward', 'host_ms_per_step': 1.25, 'gpu_ms_per_step': 1, 'parts': []}],"
 	"  'lines': [{'file': '/home/me/job/model.py', 'line': 9, 'function': 'forward',"
 	"    'source': 'x = self.a(x)', 'gpu_ms_per_step': 2, 'host_ms_per_step': 0.5,"
 	"    'launches_per_step': 20}],"
@@ -193,6 +196,7 @@ static void test_first_screen(void **state)
 	assert_says(text, "GPU 0    busy 62 %");
 	assert_says(text,
 		    "because of: waits 1.700, slow launching 0.300 ms"); /* two places, one cause */
+	assert_says(text, "phases   backward 2.500, forward 1.250 ms");
 	assert_says(text, "  1.200 ms  23 %  train.py:42  total += loss.item()");
 	assert_says(text, "    keep the value on the GPU\n");
 	assert_says(text, "model.py:9");
@@ -211,6 +215,7 @@ static void test_whole_report(void **state)
 	assert_says(text, "Where the CPU waits");
 	assert_says(text, "total += loss.item()   in step < main\n");
 	assert_says(text, "NVIDIA H100");
+	assert_says(text, "  backward      2.500   1.500\n    recompute   0.500   0.250\n");
 	assert_says(text, "Device memory: 1.0 MiB at its peak");
 	assert_says(text, "What cannot be said");
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */

@@ -1,0 +1,290 @@
+/*
+ * Frames are seen at CUDA calls alone, so what lies between two calls has to be given to one of them: to the later one, which
+ * the host was on its way to, or to a loader that it came from. Behind the last call the next step's first one is on its way; it is taken
+ * to be like this step's.
+ */
+#include "core/phases.h"
+
+#include "core/order.h"
+#include "core/timeline.h"
+
+void phases_free(struct phases *p)
+{
+	vec_free(&p->lanes);
+	vec_free(&p->spans);
+	vec_free(&p->part_of_call);
+	vec_free(&p->stacks);
+	vec_free(&p->calls);
+	map_free(&p->stack_of);
+}
+
+/* ---- Calls ---- */
+
+static struct phase_stack stack_of(struct phases *p, struct frames *frames, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *at = map_at(&p->stack_of, stack, &is_new);
+	if (is_new) {
+		*at = p->stacks.n;
+		vec_push(&p->stacks, phase_rules_stack(frames, stack));
+	}
+	return p->stacks.at[*at];
+}
+
+static bool is_batch(const struct model_call *c)
+{
+	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
+}
+
+/* Such calls say nothing: what is around them does. */
+enum { PART_UNKNOWN = PHASE_PARTS_N };
+
+static uint8_t part_of(struct phases *p, const struct model_call *c, struct frames *frames,
+		       bool is_worker)
+{
+	struct phase_stack stack = { .part = PART_NONE, .is_certain = true };
+	if (frames && c->stack)
+		stack = stack_of(p, frames, c->stack);
+	p->n_without_stack += !c->stack;
+	p->n_guessed += !stack.is_certain;
+	if (is_worker && stack.part == PART_MODULE)
+		return PART_RECOMPUTE;
+	if (is_worker &&
+	    (stack.part == PART_NONE || stack.part == PART_USER || stack.part == PART_FUNCTIONAL))
+		return PART_BACKWARD;
+	if (is_batch(c) &&
+	    (stack.part == PART_NONE || stack.part == PART_USER || !stack.is_certain))
+		return PART_TO_DEVICE;
+	return frames && c->stack ? stack.part : PART_UNKNOWN;
+}
+
+/* ---- Threads ---- */
+
+/* The engine names its threads; in older versions of PyTorch the stacks alone tell. */
+static bool is_worker(struct phases *p, const struct model_step *m, const struct model_thread *t,
+		      struct frames *frames)
+{
+	static const char name[] = "pt_autograd_";
+	if (!strncmp(t->name, name, sizeof(name) - 1))
+		return true;
+	for (size_t i = 0; frames && i < t->n; i++)
+		if (m->calls.at[t->first + i].stack)
+			return stack_of(p, frames, m->calls.at[t->first + i].stack).is_worker;
+	return false;
+}
+
+static size_t count_launches(const struct model_step *m, const struct model_thread *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++)
+		n += category_has_work(m->calls.at[t->first + i].category);
+	return n;
+}
+
+/* ---- Spans ---- */
+
+static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t end_ns,
+		     uint8_t part, uint32_t n_calls)
+{
+	struct phase_span *last = p->spans.n > first ? &p->spans.at[p->spans.n - 1] : NULL;
+	if (last && last->part == part) {
+		last->end_ns = end_ns;
+		last->n_calls += n_calls;
+	} else if (end_ns > begin_ns) {
+		vec_push(&p->spans, (struct phase_span){ begin_ns, end_ns, n_calls, part });
+	}
+}
+
+/* From the calls, in order, to spans without gaps. */
+static void add_spans(struct phases *p, const struct model_step *m)
+{
+	size_t first = p->spans.n;
+	uint64_t at_ns = m->begin_ns;
+	uint8_t last = PART_NONE;
+	for (size_t i = 0; i < p->calls.n; i++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[i]];
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
+		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
+		if (begin_ns > at_ns) {
+			add_span(p, first, at_ns, begin_ns, last == PART_LOADER ? last : part, 0);
+			at_ns = begin_ns;
+		}
+		end_ns = end_ns > at_ns ? end_ns : at_ns;
+		add_span(p, first, at_ns, end_ns, part, 1);
+		at_ns = end_ns;
+		last = part;
+	}
+	if (m->end_ns > at_ns && p->calls.n && last != PART_LOADER)
+		last = p->part_of_call.at[p->calls.at[0]];
+	if (m->end_ns > at_ns)
+		add_span(p, first, at_ns, m->end_ns, last, 0);
+}
+
+/* ---- What only the order of calls tells ---- */
+
+/* A call without a stack is of what comes next, like the time before it. */
+static void settle_unknown(struct phases *p)
+{
+	uint8_t next = PART_NONE;
+	for (size_t i = p->calls.n; i-- > 0;)
+		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
+			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		if (*part == PART_UNKNOWN)
+			*part = next;
+		next = *part;
+	}
+}
+
+/* What the user computes on the way from the batch to backward() is forward: most often the loss. */
+static void settle_users_calls(struct phases *p)
+{
+	bool before_backward = false;
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		enum phase phase = phase_of_part(*part);
+		if (*part == PART_USER)
+			*part = before_backward ? PART_FUNCTIONAL : PART_NONE;
+		else if (*part != PART_NONE && *part != PART_ZERO_GRAD && *part != PART_UNKNOWN)
+			before_backward = phase == PHASE_BACKWARD ||
+					  (before_backward && phase == PHASE_FORWARD);
+	}
+}
+
+/* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
+ * cut behind the forward pass. */
+static void settle_evaluation(struct phases *p)
+{
+	bool has_backward = false, begins_forward = false;
+	for (size_t i = 0; i < p->calls.n && !has_backward; i++) {
+		enum phase phase = phase_of_part(p->part_of_call.at[p->calls.at[i]]);
+		has_backward = phase == PHASE_BACKWARD;
+		begins_forward |= phase == PHASE_FORWARD;
+	}
+	if (!has_backward || !begins_forward)
+		return;
+	bool is_followed = false;
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		enum phase phase = phase_of_part(*part);
+		if (phase == PHASE_BACKWARD)
+			is_followed = true;
+		else if (*part == PART_OPTIMIZER)
+			is_followed = false;
+		else if (phase == PHASE_FORWARD && !is_followed)
+			*part = PART_EVALUATION;
+	}
+}
+
+/* ---- Lanes ---- */
+
+/* The lane's calls, in order. `workers`: autograd's threads are of it. */
+static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
+			 const bool *workers)
+{
+	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
+	size_t n = 0;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *t = &m->threads.at[i];
+		for (size_t k = 0; k < t->n && (i == thread || (workers && workers[i])); k++)
+			keys[n++] = (struct order_key){ m->calls.at[t->first + k].begin_ns,
+							(uint32_t)(t->first + k) };
+	}
+	order_sort(keys, n);
+	p->calls.n = 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&p->calls, keys[i].index);
+	free(keys);
+}
+
+static bool tells(uint8_t part)
+{
+	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE;
+}
+
+static void add_lane(struct phases *p, const struct model_step *m, size_t thread,
+		     const bool *workers)
+{
+	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
+	gather_calls(p, m, thread, workers);
+	settle_users_calls(p);
+	settle_evaluation(p);
+	settle_unknown(p);
+	add_spans(p, m);
+	lane.n = p->spans.n - lane.first;
+	for (size_t i = lane.first; i < p->spans.n; i++)
+		lane.is_told |= tells(p->spans.at[i].part);
+	vec_push(&p->lanes, lane);
+}
+
+/* Of the threads that are not autograd's the one that launches most. */
+static size_t main_thread(const struct model_step *m, const bool *workers)
+{
+	size_t best = m->threads.n, most = 0;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		size_t n = count_launches(m, &m->threads.at[i]);
+		if (workers[i] || (best < m->threads.n && n <= most))
+			continue;
+		best = i;
+		most = n;
+	}
+	return best < m->threads.n ? best : 0;
+}
+
+void phases_find(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
+	p->lanes.n = p->spans.n = p->part_of_call.n = 0;
+	p->n_guessed = p->n_without_stack = 0;
+	vec_reserve(&p->part_of_call, m->calls.n);
+	p->part_of_call.n = m->calls.n;
+	memset(p->part_of_call.at, PART_NONE, m->calls.n);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *t = &m->threads.at[i];
+		workers[i] = is_worker(p, m, t, frames);
+		for (size_t k = t->first; k < t->first + t->n; k++)
+			p->part_of_call.at[k] = part_of(p, &m->calls.at[k], frames, workers[i]);
+	}
+	size_t main = main_thread(m, workers);
+	add_lane(p, m, main, workers);
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (i != main && !workers[i] && m->threads.at[i].n)
+			add_lane(p, m, i, NULL);
+	free(workers);
+}
+
+/* ---- Sums ---- */
+
+void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m)
+{
+	const struct phase_lane *lane = &p->lanes.at[0];
+	for (size_t i = lane->first; i < lane->first + lane->n; i++)
+		s->host_ns[p->spans.at[i].part] += p->spans.at[i].end_ns - p->spans.at[i].begin_ns;
+	for (size_t i = 0; i < m->works.n; i++) {
+		const struct model_work *w = &m->works.at[i];
+		if (w->kind == REC_GPU_SYNC)
+			continue;
+		uint8_t part = w->call < m->calls.n ? p->part_of_call.at[w->call]
+						    : (uint8_t)PART_NONE;
+		s->gpu_ns[part] += w->end_ns - w->begin_ns;
+		s->work_ns += w->end_ns - w->begin_ns;
+	}
+	s->steps_ns += m->end_ns - m->begin_ns;
+	s->n_calls += m->calls.n;
+	s->n_guessed += p->n_guessed;
+	s->n_without_stack += p->n_without_stack;
+	for (size_t i = 0; i < p->lanes.n; i++)
+		s->is_told |= p->lanes.at[i].is_told;
+}
+
+bool phase_sums_are_right(const struct phase_sums *s)
+{
+	uint64_t host_ns = 0, gpu_ns = 0;
+	for (size_t i = 0; i < PHASE_PARTS_N; i++) {
+		host_ns += s->host_ns[i];
+		gpu_ns += s->gpu_ns[i];
+	}
+	return host_ns == s->steps_ns && gpu_ns == s->work_ns;
+}

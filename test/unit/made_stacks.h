@@ -1,0 +1,117 @@
+/*
+ * Stacks made from text, in place of core/frames.c: included by the one file that is the test program. A frame is
+ * "file.py:function" (Python) or "function" (native, an operator if it begins with "at::_ops::"), outermost first.
+ */
+#ifndef TEST_UNIT_MADE_STACKS_H
+#define TEST_UNIT_MADE_STACKS_H
+
+#include "core/frames.h"
+#include "core/phase_rules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MADE_STACKS = 128, MADE_DEPTH = 12, MADE_FRAMES = 256 };
+
+struct made_frame {
+	struct frame frame; /* first: a frame's pointer is its own */
+	char text[200], file[200], function[200], module[100];
+};
+
+static struct made_frame made_frames[MADE_FRAMES];
+static size_t made_n_frames;
+static const struct frame *made_stacks[MADE_STACKS][MADE_DEPTH];
+static size_t made_depths[MADE_STACKS];
+static uint32_t made_n_stacks;
+static struct frames *const made_some = (struct frames *)&made_frames;
+
+static inline void made_forget(void)
+{
+	made_n_frames = made_n_stacks = 0;
+}
+
+/* "Linear.forward" is a module's; of "forward" alone the file says which. */
+static inline void made_name_module(struct made_frame *f)
+{
+	char *end = strstr(f->function, ".forward");
+	if (f->frame.kind != FRAME_KIND_PYTHON)
+		return;
+	size_t n = end && !end[8] ? (size_t)(end - f->function) : 0;
+	memcpy(f->module, f->function, n < sizeof(f->module) ? n : 0);
+}
+
+static inline const struct frame *made_frame(const char *text)
+{
+	for (size_t i = 0; i < made_n_frames; i++)
+		if (!strcmp(made_frames[i].text, text))
+			return &made_frames[i].frame;
+	assert_true(made_n_frames < MADE_FRAMES);
+	struct made_frame *f = &made_frames[made_n_frames++];
+	const char *py = strstr(text, ".py:");
+	memset(f, 0, sizeof(*f));
+	snprintf(f->text, sizeof(f->text), "%s", text);
+	if (py)
+		snprintf(f->file, sizeof(f->file), "%.*s", (int)(py - text) + 3, text);
+	snprintf(f->function, sizeof(f->function), "%s", py ? py + 4 : text);
+	f->function[strcspn(f->function, "@")] = 0; /* "f@2": the same at another line */
+	f->frame = (struct frame){ .function = f->function,
+				   .file = f->file,
+				   .module = "",
+				   .kind = py ? FRAME_KIND_PYTHON : FRAME_KIND_NATIVE };
+	made_name_module(f);
+	return &f->frame;
+}
+
+static inline uint32_t made_stack(size_t n, const char *const *outermost_first)
+{
+	assert_true(made_n_stacks + 1 < MADE_STACKS && n <= MADE_DEPTH);
+	made_depths[++made_n_stacks] = n;
+	for (size_t i = 0; i < n; i++)
+		made_stacks[made_n_stacks][n - 1 - i] = made_frame(outermost_first[i]);
+	return made_n_stacks;
+}
+
+#define STACK(...)                                                                \
+	made_stack(sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), \
+		   (const char *const[]){ __VA_ARGS__ })
+
+struct frame_list frames_of(struct frames *f, uint32_t stack)
+{
+	(void)f;
+	return (struct frame_list){ .at = made_stacks[stack], .n = made_depths[stack] };
+}
+
+const char *frame_operator(const struct frame *frame)
+{
+	return strncmp(frame->function, "at::_ops::", 10) ? "" : frame->function;
+}
+
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
+{
+	static char name[200];
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = 0; i < list.n; i++) {
+		const char *op = frame_operator(list.at[outermost ? list.n - 1 - i : i]);
+		if (!*op)
+			continue;
+		snprintf(name, sizeof(name), "aten::%s", op + 10);
+		return name;
+	}
+	return "";
+}
+
+uint8_t frame_phase_part(const struct frame *frame)
+{
+	return phase_rules_match(frame);
+}
+
+const char *frame_module_name(const struct frame *frame)
+{
+	return ((const struct made_frame *)frame)->module;
+}
+
+#endif

@@ -1,0 +1,361 @@
+/* Which phase a stack belongs to, and how a step is divided among the phases of its calls. Times are microseconds. */
+#include "core/phases.h"
+#include "test/unit/made_stacks.h"
+
+/* As a user's file calls them: the outermost frames of any stack. */
+#define USER   "train.py:<module>", "train.py:main"
+#define SITE   "/usr/lib/python3.11/site-packages/"
+#define CALL   SITE "torch/nn/modules/module.py:Module._call_impl"
+#define MODEL  USER, CALL, "train.py:Net.forward", "at::_ops::linear"
+#define STEP   USER, SITE "torch/optim/optimizer.py:Optimizer.profile_hook_step.<locals>.wrapper"
+#define ENGINE "torch::autograd::Engine::thread_main", "torch::autograd::Engine::evaluate_function"
+#define BACK   USER, SITE "torch/_tensor.py:Tensor.backward"
+#define LOADER SITE "torch/utils/data/dataloader.py:_BaseDataLoaderIter.__next__"
+
+static struct model_step step;
+static struct phases phases;
+
+static int begin(void **state)
+{
+	(void)state;
+	made_forget();
+	step.end_ns = 1000000;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	model_free(&step);
+	memset(&step, 0, sizeof(step));
+	phases_free(&phases);
+	memset(&phases, 0, sizeof(phases));
+	return 0;
+}
+
+/* ---- Stacks ---- */
+
+static void expect_part(uint32_t stack, enum phase_part part)
+{
+	struct phase_stack found = phase_rules_stack(made_some, stack);
+	if (found.part != part)
+		fail_msg("stack %u: part %d instead of %d", stack, found.part, part);
+}
+
+static void plain_stacks(void **state)
+{
+	(void)state;
+	expect_part(STACK(MODEL), PART_MODULE);
+	expect_part(STACK(STEP, "at::_ops::_foreach_add_"), PART_OPTIMIZER);
+	expect_part(STACK(USER, SITE "apex/optimizers/fused_adam.py:FusedAdam.step"),
+		    PART_OPTIMIZER);
+	expect_part(STACK(BACK, "at::_ops::ones_like"), PART_BACKWARD);
+	expect_part(STACK(ENGINE, "at::_ops::mm"), PART_BACKWARD);
+	expect_part(STACK(USER, LOADER, "data.py:Images.__getitem__", "at::_ops::to"), PART_LOADER);
+	expect_part(STACK(USER, SITE "torch/nn/utils/clip_grad.py:clip_grad_norm_"), PART_CLIP);
+	expect_part(STACK(USER, SITE "torch/amp/grad_scaler.py:GradScaler.step",
+			  SITE "torch/amp/grad_scaler.py:GradScaler.unscale_"),
+		    PART_SCALER);
+	expect_part(STACK(USER, SITE "torch/amp/grad_scaler.py:GradScaler.scale"), PART_FUNCTIONAL);
+	expect_part(STACK(USER, SITE "torch/optim/optimizer.py:Optimizer.zero_grad"),
+		    PART_ZERO_GRAD);
+	expect_part(STACK(USER, SITE "torch/optim/lr_scheduler.py:StepLR.step"), PART_SCHEDULER);
+	expect_part(STACK(USER, "at::_ops::mul"), PART_USER);
+	expect_part(STACK(USER, "cudaMalloc"), PART_NONE);
+}
+
+/* The scheduler wraps the optimizer's step; a step may be within GradScaler's. */
+static void steps_in_wrappers(void **state)
+{
+	(void)state;
+	expect_part(STACK(USER, SITE "torch/optim/lr_scheduler.py:wrapper",
+			  SITE "torch/optim/optimizer.py:wrapper", SITE "torch/optim/adam.py:step"),
+		    PART_OPTIMIZER);
+	expect_part(STACK(USER, SITE "torch/amp/grad_scaler.py:GradScaler.step",
+			  SITE "torch/optim/optimizer.py:Optimizer._use_grad"),
+		    PART_OPTIMIZER);
+}
+
+static void passes_within_others(void **state)
+{
+	(void)state;
+	/* L-BFGS, Lightning: forward and backward in a closure of the step */
+	expect_part(STACK(STEP, "train.py:closure", CALL, "train.py:Net.forward"), PART_MODULE);
+	expect_part(STACK(STEP, "train.py:closure", SITE "torch/_tensor.py:backward"),
+		    PART_BACKWARD);
+	/* checkpoint: modules within the backward pass, on either kind of thread */
+	expect_part(STACK(ENGINE, SITE "torch/utils/checkpoint.py:recompute_fn", CALL,
+			  "m.py:B.forward"),
+		    PART_RECOMPUTE);
+	expect_part(STACK(BACK, SITE "torch/utils/checkpoint.py:unpack", CALL), PART_RECOMPUTE);
+	/* a Function's own backward() that uses functional operators */
+	expect_part(STACK(ENGINE, "m.py:F.backward", SITE "torch/nn/functional.py:conv1d"),
+		    PART_BACKWARD);
+	/* transforms that are modules; a gradient within a forward pass; an optimizer within a hook of the backward pass */
+	expect_part(STACK(USER, LOADER, "data.py:Images.__getitem__", CALL), PART_LOADER);
+	expect_part(STACK(USER, CALL, "m.py:Force.forward", SITE "torch/autograd/__init__.py:grad"),
+		    PART_BACKWARD);
+	expect_part(STACK(ENGINE, "train.py:hook", SITE "torch/optim/optimizer.py:wrapper"),
+		    PART_OPTIMIZER);
+	/* a graph tells only where nothing else does */
+	expect_part(STACK(USER, SITE "torch/cuda/graphs.py:CUDAGraph.replay"), PART_GRAPH);
+	expect_part(STACK(USER, CALL, SITE "torch/cuda/graphs.py:CUDAGraph.replay"), PART_MODULE);
+}
+
+static void names_of_others(void **state)
+{
+	(void)state;
+	expect_part(STACK(USER, "/home/me/mytorch/optim/optimizer.py:wrapper"), PART_NONE);
+	expect_part(STACK(USER, "/home/me/loader/dataloader.py:__next__"), PART_NONE);
+	expect_part(STACK(USER, "optimizer.py:step", "at::_ops::add_"), PART_USER);
+}
+
+static void native_frames_alone(void **state)
+{
+	(void)state;
+	expect_part(STACK("main", "torch::nn::LinearImpl::forward", "at::_ops::linear"),
+		    PART_MODULE);
+	expect_part(STACK("main", "torch::optim::Adam::step", "at::_ops::add_"), PART_OPTIMIZER);
+	expect_part(STACK("main", "torch::autograd::Engine::execute", "at::_ops::mm"),
+		    PART_BACKWARD);
+	uint32_t foreach = STACK("main", "at::_ops::_foreach_addcdiv_"),
+		 linear = STACK("main", "at::_ops::linear");
+	expect_part(foreach, PART_OPTIMIZER);
+	expect_part(linear, PART_FUNCTIONAL);
+	assert_false(phase_rules_stack(made_some, linear).is_certain);
+	expect_part(STACK("main", "step", "cudaLaunchKernel"), PART_NONE);
+}
+
+/* ---- Steps ---- */
+
+static uint32_t call(uint32_t tid, double begin_us, double end_us, uint32_t stack)
+{
+	struct model_thread *t = step.threads.n ? &step.threads.at[step.threads.n - 1] : NULL;
+	if (!t || t->tid != tid) {
+		struct model_thread fresh = { .tid = tid, .first = step.calls.n };
+		vec_push(&step.threads, fresh);
+		t = &step.threads.at[step.threads.n - 1];
+	}
+	t->n++;
+	vec_push(&step.calls, (struct model_call){ .begin_ns = (uint64_t)(begin_us * 1000),
+						   .end_ns = (uint64_t)(end_us * 1000),
+						   .stack = stack,
+						   .category = CAT_LAUNCH });
+	return (uint32_t)step.calls.n - 1;
+}
+
+static void copy_batch(double begin_us, double end_us, uint32_t stack, uint64_t bytes)
+{
+	uint32_t at = call(1, begin_us, end_us, stack);
+	struct model_call *c = &step.calls.at[at];
+	c->category = CAT_MEMCPY;
+	c->copy = COPY_H2D;
+	c->bytes = bytes;
+}
+
+/* What holds whatever the step: each lane is divided without gaps, and the sums say so. */
+static void find(void)
+{
+	struct phase_sums sums = { 0 };
+	phases_find(&phases, &step, made_some);
+	assert_true(phases.lanes.n >= 1);
+	for (size_t i = 0; i < phases.lanes.n; i++) {
+		const struct phase_lane *l = &phases.lanes.at[i];
+		uint64_t at_ns = step.begin_ns;
+		for (size_t k = l->first; k < l->first + l->n; k++) {
+			assert_int_equal(phases.spans.at[k].begin_ns, at_ns);
+			assert_true(phases.spans.at[k].end_ns > at_ns);
+			assert_true(k == l->first ||
+				    phases.spans.at[k - 1].part != phases.spans.at[k].part);
+			at_ns = phases.spans.at[k].end_ns;
+		}
+		assert_int_equal(at_ns, step.end_ns);
+	}
+	for (size_t i = 0; i < phases.part_of_call.n; i++)
+		assert_true(phases.part_of_call.at[i] < PHASE_PARTS_N &&
+			    phases.part_of_call.at[i] != PART_USER);
+	phase_sums_add(&sums, &phases, &step);
+	assert_true(phase_sums_are_right(&sums));
+	sums.host_ns[PART_NONE]++;
+	assert_false(phase_sums_are_right(&sums));
+}
+
+static void expect(size_t i, enum phase_part part, double begin_us, double end_us)
+{
+	assert_true(i < phases.lanes.at[0].n);
+	const struct phase_span *s = &phases.spans.at[i];
+	if (s->part != part || s->begin_ns != (uint64_t)(begin_us * 1000) ||
+	    s->end_ns != (uint64_t)(end_us * 1000))
+		fail_msg("span %zu: part %d from %.1f to %.1f us", i, s->part,
+			 (double)s->begin_ns / 1e3, (double)s->end_ns / 1e3);
+}
+
+static void a_step(void **state)
+{
+	(void)state;
+	uint32_t model = STACK(MODEL), back = STACK(BACK, "at::_ops::ones_like"), opt = STACK(STEP),
+		 grad = STACK(ENGINE, "at::_ops::mm");
+	copy_batch(100, 110, STACK(USER, "at::_ops::to"), 4096);
+	call(1, 150, 160, model);
+	call(1, 200, 210, STACK(USER, "at::_ops::mul")); /* the loss */
+	call(1, 250, 260, back);
+	call(1, 600, 610, opt);
+	call(1, 700, 710, STACK(USER, "at::_ops::add_")); /* after it: nobody's */
+	call(2, 300, 310, grad);
+	call(2, 400, 500, grad);
+	find();
+	assert_int_equal(phases.lanes.n, 1);
+	expect(0, PART_TO_DEVICE, 0, 110);
+	expect(1, PART_MODULE, 110, 160);
+	expect(2, PART_FUNCTIONAL, 160, 210);
+	expect(3, PART_BACKWARD, 210, 500);
+	expect(4, PART_OPTIMIZER, 500, 610);
+	expect(5, PART_NONE, 610, 710);
+	expect(6, PART_TO_DEVICE, 710, 1000); /* the next step begins as this one did */
+	assert_true(phases.lanes.at[0].is_told);
+}
+
+static void time_behind_a_loader_is_its(void **state)
+{
+	(void)state;
+	call(1, 100, 110, STACK(USER, LOADER));
+	call(1, 500, 510, STACK(MODEL));
+	find();
+	expect(0, PART_LOADER, 0, 500);
+	expect(1, PART_MODULE, 500, 1000 - 490);
+	expect(2, PART_LOADER, 510, 1000);
+}
+
+static void small_copies_are_no_batch(void **state)
+{
+	(void)state;
+	call(1, 100, 110, STACK(MODEL));
+	copy_batch(200, 210, STACK(USER), 8);
+	find();
+	expect(1, PART_NONE, 110, 210);
+}
+
+static void evaluation_has_no_backward_pass(void **state)
+{
+	(void)state;
+	uint32_t model = STACK(MODEL), back = STACK(BACK), opt = STACK(STEP),
+		 zero = STACK(USER, SITE "torch/optim/optimizer.py:Optimizer.zero_grad");
+	call(1, 0, 10, model);
+	call(1, 50, 60, zero); /* between the two passes, as many write it */
+	call(1, 100, 110, back);
+	call(1, 200, 210, opt);
+	call(1, 300, 310, model);
+	find();
+	expect(0, PART_MODULE, 0, 10);
+	expect(4, PART_EVALUATION, 210, 310);
+}
+
+/* The step was cut behind the forward pass: what is at its end is the next one's. */
+static void a_step_that_begins_with_its_backward_pass(void **state)
+{
+	(void)state;
+	call(1, 0, 10, STACK(BACK));
+	call(1, 200, 210, STACK(STEP));
+	call(1, 300, 310, STACK(MODEL));
+	find();
+	expect(2, PART_MODULE, 210, 310);
+}
+
+static void forward_alone_is_no_evaluation(void **state)
+{
+	(void)state;
+	call(1, 0, 10, STACK(MODEL));
+	find();
+	expect(0, PART_MODULE, 0, 1000);
+}
+
+/* Syncs alone have stacks (PROF_STACKS=sync); autograd's threads are known by their names. */
+static void calls_without_stacks(void **state)
+{
+	(void)state;
+	call(1, 100, 110, 0);
+	call(1, 200, 210, STACK(MODEL));
+	call(1, 900, 910, 0);
+	call(2, 300, 310, 0);
+	strcpy(step.threads.at[1].name, "pt_autograd_0");
+	find();
+	assert_int_equal(phases.lanes.n, 1);
+	assert_int_equal(phases.n_without_stack, 3);
+	expect(0, PART_MODULE, 0, 210);
+	expect(1, PART_BACKWARD, 210, 310);
+	expect(2, PART_MODULE, 310, 1000);
+}
+
+static void threads_of_others_are_lanes_of_their_own(void **state)
+{
+	(void)state;
+	call(7, 50, 60, STACK(USER, SITE "torch/utils/data/_utils/pin_memory.py:do_one_step"));
+	call(1, 100, 110, STACK(MODEL));
+	call(1, 200, 210, STACK(STEP));
+	find();
+	assert_int_equal(phases.lanes.n, 2);
+	assert_int_equal(step.threads.at[phases.lanes.at[0].thread].tid, 1);
+	expect(0, PART_MODULE, 0, 110);
+	assert_int_equal(phases.spans.at[phases.lanes.at[1].first].part, PART_LOADER);
+}
+
+static void a_program_of_another_kind(void **state)
+{
+	(void)state;
+	call(1, 100, 110, STACK("main", "compute"));
+	copy_batch(200, 210, STACK("main"), 4096);
+	find();
+	assert_false(phases.lanes.at[0].is_told);
+}
+
+static void a_step_without_calls(void **state)
+{
+	(void)state;
+	find();
+	expect(0, PART_NONE, 0, 1000);
+}
+
+/* Broken times of a damaged journal: no gap, no overlap, all the same. */
+static void any_order_sums_up(void **state)
+{
+	uint32_t stacks[] = { STACK(MODEL),	   STACK(STEP), STACK(BACK),
+			      STACK(USER, LOADER), STACK(USER), 0 };
+	uint64_t random = 7;
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		step.calls.n = step.threads.n = 0;
+		for (uint32_t tid = 1; tid < 4; tid++)
+			for (int i = 0; i < 8; i++) {
+				random = random * 6364136223846793005ull + 1442695040888963407ull;
+				double at = (double)(random >> 33) * 1100 / 2147483648.0;
+				call(tid, at, at + (double)(random >> 20 & 63),
+				     stacks[(random >> 50) % 6]);
+			}
+		find();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(plain_stacks, begin, end),
+		cmocka_unit_test_setup_teardown(steps_in_wrappers, begin, end),
+		cmocka_unit_test_setup_teardown(passes_within_others, begin, end),
+		cmocka_unit_test_setup_teardown(names_of_others, begin, end),
+		cmocka_unit_test_setup_teardown(native_frames_alone, begin, end),
+		cmocka_unit_test_setup_teardown(a_step, begin, end),
+		cmocka_unit_test_setup_teardown(time_behind_a_loader_is_its, begin, end),
+		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
+		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
+		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
+						end),
+		cmocka_unit_test_setup_teardown(forward_alone_is_no_evaluation, begin, end),
+		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
+		cmocka_unit_test_setup_teardown(threads_of_others_are_lanes_of_their_own, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_program_of_another_kind, begin, end),
+		cmocka_unit_test_setup_teardown(a_step_without_calls, begin, end),
+		cmocka_unit_test_setup_teardown(any_order_sums_up, begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
