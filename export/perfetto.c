@@ -4,7 +4,7 @@
  * slices never overlap (that would silently give wrong lengths): streams have lanes, calls are clipped.
  *
  * In a process's group the UI shows threads first, then all other tracks by their names' bytes, whatever order is asked
- * for. So names are chosen for it: "GPU 0 Stream 7", then "Steps", then counters and notes in small letters.
+ * for. So names are chosen for it: "GPU 0 Stream 7", "Modules", "Phases", then "Steps", then counters and notes in small letters.
  */
 #include "export/perfetto.h"
 
@@ -156,6 +156,8 @@ void perfetto_encode(const struct model_step *m, perfetto_write *write, void *co
 	describe_process(&t);
 	write_step_slice(&t);
 	write_notes(&t);
+	perfetto_write_phases(&t);
+	perfetto_write_modules(&t);
 	perfetto_write_threads(&t);
 	perfetto_write_started_ranges(&t);
 	perfetto_write_gpus(&t);
@@ -165,6 +167,8 @@ void perfetto_encode(const struct model_step *m, perfetto_write *write, void *co
 	perfetto_stop(&t.w);
 	perfetto_stacks_free(&t.stacks);
 	spans_free(&t.spans);
+	modules_free(&t.modules);
+	phases_free(&t.phases);
 	free(t.kernels);
 	free(t.launches);
 }

@@ -145,6 +145,8 @@ enum perfetto_arg {
 	X(GPU_WAIT, "gpu_wait")     \
 	X(OVERHEAD, "overhead")     \
 	X(STEP, "step")             \
+	X(PHASE, "phase")           \
+	X(MODULE, "module")         \
 	X(RANGE, "nvtx")            \
 	X(OPERATOR, "operator")     \
 	X(NOTE, "note")

@@ -1,11 +1,13 @@
 /*
  * A step's trace while it is written: what perfetto.c (process, steps, counters), perfetto_threads.c (calls and what is around
- * them), perfetto_ranges.c (ranges beside them) and perfetto_gpu.c (streams) share. Nobody else includes this.
+ * them), perfetto_ranges.c (ranges beside them), perfetto_phases.c (phases, modules) and perfetto_gpu.c (streams) share. Nobody else includes this.
  */
 #ifndef EXPORT_PERFETTO_TRACE_H
 #define EXPORT_PERFETTO_TRACE_H
 
 #include "core/model.h"
+#include "core/modules.h"
+#include "core/phases.h"
 #include "core/spans.h"
 #include "export/perfetto_stacks.h"
 #include "export/perfetto_writer.h"
@@ -22,6 +24,8 @@ enum perfetto_track_kind { /* mixed into tracks' uuids */
 			   TRACK_KIND_COUNTER,
 			   TRACK_KIND_OVERHEAD,
 			   TRACK_KIND_RANGES,
+			   TRACK_KIND_PHASES,
+			   TRACK_KIND_MODULES,
 };
 
 #define X(id, name) PLACE_##id,
@@ -40,7 +44,9 @@ struct trace {
 	uint64_t flow; /* of arrows: no two traces have the same */
 	struct blob *kernels, *launches; /* arguments that are the same each time, encoded once */
 	struct perfetto_stacks stacks;
-	struct spans spans; /* of the thread that is written */
+	struct spans spans;	/* of the thread that is written */
+	struct modules modules; /* likewise */
+	struct phases phases;
 	bool has_one_device; /* its streams need no group of their own, which the UI would show shut */
 };
 
@@ -61,6 +67,8 @@ void perfetto_write_range(struct trace *t, const struct model_range *r);
 void perfetto_write_ranges_beside(struct trace *t, size_t thread);
 void perfetto_write_started_ranges(struct trace *t);
 void perfetto_write_threads(struct trace *t);
+void perfetto_write_phases(struct trace *t);
+void perfetto_write_modules(struct trace *t);
 void perfetto_write_gpus(struct trace *t);
 
 #endif

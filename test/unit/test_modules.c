@@ -1,0 +1,171 @@
+/* Modules around calls, from made-up stacks: one call a stack, 10 ns each, one behind the other with 10 ns between. */
+#include "core/modules.h"
+#include "test/unit/made_stacks.h"
+
+#define USER	  "train.py:<module>", "train.py:main"
+#define CALL	  "/site-packages/torch/nn/modules/module.py:Module._call_impl"
+#define NET(line) USER, CALL, "m.py:Net.forward@" line
+#define BLOCK	  NET("3"), CALL, "m.py:Block.forward@"
+
+static struct model_step step;
+static struct modules modules;
+
+static int begin(void **state)
+{
+	(void)state;
+	made_forget();
+	vec_push(&step.threads, (struct model_thread){ .tid = 1 });
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	model_free(&step);
+	memset(&step, 0, sizeof(step));
+	modules_free(&modules);
+	memset(&modules, 0, sizeof(modules));
+	return 0;
+}
+
+static void call(uint32_t stack)
+{
+	uint64_t at_ns = 20 * step.calls.n;
+	vec_push(&step.calls,
+		 (struct model_call){ .begin_ns = at_ns, .end_ns = at_ns + 10, .stack = stack });
+	step.threads.at[0].n = step.calls.n;
+}
+
+/* What holds whatever the step: spans nest, and the innermost ones around a call are its stack's modules. */
+static void find(void)
+{
+	modules_find(&modules, &step, 0, made_some);
+	for (size_t i = 1; i < modules.at.n; i++) {
+		const struct module_span *s = &modules.at.at[i];
+		assert_true(s->depth <= s[-1].depth + 1);
+		assert_true(s->begin_ns >= s[-1].begin_ns && s->end_ns > s->begin_ns);
+		for (size_t k = 0; k < i; k++) {
+			const struct module_span *o = &modules.at.at[k];
+			assert_true(o->end_ns <= s->begin_ns || o->end_ns >= s->end_ns);
+		}
+	}
+}
+
+static void expect(size_t i, const char *name, uint32_t depth, uint64_t first_call,
+		   uint64_t last_call)
+{
+	assert_true(i < modules.at.n);
+	const struct module_span *s = &modules.at.at[i];
+	assert_string_equal(s->name, name);
+	assert_int_equal(s->depth, depth);
+	assert_int_equal(s->begin_ns, 20 * first_call);
+	assert_int_equal(s->end_ns, 20 * last_call + 10);
+	assert_int_equal(s->n_calls, last_call - first_call + 1);
+}
+
+static void one_within_the_other(void **state)
+{
+	(void)state;
+	call(STACK(USER, "at::_ops::to"));
+	call(STACK(BLOCK "7", CALL, "m.py:Linear.forward"));
+	call(STACK(BLOCK "8", "at::_ops::add"));
+	call(STACK(NET("4"), "at::_ops::mul"));
+	call(STACK(USER, "at::_ops::sum"));
+	find();
+	assert_int_equal(modules.at.n, 3);
+	expect(0, "Net", 0, 1, 3);
+	expect(1, "Block", 1, 1, 2);
+	expect(2, "Linear", 2, 1, 1);
+}
+
+/* Blocks of a loop: the second begins where the first one's first call comes again. */
+static void called_again_from_the_same_line(void **state)
+{
+	uint32_t norm = STACK(BLOCK "7", CALL, "m.py:LayerNorm.forward"),
+		 linear = STACK(BLOCK "8", CALL, "m.py:Linear.forward");
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		call(norm);
+		call(linear);
+	}
+	find();
+	assert_int_equal(modules.at.n, 7);
+	expect(0, "Net", 0, 0, 3);
+	expect(1, "Block", 1, 0, 1);
+	expect(4, "Block", 1, 2, 3);
+}
+
+static void sequential_is_one(void **state)
+{
+	uint32_t linear = STACK(NET("3"), CALL, "c.py:Sequential.forward", CALL,
+				"m.py:Linear.forward"),
+		 gelu = STACK(NET("3"), CALL, "c.py:Sequential.forward", CALL, "m.py:GELU.forward");
+	(void)state;
+	call(linear);
+	call(gelu);
+	call(linear);
+	find();
+	assert_int_equal(modules.at.n, 5);
+	expect(1, "Sequential", 1, 0, 2);
+	expect(4, "Linear", 2, 2, 2);
+}
+
+static void equal_neighbours_are_one(void **state)
+{
+	uint32_t linear = STACK(NET("3"), CALL, "m.py:Linear.forward");
+	(void)state;
+	call(linear);
+	call(linear);
+	find();
+	assert_int_equal(modules.at.n, 2);
+	expect(1, "Linear", 1, 0, 1);
+}
+
+static void from_another_line_it_is_another(void **state)
+{
+	(void)state;
+	call(STACK(NET("3"), CALL, "m.py:Linear.forward"));
+	call(STACK(NET("4"), CALL, "m.py:Linear.forward"));
+	find();
+	assert_int_equal(modules.at.n, 3);
+	expect(2, "Linear", 1, 1, 1);
+}
+
+/* Decorators and hooks stand between; a function called forward that no module called is none. */
+static void what_is_a_module(void **state)
+{
+	(void)state;
+	call(STACK(USER, CALL, "hf.py:can_return_tuple.<locals>.wrapper", "m.py:GPT.forward"));
+	call(STACK(USER, "m.py:Pipeline.forward"));
+	call(STACK(USER, "m.py:Pipeline.forward", CALL, "m.py:Net.forward"));
+	find();
+	assert_int_equal(modules.at.n, 2);
+	expect(0, "GPT", 0, 0, 0);
+	expect(1, "Net", 0, 2, 2);
+}
+
+static void calls_without_stacks_end_nothing(void **state)
+{
+	uint32_t net = STACK(NET("3"), "at::_ops::mm");
+	(void)state;
+	call(net);
+	call(0);
+	call(net);
+	find();
+	assert_int_equal(modules.at.n, 1);
+	assert_int_equal(modules.at.at[0].end_ns, 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_within_the_other, begin, end),
+		cmocka_unit_test_setup_teardown(called_again_from_the_same_line, begin, end),
+		cmocka_unit_test_setup_teardown(sequential_is_one, begin, end),
+		cmocka_unit_test_setup_teardown(equal_neighbours_are_one, begin, end),
+		cmocka_unit_test_setup_teardown(from_another_line_it_is_another, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_a_module, begin, end),
+		cmocka_unit_test_setup_teardown(calls_without_stacks_end_nothing, begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
