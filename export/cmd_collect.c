@@ -4,6 +4,7 @@
  * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
  * to 50 ms; a new journal wakes it at once.
  */
+#include "core/config.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/process.h"
@@ -23,6 +24,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+extern char **environ;
 
 enum {
 	LEARNING_MS = 1,
@@ -405,6 +408,16 @@ static void release(struct collector *c)
 	output_free(&c->output);
 }
 
+/* The launcher has named what is wrong with these. */
+static void set_limits(struct trace_limits *limits)
+{
+	struct config *config = mem_zero(sizeof(*config));
+	config_read(config, environ, NULL, NULL);
+	limits->files = (uint64_t)config_number(&config->keep_traces);
+	limits->bytes = (uint64_t)config_number(&config->keep_mb) << 20;
+	free(config);
+}
+
 int cmd_collect(int argc, char **argv)
 {
 	struct collector c = { .control = -1, .status = -1 };
@@ -417,12 +430,14 @@ int cmd_collect(int argc, char **argv)
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails instead, which is said */
 	c.output.analyses = true;
 	snprintf(c.output.folder, sizeof(c.output.folder), "%s", c.folder);
 	c.output.n_formats =
 		exporters_parse(formats && *formats ? formats : "perfetto", c.output.formats, &e);
 	if (c.output.n_formats < 0)
 		c.output.n_formats = exporters_parse("perfetto", c.output.formats, &e);
+	set_limits(&c.output.limits);
 	watch_open(&c.watch, c.folder);
 	collect(&c);
 	watch_close(&c.watch);

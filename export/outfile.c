@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -164,4 +165,20 @@ int outfile_close(struct outfile *o, struct err *e)
 int outfile_refresh(struct outfile *o, struct err *e)
 {
 	return put_in_place(o, false, e);
+}
+
+void outfile_sweep(const char *folder, pid_t pid)
+{
+	char suffix[32];
+	char *roots[] = { (char *)(uintptr_t)folder, NULL };
+	size_t n = (size_t)snprintf(suffix, sizeof(suffix), ".%d.part", (int)pid);
+	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	for (FTSENT *entry; all && (entry = fts_read(all));) {
+		size_t length = entry->fts_namelen;
+		if (entry->fts_info == FTS_F && length > n &&
+		    !strcmp(entry->fts_name + length - n, suffix))
+			unlink(entry->fts_accpath);
+	}
+	if (all)
+		fts_close(all);
 }

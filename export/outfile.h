@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct z_stream_s;
 
@@ -35,6 +36,9 @@ int outfile_refresh(struct outfile *o, struct err *e);
 
 /* Throws it away. */
 void outfile_abandon(struct outfile *o);
+
+/* Removes what process `pid`, which is dead, has not put in its place below `folder`. */
+void outfile_sweep(const char *folder, pid_t pid);
 
 /* mkdir -p. */
 int make_folders(const char *path, struct err *e);

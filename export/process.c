@@ -54,13 +54,13 @@ static void write_with(struct process *p, const struct exporter *x, const struct
 		return;
 	}
 	if (x->write_step(m, path, &e)) {
+		p->n_failed++;
 		if (!p->trouble.text[0])
 			p->trouble = e;
 		return;
 	}
 	p->n_traces++;
-	if (p->traces.n < TRACES_LISTED)
-		vec_push(&p->traces, mem_text(relative));
+	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
 }
 
 static void show_step(void *context, const struct model_step *m)
@@ -240,9 +240,7 @@ void process_close(struct process *p)
 {
 	if (p->is_live && p->follow.reader.header)
 		atomic_store(&p->follow.reader.header->collector, 0);
-	for (size_t i = 0; i < p->traces.n; i++)
-		free(p->traces.at[i]);
-	vec_free(&p->traces);
+	trace_keep_free(&p->traces);
 	vec_free(&p->triggers);
 	flight_free(&p->flight);
 	learn_stop(&p->learn);

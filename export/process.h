@@ -11,12 +11,12 @@
 #include "export/analysis.h"
 #include "export/exporter.h"
 #include "export/flight.h"
+#include "export/trace_keep.h"
 
 #include <jansson.h>
 #include <limits.h>
 
 enum { TRIGGERS_LISTED = 1024 };
-enum { TRACES_LISTED = 4096 }; /* in run.json; beyond that only counted */
 
 /* Where traces go, for all processes of a run. */
 struct output {
@@ -25,6 +25,7 @@ struct output {
 	bool is_plain;
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
+	struct trace_limits limits;
 	bool analyses;	   /* recorded steps are kept for a report */
 	VEC(char *) taken; /* names of processes: ranks, pids */
 };
@@ -52,7 +53,8 @@ struct process {
 	bool was_seen_alive; /* under the pid that its journal names: not so in another namespace of pids */
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
-	VEC(char *) traces; /* relative to the run's folder */
+	struct trace_keep traces;
+	uint64_t n_failed;	    /* traces that could not be written */
 	struct flight flight;
 	uint32_t asked_served,
 		signals_served; /* requests that were answered in the library's stead */

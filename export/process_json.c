@@ -133,14 +133,6 @@ static json_t *describe_devices(const struct dict *d)
 	return list;
 }
 
-static json_t *describe_traces(const struct process *p)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->traces.n; i++)
-		json_array_append_new(list, json_string(p->traces.at[i]));
-	return list;
-}
-
 json_t *process_describe(const struct process *p)
 {
 	const struct follow *f = &p->follow;
@@ -166,8 +158,10 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "losses", describe_losses(f));
 	json_object_set_new(o, "self", describe_self(f));
 	json_object_set_new(o, "cupti", describe_cupti(f));
-	json_object_set_new(o, "traces", describe_traces(p));
+	json_object_set_new(o, "traces", trace_keep_list(&p->traces));
 	json_object_set_new(o, "n_traces", integer(p->n_traces));
+	json_object_set_new(o, "n_traces_removed", integer(p->traces.n_removed));
+	json_object_set_new(o, "n_traces_failed", integer(p->n_failed));
 	if (p->remark.text[0])
 		json_object_set_new(o, "remark", json_string(p->remark.text));
 	if (p->trouble.text[0])

@@ -349,6 +349,19 @@ static void add_gap(json_t *list, const char *what, const char *why)
 					      report_json_text(why)));
 }
 
+static void add_removed(json_t *list, const json_t *described)
+{
+	char why[160];
+	json_int_t removed = json_integer_value(json_object_get(described, "n_traces_removed"));
+	snprintf(why, sizeof(why),
+		 "%lld of %lld were removed again: the first and the newest are kept "
+		 "(PROF_KEEP_TRACES, PROF_KEEP_MB)",
+		 (long long)removed,
+		 (long long)json_integer_value(json_object_get(described, "n_traces")));
+	if (removed)
+		add_gap(list, "traces of all recorded steps", why);
+}
+
 static json_t *cannot_say(const json_t *described, const struct findings *f)
 {
 	json_t *list = json_array();
@@ -362,6 +375,7 @@ static json_t *cannot_say(const json_t *described, const struct findings *f)
 		add_gap(list, "GPU times", reason);
 	if (trouble)
 		add_gap(list, "traces", trouble);
+	add_removed(list, described);
 	for (size_t i = 0; f && i < f->cannot_say.n; i++)
 		add_gap(list, f->cannot_say.at[i].what, f->cannot_say.at[i].why);
 	return list;

@@ -1,4 +1,5 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+#include "export/outfile.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/run.h"
@@ -80,6 +81,20 @@ static void say_losses(const json_t *p, const char *who)
 			who, calls, works);
 }
 
+/* Traces that are not there. */
+static void say_missing_traces(const json_t *p, const char *who)
+{
+	long long removed = json_integer_value(json_object_get(p, "n_traces_removed")),
+		  failed = json_integer_value(json_object_get(p, "n_traces_failed"));
+	if (removed)
+		fprintf(stderr,
+			"profrun: %s: %lld of its traces were removed again, those between the "
+			"first and the newest (PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
+			who, removed);
+	if (failed > 1)
+		fprintf(stderr, "profrun: %s: so %lld traces could not be written\n", who, failed);
+}
+
 static void say_process(const json_t *p)
 {
 	char who[48];
@@ -101,6 +116,7 @@ static void say_process(const json_t *p)
 		fprintf(stderr, "profrun: %s: %s\n", who, reason);
 	if (trouble)
 		fprintf(stderr, "profrun: %s: %s\n", who, trouble);
+	say_missing_traces(p, who);
 	say_losses(p, who);
 }
 
@@ -174,6 +190,8 @@ void run_finish(struct run *r, int wait_status, double wall_s)
 		return;
 	}
 	run_describe_end(r, wait_status, wall_s);
+	if (running < 0 && r->collector > 0 && waitpid(r->collector, NULL, 0) > 0)
+		outfile_sweep(r->folder, r->collector);
 	if (!r->is_quiet && running >= 0)
 		say_all(r, report);
 	else if (!r->is_quiet)

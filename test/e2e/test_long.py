@@ -1,9 +1,16 @@
 """Jobs that run for long: what recording costs, and that memory, disk and files stay bounded."""
+import gzip
 import json
 import os
+import random
+import resource
+import signal
+import subprocess
+import time
 import unittest
 
-from harness import Case, prog
+from harness import Case, Run, prog
+from trace import Trace
 
 WINDOWS = "skip_first=5,wait=15,warmup=1,active=3,repeat=0"
 
@@ -34,7 +41,75 @@ class Long(Case):
         report = self.report(self.loop(30, PROF_SCHEDULE="always"))
         self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci", "ns_per_call")], [None] * 3)
         (why,) = [gap["why"] for gap in report["cannot_say"] if gap["what"] == "what recording cost"]
-        self.assertIn("29 recorded, 0 others", why)
+        self.assertIn("28 recorded, 0 others", why)
+
+    def test_traces_are_capped(self):
+        """Of endless windows the first and the newest stay, and it is said what went."""
+        run = self.loop(200, PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=1,repeat=0", PROF_KEEP_TRACES=10)
+        recorded = list(range(1, 200, 2))
+        self.assertEqual(run.trace_steps(), recorded[:5] + recorded[-5:], run.err)
+        (process,) = run.json["processes"]
+        self.assertEqual((process["n_traces"], process["n_traces_removed"]), (100, 90))
+        self.assertEqual([os.path.join(run.folder, name) for name in process["traces"]], run.traces_in_order())
+        self.assertIn(": 90 of its traces were removed again", run.err)
+        (why,) = [gap["why"] for gap in self.report(run)["cannot_say"] if gap["what"] == "traces of all recorded steps"]
+        self.assertTrue(why.startswith("90 of 100 were removed"), why)
+        for path in run.traces():
+            Trace(path)
+
+    def test_traces_are_capped_by_size(self):
+        """A megabyte of short steps: what is there takes no more."""
+        run = self.loop(700, PROF_SCHEDULE="always", PROF_KEEP_MB=1, PROF_KEEP_TRACES=100000)
+        total = sum(os.stat(path).st_size for path in run.traces())
+        self.assertGreater(run.json["processes"][0]["n_traces_removed"], 0)
+        self.assertLessEqual(total, 1 << 20)
+        self.assertGreater(total, 900 << 10)
+
+    def whole(self, folder):
+        """All traces below a folder can be read to their end."""
+        run = Run(0, "", "", folder)
+        for path in run.traces():
+            with gzip.open(path) as file:
+                file.read()
+        return len(run.traces())
+
+    def test_a_collector_that_is_killed_leaves_whole_traces(self):
+        rng = random.Random(5)
+        n_whole = 0
+        for _ in range(6):
+            line, folder, env = self.launched([prog("loop"), "400", "plain", "1000"], PROF_STEP="kernel:first",
+                                              PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=2,repeat=0")
+            child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     text=True, start_new_session=True)
+            self.eventually("a trace", lambda: Run(0, "", "", folder).traces())
+            time.sleep(rng.uniform(0, 0.3))
+            os.kill(self.collector(child.pid), signal.SIGKILL)
+            out, err = child.communicate(timeout=30)
+            self.assertEqual((child.returncode, out), (0, "400 steps\n"), err)
+            self.assertIn("the collector has died", err)
+            n_whole += self.whole(folder)
+            left = [name for _, _, names in os.walk(folder) for name in names if name.endswith(".part")]
+            self.assertEqual(left, [], "pieces of traces are swept away")
+        self.assertGreater(n_whole, 6)
+
+    def collector(self, launcher):
+        with open(f"/proc/{launcher}/task/{launcher}/children") as file:
+            for pid in file.read().split():
+                with open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if b"collect" in words.read().split(b"\0"):
+                        return int(pid)
+        self.fail("no collector")
+
+    def test_files_of_a_size_that_is_not_allowed(self):
+        """ulimit -f: neither library nor collector die of it, one line says it, and the job runs on."""
+        line, folder, env = self.launched([prog("loop"), "50", "plain"], PROF_STEP="kernel:first", PROF_SCHEDULE="always",
+                                          PROF_BUFFER_MB=8)
+        limit = 1000
+        run = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+        self.assertEqual((run.returncode, run.stdout), (0, "50 steps\n"), run.stderr)
+        self.assertIn("ulimit -f", run.stderr)
+        self.assertNotIn("died", run.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+/* See trace_keep.h. Half of either limit is for the first traces, the rest for the newest. */
+#include "export/trace_keep.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LISTED = 4096 }; /* in run.json, where there is no limit; beyond that only counted */
+
+static uint64_t size_of(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path) ||
+	    stat(path, &status))
+		return 0;
+	return (uint64_t)status.st_size;
+}
+
+static void remove_oldest(struct trace_keep *k, const char *folder)
+{
+	char path[PATH_MAX];
+	struct kept_trace *t = &k->newest.at[0];
+	if (snprintf(path, sizeof(path), "%s/%s", folder, t->name) < (int)sizeof(path))
+		unlink(path);
+	k->n_removed++;
+	k->bytes_removed += t->bytes;
+	k->bytes_newest -= t->bytes;
+	free(t->name);
+	vec_shift(&k->newest, 1);
+}
+
+static bool is_too_much(uint64_t value, uint64_t limit)
+{
+	return limit && value > limit;
+}
+
+/* Whether it is one of the first. */
+static bool add_first(struct trace_keep *k, const struct trace_limits *limits,
+		      const struct kept_trace *t)
+{
+	if (is_too_much(2 * (k->first.n + 1), limits->files) ||
+	    is_too_much(2 * (k->bytes_first + t->bytes), limits->bytes))
+		k->first_is_full = true;
+	if (k->first_is_full)
+		return false;
+	vec_push(&k->first, *t);
+	k->bytes_first += t->bytes;
+	return true;
+}
+
+void trace_keep_add(struct trace_keep *k, const struct trace_limits *limits, const char *folder,
+		    const char *name)
+{
+	if (!limits->files && !limits->bytes && k->first.n >= LISTED)
+		return;
+	const struct kept_trace t = { mem_text(name), size_of(folder, name) };
+	if (add_first(k, limits, &t))
+		return;
+	vec_push(&k->newest, t);
+	k->bytes_newest += t.bytes;
+	while (k->newest.n > 1 && (is_too_much(k->first.n + k->newest.n, limits->files) ||
+				   is_too_much(k->bytes_first + k->bytes_newest, limits->bytes)))
+		remove_oldest(k, folder);
+}
+
+json_t *trace_keep_list(const struct trace_keep *k)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < k->first.n; i++)
+		json_array_append_new(list, json_string(k->first.at[i].name));
+	for (size_t i = 0; i < k->newest.n; i++)
+		json_array_append_new(list, json_string(k->newest.at[i].name));
+	return list;
+}
+
+void trace_keep_free(struct trace_keep *k)
+{
+	for (size_t i = 0; i < k->first.n; i++)
+		free(k->first.at[i].name);
+	for (size_t i = 0; i < k->newest.n; i++)
+		free(k->newest.at[i].name);
+	vec_free(&k->first);
+	vec_free(&k->newest);
+}

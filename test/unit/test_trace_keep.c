@@ -1,0 +1,131 @@
+/* Which traces stay: the first and the newest, within limits of number and size; files that go are gone. */
+#include "export/trace_keep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/profrun-keep-XXXXXX";
+
+static void write_file(const char *name, size_t bytes)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (size_t i = 0; i < bytes; i++)
+		fputc('x', f);
+	fclose(f);
+}
+
+static bool is_there(const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return !access(path, F_OK);
+}
+
+/* Adds `n` files of `bytes` each; the numbers of those that are kept, as text. Every one is there, and no other. */
+static const char *kept(const struct trace_limits *limits, unsigned n, size_t bytes,
+			struct trace_keep *k)
+{
+	static char text[1024];
+	text[0] = 0;
+	for (unsigned i = 0; i < n; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "%u", i);
+		write_file(name, bytes);
+		trace_keep_add(k, limits, folder, name);
+	}
+	json_t *list = trace_keep_list(k);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+		assert_true(is_there(name));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			 name);
+	}
+	unsigned n_there = 0;
+	for (unsigned i = 0; i < n; i++) {
+		char name[32], path[256];
+		snprintf(name, sizeof(name), "%u", i);
+		n_there += is_there(name);
+		snprintf(path, sizeof(path), "%s/%s", folder, name);
+		unlink(path);
+	}
+	assert_int_equal(n_there, json_array_size(list));
+	assert_int_equal(n_there + k->n_removed, n);
+	json_decref(list);
+	return text;
+}
+
+static void check(struct trace_limits limits, unsigned n, size_t bytes, const char *expected)
+{
+	struct trace_keep k = { 0 };
+	assert_string_equal(kept(&limits, n, bytes, &k), expected);
+	assert_int_equal(k.bytes_removed, k.n_removed * bytes);
+	trace_keep_free(&k);
+}
+
+static void few(void **state)
+{
+	(void)state;
+	check((struct trace_limits){ 0 }, 5, 10, "0 1 2 3 4");
+	check((struct trace_limits){ .files = 5 }, 5, 10, "0 1 2 3 4");
+	check((struct trace_limits){ .bytes = 50 }, 5, 10, "0 1 2 3 4");
+}
+
+static void too_many(void **state)
+{
+	(void)state;
+	check((struct trace_limits){ .files = 4 }, 9, 10, "0 1 7 8");
+	check((struct trace_limits){ .files = 5 }, 9, 10, "0 1 6 7 8");
+	check((struct trace_limits){ .files = 2 }, 9, 10, "0 8");
+}
+
+static void too_large(void **state)
+{
+	(void)state;
+	check((struct trace_limits){ .bytes = 65 }, 9, 10, "0 1 2 6 7 8");
+	check((struct trace_limits){ .bytes = 65, .files = 4 }, 9, 10, "0 1 7 8");
+	check((struct trace_limits){ .bytes = 5 }, 3, 10,
+	      "2"); /* the newest stays, however large */
+}
+
+static void without_limits_names_are_bounded(void **state)
+{
+	struct trace_keep k = { 0 };
+	const struct trace_limits none = { 0 };
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		trace_keep_add(&k, &none, folder, "nothing");
+	assert_int_equal(k.first.n, 4096);
+	assert_int_equal(k.n_removed, 0);
+	trace_keep_free(&k);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return !mkdtemp(folder);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(too_large),
+		cmocka_unit_test(without_limits_names_are_bounded),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
