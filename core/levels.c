@@ -7,20 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first look, and how much more must have come for the next one: all looks together cost five
+/* The first look, and how much more must have come for the next one: all looks together cost nine
  * times the last. */
 #define FIRST_VOTE_EVENTS 48u
-#define VOTE_GROWTH	  1.25
+#define VOTE_GROWTH	  1.125
 
 /*
  * Turns that must have been seen before a level is believed. What looks like a step may be a layer
  * while the first forward pass runs, one of many micro-batches before an optimizer step, or an
  * inner loop; so the less a level shows of what only steps have, the more of it must come.
  */
-#define TURNS_OPTIMIZER 5u
-#define TURNS_MARKED	6u
+#define TURNS_OPTIMIZER 4u
+#define TURNS_MARKED	5u
+#define TURNS_ENDED	3u
 #define TURNS_BARE	20u
 #define EVENTS_BARE	400u
+#define COVERAGE_BARE	0.8
 /* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
  * of turns as small as a layer's so many, or so many events, must have come for the step around them to have shown itself. */
 #define CALLS_OF_LAYER	   24u
@@ -30,10 +32,12 @@
 /* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names,
  * one may come after 32 micro-batches; where they have none, it cannot be told, and waiting does
  * not help. */
-#define TURNS_TRAINING	       40u
-#define TURNS_TRAINING_UNNAMED 24u
+#define TURNS_TRAINING	     72u
+#define TURNS_TRAINING_UNFED 24u
 /* The program has an optimizer, and this level is not its step: something inside, or beside it. */
 #define TURNS_INNER 400u
+/* Around this level something talks to the host, or works on another thread: an outer loop, which would have shown itself by now. */
+#define TURNS_LACKING 2000u
 /* Votes that a level must win one after the other. */
 #define WINS	   2u
 #define WINS_ENDED 1u
@@ -99,9 +103,8 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 /* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
 static double level_confidence(const struct levels_level *level)
 {
-	double margin = 1 - level->runner_up / level->score;
 	double turns = 1 - 1.0 / level->turns;
-	return level->coverage * turns * (0.5 * level->alike + 0.5 * margin);
+	return level->coverage * turns * level->alike;
 }
 
 static bool level_is_current(const struct levels_index *x, const struct levels_level *level)
@@ -125,15 +128,19 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 				   const struct levels_level *level, bool ended)
 {
 	uint32_t hints = late_hints(l, x);
+	/* unlike neighbours: what they alternate in must have shown itself as a level of its own */
+	uint32_t round = level->round;
 	if (level->optimizer)
-		return TURNS_OPTIMIZER;
+		return ended ? TURNS_ENDED : TURNS_OPTIMIZER * round;
 	if (!ended && hints & LEVEL_OPTIMIZER)
 		return TURNS_INNER;
-	if (!ended && level->threads)
-		return hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNNAMED;
-	if (level->marked && (ended || level->fed || x->end >= EVENTS_BARE ||
+	if (!ended && level->threads && !level->tail)
+		return level->fed || hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNFED;
+	if (level->tail)
+		return TURNS_OPTIMIZER * round;
+	if (level->marked && (ended || level->fed || level->graph || x->end >= EVENTS_BARE ||
 			      level->calls_per_turn >= CALLS_OF_LAYER))
-		return TURNS_MARKED;
+		return TURNS_MARKED * round;
 	if (level->marked)
 		return TURNS_MARKED_SMALL;
 	return !ended && level->calls_per_turn < MIN_MEMBERS ? TURNS_SINGLE : TURNS_BARE;
@@ -147,9 +154,15 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 	if (level->n_members < members_wanted || level->alike < MIN_ALIKE ||
 	    level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
 		return false;
+	/* What it lacks is around it: there is an outer loop, which is the step. */
+	bool lacks = !level->optimizer && ((!level->threads && level->inside & LEVEL_THREADS) ||
+					   (!level->marked && level->inside & ~LEVEL_THREADS));
+	if (!ended && lacks && level->turns < TURNS_LACKING)
+		return false;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare
-	 * loops. */
-	if (!level->optimizer && !level->marked && (x->start || x->end < EVENTS_BARE))
+	 * loops, and so is a first step. */
+	bool is_bare = !level->optimizer && !level->marked && !level->tail;
+	if (is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE))
 		return false;
 	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;
 }

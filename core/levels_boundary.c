@@ -21,6 +21,8 @@
 /* Added to each gap: below this, gaps are the host's own jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
+/* Of so few turns one may be unlike the others, as the first ones often are. */
+#define FEW_TURNS 16u
 
 struct boundary {
 	const struct levels_store *store;
@@ -150,6 +152,33 @@ static bool merit_better(struct merit a, struct merit b)
 	return a.gap > b.gap;
 }
 
+/* In how many turns of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
+static uint32_t boundary_turns(const struct levels_index *x, const struct levels_level *level,
+			       uint32_t member)
+{
+	const uint32_t *at = levels_index_of(x, level->reference), *b = levels_index_of(x, member);
+	uint32_t n = levels_index_count(x, member), i = 0, n_once = 0;
+	for (uint32_t k = 0; k < level->turns; k++) {
+		uint32_t first = i;
+		while (i < n && b[i] <= at[k + 1])
+			i++;
+		n_once += k && i - first == 1;
+	}
+	return n_once;
+}
+
+/* What a member must reach to be a boundary: few turns less than the best of them. One that fails whenever the program
+ * evaluates, or logs, loses those steps. */
+static uint32_t boundary_most_turns(const struct levels_index *x, const struct levels_level *level)
+{
+	uint32_t most = 0;
+	for (uint32_t m = 0; m < level->n_members; m++) {
+		uint32_t n = boundary_turns(x, level, level->members[m]);
+		most = n > most ? n : most;
+	}
+	return most - (most < FEW_TURNS ? 1 : most / 32);
+}
+
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
 			 const struct levels_level *level, uint32_t *trigram,
 			 enum level_boundary *how)
@@ -168,11 +197,14 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 					   level->turns + 1, is_end);
 		boundary_set_targets(&b, is_end);
 		boundary_set_gaps(&b);
-		struct merit best = boundary_merit(&b, level->members[0]);
-		*trigram = level->members[0];
-		for (uint32_t m = 1; m < level->n_members; m++) {
+		struct merit best = { 0 };
+		uint32_t wanted = boundary_most_turns(x, level);
+		*trigram = NO_TARGET;
+		for (uint32_t m = 0; m < level->n_members; m++) {
+			if (boundary_turns(x, level, level->members[m]) < wanted)
+				continue;
 			struct merit merit = boundary_merit(&b, level->members[m]);
-			if (merit_better(merit, best)) {
+			if (*trigram == NO_TARGET || merit_better(merit, best)) {
 				best = merit;
 				*trigram = level->members[m];
 			}

@@ -31,18 +31,25 @@ static inline const uint32_t *levels_index_of(const struct levels_index *x, uint
 
 /* One loop of the program. A turn goes from one occurrence of the reference to the next. */
 struct levels_level {
+	uint32_t group;	    /* its number in the search that found it */
 	uint32_t reference; /* its most frequent trigram */
 	uint32_t *members;  /* all its trigrams */
 	uint32_t n_members;
 	uint32_t turns;
 	uint32_t calls_per_turn; /* median */
-	double alike;		 /* mean share of events that a turn has in common with the next */
-	double coverage;	 /* share of the stretch that its turns fill */
-	double score, runner_up; /* the runner-up is the best level of another period */
-	bool optimizer;		 /* its turns have an optimizer phase, and other work */
-	bool threads;		 /* its turns launch from more than one thread */
-	bool fed;		 /* a copy to the device is a member */
-	bool marked; /* so is a copy to the host, a graph or a wait for the device, or it is fed */
+	uint32_t inside; /* level_hint bits of events between its first turn and its last, and: */
+#define LEVEL_THREADS 0x10000u /* ...there were launches of other threads */
+	double alike;	       /* mean share of events that a turn has in common with the next */
+	double ordered;	       /* mean share of a turn's trigrams that the one before had too */
+	double coverage;       /* share of the stretch that its turns fill */
+	double score;	       /* how much there is of it */
+	uint32_t round;	       /* turns until the same work comes again, 1: the next */
+	bool optimizer;	       /* its turns have an optimizer phase, and other work */
+	bool threads;	       /* its turns launch from more than one thread */
+	bool tail; /* after the backward thread's work each turn does more before it is fed again */
+	bool fed;  /* its turns copy to the device */
+	bool graph; /* its turns launch graphs */
+	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 
 /* The best level, n_members = 0 if there is none. 0 or -ENOMEM. */

@@ -54,7 +54,7 @@ struct process {
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
 	struct trace_keep traces;
-	uint64_t n_failed;	    /* traces that could not be written */
+	uint64_t n_failed; /* traces that could not be written */
 	struct flight flight;
 	uint32_t asked_served,
 		signals_served; /* requests that were answered in the library's stead */

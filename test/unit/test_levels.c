@@ -465,39 +465,27 @@ static void test_conclude(void **state)
 	(void)state;
 	struct sequence s = { 0 };
 	struct sequence_result r;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 4; i++)
 		train_step(&s);
 	check_abstains(&s, false);
 	sequence_run(&s, 1, true, &r);
 	assert_true(r.locked);
 	assert_true(r.exact == 1);
-	assert_int_equal(r.choice.count, 6);
+	assert_int_equal(r.choice.count, 4);
 	sequence_free(&s);
 }
 
-static double seconds_without_answer(uint32_t n)
-{
-	struct sequence s = { 0 };
-	struct sequence_result r;
-	random_state = 6;
-	while (s.n < n)
-		launch(&s, random_below(2), random_below(12),
-		       random_below(50) ? 0 : LEVEL_OPTIMIZER);
-	sequence_run(&s, 1000, true, &r);
-	assert_false(r.locked);
-	sequence_free(&s);
-	return r.seconds;
-}
-
-/* The kind of launches that keeps it thinking: four times as many may not cost sixteen times as
- * much. */
-static void test_cost(void **state)
+/* The kind of launches that keeps it thinking, now and then with an optimizer's: a few kernels in any order. */
+static void test_few_kernels_in_any_order(void **state)
 {
 	(void)state;
-	double small = seconds_without_answer(50000), large = seconds_without_answer(200000);
-	print_message("50,000 launches without a step: %.0f ms, 200,000: %.0f ms\n", small * 1e3,
-		      large * 1e3);
-	assert_true(large < 10 * small);
+	struct sequence s = { 0 };
+	random_state = 6;
+	while (s.n < 100000)
+		launch(&s, random_below(2), random_below(12),
+		       random_below(50) ? 0 : LEVEL_OPTIMIZER);
+	check_abstains(&s, true);
+	sequence_free(&s);
 }
 
 /* More than it keeps: the older half goes, and steps that begin after that are found. */
@@ -587,7 +575,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_too_little),
 		cmocka_unit_test(test_conclude),
-		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_few_kernels_in_any_order),
 		cmocka_unit_test(test_bounded_memory),
 		cmocka_unit_test(test_relearn),
 		cmocka_unit_test(test_names),

@@ -1,0 +1,123 @@
+/*
+ * Which of a program's loops is the step (core/levels_search.h). Loops stand inside one another:
+ * layers, micro-batches, steps, rounds of evaluation. From the innermost one outwards, each is asked
+ * whether the next is still part of the step. Runs in the collector.
+ */
+#include "core/levels_search.h"
+
+#include <stdlib.h>
+
+/* Levels looked at turn by turn, those with most trigrams first. */
+#define MAX_WEIGHED 24u
+/* Levels whose turns are this nearly as many belong to one loop. */
+#define SAME_PERIOD 1.4
+/* A level of fewer trigrams is an accident, unless its turns have no more. */
+#define MIN_MEMBERS 3u
+/* Turns that share less are not those of one loop. */
+#define MIN_ALIKE 0.5
+/* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.75. */
+#define MIN_ORDERED 0.4
+/* Fewer launches of its own are a log or a schedule, and no optimizer. */
+#define MIN_OPTIMIZER_CALLS 3.0
+/* So many turns of a loop that talks to the host do not belong to one step. */
+#define MANY_TURNS 48.0
+
+struct ladder {
+	struct levels_level levels[MAX_WEIGHED];
+	uint32_t n;
+};
+
+static int by_turns(const void *a, const void *b)
+{
+	const struct levels_level *x = a, *y = b;
+	if (x->turns != y->turns)
+		return x->turns < y->turns ? 1 : -1;
+	return (x->reference > y->reference) - (x->reference < y->reference);
+}
+
+static bool is_sound(const struct levels_level *l)
+{
+	uint32_t wanted = l->calls_per_turn < MIN_MEMBERS ? l->calls_per_turn : MIN_MEMBERS;
+	/* few kernels over and over make few trigrams that come once: then the order must be exact */
+	if (l->n_members < wanted && l->alike < 0.995)
+		return false;
+	return l->score > 0 && l->alike >= MIN_ALIKE && l->ordered >= MIN_ORDERED;
+}
+
+/* The groups with most trigrams, as levels, innermost first. */
+static void weigh_most(struct search *q, struct ladder *l)
+{
+	bool *done = calloc(q->n_groups + 1, sizeof(*done));
+	l->n = 0;
+	for (uint32_t tried = 0; done && tried < MAX_WEIGHED && tried < q->n_groups; tried++) {
+		uint32_t next = NO_GROUP;
+		for (uint32_t g = 0; g < q->n_groups; g++)
+			if (!done[g] && (next == NO_GROUP ||
+					 q->groups[g].n_members > q->groups[next].n_members))
+				next = g;
+		done[next] = true;
+		search_weigh(q, next, &l->levels[l->n]);
+		l->n += is_sound(&l->levels[l->n]);
+	}
+	free(done);
+	qsort(l->levels, l->n, sizeof(*l->levels), by_turns);
+}
+
+/* Of each loop the level that says most about it. */
+static void keep_one_per_loop(struct ladder *l)
+{
+	uint32_t n = 0, most = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		bool same = n && l->levels[i].turns * SAME_PERIOD > most;
+		if (!same) {
+			most = l->levels[i].turns;
+			l->levels[n++] = l->levels[i];
+		} else if (l->levels[i].score > l->levels[n - 1].score) {
+			l->levels[n - 1] = l->levels[i];
+		}
+	}
+	l->n = n;
+}
+
+/* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
+static bool is_part(struct search *q, const struct levels_level *inner,
+		    const struct levels_level *outer)
+{
+	if (!inner->optimizer && outer->optimizer)
+		return true;
+	struct levels_extra extra = search_compare(q, inner, outer);
+	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2)
+		return true; /* other backward passes are other parts of one step */
+	if (inner->optimizer)
+		return false;
+	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
+	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
+		return true;
+	if (inner->tail) /* a step of its own: what comes beside it is evaluation, or a log */
+		return false;
+	if (inner->threads && inner->fed && extra.fed < 0.5)
+		return extra.novel >= 1; /* micro-batches, and then the optimizer */
+	if (is_silent)
+		return true;
+	if (!inner->marked && !inner->threads)
+		return true; /* nothing but the outer loop talks to the host */
+	/* an optimizer is new work; evaluation is the forward pass once more */
+	return extra.inner_turns < MANY_TURNS && extra.fed < 0.5 &&
+	       extra.novel >= MIN_OPTIMIZER_CALLS && extra.novel > extra.known;
+}
+
+uint32_t search_choose(struct search *q, struct levels_level *best)
+{
+	static _Thread_local struct ladder l;
+	*best = (struct levels_level){ 0 };
+	weigh_most(q, &l);
+	keep_one_per_loop(&l);
+	if (!l.n)
+		return NO_GROUP;
+	uint32_t chosen = 0;
+	for (uint32_t i = 1; i < l.n; i++)
+		if (is_part(q, &l.levels[chosen], &l.levels[i]))
+			chosen = i;
+	*best = l.levels[chosen];
+	return best->group;
+}

@@ -1,0 +1,60 @@
+/*
+ * One search for levels in a stretch of events (core/levels_find.h): the groups of trigrams that it
+ * has found so far, and scratch space by token. Shared by levels_find.c (groups), levels_turns.c
+ * (what their turns hold) and levels_choose.c (which of them is the step).
+ */
+#ifndef CORE_LEVELS_SEARCH_H
+#define CORE_LEVELS_SEARCH_H
+
+#include "core/levels_find.h"
+
+/* Share of turns in which something must be for it to count as part of the loop: a first or last
+ * turn may differ. */
+#define MOST_TURNS 0.8
+#define NO_GROUP   UINT32_MAX
+/* Threads with windows of their own when turns are compared; more share them. */
+#define SEARCH_THREADS 16u
+
+/* A trigram that comes often enough, and its group. */
+struct candidate {
+	uint32_t trigram, count, group;
+};
+
+struct group {
+	uint32_t reference, count, n_members;
+};
+
+struct search {
+	const struct levels_store *store;
+	const struct levels_index *index;
+	struct candidate *candidates;
+	uint32_t n_candidates;
+	struct group *groups;
+	uint32_t n_groups;
+	uint32_t *before, *here; /* by token: how often in the turn before, and in this one */
+	uint32_t
+		*last_turn; /* by hash of six launches: the number of the last turn that had them */
+	uint32_t last_turn_mask;
+	uint32_t trigrams_before[SEARCH_THREADS][3]; /* of each thread */
+	double forgiven;
+	uint64_t budget; /* steps of comparison left */
+};
+
+/* levels_turns.c: describes group number `group` in `level`, but for its members. */
+void search_weigh(struct search *q, uint32_t group, struct levels_level *level);
+
+/* What the turns of an outer level have beyond those of an inner one. */
+struct levels_extra {
+	double fed, read;   /* copies to the device; copies to the host and waits: per outer turn */
+	double novel;	    /* launches that the inner turns do not have, per outer turn */
+	double known;	    /* other launches, per outer turn */
+	double foreign;	    /* launches of other threads than the turns' own, per outer turn */
+	double inner_turns; /* per outer turn */
+};
+struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
+				   const struct levels_level *outer);
+
+/* levels_choose.c: the step, as a group's number, described in `best`; NO_GROUP: none. */
+uint32_t search_choose(struct search *q, struct levels_level *best);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * Looks at the turns of a level one by one (core/levels_search.h): what they hold, how alike they
+ * are, and what an outer level's have beyond an inner one's. Runs in the collector.
+ */
+#include "core/levels_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What can only happen once per step weighs this much more; see search_weigh(). */
+#define WEIGHT_OPTIMIZER 50.0
+#define WEIGHT_MARKED	 2.0
+/* One launch behind the backward pass may be the loss's running sum. */
+#define TAIL_CALLS 2u
+/* Longer rounds of unlike turns are not looked for; a round must be this much more alike than turns are. */
+#define MAX_ROUND	4u
+#define ROUND_ADVANTAGE 0.1
+#define SAME_WORK	0.9
+/* Share of a turn that the program must have done before its first optimizer launch, for the turn
+ * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
+ * only what is new. */
+#define MIN_OLD 0.1
+
+/* What a look at every turn of a level tells. */
+struct turns {
+	double alike,
+		ordered;    /* summed over pairs of neighbours: common launches, common trigrams */
+	uint32_t with_work; /* turns that launch something */
+	uint32_t with_optimizer; /* turns with an optimizer's launches, see MIN_OLD */
+	uint32_t with_threads;	 /* turns on two threads or more */
+	uint32_t with_fed, with_graph,
+		with_read; /* turns whose own thread copies to the device; copies back, waits, launches graphs */
+};
+
+/* The last turn that had this trigram after this thread's last but two: six launches in a row. Kernels of few kinds in any
+ * order repeat trigrams, but hardly these. */
+static uint32_t *search_last_turn(struct search *q, const struct levels_stored *e)
+{
+	uint32_t *before = q->trigrams_before[e->thread % SEARCH_THREADS];
+	uint64_t six = token_pair(before[0], e->trigram);
+	before[0] = before[1];
+	before[1] = before[2];
+	before[2] = e->trigram;
+	return &q->last_turn[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_turn_mask];
+}
+
+/* `number`: of the turn, from 1. */
+static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
+			uint32_t before_length, struct turns *t)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
+	uint32_t own_hints = 0, n_ordered = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		uint32_t token = events[i].token;
+		bool is_copy = events[i].hints & LEVEL_COPY;
+		common += ++q->here[token] <= q->before[token];
+		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
+		n_work += !is_copy;
+		n_old += events[i].trigram < q->store->n_before_optimizer;
+		/* a thread that only copies is a loader */
+		bool is_own = events[i].thread == events[begin].thread;
+		n_foreign += !is_copy && !is_own;
+		uint32_t *last = search_last_turn(q, &events[i]);
+		n_ordered += *last + 1 >= number;
+		*last = number;
+		own_hints |= is_own ? events[i].hints : 0;
+	}
+	if (before_length)
+		t->ordered += (double)n_ordered / (end - begin);
+	if (before_length)
+		t->alike += (double)common /
+			    (before_length > end - begin ? before_length : end - begin);
+	t->with_work += n_work > 0;
+	t->with_optimizer += n_optimizer && n_old >= MIN_OLD * (end - begin);
+	t->with_threads += n_foreign > 0;
+	t->with_fed += (own_hints & LEVEL_H2D) != 0;
+	t->with_graph += (own_hints & LEVEL_GRAPH) != 0;
+	t->with_read += (own_hints & (LEVEL_D2H | LEVEL_GRAPH | LEVEL_SYNCED)) != 0;
+}
+
+static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t n_tokens = q->store->tokens.used;
+	memset(q->before, 0, n_tokens * sizeof(*q->before));
+	memset(q->here, 0, n_tokens * sizeof(*q->here));
+	memset(q->last_turn, 0, (q->last_turn_mask + 1ul) * sizeof(*q->last_turn));
+	*t = (struct turns){ 0 };
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		search_turn(q, k + 1, at[k], at[k + 1], k ? at[k] - at[k - 1] : 0, t);
+		for (uint32_t i = k ? at[k - 1] : at[k]; i < at[k]; i++)
+			q->before[events[i].token] = 0;
+		uint32_t *swap = q->before;
+		q->before = q->here;
+		q->here = swap;
+	}
+}
+
+/* The thread that launches most of what the first event's own does not, by majority vote. */
+static uint32_t search_busiest_other(const struct search *q, uint32_t begin, uint32_t end)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t busiest = events[begin].thread, votes = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		if (events[i].thread == events[begin].thread || events[i].hints & LEVEL_COPY)
+			continue;
+		if (!votes)
+			busiest = events[i].thread;
+		votes += events[i].thread == busiest ? 1 : -1u;
+	}
+	return busiest;
+}
+
+/* Where a thread's first event is. */
+static uint32_t search_first(const struct search *q, uint32_t thread)
+{
+	uint32_t i = 0;
+	while (i < q->index->end && q->store->events[i].thread != thread)
+		i++;
+	return i;
+}
+
+/* The first token that came only after the backward thread had begun: what of them the main thread launches is no forward pass. */
+static uint32_t search_first_late_token(const struct search *q, uint32_t backward)
+{
+	const struct levels_store *s = q->store;
+	uint32_t n_tokens = 0;
+	for (uint32_t i = 0; i < q->index->end; i++) {
+		if (s->events[i].thread == backward && !(s->events[i].hints & LEVEL_COPY))
+			break;
+		if (s->events[i].token >= n_tokens)
+			n_tokens = s->events[i].token + 1;
+	}
+	return s->n_forgotten ? UINT32_MAX : n_tokens;
+}
+
+struct tail {
+	uint32_t home, backward, first_late;
+	bool is_behind;	 /* since the backward thread's last launch nothing was fed */
+	uint32_t length; /* launches since then */
+};
+
+/* Whether the events [begin, end) hold a tail. */
+static bool tail_in(struct tail *t, const struct levels_stored *events, uint32_t begin,
+		    uint32_t end)
+{
+	bool has = false;
+	uint32_t n_late = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		bool is_own = events[i].thread == t->home;
+		if (events[i].hints & LEVEL_COPY) {
+			if (!is_own || !(events[i].hints & LEVEL_H2D))
+				continue;
+			has |= t->is_behind && t->length >= TAIL_CALLS;
+			t->is_behind = false;
+		} else if (events[i].thread == t->backward) {
+			t->is_behind = true;
+			t->length = 0;
+		} else if (is_own) {
+			t->length++;
+			n_late += events[i].token >= t->first_late;
+		}
+	}
+	return has || n_late >= TAIL_CALLS;
+}
+
+/*
+ * Whether each turn holds what an optimizer does: work between the backward thread's last launch and
+ * the next batch's copy (a micro-batch's next copy comes at once), or work of the main thread that
+ * there was none of before the first backward pass.
+ */
+static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t n_with = 0, other = search_busiest_other(q, at[0], at[n - 1]);
+	uint32_t home = events[at[0]].thread;
+	/* the backward thread is the one that came later */
+	bool swap = search_first(q, other) < search_first(q, home);
+	struct tail t = { .home = swap ? other : home, .backward = swap ? home : other };
+	t.first_late = search_first_late_token(q, t.backward);
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_with += tail_in(&t, events, at[k], at[k + 1]);
+	return n_with >= MOST_TURNS * (n - 1);
+}
+
+/* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
+ * than once. */
+static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t inside = 0;
+	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
+		if (events[i].thread == events[at[0]].thread)
+			inside |= events[i].hints & (LEVEL_H2D | LEVEL_D2H | LEVEL_SYNCED);
+		else if (!(events[i].hints & LEVEL_COPY) &&
+			 levels_index_count(q->index, events[i].trigram) > 1)
+			inside |= LEVEL_THREADS;
+	}
+	return inside;
+}
+
+static uint32_t median_length(const uint32_t *at, uint32_t n)
+{
+	int64_t *lengths = malloc(n * sizeof(*lengths));
+	if (!lengths)
+		return 1;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		lengths[k] = at[k + 1] - at[k];
+	uint32_t median = (uint32_t)levels_median(lengths, n - 1);
+	free(lengths);
+	return median;
+}
+
+/* Events by token that the turns k and k + lag have in common; `foreign`: of other threads than the turns' own, or of that one. */
+static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
+			     bool foreign, uint32_t length[2])
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t common = 0, home = events[at[0]].thread;
+	length[0] = length[1] = 0;
+	for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+		bool counts = (events[i].thread != home) == foreign;
+		q->here[events[i].token] += counts;
+		length[0] += counts;
+	}
+	for (uint32_t i = at[k + lag]; i < at[k + lag + 1]; i++) {
+		if ((events[i].thread != home) != foreign)
+			continue;
+		length[1]++;
+		if (q->here[events[i].token]) {
+			q->here[events[i].token]--;
+			common++;
+		}
+	}
+	for (uint32_t i = at[k]; i < at[k + 1]; i++)
+		q->here[events[i].token] = 0;
+	return common;
+}
+
+/*
+ * How much of their work turns `lag` apart have in common, mean. Of the own thread's the shorter turn counts: it is no other
+ * step because another evaluates behind it. A backward pass more is another step.
+ */
+static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n = level->turns;
+	double sum = 0;
+	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
+	for (uint32_t k = 0; k + lag < n; k++) {
+		uint32_t own[2], other[2];
+		uint32_t common = turns_common(q, at, k, lag, false, own) +
+				  turns_common(q, at, k, lag, true, other);
+		sum += (double)common / ((own[0] < own[1] ? own[0] : own[1]) +
+					 (other[0] > other[1] ? other[0] : other[1]));
+	}
+	return n > lag ? sum / (n - lag) : 0;
+}
+
+/* After how many turns the same work comes again: above 1 if neighbours differ. */
+static uint32_t search_round(struct search *q, const struct levels_level *level)
+{
+	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
+	uint32_t round = 1;
+	for (uint32_t lag = 2; lag <= MAX_ROUND && lag < level->turns; lag++) {
+		double alike = search_alike(q, level, lag);
+		if (alike > best && alike >= SAME_WORK) {
+			best = alike + ROUND_ADVANTAGE;
+			round = lag;
+		}
+	}
+	return round;
+}
+
+/*
+ * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
+ * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
+ * inside the optimizer has nothing else. Copies and waits are once per step more often than once
+ * per layer. A loop that only copies (uploading parameters) is none.
+ */
+void search_weigh(struct search *q, uint32_t group, struct levels_level *level)
+{
+	const struct group *g = &q->groups[group];
+	const uint32_t *at = levels_index_of(q->index, g->reference);
+	struct turns t;
+	search_turns(q, at, g->count, &t);
+	*level = (struct levels_level){
+		.group = group,
+		.reference = g->reference,
+		.n_members = g->n_members,
+		.turns = g->count - 1,
+		.calls_per_turn = median_length(at, g->count),
+		.alike = t.alike / (g->count - 2),
+		.ordered = t.ordered / (g->count - 2),
+		.coverage = (double)(at[g->count - 1] - at[0]) / (q->index->end - q->index->start),
+		.optimizer = t.with_optimizer >= MOST_TURNS * (g->count - 1),
+	};
+	level->round = search_round(q, level);
+	level->inside = search_inside(q, at, g->count);
+	level->threads = t.with_threads >= MOST_TURNS * level->turns;
+	level->tail = level->threads && search_has_tail(q, at, g->count);
+	level->fed = t.with_fed >= MOST_TURNS * level->turns;
+	level->graph = t.with_graph >= MOST_TURNS * level->turns;
+	level->marked = level->fed || t.with_read >= MOST_TURNS * level->turns;
+	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
+	level->score = t.with_work < MOST_TURNS * level->turns
+			       ? 0
+			       : g->n_members * level->alike * level->alike * evidence;
+}
+
+/* ---- Two levels ---- */
+
+static uint32_t *turns_of(const struct search *q, const struct levels_level *level)
+{
+	return (uint32_t *)levels_index_of(q->index, level->reference);
+}
+
+/* In how many turns of `level` each token is, in q->here; q->before holds the last such turn. */
+static void count_presence(struct search *q, const struct levels_level *level)
+{
+	const uint32_t *at = turns_of(q, level);
+	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
+	memset(q->before, 0, q->store->tokens.used * sizeof(*q->before));
+	for (uint32_t k = 0; k < level->turns; k++)
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			uint32_t token = q->store->events[i].token;
+			q->here[token] += q->before[token] != k + 1;
+			q->before[token] = k + 1;
+		}
+}
+
+/* What the turns with most of something have beyond an ordinary one, summed. */
+static double sum_beyond(int64_t *values, uint32_t n)
+{
+	double sum = 0;
+	levels_median(values, n); /* sorts */
+	/* up to every second turn of the inner level may hold the outer one's extra */
+	int64_t ordinary = values[n / 3];
+	for (uint32_t k = 0; k < n; k++)
+		sum += values[k] > ordinary ? (double)(values[k] - ordinary) : 0;
+	return sum;
+}
+
+struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
+				   const struct levels_level *outer)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = turns_of(q, inner);
+	uint32_t n = inner->turns;
+	int64_t *values = calloc(5ul * n, sizeof(*values));
+	struct levels_extra extra = { .inner_turns = (double)n / outer->turns };
+	if (!values)
+		return extra;
+	count_presence(q, inner);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			uint32_t hints = events[i].hints;
+			values[k] += (hints & LEVEL_H2D) != 0;
+			values[n + k] += (hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
+			values[2 * n + k] += !(hints & LEVEL_COPY) &&
+					     2 * q->here[events[i].token] < n + 2;
+			values[4 * n + k] += !(hints & LEVEL_COPY);
+			values[3 * n + k] += !(hints & LEVEL_COPY) &&
+					     events[i].thread != events[at[0]].thread;
+		}
+	extra.fed = sum_beyond(values, n) / outer->turns;
+	extra.read = sum_beyond(values + n, n) / outer->turns;
+	extra.novel = sum_beyond(values + 2ul * n, n) / outer->turns;
+	extra.known = sum_beyond(values + 4ul * n, n) / outer->turns - extra.novel;
+	extra.foreign = sum_beyond(values + 3ul * n, n) / outer->turns;
+	free(values);
+	return extra;
+}
