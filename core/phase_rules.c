@@ -235,15 +235,18 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 {
 	struct phase_stack found = { .part = PART_NONE, .is_certain = true };
 	struct frame_list list = frames_of(f, stack);
-	bool has_python = false, has_left_forward = false;
+	bool has_python = false, has_users = false, has_left_forward = false;
 	for (size_t i = 0; i < list.n; i++) {
 		uint8_t part = frame_phase_part(list.at[i]);
 		has_python |= list.at[i]->kind == FRAME_KIND_PYTHON;
+		has_users |= list.at[i]->kind == FRAME_KIND_PYTHON && !list.at[i]->is_library;
 		found.is_worker |= part == PART_WORKER;
 		if (has_left_forward)
 			continue;
 		/* the closure's end: what is further out is the optimizer's caller's */
 		has_left_forward = is_forward(found.part) && part == PART_OPTIMIZER;
+		if (part != PART_NONE && found.part == PART_NONE)
+			found.is_users = has_users;
 		if (part != PART_NONE)
 			found.part = add_outer(found.part, part);
 	}

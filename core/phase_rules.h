@@ -59,7 +59,8 @@ uint8_t phase_rules_match(const struct frame *frame);
 /* What a whole stack says, innermost frame first. */
 struct phase_stack {
 	uint8_t part;
-	bool is_worker;	 /* a thread of the autograd engine made it */
+	bool is_worker; /* a thread of the autograd engine made it */
+	bool is_users; /* the user's own Python code stands between what decided and the call: a closure */
 	bool is_certain; /* frames said so; else it was guessed from operators' names */
 };
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack);

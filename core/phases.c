@@ -36,6 +36,13 @@ static bool is_batch(const struct model_call *c)
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
+/* Nothing says that it is something else. Within an optimizer's step the user's code is a closure's. */
+static bool is_open(const struct phase_stack *stack)
+{
+	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
+	       (stack->part == PART_OPTIMIZER && stack->is_users);
+}
+
 /* Such calls say nothing: what is around them does. */
 enum { PART_UNKNOWN = PHASE_PARTS_N };
 
@@ -52,8 +59,7 @@ static uint8_t part_of(struct phases *p, const struct model_call *c, struct fram
 	if (is_worker &&
 	    (stack.part == PART_NONE || stack.part == PART_USER || stack.part == PART_FUNCTIONAL))
 		return PART_BACKWARD;
-	if (is_batch(c) &&
-	    (stack.part == PART_NONE || stack.part == PART_USER || !stack.is_certain))
+	if (is_batch(c) && is_open(&stack))
 		return PART_TO_DEVICE;
 	return frames && c->stack ? stack.part : PART_UNKNOWN;
 }

@@ -144,6 +144,104 @@ class TrainUnderProfrun(TorchCase):
         self.assertGreater(checked, 100)
 
 
+PHASES = ("data", "forward", "backward", "optimizer", "other")
+
+
+class Phases(TorchCase):
+    """Phases and modules against what the program itself says of when its phases began and ended (test/torch/phases.py)."""
+
+    def run_kind(self, kind, **settings):
+        """The report's process, and a trace a step with the program's own intervals."""
+        folder = self.folder()
+        line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--step", "nvtx:train step", "--schedule",
+                "skip_first=20,wait=0,warmup=2,active=8,repeat=1", "--", PYTHON, os.path.join(HERE, "phases.py"), kind]
+        # launches of 40 us: what the host does between calls, and how long a thread takes to wake, counts for less
+        run = self.execute(line, folder, environment(PROFSIM_LAUNCH_US="40", **settings), timeout=300)
+        self.assertEqual(run.status, 0, run.err)
+        with open(os.path.join(folder, "report.json")) as file:
+            process = max(json.load(file)["processes"], key=lambda p: len(p["operators"]))
+        traces = [Trace(path) for path in run.traces_in_order()]
+        self.assertEqual(len(traces), 8, run.err)
+        return process, traces, json.loads(run.out)
+
+    def slices(self, trace, track):
+        return [s for s in trace.slices if trace.tracks[s.track].name == track]
+
+    def agreement(self, trace, own):
+        """Of the time that the program gives to a phase, the part for which the trace says the same; the step is divided without gaps."""
+        (step,), spans = self.slices(trace, "Steps"), [s for s in self.slices(trace, "Phases") if s.name in PHASES]
+        self.assertEqual([s.time for s in spans[1:]], [s.end for s in spans[:-1]])
+        self.assertEqual((spans[0].time, spans[-1].end), (step.time, step.end))
+        same = all_ = 0
+        for name, begin, end in own:
+            for s in spans:
+                both = max(0, min(s.end, end) - max(s.time, begin))
+                all_ += both
+                same += both * (s.name == name)
+        return same / all_
+
+    def check(self, kind, parts=(), **settings):
+        process, traces, own = self.run_kind(kind, **settings)
+        best = max(self.agreement(trace, own) for trace in traces)
+        self.assertGreater(best, 0.85, "in the step that nothing disturbed")
+        phases = {p["name"]: p for p in process["phases"]}
+        self.assertLessEqual({"data", "forward", "backward", "optimizer"}, set(phases))
+        armed = process["baseline"]["armed_ms"]["mean"]
+        self.assertAlmostEqual(sum(p["host_ms_per_step"] for p in phases.values()), armed, delta=0.01 + armed / 1000)
+        works = sum(k["gpu_ms_per_step"] for k in process["kernels"])
+        self.assertGreater(sum(p["gpu_ms_per_step"] for p in phases.values()), 0.99 * works)
+        for phase, part in parts:
+            names = [x["name"] for x in phases[phase]["parts"] if x["host_ms_per_step"] > 0]
+            self.assertIn(part, names, phases)
+            self.assertTrue(any(s.name == part for s in self.slices(traces[-1], "Phases")))
+        return process, traces
+
+    def test_plain(self):
+        process, traces = self.check("plain", [("optimizer", "gradient clipping"), ("data", "batch to device")])
+        self.assertNotIn("phases", [gap["what"] for gap in process["cannot_say"]])
+        for trace in traces:
+            self.check_modules(trace)
+
+    def check_modules(self, trace):
+        """Blocks one after the other, each with its norm and its layers; calls that a module makes lie in it."""
+        (name,) = [t.name for t in trace.tracks.values() if t.name.startswith("nn.Module")]
+        modules = self.slices(trace, name)
+        inside = {}
+        for m in modules:
+            around = [o for o in modules if o is not m and o.time <= m.time and m.end <= o.end and modules.index(o) < modules.index(m)]
+            inside[m] = [o.name for o in around]
+        names = collections.Counter(".".join(inside[m] + [m.name]) for m in modules)
+        self.assertEqual(names, {"Net": 1, "Net.Block": 4, "Net.Block.LayerNorm": 4, "Net.Block.Sequential": 4,
+                                 "Net.Block.Sequential.Linear": 8, "Net.Block.Sequential.GELU": 4, "Net.Linear": 1})
+
+    def test_amp(self):
+        self.check("amp", [("optimizer", "gradient scaler")])
+
+    def test_gradient_accumulation(self):
+        self.check("accumulation")
+
+    def test_loader_with_workers(self):
+        self.check("workers")
+
+    def test_checkpoint(self):
+        self.check("checkpoint", [("backward", "recompute")])
+
+    def test_evaluation(self):
+        self.check("evaluation", [("forward", "evaluation")])
+
+    def test_a_loss_that_is_written_out(self):
+        self.check("hand_made")
+
+    def test_passes_within_the_optimizers_step(self):
+        self.check("closure")
+
+    def test_without_python_frames(self):
+        process, _, _ = self.run_kind("plain", PROF_PYTHON="off")
+        self.assertLessEqual({"forward", "backward", "optimizer"}, {p["name"] for p in process["phases"]})
+        (why,) = [gap["why"] for gap in process["cannot_say"] if gap["what"] == "phases"]
+        self.assertIn("native frames alone", why)
+
+
 class Spans(TorchCase):
     """What stands around the calls in a trace: ranges by torch.cuda.nvtx, operators and autograd nodes from the stacks."""
 

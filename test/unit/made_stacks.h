@@ -61,7 +61,8 @@ static inline const struct frame *made_frame(const char *text)
 	f->frame = (struct frame){ .function = f->function,
 				   .file = f->file,
 				   .module = "",
-				   .kind = py ? FRAME_KIND_PYTHON : FRAME_KIND_NATIVE };
+				   .kind = py ? FRAME_KIND_PYTHON : FRAME_KIND_NATIVE,
+				   .is_library = !py || strstr(text, "/site-packages/") };
 	made_name_module(f);
 	return &f->frame;
 }

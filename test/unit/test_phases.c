@@ -226,6 +226,17 @@ static void time_behind_a_loader_is_its(void **state)
 	expect(2, PART_LOADER, 510, 1000);
 }
 
+/* In a closure, but not in an optimizer that keeps its state on the host. */
+static void a_batch_within_an_optimizers_step(void **state)
+{
+	(void)state;
+	copy_batch(100, 110, STACK(STEP, "train.py:closure"), 4096);
+	copy_batch(200, 210, STACK(STEP, SITE "offload/adam.py:Adam.step"), 4096);
+	find();
+	expect(0, PART_TO_DEVICE, 0, 110);
+	expect(1, PART_OPTIMIZER, 110, 210);
+}
+
 static void small_copies_are_no_batch(void **state)
 {
 	(void)state;
@@ -345,6 +356,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(native_frames_alone, begin, end),
 		cmocka_unit_test_setup_teardown(a_step, begin, end),
 		cmocka_unit_test_setup_teardown(time_behind_a_loader_is_its, begin, end),
+		cmocka_unit_test_setup_teardown(a_batch_within_an_optimizers_step, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
