@@ -5,6 +5,7 @@
 
 #include "cupti_impl.h"
 
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,29 @@ struct external {
 
 static __thread struct external *external;
 static __thread uint32_t thread_id;
+static _Atomic uint32_t process_id;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void child_after_fork(void)
+{
+	process_id = thread_id = 0;
+}
+
+static void fork_handler(void)
+{
+	pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+/* Kept, as the real one keeps it: asking the kernel at each record would cost more than all the rest. */
+uint32_t cupti_process_id(void)
+{
+	uint32_t id = atomic_load_explicit(&process_id, memory_order_relaxed);
+	if (!id) {
+		pthread_once(&fork_once, fork_handler);
+		process_id = id = (uint32_t)getpid();
+	}
+	return id;
+}
 
 static uint32_t thread_id_now(void)
 {
@@ -72,7 +96,7 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 					  .cbid = frame->cbid,
 					  .start = start,
 					  .end = cupti_clock_now(),
-					  .processId = (uint32_t)getpid(),
+					  .processId = cupti_process_id(),
 					  .threadId = thread_id_now(),
 					  .correlationId = frame->correlation,
 					  .returnValue = (uint32_t)status };
@@ -134,7 +158,7 @@ static void overhead_write(uint64_t start)
 	o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
 	o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
 	o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-	o.objectId.pt.processId = (uint32_t)getpid();
+	o.objectId.pt.processId = cupti_process_id();
 	o.objectId.pt.threadId = thread_id_now();
 	o.start = start;
 	o.end = cupti_clock_now();

@@ -4,6 +4,8 @@
  */
 #include "test/sim/cupti_sim.h"
 
+#include <stdatomic.h>
+
 #define PAIRS	 4096
 #define SPACE_NS 5000000 /* between pairs that are kept while records come: 20 s are remembered */
 
@@ -15,7 +17,8 @@ struct pair {
 static struct pair pairs[PAIRS];
 static unsigned pair_count; /* ever kept; the last PAIRS are there */
 static CUpti_TimestampCallbackFunc timestamp;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* records are converted on several threads */
+static _Atomic int64_t due_ns; /* the next pair */
 
 uint64_t cupti_clock_now(void)
 {
@@ -47,16 +50,24 @@ static struct pair pair_read(void)
 /* Another pair, unless there is one of the last `space_ns`. */
 static void pair_keep(int64_t space_ns)
 {
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_wrlock(&lock);
 	struct pair *last = pair_count ? &pairs[(pair_count - 1) % PAIRS] : NULL;
-	if (!last || sim_now_ns() - last->monotonic >= space_ns)
+	if (!last || sim_now_ns() - last->monotonic >= space_ns) {
 		pairs[pair_count++ % PAIRS] = pair_read();
-	pthread_mutex_unlock(&lock);
+		atomic_store_explicit(&due_ns, pairs[(pair_count - 1) % PAIRS].monotonic + SPACE_NS,
+				      memory_order_relaxed);
+	}
+	pthread_rwlock_unlock(&lock);
 }
 
+/* At each record, so it must cost nothing: the coarse clock is some ms behind, which is near enough here. */
 void cupti_clock_note(void)
 {
-	pair_keep(SPACE_NS);
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	if (t.tv_sec * 1000000000ll + t.tv_nsec >=
+	    atomic_load_explicit(&due_ns, memory_order_relaxed))
+		pair_keep(SPACE_NS);
 }
 
 void cupti_clock_fix(void)
@@ -66,11 +77,11 @@ void cupti_clock_fix(void)
 
 void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 {
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_wrlock(&lock);
 	timestamp = callback;
 	pair_count = 0;
 	pairs[pair_count++] = pair_read();
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 }
 
 /* Linear from each pair to the next, so that order is kept; before the first and after the last, as beside them. */
@@ -78,7 +89,7 @@ uint64_t cupti_clock_convert(int64_t t)
 {
 	if (!t)
 		return 0;
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_rdlock(&lock);
 	unsigned low = pair_count > PAIRS ? pair_count - PAIRS : 0, high = pair_count - 1;
 	struct pair a = pairs[low % PAIRS], b = a;
 	while (high - low > 1) {
@@ -92,7 +103,7 @@ uint64_t cupti_clock_convert(int64_t t)
 		a = pairs[low % PAIRS];
 		b = pairs[high % PAIRS];
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 	if (b.monotonic <= a.monotonic)
 		return a.clock + (uint64_t)(t - a.monotonic);
 	double slope = (double)(int64_t)(b.clock - a.clock) / (double)(b.monotonic - a.monotonic);

@@ -3,8 +3,6 @@
  */
 #include "test/sim/cupti_sim.h"
 
-#include <unistd.h>
-
 /* CUDA 13.2's kernel record is 16 bytes longer than 13.0's; consumers built against it may read those bytes. */
 #define KERNEL13_BYTES 224
 
@@ -249,7 +247,7 @@ static void record_memory(const struct sim_op *op)
 	m->address = op->address;
 	m->bytes = op->bytes;
 	m->timestamp = cupti_clock_now();
-	m->processId = (uint32_t)getpid();
+	m->processId = cupti_process_id();
 	m->deviceId = op->device;
 	m->contextId = op->context;
 	m->streamId = op->u.memory.async ? op->stream : CUPTI_INVALID_STREAM_ID;

@@ -64,6 +64,7 @@ void cupti_per_thread_set(bool on);
 
 /* ---- records (cupti_record.c) ---- */
 size_t cupti_record_bytes(CUpti_ActivityKind kind);
+uint32_t cupti_process_id(void);
 /* Where a device record keeps its times; NULL for records whose times are on the records' clock already. */
 uint64_t *cupti_record_times(CUpti_Activity *record);
 void cupti_record_op(const struct sim_op *op);
