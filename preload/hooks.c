@@ -44,10 +44,8 @@ enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITI
 		.bp = *(const uint64_t *)__builtin_frame_address(0)                          \
 	}
 
-static inline void call_begin(struct rec_call *c, unsigned category, bool recorded, bool pushed)
+static inline void call_begin(struct rec_call *c, unsigned category, bool pushed)
 {
-	if (!recorded)
-		return;
 	if (record_gpu_work >> category & 1)
 		c->seq = ++hook_thread.seq;
 	if (pushed) {
@@ -58,20 +56,10 @@ static inline void call_begin(struct rec_call *c, unsigned category, bool record
 	c->begin_ticks = hook_ticks();
 }
 
-static inline void call_end(struct rec_call *c, bool recorded, uint32_t status, bool pushed)
-{
-	if (!recorded)
-		return;
-	c->duration = record_pack_duration(hook_ticks() - c->begin_ticks);
-	c->status = status & 0xffff;
-	if (pushed)
-		gpu_pop();
-}
-
 /* Polling loops would fill the journal: of the queries in a row that said "not ready" only the number is kept. */
-static inline bool is_idle_poll(struct rec_call *c)
+static inline bool is_idle_poll(struct rec_call *c, uint32_t status)
 {
-	if (c->status == cudaErrorNotReady) {
+	if (status == cudaErrorNotReady) {
 		hook_thread.polls++;
 		return true;
 	}
@@ -80,21 +68,39 @@ static inline bool is_idle_poll(struct rec_call *c)
 	return false;
 }
 
-static inline void write_call(struct rec_call *c, unsigned category)
+static inline void put_word(uint64_t *to, uint64_t word)
 {
-	if (category == CAT_QUERY && is_idle_poll(c))
-		return;
+	__atomic_store_n(to, word, __ATOMIC_RELAXED);
+}
+
+/* What changes last is put together in registers, and the rest moved word by word: a vector load of what was just stored in
+ * parts would wait for the stores, 12 ns. The stack is taken after the call, which leaves its callers as they are. */
+static inline void fill_call(uint64_t *to, const struct rec_call *c, uint32_t stack,
+			     uint64_t outcome)
+{
+	_Static_assert(sizeof(*c) == 6 * 8, "every word");
+	const uint64_t *from = (const uint64_t *)(const void *)c;
+	const uint64_t head = REC_CALL | sizeof(*c) / 8 << 8 | (uint64_t)c->hook << 16;
+	put_word(to, head | (uint64_t)stack << 32);
+	put_word(to + 1, c->begin_ticks);
+	put_word(to + 2, outcome);
+	for (int i = 3; i < 6; i++)
+		put_word(to + i, from[i]);
+}
+
+static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status,
+		       uint64_t end_ticks)
+{
+	uint64_t outcome = record_pack_duration(end_ticks - c->begin_ticks) |
+			   (uint64_t)(status & 0xffff) << 40 | (uint64_t)hook_thread.device << 56;
 	ranges_before_record();
 	struct journal_writer *w = &hook_thread.writer;
-	struct rec_call *to = journal_reserve(w, sizeof(*c));
+	uint64_t *to = journal_reserve(w, sizeof(*c));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
 	if (UNLIKELY(!to))
 		return;
-	c->kind = REC_CALL;
-	c->words = sizeof(*c) / 8;
-	c->device = hook_thread.device;
-	*to = *c;
+	fill_call(to, c, stack, outcome);
 	journal_commit(w, sizeof(*c));
 }
 
@@ -121,14 +127,20 @@ static inline void write_call(struct rec_call *c, unsigned category)
 		bool recorded = hook_records(CAT_##category_);                                  \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
-		if (recorded && hook_takes_stack(CAT_##category_))                              \
-			c->stack = stack_take(CALLER_REGS);                                     \
-		call_begin(c, CAT_##category_, recorded, pushed);                               \
-		ret status = next args;                                                         \
-		call_end(c, recorded, (uint32_t)status, pushed);                                \
-		after;                                                                          \
+		bool stacked = recorded && hook_takes_stack(CAT_##category_);                   \
+		if (stacked)                                                                    \
+			stack_expect(CALLER_REGS);                                              \
 		if (recorded)                                                                   \
-			write_call(c, CAT_##category_);                                         \
+			call_begin(c, CAT_##category_, pushed);                                 \
+		ret status = next args;                                                         \
+		uint64_t end_ticks = recorded ? hook_ticks() : 0;                               \
+		if (pushed)                                                                     \
+			gpu_pop();                                                              \
+		after;                                                                          \
+		if (recorded &&                                                                 \
+		    !(CAT_##category_ == CAT_QUERY && is_idle_poll(c, (uint32_t)status)))       \
+			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,  \
+				   end_ticks);                                                  \
 		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))               \
 			steps_synced();                                                         \
 		hook_thread.depth = 0;                                                          \

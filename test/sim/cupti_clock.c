@@ -17,8 +17,9 @@ struct pair {
 static struct pair pairs[PAIRS];
 static unsigned pair_count; /* ever kept; the last PAIRS are there */
 static CUpti_TimestampCallbackFunc timestamp;
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* records are converted on several threads */
-static _Atomic int64_t due_ns; /* the next pair */
+static pthread_rwlock_t lock =
+	PTHREAD_RWLOCK_INITIALIZER; /* records are converted on several threads */
+static _Atomic int64_t due_ns;	    /* the next pair */
 
 uint64_t cupti_clock_now(void)
 {
