@@ -1,8 +1,9 @@
 """The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step; about 0.85 ms a step on the
 simulated GPU. Writes each step's milliseconds, a line each.
 
-usage: bench_loop.py STEPS FILE
+usage: bench_loop.py STEPS FILE [LIBRARY SKIP BLOCK]     LIBRARY: cupti_alone.c, switched on for every other BLOCK of steps after SKIP
 """
+import ctypes
 import sys
 import time
 
@@ -18,7 +19,11 @@ model = nn.Sequential(*layers[:-1]).cuda()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 inputs, targets = torch.randn(64, 256, device="cuda"), torch.randn(64, 256, device="cuda")
 times_ms = []
-for _ in range(steps):
+switch = ctypes.CDLL(sys.argv[3]).cupti_alone if len(sys.argv) > 3 else None
+skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
+for step in range(steps):
+    if switch and step >= skip and (step - skip) % block == 0 and switch((step - skip) // block % 2):
+        sys.exit("bench_loop: CUPTI refuses")
     began = time.perf_counter()
     loss = nn.functional.mse_loss(model(inputs), targets)
     optimizer.zero_grad()

@@ -6,5 +6,9 @@ torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
 
 .PHONY: bench-torch
 bench-torch: torch-venv ## what profrun costs a PyTorch loop (simulated GPU)
-	$(Q)$(SUBMAKE) all
+	$(Q)$(SUBMAKE) all $(BUILD)/test/torch/cupti_alone.so
 	$(Q)python3 test/torch/bench.py
+
+$(BUILD)/test/torch/cupti_alone.so: test/torch/cupti_alone.c
+	@echo "  LD    $@"
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -isystem $(CUDA_INCLUDE) $< -o $@
