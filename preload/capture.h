@@ -60,64 +60,76 @@
 	} while (0)
 
 /* No comma may stand outside brackets in what a row's macro expands to: the row is expanded once more. */
-#define take_launch(c, function, gx, gy, gz, bx, by, bz, shared, stream)           \
-	capture_launch(c, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
+#define take_launch(c, shape, function, gx, gy, gz, bx, by, bz, shared, stream)           \
+	capture_launch(c, shape, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
 		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
-/* Apart, so that the arrays are made only where a shape is looked up. */
-static inline bool capture_shape(uint64_t token, uint64_t function, uint32_t gx, uint32_t gy,
-				 uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
-				 uint32_t shared_bytes)
-{
-	if (LIKELY(launch_is_known(token)))
-		return launch_is_anchor(token);
-	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
-	return launch_learn(token, function, grid, block, shared_bytes);
-}
-
-static inline void capture_launch(struct rec_call *c, uint64_t function, uint32_t gx, uint32_t gy,
-				  uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
-				  uint32_t shared_bytes, uint64_t stream)
+/*
+ * Before the call: counting. What the journal has to know of a shape waits until after it (capture_shape), when what that reads
+ * has been fetched. The shape is only kept while launches are recorded; a call that finds another thread just beginning to leaves it to the
+ * next one of its kind.
+ */
+static inline void capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function,
+				  uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
+				  uint32_t bz, uint32_t shared_bytes, uint64_t stream)
 {
 	uint64_t token = token_launch_of(function, gx, gy, gz, bx, by, bz);
-	bool is_anchor = false;
-	if (atomic_load_explicit(&hook_switch.names, memory_order_relaxed))
-		is_anchor = capture_shape(token, function, gx, gy, gz, bx, by, bz, shared_bytes);
+	bool begins = false;
 	c->arg = token;
 	c->stream = stream;
-	steps_token(token, is_anchor);
+	if (hook_begins_by_name()) {
+		*shape = (struct launch_shape){
+			function, { gx, gy, gz }, { bx, by, bz }, shared_bytes
+		};
+		begins = launch_begins_step(token, shape);
+	}
+	steps_token(token, begins);
+	if (hook_records(CAT_LAUNCH)) {
+		launch_expect(token);
+		*shape = (struct launch_shape){
+			function, { gx, gy, gz }, { bx, by, bz }, shared_bytes
+		};
+	}
 }
 
-static inline void take_launch_config(struct rec_call *c, const cudaLaunchConfig_t *config,
-				      const void *function)
+/* After a recorded launch: its shape is in the dictionary before its record is in the journal. */
+static inline void capture_shape(uint64_t token, const struct launch_shape *shape)
 {
-	if (config)
-		take_launch(c, function, config->gridDim.x, config->gridDim.y, config->gridDim.z,
-			    config->blockDim.x, config->blockDim.y, config->blockDim.z,
-			    config->dynamicSmemBytes, config->stream);
+	if (UNLIKELY(shape->function && !launch_is_known(token)))
+		launch_learn(token, shape);
 }
 
-static inline void take_launch_ex(struct rec_call *c, const CUlaunchConfig *config,
-				  CUfunction function)
+static inline void take_launch_config(struct rec_call *c, struct launch_shape *shape,
+				      const cudaLaunchConfig_t *config, const void *function)
 {
 	if (config)
-		take_launch(c, function, config->gridDimX, config->gridDimY, config->gridDimZ,
-			    config->blockDimX, config->blockDimY, config->blockDimZ,
-			    config->sharedMemBytes, config->hStream);
+		take_launch(c, shape, function, config->gridDim.x, config->gridDim.y,
+			    config->gridDim.z, config->blockDim.x, config->blockDim.y,
+			    config->blockDim.z, config->dynamicSmemBytes, config->stream);
+}
+
+static inline void take_launch_ex(struct rec_call *c, struct launch_shape *shape,
+				  const CUlaunchConfig *config, CUfunction function)
+{
+	if (config)
+		take_launch(c, shape, function, config->gridDimX, config->gridDimY,
+			    config->gridDimZ, config->blockDimX, config->blockDimY,
+			    config->blockDimZ, config->sharedMemBytes, config->hStream);
 }
 
 /* One call, several devices: the first launch stands for all. */
-static inline void take_launch_many(struct rec_call *c, const CUDA_LAUNCH_PARAMS *list,
-				    unsigned count)
+static inline void take_launch_many(struct rec_call *c, struct launch_shape *shape,
+				    const CUDA_LAUNCH_PARAMS *list, unsigned count)
 {
 	if (list && count)
-		take_launch(c, list->function, list->gridDimX, list->gridDimY, list->gridDimZ,
-			    list->blockDimX, list->blockDimY, list->blockDimZ, list->sharedMemBytes,
-			    list->hStream);
+		take_launch(c, shape, list->function, list->gridDimX, list->gridDimY,
+			    list->gridDimZ, list->blockDimX, list->blockDimY, list->blockDimZ,
+			    list->sharedMemBytes, list->hStream);
 }
 
 /* The runtime's form of the same (struct cudaLaunchParams, gone from CUDA 13's headers). */
-static inline void take_launch_list(struct rec_call *c, uintptr_t list, uint32_t count)
+static inline void take_launch_list(struct rec_call *c, struct launch_shape *shape, uintptr_t list,
+				    uint32_t count)
 {
 	const struct {
 		void *func;
@@ -127,9 +139,9 @@ static inline void take_launch_list(struct rec_call *c, uintptr_t list, uint32_t
 		cudaStream_t stream;
 	} *first = (const void *)list;
 	if (first && count)
-		take_launch(c, first->func, first->gridDim.x, first->gridDim.y, first->gridDim.z,
-			    first->blockDim.x, first->blockDim.y, first->blockDim.z,
-			    first->sharedMem, first->stream);
+		take_launch(c, shape, first->func, first->gridDim.x, first->gridDim.y,
+			    first->gridDim.z, first->blockDim.x, first->blockDim.y,
+			    first->blockDim.z, first->sharedMem, first->stream);
 }
 
 #define take_graph(c, exec, stream_)                                                 \

@@ -22,6 +22,7 @@
  * nothing; a global-dynamic variable would call __tls_get_addr, which may allocate. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
+/* Two cache lines, what every call needs first. */
 struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
@@ -32,11 +33,18 @@ struct hook_thread {
 	bool has_end;	/* the key whose destructor hands the chunk over is set */
 	bool has_ranges_to_write;    /* open ranges that the journal does not have: ranges.h */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
-	struct token_window window;
 	struct journal_writer writer;
-};
+	struct token_window window;
+} __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;
+
+/* What counting steps looks at with every launch (steps.h), in the switch's cache line, which a call has fetched by then. */
+struct steps_hot {
+	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
+	_Atomic bool attention;	 /* the next token is to be looked at more closely */
+	_Atomic bool ranges;	 /* PROF_STEP=nvtx: ranges that begin may begin a step */
+};
 
 /* Bits are 1u << CAT_*. All ones before the first call: it arms. */
 struct hook_switch {
@@ -45,10 +53,11 @@ struct hook_switch {
 	_Atomic uint32_t stacks; /* of them, those that take a stack */
 	_Atomic bool armed;	 /* life_arm has been through */
 	_Atomic bool
-		names; /* launches are looked up by token: recorded, or a step is known by a kernel's name */
+		begins_by_name; /* PROF_STEP=kernel: launches are looked up before they are made */
 	_Atomic bool push; /* GPU timing is on: calls that make GPU work are announced (gpu_push) */
 	_Atomic bool ranges; /* the application's own ranges go into the journal */
 	uint32_t clock_kind;
+	struct steps_hot steps;
 };
 
 extern struct hook_switch hook_switch;
@@ -67,6 +76,11 @@ static inline bool hook_records(unsigned category)
 static inline bool hook_takes_stack(unsigned category)
 {
 	return atomic_load_explicit(&hook_switch.stacks, memory_order_relaxed) >> category & 1;
+}
+
+static inline bool hook_begins_by_name(void)
+{
+	return UNLIKELY(atomic_load_explicit(&hook_switch.begins_by_name, memory_order_relaxed));
 }
 
 static inline uint64_t hook_ticks(void)

@@ -53,6 +53,10 @@ static inline void call_begin(struct rec_call *c, unsigned category, bool pushed
 			hook_thread_keep();
 		gpu_push((uint64_t)hook_thread.writer.slot << 32 | c->seq);
 	}
+	/* a new line every other call, and ones that nobody has touched since the last call */
+	__builtin_prefetch(hook_thread.writer.cursor, 1);
+	__builtin_prefetch(hook_thread.writer.chunk, 1);
+	__builtin_prefetch(hook_thread.stacks);
 	c->begin_ticks = hook_ticks();
 }
 
@@ -120,6 +124,8 @@ static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status
 		if (LIKELY(!hook_watches(CAT_##category_)))                                     \
 			return next args;                                                       \
 		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                   \
+		struct launch_shape shape_of_call, *shape = &shape_of_call;                     \
+		shape->function = 0;                                                            \
 		hook_thread.depth = 1;                                                          \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire)))  \
 			life_arm();                                                             \
@@ -128,8 +134,6 @@ static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
 		bool stacked = recorded && hook_takes_stack(CAT_##category_);                   \
-		if (stacked)                                                                    \
-			stack_expect(CALLER_REGS);                                              \
 		if (recorded)                                                                   \
 			call_begin(c, CAT_##category_, pushed);                                 \
 		ret status = next args;                                                         \
@@ -137,6 +141,8 @@ static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status
 		if (pushed)                                                                     \
 			gpu_pop();                                                              \
 		after;                                                                          \
+		if (CAT_##category_ == CAT_LAUNCH && recorded)                                  \
+			capture_shape(c->arg, shape);                                           \
 		if (recorded &&                                                                 \
 		    !(CAT_##category_ == CAT_QUERY && is_idle_poll(c, (uint32_t)status)))       \
 			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,  \

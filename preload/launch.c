@@ -31,21 +31,19 @@ void launch_reset(void)
 	g.has_pattern = false;
 }
 
-static void describe(uint64_t token, uint64_t function, const uint32_t grid[3],
-		     const uint32_t block[3], uint32_t shared_bytes, const char *name)
+static void describe(uint64_t token, const struct launch_shape *shape, const char *name)
 {
 	struct dict_launch record = { .head.kind = DICT_LAUNCH,
 				      .token = token,
-				      .function = function };
+				      .function = shape->function,
+				      .shared_bytes = shape->shared_bytes };
 	record.name = name ? journal_put_string(name) : 0;
-	memcpy(record.grid, grid, sizeof(record.grid));
-	memcpy(record.block, block, sizeof(record.block));
-	record.shared_bytes = shared_bytes;
+	memcpy(record.grid, shape->grid, sizeof(record.grid));
+	memcpy(record.block, shape->block, sizeof(record.block));
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
-		  const uint32_t block[3], uint32_t shared_bytes)
+bool launch_learn(uint64_t token, const struct launch_shape *shape)
 {
 	uint32_t at = token >> 1 & (LAUNCH_SLOTS - 1);
 	uint64_t entry;
@@ -62,7 +60,7 @@ bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
 		return false;
 	}
 	int saved = errno;
-	const char *name = names_of(function);
+	const char *name = names_of(shape->function);
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
 	/* another thread may have been here first, with the same launch or another one: then its word stands */
@@ -73,7 +71,7 @@ bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
 	}
 	if (!none) {
 		atomic_fetch_add_explicit(&g.used, 1, memory_order_relaxed);
-		describe(token, function, grid, block, shared_bytes, name);
+		describe(token, shape, name);
 	}
 	errno = saved;
 	return is_anchor;

@@ -15,6 +15,12 @@
 /* token with its lowest bit replaced by "its kernel begins a step"; 0: free */
 extern _Atomic uint64_t launch_table[LAUNCH_SLOTS];
 
+struct launch_shape {
+	uint64_t function;
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;
+};
+
 static inline uint64_t launch_entry(uint64_t token)
 {
 	return atomic_load_explicit(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)],
@@ -28,15 +34,20 @@ static inline bool launch_is_known(uint64_t token)
 	return (entry ^ token) <= 1 && entry;
 }
 
-/* Of a known one: whether its kernel is the one that PROF_STEP=kernel:REGEX names. */
-static inline bool launch_is_anchor(uint64_t token)
+/* Some time before launch_is_known. */
+static inline void launch_expect(uint64_t token)
 {
-	return launch_entry(token) & 1;
+	__builtin_prefetch(&launch_table[token >> 1 & (LAUNCH_SLOTS - 1)]);
 }
 
-/* Finds the token further on, or writes DICT_LAUNCH at its first sight. Answers as launch_is_anchor. */
-bool launch_learn(uint64_t token, uint64_t function, const uint32_t grid[3],
-		  const uint32_t block[3], uint32_t shared_bytes);
+/* Finds the token further on, or writes DICT_LAUNCH at its first sight. Whether its kernel is one that PROF_STEP=kernel:REGEX names. */
+bool launch_learn(uint64_t token, const struct launch_shape *shape);
+
+/* The same of one that is mostly known. */
+static inline bool launch_begins_step(uint64_t token, const struct launch_shape *shape)
+{
+	return launch_is_known(token) ? launch_entry(token) & 1 : launch_learn(token, shape);
+}
 
 /* Launches whose kernel's name `pattern` (extended regular expression) finds begin a step. Before any launch. */
 void launch_watch(const char *pattern);

@@ -303,7 +303,7 @@ static void forget(void)
 	g.finished = false;
 	g.pid = 0;
 	atomic_store(&hook_switch.armed, false);
-	atomic_store(&hook_switch.names, false);
+	atomic_store(&hook_switch.begins_by_name, false);
 	atomic_store(&hook_switch.push, false);
 	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);

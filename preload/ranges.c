@@ -134,7 +134,7 @@ static inline bool begins_step(const struct range_domain *domain, const char *te
 static inline void tell_steps(const struct range_domain *domain,
 			      const struct range_message *message)
 {
-	if (UNLIKELY(atomic_load_explicit(&steps_hot.ranges, memory_order_relaxed)) &&
+	if (UNLIKELY(atomic_load_explicit(&hook_switch.steps.ranges, memory_order_relaxed)) &&
 	    !hook_thread.depth && begins_step(domain, message->text, message->registered))
 		steps_range();
 }

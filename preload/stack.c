@@ -26,7 +26,6 @@ enum {
 struct cached {
 	uint64_t key;
 	uint32_t id;
-	uint32_t next; /* the slot that was asked for after this one the last time */
 };
 
 struct place {
@@ -42,7 +41,6 @@ struct table {
 struct stack_thread {
 	struct unwind_thread *native; /* NULL: Python frames only */
 	struct python_chain chain;
-	uint32_t last_slot; /* of the cache */
 	struct cached cache[CACHE_SLOTS];
 	/* scratch for a new stack */
 	struct unwind_frame native_frames[UNWIND_DEPTH_MOST];
@@ -260,37 +258,28 @@ __attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
 		id = number_of(t, n, flags);
 		atomic_store_explicit(&at->id, id, memory_order_relaxed);
 	}
-	if (id) {
-		struct cached *c = &t->cache[key >> 54];
-		c->key = key;
-		c->id = id;
-	}
+	if (id)
+		t->cache[key >> 54] = (struct cached){ key, id };
 	errno = saved;
 	return id;
 }
 
 /* ---- Every call ---- */
 
-void stack_expect(const struct unwind_regs *regs)
-{
-	const struct stack_thread *t = hook_thread.stacks;
-	if (UNLIKELY(!t))
-		return;
-	__builtin_prefetch(&t->cache[t->cache[t->last_slot].next % CACHE_SLOTS]);
-	if (t->native)
-		unwind_prefetch(t->native, regs);
-}
-
 uint32_t stack_take(const struct unwind_regs *regs)
 {
 	struct stack_thread *t = hook_thread.stacks;
 	if (UNLIKELY(!t) && !(t = start_thread()))
 		return 0;
-	uint64_t native = t->native ? unwind_walk(t->native, regs) : 0, python = 0;
+	/* what the second walk reads is fetched during the first */
+	unwind_expect(t->native);
+	uint64_t native = 0, python = 0;
 	if (g.wants_python && python_read(&t->chain))
 		python = t->chain.hash;
 	else
 		t->chain.n = 0;
+	if (t->native)
+		native = unwind_walk(t->native, regs);
 	if (UNLIKELY(!native && !python))
 		return 0;
 	uint64_t key =
@@ -299,12 +288,7 @@ uint32_t stack_take(const struct unwind_regs *regs)
 		0xD1342543DE82EF95ull;
 	key ^= key >> 32;
 	key += !key;
-	uint32_t slot = (uint32_t)(key >> 54);
-	struct cached *before = &t->cache[t->last_slot];
-	if (before->next != slot)
-		before->next = slot;
-	t->last_slot = slot;
-	const struct cached *c = &t->cache[slot];
+	const struct cached *c = &t->cache[key >> 54];
 	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key);
 }
 

@@ -12,9 +12,6 @@
 
 struct stack_thread;
 
-/* Some time before stack_take, around which the real call lies: what it will probably read is fetched meanwhile. Hot. */
-void stack_expect(const struct unwind_regs *regs);
-
 /* The number of the caller's stack, 0: none could be taken. Inside a hooked call only (hook_thread.depth). */
 uint32_t stack_take(const struct unwind_regs *regs);
 

@@ -36,8 +36,6 @@ enum {
 /* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
 enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
 
-struct steps_hot steps_hot;
-
 static struct {
 	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
@@ -108,8 +106,7 @@ static void turn_switch(void)
 		record = EVERYTHING;
 	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !arm_is_off(&g.arm))
 		record = LEARNING;
-	atomic_store_explicit(&hook_switch.names,
-			      (record & BIT(LAUNCH)) || g.mode == STEP_MODE_KERNEL,
+	atomic_store_explicit(&hook_switch.begins_by_name, g.mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
 	/* warm-up steps take stacks too, so that the first recorded one finds them learned */
 	atomic_store_explicit(&hook_switch.stacks,
@@ -256,7 +253,7 @@ static void adopt_anchor(uint32_t generation)
 {
 	g.generation = generation;
 	g.own = 0;
-	atomic_store_explicit(&steps_hot.anchor,
+	atomic_store_explicit(&hook_switch.steps.anchor,
 			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
@@ -315,7 +312,7 @@ static bool still_learning(void)
 static void end_after_this(void)
 {
 	atomic_store(&g.pending, true);
-	atomic_store(&steps_hot.attention, true);
+	atomic_store(&hook_switch.steps.attention, true);
 }
 
 static bool needs_attention(void)
@@ -361,7 +358,7 @@ static bool slice_is_over(void)
 
 void steps_notice(uint64_t hash, bool is_anchor)
 {
-	bool ends = hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed);
+	bool ends = hash == atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
 	if (arm_is_off(&g.arm) ||
@@ -382,9 +379,9 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
 	 * is the reverse, so one of the two sees the other */
-	atomic_store(&steps_hot.attention, needs_attention());
+	atomic_store(&hook_switch.steps.attention, needs_attention());
 	if (atomic_load(&g.pending))
-		atomic_store(&steps_hot.attention, true);
+		atomic_store(&hook_switch.steps.attention, true);
 	leave_crossing();
 }
 
@@ -454,7 +451,7 @@ static void watch_ranges(const char *range)
 	g.counted_first = ranges_any_begins_step();
 	if (g.counted_first)
 		note_first_range();
-	atomic_store(&steps_hot.ranges, true);
+	atomic_store(&hook_switch.steps.ranges, true);
 }
 
 /* ---- PROF_STEP=api ---- */
@@ -537,7 +534,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		write_step(STEP_BEGIN, 0, now);
 	}
 	turn_switch();
-	atomic_store(&steps_hot.attention, needs_attention());
+	atomic_store(&hook_switch.steps.attention, needs_attention());
 }
 
 void steps_finish(void)
@@ -554,5 +551,5 @@ void steps_forget(void)
 {
 	trigger_forget();
 	g = (__typeof__(g)){ .crossing = ATOMIC_FLAG_INIT };
-	steps_hot = (struct steps_hot){ 0 };
+	hook_switch.steps = (struct steps_hot){ 0 };
 }

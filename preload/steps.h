@@ -10,23 +10,16 @@
 #include "core/trigger.h"
 #include "preload/hook.h"
 
-struct steps_hot {
-	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
-	_Atomic bool attention;	 /* the next token is to be looked at more closely */
-	_Atomic bool ranges;	 /* PROF_STEP=nvtx: ranges that begin may begin a step */
-};
-
-extern struct steps_hot steps_hot;
-
 void steps_notice(uint64_t hash, bool is_anchor);
 
 /* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
 static inline void steps_token(uint64_t token, bool is_anchor)
 {
 	uint64_t hash = token_window_push(&hook_thread.window, token);
-	if (UNLIKELY(hash == atomic_load_explicit(&steps_hot.anchor, memory_order_relaxed)) ||
+	if (UNLIKELY(hash ==
+		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
-	    UNLIKELY(atomic_load_explicit(&steps_hot.attention, memory_order_relaxed)))
+	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)))
 		steps_notice(hash, is_anchor);
 }
 

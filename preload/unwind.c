@@ -172,9 +172,11 @@ static uint64_t hash_alone(const struct unwind_regs *regs)
 	return regs->ip * 0x9E3779B97F4A7C15u | 1;
 }
 
-void unwind_prefetch(const struct unwind_thread *t, const struct unwind_regs *regs)
+void unwind_expect(const struct unwind_thread *t)
 {
-	memo_prefetch(&t->memo, regs);
+	__builtin_prefetch(t);
+	__builtin_prefetch(&t->memo);
+	__builtin_prefetch(&t->walks, 1);
 }
 
 uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs)

@@ -30,8 +30,8 @@ bool unwind_start(unsigned depth);
 struct unwind_thread *unwind_thread_new(void);
 void unwind_thread_free(struct unwind_thread *t);
 
-/* Some time before unwind_walk: what it will probably read is fetched meanwhile. */
-void unwind_prefetch(const struct unwind_thread *t, const struct unwind_regs *regs);
+/* Soon before unwind_walk; `t` may be NULL. */
+void unwind_expect(const struct unwind_thread *t);
 
 /* A number for the stack from `regs` outwards: equal stacks (return addresses and depth) have equal numbers, 0 never comes.
  * Hot. `errno` stays as it was. */

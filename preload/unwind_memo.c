@@ -14,7 +14,6 @@ struct memo_round {
 struct memo_entry {
 	uint64_t ip, sp, bp, hash;
 	uint32_t n_rounds;
-	uint32_t next; /* the unit of the entry that was found after this one the last time */
 	bool bp_matters;
 	struct memo_round rounds[];
 };
@@ -54,26 +53,6 @@ static inline bool is_unchanged(const struct memo_entry *e)
 	return true;
 }
 
-/* Between two calls a framework passes through megabytes, and some ten lines fetched one after the other are a third of what a
- * stack costs then. Programs loop: what came next the last time mostly comes next again. */
-void memo_prefetch(const struct memo *m, const struct unwind_regs *regs)
-{
-	enum { LINE = 64, LINES = 10 /* a stack of 40 frames; more come by themselves */ };
-	__builtin_prefetch(set_of(m, key_of(regs)));
-	const char *expected = (const char *)entry_at(m, m->expected);
-	for (int i = 0; i < LINES; i++)
-		__builtin_prefetch(expected + i * LINE);
-}
-
-static inline void note_found(struct memo *m, uint32_t unit, const struct memo_entry *e)
-{
-	struct memo_entry *before = entry_at(m, m->found);
-	if (before->next != unit && is_alive(m, m->found))
-		before->next = unit;
-	m->found = unit;
-	m->expected = e->next;
-}
-
 uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
 {
 	uint64_t key = key_of(regs);
@@ -85,7 +64,6 @@ uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
 		if (e->ip != regs->ip || e->sp != regs->sp ||
 		    (e->bp_matters && e->bp != regs->bp) || !is_unchanged(e))
 			continue;
-		note_found(m, set[way].unit, e);
 		if (way) {
 			struct memo_place found = set[way];
 			set[way] = set[way - 1];
@@ -160,7 +138,6 @@ void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_
 	e->sp = regs->sp;
 	e->bp = regs->bp;
 	e->hash = hash;
-	e->next = unit;
 	e->bp_matters = innermost->flags & STEP_NEEDS_BP;
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);

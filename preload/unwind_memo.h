@@ -26,15 +26,11 @@ struct memo {
 	struct memo_place (*sets)[MEMO_WAYS];
 	uint16_t *seen; /* parts of the hashes of late walks, by another part */
 	char *ring;
-	uint32_t head, floor;	  /* next entry's unit; entries before `floor` are stale */
-	uint32_t found, expected; /* the entry found last, and what came after it the last time */
+	uint32_t head, floor; /* next entry's unit; entries before `floor` are stale */
 };
 
 /* The hash of the walk from `regs`; 0: not remembered, or something has changed. */
 uint64_t memo_find(struct memo *m, const struct unwind_regs *regs);
-
-/* Fetches what memo_find will probably read; never faults, changes nothing. Worth calling where there is something else to do until then. */
-void memo_prefetch(const struct memo *m, const struct unwind_regs *regs);
 
 /* Remembers a walk that has been seen before: of those that come once, writing them down would cost more than the walk. */
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,

@@ -1,6 +1,6 @@
 # Benchmarks: each budget's figure, against the bare call in the same run. `make bench` runs them.
 BENCH := $(BUILD)/test/bench
-bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench \
+bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_bench $(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench \
 	$(BENCH)/nvtx_bench
 
 $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
@@ -9,6 +9,11 @@ $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 		-Wl,-soname,libcudart.so.13 -Wl,--version-script=test/bench/stub.map
 
 $(BENCH)/hook_bench: test/bench/hook_bench.c $(BENCH)/libcudart.so.13 core/record.h core/token.h
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
+		-Wl,-rpath,'$$ORIGIN'
+
+$(BENCH)/cold_bench: test/bench/cold_bench.c $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		-Wl,-rpath,'$$ORIGIN'
