@@ -113,7 +113,7 @@ $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 
 # Goals that people type. Those that may have to install something first build in a second make, which then finds it.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: setup demo test test-torch bench check check-san install clean
+.PHONY: setup demo test test-torch bench soak check check-san install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -129,13 +129,19 @@ test: ## build and run every test
 
 test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
 	$(Q)scripts/setup
-	$(Q)$(SUBMAKE) all
+	$(Q)$(SUBMAKE) all $(BUILD)/test/unit/test_schedule
 	$(Q)test/torch/setup.sh || { [ $$? = 77 ] && exit 0; exit 1; }; python3 test/run.py --tier torch
 
 bench: ## print the benchmarks
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog bench-programs
 	$(Q)status=0; for bench in test/bench/*_bench.sh; do sh $$bench $(BUILD) || status=1; done; exit $$status
+
+STEPS ?= 2000000
+soak: ## STEPS steps at speed: whether memory, files or disk grow
+	$(Q)scripts/setup
+	$(Q)$(SUBMAKE) all prog
+	$(Q)python3 test/bench/soak.py $(STEPS)
 
 check: ## format, layers, static analysis, exported names, documents that are generated
 	$(Q)scripts/setup check

@@ -2,6 +2,7 @@
 """Writes test/steps/torch_schedule.tsv: what torch.profiler.schedule answers for many parameter sets.
 
 usage: gen_torch_schedule.py > torch_schedule.tsv            with the installed torch
+       gen_torch_schedule.py --random N SEED                 N sets drawn at random instead of the table's
        gen_torch_schedule.py DIR > torch_schedule.tsv        with DIR/torch/{profiler/profiler,version}.py out of a wheel
 
 The second form runs torch's own function without the rest of torch: it is pure Python.
@@ -11,6 +12,7 @@ import ast
 import enum
 import itertools
 import os
+import random
 import sys
 import typing
 import warnings
@@ -23,6 +25,13 @@ EDGES = [  # skip_first, wait, warmup, active, repeat, skip_first_wait
     (0, 0, 1, 1, 20, 0), (0, 0, 1, 1, 19, 0), (10, 20, 2, 3, 0, 1), (10, 20, 2, 3, 0, 0),
 ]
 GRID = itertools.product((0, 3), (0, 4), (0, 2), (1, 3), (0, 1, 2), (0, 1))
+
+
+def drawn(n, seed):
+    """Sets whose cycles begin, end and repeat within N_STEPS often enough, all parameters together."""
+    rng = random.Random(seed)
+    return [(rng.randrange(12), rng.randrange(9), rng.randrange(5), rng.randrange(1, 7), rng.randrange(5), rng.randrange(2))
+            for _ in range(n)]
 
 
 def from_wheel(folder):
@@ -40,7 +49,10 @@ def from_wheel(folder):
 
 def main():
     warnings.simplefilter("ignore")
-    if len(sys.argv) > 1:
+    rows = itertools.chain(EDGES, GRID)
+    if sys.argv[1:2] == ["--random"]:
+        rows = drawn(int(sys.argv[2]), int(sys.argv[3]))
+    if sys.argv[1:] and sys.argv[1] != "--random":
         schedule, version = from_wheel(sys.argv[1])
     else:
         import torch
@@ -48,7 +60,7 @@ def main():
     print(f"# torch.profiler.schedule of torch {version}, by gen_torch_schedule.py")
     print("# skip_first\twait\twarmup\tactive\trepeat\tskip_first_wait\tactions of steps 0 to 39")
     letter = {"NONE": "N", "WARMUP": "W", "RECORD": "R", "RECORD_AND_SAVE": "S"}
-    for row in dict.fromkeys(itertools.chain(EDGES, GRID)):
+    for row in dict.fromkeys(rows):
         skip_first, wait, warmup, active, repeat, skip_first_wait = row
         action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first,
                           skip_first_wait=skip_first_wait)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -49,9 +50,11 @@ static void check_summary(const struct schedule *s, const char *actions)
 static void test_torch_table(void **state)
 {
 	(void)state;
-	FILE *f = fopen(TABLE, "r");
+	const char *other = getenv("PROFRUN_SCHEDULE_TABLE"); /* test/torch draws its own */
+	FILE *f = fopen(other ? other : TABLE, "r");
 	if (!f)
-		fail_msg("%s cannot be opened: run from the top of the repository", TABLE);
+		fail_msg("%s cannot be opened: run from the top of the repository",
+			 other ? other : TABLE);
 	char line[256];
 	int rows = 0;
 	while (fgets(line, sizeof(line), f)) {
