@@ -69,8 +69,8 @@ void ledger_fill_phases(struct findings *f)
 		say_why_not(f);
 		return;
 	}
-	for (uint8_t part = 0; part < PHASE_PARTS_N; part++)
-		add_part(&phases[phase_of_part(part)], s, part, &steps);
+	for (unsigned part = 0; part < PHASE_PARTS_N; part++)
+		add_part(&phases[phase_of_part((uint8_t)part)], s, (uint8_t)part, &steps);
 	for (int i = 0; i < PHASES_N; i++) {
 		phases[i].name = phase_name((enum phase)i);
 		if (phases[i].host_ms > 0 || phases[i].gpu_ms > 0)
