@@ -77,6 +77,7 @@ static struct {
 		lock; /* orders start, stop and finish, and guards what the helper thread waits for */
 	pthread_cond_t changed;
 	bool agent_runs;
+	struct journal_writer agent; /* one stream for all helper threads: there may be one an hour, for days */
 	enum agent_order order;
 	uint64_t window_end_ticks;
 	_Atomic int64_t pushed; /* calls announced by gpu_push in this window */
@@ -353,13 +354,15 @@ static void *agent(void *unused)
 	hook_thread.depth = 1; /* whatever is called from here is ours */
 	prctl(PR_SET_NAME, "profrun");
 	pthread_mutex_lock(&g.lock);
+	hook_thread.writer = g.agent;
 	serve();
 	close_window();
+	journal_release(&hook_thread.writer);
+	g.agent = hook_thread.writer;
 	g.on = false;
 	g.agent_runs = false;
 	pthread_cond_broadcast(&g.changed);
 	pthread_mutex_unlock(&g.lock);
-	journal_release(&hook_thread.writer);
 	return NULL;
 }
 

@@ -65,6 +65,13 @@ class Long(Case):
         self.assertLessEqual(total, 1 << 20)
         self.assertGreater(total, 900 << 10)
 
+    def test_windows_leave_no_threads(self):
+        """The helper threads of all windows share a stream: neither library nor collector hold more for each."""
+        run = self.loop(120, 2000, PROF_SCHEDULE="skip_first=0,wait=8,warmup=1,active=1,repeat=0")
+        self.assertEqual(len(run.trace_steps()), 12)
+        threads = [thread.name for thread in run.journal().threads.values()]
+        self.assertEqual(threads.count("profrun"), 1, threads)
+
     def whole(self, folder):
         """All traces below a folder can be read to their end."""
         run = Run(0, "", "", folder)
