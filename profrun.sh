@@ -1,6 +1,6 @@
 #!/bin/sh
 # The launcher: finds the program profrun, in the build tree or where it was installed, and hands everything to it.
-#   profrun.sh [options] [--] CMD [ARG...]     profrun.sh report|whatif|export|info|env ...
+#   profrun.sh [options] [--] CMD [ARG...]     profrun.sh report|whatif|export|info|trigger|env ...
 self=$0
 case $self in */*) ;; *) self=$(command -v -- "$self") ;; esac
 while [ -h "$self" ]; do
@@ -12,7 +12,7 @@ here=$(CDPATH='' cd -- "${self%/*}" && pwd -P) || exit 1
 for home in "$here/build" "$here/../lib/profrun"; do
 	[ -x "$home/profrun" ] || continue
 	case ${1-} in
-	run | report | whatif | export | info | env | collect | help | --help | --version) exec "$home/profrun" "$@" ;;
+	run | report | whatif | export | info | trigger | env | collect | help | --help | --version) exec "$home/profrun" "$@" ;;
 	'') exec "$home/profrun" --help ;;
 	*) exec "$home/profrun" run "$@" ;;
 	esac

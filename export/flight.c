@@ -1,10 +1,6 @@
 /* See flight.h. */
 #include "export/flight.h"
 
-enum {
-	PATIENCE_MS = 1500
-}; /* a step is handed on a fifth of a second after its end at the soonest */
-
 const char *flight_why_name(enum flight_why why)
 {
 	static const char *const names[FLIGHT_WHYS] = {
@@ -81,27 +77,28 @@ void flight_ask(struct flight *f, const struct flight_request *request)
 	vec_push(&f->requests, *request);
 }
 
-void flight_poll(struct flight *f, uint64_t now_ms)
+/* Both are conversions of the same ticks, by a rate that gets better all the time: within a few ns. */
+void flight_poll(struct flight *f, uint64_t until_ns)
 {
-	while (f->requests.n && now_ms - f->requests.at[0].since_ms >= PATIENCE_MS)
+	enum { SAME_NS = 1000 };
+	while (f->requests.n && (until_ns >= f->requests.at[0].from_ns ||
+				 f->requests.at[0].from_ns - until_ns < SAME_NS))
 		answer_first(f);
 }
 
-static void make_room(struct flight *f)
+static void make_room(struct flight *f, uint64_t most_steps)
 {
-	if (f->steps.n > f->most_steps)
-		drop_first(f, f->steps.n - f->most_steps);
+	if (f->steps.n > most_steps)
+		drop_first(f, f->steps.n - most_steps);
 	while (f->bytes > f->most_bytes && f->steps.n > 1) {
 		drop_first(f, 1);
 		f->is_short = true;
 	}
 }
 
-void flight_take(struct flight *f, struct model_step *m)
+void flight_take(struct flight *f, struct model_step *m, uint64_t most_steps)
 {
-	/* both are conversions of the same ticks, by a rate that gets better all the time: within a few ns */
-	while (f->requests.n && m->begin_ns + 1000 >= f->requests.at[0].from_ns)
-		answer_first(f);
+	flight_poll(f, m->begin_ns);
 	if (f->n_more) {
 		f->n_more--;
 		write_step(f, m, f->why_more);
@@ -112,5 +109,5 @@ void flight_take(struct flight *f, struct model_step *m)
 	memset(m, 0, sizeof(*m));
 	f->bytes += s.bytes;
 	vec_push(&f->steps, s);
-	make_room(f);
+	make_room(f, most_steps);
 }

@@ -27,10 +27,10 @@ struct flight_kept {
 	uint64_t n, first, last; /* numbers of steps */
 };
 
-/* Once a step beginning at `from_ns` or later has come, all before it are complete. */
+/* Once the steps that began before `from_ns` are here, they are handed on, and the next `n_more`. */
 struct flight_request {
 	enum flight_why why;
-	uint64_t from_ns, n_more, since_ms;
+	uint64_t from_ns, n_more;
 };
 
 struct flight_step {
@@ -41,7 +41,6 @@ struct flight_step {
 enum { FLIGHT_KEPT_LISTED = 1024 };
 
 struct flight {
-	uint64_t most_steps; /* 0: no flight recorder */
 	size_t most_bytes, bytes;
 	void (*write)(void *context, const struct model_step *m);
 	void *context;
@@ -56,14 +55,14 @@ struct flight {
 
 void flight_free(struct flight *f);
 
-/* Takes a step that has closed: `m` is empty afterwards. */
-void flight_take(struct flight *f, struct model_step *m);
+/* Takes a step that has closed, and keeps the last `most_steps`: `m` is empty afterwards if it is one of them. */
+void flight_take(struct flight *f, struct model_step *m, uint64_t most_steps);
 
 /* Something asks for what is kept as of `from_ns`, and for the next `n_more` steps. */
 void flight_ask(struct flight *f, const struct flight_request *request);
 
-/* Requests that no further step has answered for a while are answered by what is there. */
-void flight_poll(struct flight *f, uint64_t now_ms);
+/* All steps that began before `until_ns` have been taken. */
+void flight_poll(struct flight *f, uint64_t until_ns);
 
 /* Hands on all that is kept. */
 void flight_flush(struct flight *f, enum flight_why why);

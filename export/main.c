@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	  "write a run's traces again, from its journals alone", cmd_export },
 	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses",
 	  cmd_info },
+	{ "trigger", "PID|DIR [--steps N]", "record steps of a running job now", cmd_trigger },
 	{ "env", "", "every setting: name, default, range, unit, meaning", cmd_env },
 	{ "collect", "DIR", "make traces while a run goes on (run starts this by itself)",
 	  cmd_collect },

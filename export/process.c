@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/path.h"
+#include "export/process_flight.h"
 #include "export/procfs.h"
 
 #include <errno.h>
@@ -81,96 +82,15 @@ static void on_step(void *context, struct follow *f, struct model_step *m)
 		show_step(p, m);
 		return;
 	}
-	p->flight.most_steps = f->schedule.flight;
-	flight_take(&p->flight, m);
+	flight_take(&p->flight, m, f->schedule.flight);
 }
 
-/* ---- The flight recorder ---- */
-
+/* One that the flight recorder has kept. */
 static void show_kept(void *context, const struct model_step *m)
 {
 	struct process *p = context;
 	follow_note_armed(&p->follow, m->number);
 	show_step(p, m);
-}
-
-/* As much memory beside the application as its journal may take. */
-static void start_flight(struct process *p)
-{
-	flight_free(&p->flight);
-	p->flight.most_bytes = p->follow.reader.header->file_bytes;
-	p->flight.write = show_kept;
-	p->flight.context = p;
-	p->n_triggers = p->triggers.n = 0;
-}
-
-static void explain_short_flight(struct process *p)
-{
-	if (p->flight.is_short && !p->remark.text[0])
-		err_set(&p->remark, 0,
-			"flight=%llu: fewer steps than that found room (%llu MiB); a larger "
-			"PROF_BUFFER_MB keeps more",
-			(unsigned long long)p->flight.most_steps,
-			(unsigned long long)(p->flight.most_bytes >> 20));
-}
-
-/* Nothing more will come. */
-static void end_flight(struct process *p, enum flight_why why)
-{
-	flight_poll(&p->flight, UINT64_MAX);
-	flight_flush(&p->flight, why);
-	explain_short_flight(p);
-}
-
-static uint64_t clock_ms(void)
-{
-	return clock_read_ns(CLOCK_MONOTONIC) / 1000000;
-}
-
-static bool was_served(const struct process *p, const struct rec_step *s)
-{
-	return (s->action == TRIGGER_FILE && s->generation == p->asked_served) ||
-	       (s->action == TRIGGER_SIGNAL && s->generation == p->signals_served);
-}
-
-static void on_triggered(void *context, struct follow *f, const struct rec_step *s)
-{
-	struct process *p = context;
-	const struct process_trigger t = { s->action, s->number, s->detail };
-	p->n_triggers++;
-	if (p->triggers.n < TRIGGERS_LISTED)
-		vec_push(&p->triggers, t);
-	if (f->schedule.flight && (s->detail || !was_served(p, s)))
-		flight_ask(&p->flight, &(struct flight_request){
-					       .why = (enum flight_why)s->action,
-					       .from_ns = timebase_ns(&f->time, s->ticks),
-					       .n_more = s->detail,
-					       .since_ms = clock_ms(),
-				       });
-}
-
-/* A process that hangs begins no step, and so never looks whether it is asked; what was kept of it is wanted all the more. */
-static void serve_unanswered(struct process *p)
-{
-	enum { PATIENCE_MS = 1500 };
-	const struct journal_trigger *t = &p->follow.reader.header->trigger;
-	uint32_t asked = atomic_load(&t->asked), signals = atomic_load(&t->signals);
-	bool by_file = asked != atomic_load(&t->taken) && asked != p->asked_served;
-	bool by_signal = signals != atomic_load(&t->signals_taken) && signals != p->signals_served;
-	uint64_t now_ms = clock_ms();
-	flight_poll(&p->flight, now_ms);
-	if (!by_file && !by_signal) {
-		p->unanswered_ms = 0;
-		return;
-	}
-	if (!p->unanswered_ms)
-		p->unanswered_ms = now_ms;
-	if (now_ms - p->unanswered_ms < PATIENCE_MS)
-		return;
-	p->unanswered_ms = 0;
-	p->asked_served = asked;
-	p->signals_served = signals;
-	flight_flush(&p->flight, by_file ? FLIGHT_TRIGGER : FLIGHT_SIGNAL);
 }
 
 /* ---- Live ---- */
@@ -215,14 +135,14 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		.context = p,
 		.call = on_call,
 		.counted = on_counted,
-		.triggered = on_triggered,
+		.triggered = process_triggered,
 		.draws_nothing = !output->n_formats,
 		.step = on_step,
 	};
 	int error = follow_open(&p->follow, path, live, &sink, e);
 	if (error)
 		return error;
-	start_flight(p);
+	process_flight_start(p, show_kept);
 	if (output->analyses)
 		p->analysis = analysis_new(&p->follow);
 	if (live) {
@@ -278,8 +198,7 @@ bool process_poll(struct process *p)
 		mend_backwards(p);
 	if (follow_recycle(&p->follow))
 		p->was_recycled = true;
-	if (p->follow.schedule.flight)
-		serve_unanswered(p);
+	process_flight_serve(p);
 	ahead_prepare(&p->ahead, &p->follow.reader);
 	return p->follow.counts.records != before;
 }
@@ -373,7 +292,7 @@ static void replay_step(void *context, struct follow *f, struct model_step *m)
 static void replay_triggered(void *context, struct follow *f, const struct rec_step *step)
 {
 	struct replay *r = context;
-	on_triggered(r->p, f, step);
+	process_triggered(r->p, f, step);
 }
 
 static bool process_was_killed(const struct process *p)
@@ -396,7 +315,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	follow_close(&p->follow);
 	int error = follow_open(&p->follow, p->path, false, &sink, e);
 	if (!error)
-		start_flight(p);
+		process_flight_start(p, show_kept);
 	if (!error && analyses)
 		p->analysis = analysis_new(&p->follow);
 	return error;
@@ -518,9 +437,9 @@ int process_export(struct process *p, struct output *output, const char *path, s
 	p->state = !process_was_killed(p) ? PROCESS_ENDED
 		   : process_is_alive(p)  ? PROCESS_RUNS
 					  : PROCESS_KILLED;
-	end_flight(p, p->state == PROCESS_ENDED	 ? FLIGHT_EXIT
-		      : p->state == PROCESS_RUNS ? FLIGHT_EXPORT
-						 : FLIGHT_CRASH);
+	process_flight_end(p, p->state == PROCESS_ENDED	 ? FLIGHT_EXIT
+			      : p->state == PROCESS_RUNS ? FLIGHT_EXPORT
+							 : FLIGHT_CRASH);
 	return 0;
 }
 
@@ -564,7 +483,7 @@ void process_finish(struct process *p)
 {
 	struct err e;
 	finish(p);
-	end_flight(p, p->state == PROCESS_KILLED ? FLIGHT_CRASH : FLIGHT_EXIT);
+	process_flight_end(p, p->state == PROCESS_KILLED ? FLIGHT_CRASH : FLIGHT_EXIT);
 	if (p->was_seen_alive && reader_shrink(p->path, &e) && !p->trouble.text[0])
 		p->trouble = e;
 }

@@ -60,7 +60,7 @@ static json_t *describe_triggers(const struct process *p)
 		json_array_append_new(
 			list, json_pack("{s:s, s:o, s:o}", "by",
 					t->cause < TRIGGER_CAUSES ? causes[t->cause] : "unknown",
-					"first", integer(t->first), "n", integer(t->n)));
+					"n", integer(t->n), "first", integer(t->first)));
 	}
 	return list;
 }
@@ -149,11 +149,12 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
 	json_object_set_new(o, "threads", integer(f->dict.threads.n));
 	json_object_set_new(o, "devices", describe_devices(&f->dict));
-	json_object_set_new(o, "steps", describe_steps(p));
+	json_t *steps = describe_steps(p);
 	if (p->n_triggers)
-		json_object_set_new(o, "triggers", describe_triggers(p));
+		json_object_set_new(steps, "triggers", describe_triggers(p));
 	if (f->schedule.flight)
-		json_object_set_new(o, "kept", describe_kept(p));
+		json_object_set_new(steps, "kept", describe_kept(p));
+	json_object_set_new(o, "steps", steps);
 	json_object_set_new(o, "records", describe_records(f));
 	json_object_set_new(o, "losses", describe_losses(f));
 	json_object_set_new(o, "self", describe_self(f));

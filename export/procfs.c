@@ -1,7 +1,8 @@
-/* Reading /proc/PID/stat; the name in it may hold spaces and brackets. */
+/* Reading /proc/PID/stat, where the name may hold spaces and brackets, and maps. */
 #include "export/procfs.h"
 
-#include <stdbool.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,89 @@ static bool is_over(const char *third)
 	return third[1] == 'X' || (third[1] == 'Z' && field(third, NUM_THREADS) <= 1);
 }
 
-uint64_t procfs_start(uint32_t pid)
+/* The line from its third field on, with the blank before it; NULL: no such process. */
+static const char *read_stat(uint32_t pid, char *text, size_t bytes)
 {
-	enum { STARTTIME = 22 };
-	char path[32], text[1024];
+	char path[32];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	FILE *f = fopen(path, "re");
 	if (!f)
-		return 0;
-	size_t n = fread(text, 1, sizeof(text) - 1, f);
+		return NULL;
+	size_t n = fread(text, 1, bytes - 1, f);
 	fclose(f);
 	text[n] = 0;
 	const char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || is_over(at + 1))
-		return 0;
-	return field(at + 1, STARTTIME);
+	return at && at[1] == ' ' ? at + 1 : NULL;
+}
+
+uint64_t procfs_start(uint32_t pid)
+{
+	enum { STARTTIME = 22 };
+	char text[1024];
+	const char *third = read_stat(pid, text, sizeof(text));
+	return third && !is_over(third) ? field(third, STARTTIME) : 0;
+}
+
+/* ---- Families ---- */
+
+struct child {
+	uint32_t pid, parent;
+};
+
+static bool is_in(const struct procfs_family *family, uint32_t pid)
+{
+	for (size_t i = 0; i < family->pids.n; i++)
+		if (family->pids.at[i] == pid)
+			return true;
+	return false;
+}
+
+/* Processes are listed in no order that says who came first, so until none is new. */
+void procfs_family(uint32_t pid, struct procfs_family *family)
+{
+	enum { PARENT = 4 };
+	VEC(struct child) all = { 0 };
+	DIR *d = opendir("/proc");
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		char text[1024];
+		uint32_t child = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		const char *third = isdigit((unsigned char)entry->d_name[0])
+					    ? read_stat(child, text, sizeof(text))
+					    : NULL;
+		if (third)
+			vec_push(&all, (struct child){ child, (uint32_t)field(third, PARENT) });
+	}
+	if (d)
+		closedir(d);
+	vec_push(&family->pids, pid);
+	for (bool is_any = true; is_any;) {
+		is_any = false;
+		for (size_t i = 0; i < all.n; i++)
+			if (is_in(family, all.at[i].parent) && !is_in(family, all.at[i].pid)) {
+				vec_push(&family->pids, all.at[i].pid);
+				is_any = true;
+			}
+	}
+	vec_free(&all);
+}
+
+/* A journal may be mapped under the name that it had while it was made, "DIR/journal/PID.journal.new (deleted)". */
+bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes)
+{
+	char path[32], own[48], line[8192];
+	bool is_found = false;
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	snprintf(own, sizeof(own), "/journal/%u", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !is_found && fgets(line, sizeof(line), f)) {
+		const char *begin = strchr(line, '/'), *end = strstr(line, own);
+		if (!begin || !end || !strstr(end, ".journal"))
+			continue;
+		for (const char *next; (next = strstr(end + 1, own));)
+			end = next;
+		is_found = snprintf(to, bytes, "%.*s", (int)(end - begin), begin) < (int)bytes;
+	}
+	if (f)
+		fclose(f);
+	return is_found;
 }

@@ -2,9 +2,23 @@
 #ifndef EXPORT_PROCFS_H
 #define EXPORT_PROCFS_H
 
+#include "core/vec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* When the process began (field 22 of its stat), 0 if there is none or it has ended and only waits for its parent. */
 uint64_t procfs_start(uint32_t pid);
+
+struct procfs_family {
+	VEC(uint32_t) pids;
+};
+
+/* `pid` and all that it and its children started, as far as they are still its: to be freed. */
+void procfs_family(uint32_t pid, struct procfs_family *family);
+
+/* The run's folder whose journal the process has mapped; false: it has none. */
+bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes);
 
 #endif

@@ -406,9 +406,11 @@ static json_t *steps(const json_t *described)
 {
 	const json_t *from = json_object_get(described, "steps");
 	json_t *o = json_object();
-	static const char *const kept[] = { "count", "detector", "armed", "schedule_shift" };
+	static const char *const kept[] = { "count",	      "detector", "armed",
+					    "schedule_shift", "triggers", "kept" };
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		json_object_set(o, kept[i], json_object_get(from, kept[i]));
+		if (json_object_get(from, kept[i]))
+			json_object_set(o, kept[i], json_object_get(from, kept[i]));
 	json_object_set_new(o, "confidence",
 			    report_json_number(json_number_value(json_object_get(from, "confidenc"
 										       "e")),

@@ -104,6 +104,31 @@ static void say_warm_up(struct textout *o, const json_t *p)
 		  report_ms(most, sizeof(most), report_number(warm_up, "max")));
 }
 
+/* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
+static void say_why(struct textout *o, const char *what, const json_t *list, const char *key)
+{
+	enum { ENTRIES_SAID = 4, LINES = 2 };
+	char text[400];
+	size_t n = json_array_size(list), used = (size_t)snprintf(text, sizeof(text), "%s", what),
+	       n_said = 0;
+	for (size_t i = 0; i < n && used < sizeof(text); i++) {
+		const json_t *entry = json_array_get(list, i);
+		double count = report_number(entry, "n"), first = report_number(entry, "first");
+		if (!(count > 0) || n_said++ >= ENTRIES_SAID)
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (step",
+					 n_said > 1 ? ", " : ": ", report_string(entry, key));
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 count > 1 ? "s %.0f-%.0f)" : " %.0f)", first,
+						 first + count - 1);
+	}
+	if (n_said > ENTRIES_SAID && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, ", and %zu more", n_said - ENTRIES_SAID);
+	if (n_said)
+		text_wrap(o, TEXT_PLAIN, "         ", text, LINES);
+}
+
 static void say_step(struct textout *o, const json_t *p)
 {
 	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES], numbers[80];
@@ -128,6 +153,8 @@ static void say_step(struct textout *o, const json_t *p)
 		  "         %.0f steps in all, told apart by %s (confidence %.2f)%s%s",
 		  report_number(steps, "count"), detector, report_number(steps, "confidence"),
 		  *numbers ? "; recorded " : "; none recorded", numbers);
+	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
+	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
 }
 
 static void say_bound(struct textout *o, const json_t *p)

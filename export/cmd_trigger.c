@@ -1,0 +1,304 @@
+/*
+ * `profrun trigger PID|DIR [--steps N]`: asks a running job for steps, now. Writes into the header of its journals
+ * (core/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
+ */
+#include "core/clock.h"
+#include "core/reader.h"
+#include "export/command.h"
+#include "export/journals.h"
+#include "export/procfs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FOUND_WITHIN_NS 3000000000ull
+
+static const char usage[] = "usage: trigger PID|DIR [--steps N]";
+
+enum {
+	STEPS_MOST = 1000000,
+	ANSWER_WITHIN_MS = 2000,
+	LOOK_EVERY_MS = 5,
+};
+
+/* One journal of a process that lives. */
+struct target {
+	struct reader reader;
+	char folder[PATH_MAX];
+	uint32_t request; /* 0: it was not asked */
+};
+
+struct asking {
+	uint32_t n_steps; /* 0: as the schedule has it */
+	const char *what; /* PID or DIR */
+	VEC(struct target *) targets;
+	size_t n_over; /* journals of processes that have ended */
+	int status;
+};
+
+/* ---- Whom to ask ---- */
+
+static bool is_alive(const struct journal_header *h)
+{
+	return !atomic_load(&h->ended_ticks) && procfs_start(h->pid) == h->process_start;
+}
+
+/* One that has just begun to be profiled is found by its collector in a moment. */
+static bool has_collector(const struct journal_header *h)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
+	for (;;) {
+		uint32_t collector = atomic_load(&h->collector);
+		if (collector)
+			return procfs_start(collector);
+		if (clock_read_ns(CLOCK_MONOTONIC) - h->clock.first.monotonic_ns > FOUND_WITHIN_NS)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* `pid`: only that process's, 0: whoever's. */
+static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
+{
+	struct target *t = mem_zero(sizeof(*t));
+	struct err e;
+	if (reader_open(&t->reader, path, true, &e)) {
+		a->status = data_error("%s", e.text);
+		free(t);
+		return;
+	}
+	bool is_wanted = !pid || t->reader.header->pid == pid;
+	if (is_wanted && is_alive(t->reader.header)) {
+		snprintf(t->folder, sizeof(t->folder), "%s", folder);
+		vec_push(&a->targets, t);
+		return;
+	}
+	a->n_over += is_wanted;
+	reader_close(&t->reader);
+	free(t);
+}
+
+static int add_folder(struct asking *a, const char *folder, uint32_t pid)
+{
+	struct journals j;
+	struct err e;
+	if (journals_list(&j, folder, &e))
+		return data_error("%s", e.text);
+	for (size_t i = 0; i < j.paths.n; i++)
+		add_journal(a, folder, j.paths.at[i], pid);
+	journals_free(&j);
+	return 0;
+}
+
+/* The process itself and all that came of it: who started the job may be a shell, a launcher, or profrun.sh. */
+static int add_process(struct asking *a, uint32_t pid)
+{
+	struct procfs_family family = { 0 };
+	char folder[PATH_MAX];
+	if (!procfs_start(pid))
+		return data_error("there is no process %u", pid);
+	procfs_family(pid, &family);
+	for (size_t i = 0; i < family.pids.n; i++)
+		if (procfs_journal_folder(family.pids.at[i], folder, sizeof(folder)))
+			add_folder(a, folder, family.pids.at[i]);
+	vec_free(&family.pids);
+	if (!a->targets.n && !a->n_over)
+		return data_error(
+			"process %u is not profiled, nor is any that it started: none has a "
+			"journal (it is made with the first CUDA call; PROF_RANKS may leave "
+			"the process out)",
+			pid);
+	return 0;
+}
+
+static int find_targets(struct asking *a)
+{
+	struct stat status;
+	bool is_number = a->what[strspn(a->what, "0123456789")] == 0;
+	int error;
+	if (!stat(a->what, &status) && S_ISDIR(status.st_mode))
+		error = add_folder(a, a->what, 0);
+	else if (is_number && strlen(a->what) < 10)
+		error = add_process(a, (uint32_t)atol(a->what));
+	else
+		return data_error("%s: no such run: neither a run's folder nor a process's number",
+				  a->what);
+	if (!error && !a->targets.n && !a->status)
+		return data_error("%s: the run has ended: there is no process left to record",
+				  a->what);
+	return error ? error : a->status;
+}
+
+/* ---- Asking ---- */
+
+static const char *who(const struct target *t)
+{
+	static char text[32];
+	snprintf(text, sizeof(text), "process %u", t->reader.header->pid);
+	return text;
+}
+
+/* Without a collector steps cannot be learned; those that are known can be recorded, and exported later. */
+static bool can_be_asked(struct asking *a, const struct target *t)
+{
+	const struct journal_header *h = t->reader.header;
+	uint32_t accepts = atomic_load(&h->trigger.accepts), state = atomic_load(&h->steps.state);
+	bool is_learning = state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED;
+	if (!(accepts & 1u << TRIGGER_FILE)) {
+		a->status = data_error("%s: its PROF_TRIGGER does not have file, so it does not "
+				       "listen",
+				       who(t));
+		return false;
+	}
+	if (has_collector(h))
+		return true;
+	a->status = data_error("%s: its collector is gone, so nothing writes traces: `profrun.sh "
+			       "collect %s &` starts one%s",
+			       who(t), t->folder, is_learning ? ", then ask again" : "");
+	return !is_learning;
+}
+
+static void ask(struct asking *a)
+{
+	for (size_t i = 0; i < a->targets.n; i++) {
+		struct target *t = a->targets.at[i];
+		struct journal_trigger *to = &t->reader.header->trigger;
+		if (!can_be_asked(a, t))
+			continue;
+		atomic_store(&to->asked_steps, a->n_steps);
+		/* release: who sees the request sees how many steps it wants */
+		t->request = atomic_fetch_add_explicit(&to->asked, 1, memory_order_release) + 1;
+	}
+}
+
+static bool is_answered(const struct target *t)
+{
+	uint32_t taken =
+		atomic_load_explicit(&t->reader.header->trigger.taken, memory_order_acquire);
+	return (int32_t)(taken - t->request) >= 0;
+}
+
+static void wait_for_answers(const struct asking *a)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
+	for (int waited = 0; waited < ANSWER_WITHIN_MS; waited += LOOK_EVERY_MS) {
+		bool are_all = true;
+		for (size_t i = 0; i < a->targets.n; i++)
+			are_all &= !a->targets.at[i]->request || is_answered(a->targets.at[i]);
+		if (are_all)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* ---- The answer ---- */
+
+static void say_window(const struct target *t, const char *what)
+{
+	const struct journal_trigger *from = &t->reader.header->trigger;
+	unsigned long long first = atomic_load(&from->first), n = atomic_load(&from->n);
+	unsigned warmup = atomic_load(&from->n_warmup);
+	printf("%s: %s", who(t), what);
+	if (n == 1)
+		printf(" %llu is recorded", first);
+	else
+		printf("s %llu to %llu are recorded", first, first + n - 1);
+	if (warmup)
+		printf(", after %u to warm up", warmup);
+	printf("; traces come to %s/traces\n", t->folder);
+}
+
+static void say_kept(const struct target *t)
+{
+	unsigned long long n = atomic_load(&t->reader.header->trigger.n);
+	printf("%s: the steps that the flight recorder keeps are written", who(t));
+	if (n)
+		printf(", and the next %llu", n);
+	printf("; traces come to %s/traces\n", t->folder);
+}
+
+static void say_unanswered(const struct target *t)
+{
+	const struct journal_steps *s = &t->reader.header->steps;
+	bool is_learning = atomic_load(&s->state) == STEP_STATE_LEARNING ||
+			   atomic_load(&s->state) == STEP_STATE_ADOPTED;
+	printf("%s: asked, but in %d s %s; steps are recorded from its next one on, traces come to "
+	       "%s/traces\n",
+	       who(t), ANSWER_WITHIN_MS / 1000,
+	       is_learning ? "it made no step that could be told" : "it began no step", t->folder);
+}
+
+static void say(const struct target *t)
+{
+	uint32_t answer = atomic_load(&t->reader.header->trigger.answer);
+	if (!is_answered(t))
+		say_unanswered(t);
+	else if (answer == TRIGGER_FROM_KEPT)
+		say_kept(t);
+	else
+		say_window(t, answer == TRIGGER_BY_TIME
+				      ? "its steps are not known yet: time slice"
+				      : "step");
+}
+
+/* ---- The command ---- */
+
+static int parse_steps(struct asking *a, const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+	if (!*text || *end || *text == '-' || !value || value > STEPS_MOST)
+		return usage_error("trigger: --steps takes a number from 1 to %d, not '%s'",
+				   STEPS_MOST, text);
+	a->n_steps = (uint32_t)value;
+	return 0;
+}
+
+static int parse(struct asking *a, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		int error = 0;
+		if (!strcmp(argv[i], "--steps"))
+			error = i + 1 < argc ? parse_steps(a, argv[++i])
+					     : usage_error("trigger: --steps needs a number");
+		else if (!strncmp(argv[i], "--steps=", 8))
+			error = parse_steps(a, argv[i] + 8);
+		else if (argv[i][0] == '-')
+			error = usage_error("trigger: no option '%s'; %s", argv[i], usage);
+		else if (a->what)
+			error = usage_error("trigger: one process or folder, got '%s' too; %s",
+					    argv[i], usage);
+		else
+			a->what = argv[i];
+		if (error)
+			return error;
+	}
+	return a->what ? 0 : usage_error("trigger: which process or run's folder? %s", usage);
+}
+
+int cmd_trigger(int argc, char **argv)
+{
+	struct asking a = { 0 };
+	int error = parse(&a, argc, argv);
+	if (!error)
+		error = find_targets(&a);
+	if (!error) {
+		ask(&a);
+		wait_for_answers(&a);
+	}
+	for (size_t i = 0; i < a.targets.n; i++) {
+		struct target *t = a.targets.at[i];
+		if (t->request)
+			say(t);
+		reader_close(&t->reader);
+		free(t);
+	}
+	vec_free(&a.targets);
+	return error ? error : a.status;
+}
