@@ -242,9 +242,8 @@ static void say(const struct target *t)
 	else if (answer == TRIGGER_FROM_KEPT)
 		say_kept(t);
 	else
-		say_window(t, answer == TRIGGER_BY_TIME
-				      ? "its steps are not known yet: time slice"
-				      : "step");
+		say_window(t, answer == TRIGGER_BY_TIME ? "its steps are not known yet: time slice"
+							: "step");
 }
 
 /* ---- The command ---- */

@@ -382,5 +382,37 @@ class Flight(TriggerCase):
         self.check_kept(run, ("exit", 29996, 29999))
 
 
+class Residue(TriggerCase):
+    """Arming and disarming leaves nothing behind."""
+
+    CYCLES = 300
+
+    def numbers(self, live):
+        words = live.do("state").split()
+        return {key: int(value) for key, value in zip(words[::2], words[1::2])}
+
+    def settled(self, live, threads):
+        """Once the helper thread of the last window has gone."""
+        self.eventually("the helper thread ends", lambda: self.numbers(live)["threads"] <= threads)
+        return self.numbers(live)
+
+    def test_hundreds_of_windows(self):
+        live = self.start("skip_first=10,wait=4,warmup=1,active=1,repeat=0", PROFSIM_LOG="1", PROF_BUFFER_MB="64")
+        live.do(5)
+        threads = self.numbers(live)["threads"] + 1  # CUPTI has a worker of its own from the first window on
+        live.do(6 * 20)
+        first = self.settled(live, threads)
+        for _ in range(self.CYCLES):
+            live.do(6)
+            self.settled(live, threads)
+        last = self.numbers(live)
+        run = live.end()
+        self.assertGreaterEqual(len(run.trace_steps()), 30)
+        self.assertGreaterEqual(self.facts(run)["records"]["kernels"], self.CYCLES * 4)
+        self.assertEqual((last["threads"], last["helpers"], last["fds"]), (threads, 0, first["fds"]))
+        self.assertLess(last["rss_kb"] - first["rss_kb"], 8192, "journal pages that were touched since, and no more")
+        self.assertIn("CUPTI at the end: 0 kinds and 0 functions are on", run.err)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,7 +3,7 @@
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
  *   odd N   N launches in which nothing repeats  abort     dies of abort()       crash     dies of a segmentation fault
- *   state   "threads N fds N rss_kb N"           (end of input)  ends
+ *   state   "helpers N threads N fds N rss_kb N signals N"           (end of input)  ends
  * The answer is "done TOTAL", TOTAL the steps so far.
  */
 #include <dirent.h>
@@ -100,6 +100,24 @@ static int count(const char *folder)
 	return n - 2;
 }
 
+/* Threads that are not the program's: the profiler names its own. */
+static int count_helpers(void)
+{
+	int n = 0;
+	char path[64], name[32];
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", entry->d_name);
+		FILE *f = fopen(path, "r");
+		n += f && fgets(name, sizeof(name), f) && !strcmp(name, "profrun\n");
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
 static void state(const char *unused)
 {
 	long pages = 0;
@@ -109,8 +127,9 @@ static void state(const char *unused)
 		pages = -1;
 	if (f)
 		fclose(f);
-	printf("threads %d fds %d rss_kb %ld signals %d\n", count("/proc/self/task"),
-	       count("/proc/self/fd"), pages * (sysconf(_SC_PAGESIZE) / 1024), (int)n_signals);
+	printf("helpers %d threads %d fds %d rss_kb %ld signals %d\n", count_helpers(),
+	       count("/proc/self/task"), count("/proc/self/fd"),
+	       pages * (sysconf(_SC_PAGESIZE) / 1024), (int)n_signals);
 }
 
 static void obey(char *line)

@@ -5,6 +5,8 @@
 
 #include "cupti_impl.h"
 
+#include <stdlib.h>
+
 static bool kinds[256];
 /* By domain and callback id; a whole kind sets or clears all. */
 static bool apis[2][2048];
@@ -18,6 +20,19 @@ bool cupti_kind_on(CUpti_ActivityKind kind)
 bool cupti_api_on(enum sim_domain domain, uint32_t cbid)
 {
 	return cbid < 2048 && apis[domain][cbid];
+}
+
+/* What somebody forgot to switch off. */
+__attribute__((destructor)) static void tell_what_is_on(void)
+{
+	int n_kinds = 0, n_apis = 0;
+	if (atoi(getenv("PROFSIM_LOG") ?: "0") < 1 || !cupti_tools)
+		return;
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		n_kinds += kinds[i];
+	for (size_t i = 0; i < sizeof(apis) / 2; i++)
+		n_apis += apis[0][i] + apis[1][i];
+	sim_log("CUPTI at the end: %d kinds and %d functions are on", n_kinds, n_apis);
 }
 
 void cupti_switches_reset(void)

@@ -1,7 +1,8 @@
 """The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step; about 0.85 ms a step on the
 simulated GPU. Writes each step's milliseconds, a line each.
 
-usage: bench_loop.py STEPS FILE [LIBRARY SKIP BLOCK]     LIBRARY: cupti_alone.c, switched on for every other BLOCK of steps after SKIP
+usage: bench_loop.py STEPS FILE [LIBRARY SKIP BLOCK]     LIBRARY: cupti_alone.c, switched on for every other BLOCK of steps after SKIP;
+       or the word torch.profiler, which is on for the first of these blocks alone
 """
 import ctypes
 import sys
@@ -19,7 +20,24 @@ model = nn.Sequential(*layers[:-1]).cuda()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 inputs, targets = torch.randn(64, 256, device="cuda"), torch.randn(64, 256, device="cuda")
 times_ms = []
-switch = ctypes.CDLL(sys.argv[3]).cupti_alone if len(sys.argv) > 3 else None
+
+
+def torch_profiler():
+    """A switch that goes on once and off once."""
+    profiler, orders = torch.profiler.profile(), [True, False]
+
+    def turn(on):
+        if orders and orders[0] == bool(on):
+            orders.pop(0)
+            (profiler.start if on else profiler.stop)()
+    return turn
+
+
+def switch_of(library):
+    return torch_profiler() if library == "torch.profiler" else ctypes.CDLL(library).cupti_alone
+
+
+switch = switch_of(sys.argv[3]) if len(sys.argv) > 3 else None
 skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
 for step in range(steps):
     if switch and step >= skip and (step - skip) % block == 0 and switch((step - skip) // block % 2):

@@ -8,6 +8,7 @@ torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
 bench-torch: torch-venv ## what profrun costs a PyTorch loop (simulated GPU)
 	$(Q)$(SUBMAKE) all $(BUILD)/test/torch/cupti_alone.so
 	$(Q)python3 test/torch/bench.py
+	$(Q)python3 test/torch/residue.py
 
 $(BUILD)/test/torch/cupti_alone.so: test/torch/cupti_alone.c
 	@echo "  LD    $@"
