@@ -19,6 +19,7 @@ void learn_stop(struct learn *l)
 	levels_free(l->levels);
 	vec_free(&l->threads);
 	map_free(&l->thread_of_slot);
+	learn_frames_free(&l->frames);
 	vec_free(&l->since);
 	vec_free(&l->counted);
 }
@@ -93,17 +94,20 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 		note_blocked(t, c, category);
 		return;
 	}
-	note_anchor(l, t, token_window_push(&t->window, token), c);
+	uint64_t hash = token_window_push(&t->window, token);
+	note_anchor(l, t, hash, c);
 	if (l->levels && !l->has_choice)
-		levels_feed(l->levels, slot,
-			    &(struct level_event){
-				    .token = token,
-				    .begin_ns = timebase_ns(&f->time, c->begin_ticks),
-				    .end_ns = timebase_ns(&f->time, t->read_until_ticks),
-				    .blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
-				    .hints = hints_of(f, c, category) |
-					     (t->has_synced ? LEVEL_SYNCED : 0),
-			    });
+		levels_feed(
+			l->levels, slot,
+			&(struct level_event){
+				.token = token,
+				.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				.end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
+				.hints = hints_of(f, c, category) |
+					 learn_frames_hints(&l->frames, &f->dict, hash, c->stack) |
+					 (t->has_synced ? LEVEL_SYNCED : 0),
+			});
 	t->has_synced = false;
 	t->blocked_ticks = 0;
 }

@@ -7,6 +7,7 @@
 #define CORE_LEARN_H
 
 #include "core/follow.h"
+#include "core/learn_frames.h"
 #include "core/levels.h"
 #include "core/token.h"
 
@@ -24,6 +25,7 @@ struct learn {
 	struct levels *levels;
 	VEC(struct learn_thread) threads;
 	struct map thread_of_slot;
+	struct learn_frames frames;
 	struct level_choice choice;
 	bool has_choice;
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */

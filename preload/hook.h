@@ -27,10 +27,11 @@ struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
 	uint32_t depth;
-	uint32_t seq;	/* of the thread's GPU-work calls */
-	uint32_t polls; /* unsuccessful queries in a row, recorded with the next one that ends */
-	uint8_t device; /* of the runtime, as cudaSetDevice left it */
-	bool has_end;	/* the key whose destructor hands the chunk over is set */
+	uint32_t seq;	  /* of the thread's GPU-work calls */
+	uint32_t polls;	  /* unsuccessful queries in a row, recorded with the next one that ends */
+	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
+	bool has_end;	  /* the key whose destructor hands the chunk over is set */
+	bool wants_stack; /* of the call that is being made, whatever hook_switch.stacks says */
 	bool has_ranges_to_write;    /* open ranges that the journal does not have: ranges.h */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
@@ -81,6 +82,17 @@ static inline bool hook_takes_stack(unsigned category)
 static inline bool hook_begins_by_name(void)
 {
 	return UNLIKELY(atomic_load_explicit(&hook_switch.begins_by_name, memory_order_relaxed));
+}
+
+/* The same, or this very call is to take one. */
+static inline bool hook_asks_stack(unsigned category)
+{
+	if (hook_takes_stack(category))
+		return true;
+	if (LIKELY(!hook_thread.wants_stack))
+		return false;
+	hook_thread.wants_stack = false;
+	return true;
 }
 
 static inline uint64_t hook_ticks(void)

@@ -133,7 +133,7 @@ static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status
 		bool recorded = hook_records(CAT_##category_);                                  \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
-		bool stacked = recorded && hook_takes_stack(CAT_##category_);                   \
+		bool stacked = recorded && hook_asks_stack(CAT_##category_);                    \
 		if (recorded)                                                                   \
 			call_begin(c, CAT_##category_, pushed);                                 \
 		ret status = next args;                                                         \

@@ -17,6 +17,7 @@
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
+#include "preload/steps_seen.h"
 #include "preload/trigger.h"
 
 #include <errno.h>
@@ -356,8 +357,17 @@ static bool slice_is_over(void)
 	       hook_ticks() - g.began_ticks >= g.slice_ticks;
 }
 
+/* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it. */
+static void learn_stack(uint64_t hash)
+{
+	if (stack_masks().armed && steps_seen_is_new(hash))
+		hook_thread.wants_stack = true;
+}
+
 void steps_notice(uint64_t hash, bool is_anchor)
 {
+	if (still_learning())
+		learn_stack(hash);
 	bool ends = hash == atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
@@ -550,6 +560,7 @@ void steps_finish(void)
 void steps_forget(void)
 {
 	trigger_forget();
+	steps_seen_forget();
 	g = (__typeof__(g)){ .crossing = ATOMIC_FLAG_INIT };
 	hook_switch.steps = (struct steps_hot){ 0 };
 }

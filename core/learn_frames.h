@@ -1,0 +1,23 @@
+/*
+ * What stacks say to step learning. While it learns the library takes a stack of launches that are new to it only; what that says
+ * holds for all launches with the same trigram. Python's frames only: native symbols would cost more time than learning has.
+ */
+#ifndef CORE_LEARN_FRAMES_H
+#define CORE_LEARN_FRAMES_H
+
+#include "core/dict.h"
+#include "core/map.h"
+#include "core/vec.h"
+
+struct learn_frames {
+	VEC(uint8_t) part_of_code; /* enum phase_part + 1, 0: not asked yet */
+	struct map hints_of_trigram;
+};
+
+void learn_frames_free(struct learn_frames *x);
+
+/* enum level_hint bits of a launch that completes the trigram `hash`; `stack` 0: none was taken. */
+uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
+			    uint32_t stack);
+
+#endif
