@@ -335,6 +335,10 @@ QUIET_CUBLAS = re.compile(r"^cublas(Set|Get|Lt)")
 CUDNN_COMPUTES = re.compile(r"^cudnn(Convolution(Forward|Backward|Bias)|BatchNormalization(Forward|Backward)|Pooling(For|Back)"
                             r"|RNN(Forward|Backward)|CTCLoss|SpatialTf)")
 
+# cuDNN calls that answer with a number of bytes, none: how many arguments come before the place for it.
+CUDNN_SIZES = {"cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize": 8, "cudnnGetBatchNormalizationBackwardExWorkspaceSize": 10,
+               "cudnnGetBatchNormalizationTrainingExReserveSpaceSize": 5}
+
 
 def libraries(out_dir):
     """What PyTorch imports of cuBLAS, cuDNN and NCCL and libs_*.c does not write out."""
@@ -354,6 +358,10 @@ def libraries(out_dir):
             signature, call = "void **out", "libs_create(out)"
         elif re.match(r"^cudnn(Destroy|BackendDestroy)\w*Descriptor$", name):
             signature, call = "void *object", "libs_destroy(object)"
+        elif name in CUDNN_SIZES:
+            unused = ["a%d" % i for i in range(CUDNN_SIZES[name])]
+            signature = ", ".join("void *" + a for a in unused) + ", size_t *bytes"
+            call = "(%s, *bytes = 0, 0)" % ", ".join("(void)" + a for a in unused)
         elif (name.startswith("cublas") and not QUIET_CUBLAS.match(name)) or CUDNN_COMPUTES.match(name):
             signature, call = "void *handle", 'libs_compute(handle, "%s")' % re.sub(r"_v\d+$", "", name)
         else:

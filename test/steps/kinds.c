@@ -12,6 +12,7 @@ const struct kind kinds[] = {
 	{ ROW(critic_five), 0 },
 	{ ROW(inner_loop), 0 },
 	{ ROW(stochastic_depth), 0 },
+	{ ROW(first_differs), 0 },
 	{ ROW(warm_up), 0 },
 	{ ROW(extras), 0 },
 	{ ROW(epochs), 0 },

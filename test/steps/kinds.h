@@ -38,6 +38,7 @@ KIND(two_optimizers);
 KIND(critic_five);
 KIND(inner_loop);
 KIND(stochastic_depth);
+KIND(first_differs);
 KIND(warm_up);
 KIND(extras);
 KIND(epochs);

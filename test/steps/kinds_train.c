@@ -160,6 +160,20 @@ KIND(stochastic_depth)
 	}
 }
 
+/* Momentum: the first step makes the buffers that later ones use, so its optimizer launches other kernels. */
+KIND(first_differs)
+{
+	struct network net;
+	struct kernels update;
+	start(&net, p, size);
+	update = net.update;
+	kernels_make(&net.update, p, update.n, 3);
+	for (int i = 0; i < STEPS; i++) {
+		step(p, &net);
+		net.update = update;
+	}
+}
+
 /* Kernels tried out, other shapes, compilation: as much as ten steps of something else. */
 KIND(warm_up)
 {

@@ -72,6 +72,14 @@ def batch_norm():
 
 
 @case
+def convolutions_with_batch_norm():
+    block = [nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)]
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), *block, nn.Flatten()).to(DEVICE)
+    for _ in range(3):
+        model(torch.randn(4, 3, 18, 18).pin_memory().to(DEVICE, non_blocking=True)).sum().backward()
+
+
+@case
 def transformer():
     model = nn.TransformerEncoderLayer(64, 4, batch_first=True).to(DEVICE)
     model(torch.randn(2, 10, 64, device=DEVICE)).sum().backward()

@@ -1,0 +1,26 @@
+"""True ends of steps, for the tests alone: step() notes the time, and the times (CLOCK_MONOTONIC, ns) are written to the file
+that TRUE_STEPS names when the program ends. profrun knows nothing of it."""
+import atexit
+import os
+import time
+
+_ends_ns = []
+
+
+def step():
+    _ends_ns.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+
+
+def setup_done():
+    """What came before is no step: whoever counts turns of it is not wrong."""
+    _ends_ns.clear()
+    print("set up", time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+
+
+def _write(pid=os.getpid()):
+    if os.getpid() == pid and "TRUE_STEPS" in os.environ:  # a loader's worker is a fork
+        with open(os.environ["TRUE_STEPS"], "w", encoding="utf-8") as file:
+            file.writelines(f"{ns}\n" for ns in _ends_ns)
+
+
+atexit.register(_write)

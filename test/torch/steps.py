@@ -1,0 +1,126 @@
+"""How well steps are found in real programs (test/torch/loops), on the simulated GPU: each with Python's frames and without.
+
+usage: steps.py [NAME...] [--keep DIR]
+
+True ends of steps come from marks that the program writes for itself and profrun does not read. A row of the table: steps
+that there are and that were counted; the number of the first one that the library began itself; of those from there on the
+share that hold exactly one boundary, and that end where the program says, with no launch or copy between; calls from a true
+end to the boundary nearest to it, median; what the detector said of itself.
+"""
+import argparse
+import bisect
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+from harness import BUILD, LAUNCHER, environment  # noqa: E402
+from journal import STEP, Journal  # noqa: E402
+from trace import Trace  # noqa: E402
+
+PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
+LOOPS = os.path.join(HERE, "loops")
+SCHEDULE = "skip_first=0,wait=0,warmup=0,active=100000,repeat=1"  # every call from the lock on is journaled
+FRAMES = {"frames": {}, "no frames": {"PROF_PYTHON": "off"}}
+CALLS = ("launch", "graph", "memcpy")
+LIMIT_S = 180
+
+
+class Found:
+    """What profrun found of a run's steps, held against the true ones."""
+
+    def __init__(self, name, frames, folder, ends_ns):
+        self.name, self.frames, self.n_true = name, frames, len(ends_ns)
+        with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
+            process, = [p for p in json.load(file)["processes"] if p.get("devices")]
+        steps = process["steps"]
+        self.count, self.detector, self.confidence = steps["count"], steps["detector"], steps.get("confidence")
+        journal = Journal(os.path.join(folder, process["journal"]))
+        calls = sorted(journal.ns(c.begin) for c in journal.calls() if c.category in CALLS)
+        self._compare(calls, self._begins(journal, folder), ends_ns)
+
+    @staticmethod
+    def _begins(journal, folder):
+        """{number: when the step began}: as the library wrote it down, or where it was over too soon, as the traces have it."""
+        found = {}
+        for r in sorted(journal.of(STEP), key=lambda r: r.ticks):
+            if r.event in ("begin", "counted") and r.number:
+                found.setdefault(r.number + (journal.base if r.event == "counted" else 0), journal.ns(r.ticks))
+        for path in () if found else glob.glob(os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
+            found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices if re.fullmatch(r"step \d+", s.name))
+        return found
+
+    def _compare(self, calls, numbers, ends_ns):
+        """Both kinds of boundaries as places among the calls, of which every one is in the journal."""
+        self.first = min(numbers, default=None)
+        places = {number: bisect.bisect_left(calls, ns) for number, ns in numbers.items()}
+        begins, ends = sorted(places.values()), [bisect.bisect_left(calls, ns) for ns in ends_ns]
+        judged = [k for k in range(1, self.n_true - 1) if begins and ends[k - 1] >= begins[0]]  # the last step's end begins no other
+        late = [min((begin - ends[k] for begin in begins), key=abs) for k in judged]
+        self.late = statistics.median_low(late) if late else None
+        self.in_place = sum(n == 0 for n in late) / max(len(late), 1)
+        # a boundary that comes late in every step is one a step
+        n_one = sum(bisect.bisect_right(begins, ends[k] + self.late) - bisect.bisect_right(begins, ends[k - 1] + self.late) == 1
+                    for k in judged)
+        self.one_per_step = n_one / max(len(judged), 1)
+        # the step that begins as number N is the one behind the N-th true end
+        counted = {n: place for n, place in places.items() if 1 <= n < self.n_true}
+        self.numbered = sum(place == ends[n - 1] + self.late for n, place in counted.items()) / max(len(counted), 1)
+
+    def row(self):
+        share = "{:5.0%}".format
+        return (f"{self.name:16} {self.frames:9} {self.n_true:5} {self.count:7} {self.first if self.first is not None else '-':>6} "
+                f"{share(self.one_per_step):>6} {share(self.in_place):>6} {self.late if self.late is not None else '-':>5} "
+                f"{share(self.numbered):>8}  {self.detector} {self.confidence if self.confidence is not None else ''}")
+
+
+HEAD = (f"{'program':16} {'':9} {'steps':>5} {'counted':>7} {'begun':>6} {'1/step':>6} {'place':>6} {'late':>5} {'numbered':>8}  "
+        "detector, how sure")
+
+
+def programs():
+    return sorted(name[:-3] for name in os.listdir(LOOPS) if name.endswith(".py") and name != "marks.py")
+
+
+def run(name, frames, folder):
+    """Found, or the reason why it could not be had."""
+    marks, out = os.path.join(folder, "true"), os.path.join(folder, "out")
+    command = [LAUNCHER, "--sim", "--quiet", "-o", out, "--schedule", SCHEDULE, "--", PYTHON, os.path.join(LOOPS, name + ".py")]
+    env = environment(TRUE_STEPS=marks, HF_HUB_OFFLINE=1, **FRAMES[frames])
+    done = subprocess.run(command, env=env, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
+    if done.returncode:
+        return f"exit status {done.returncode}: {done.stdout[-1000:]}"
+    with open(marks, encoding="utf-8") as file:
+        return Found(name, frames, out, [int(line) for line in file])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--keep", metavar="DIR", help="leave the runs' folders there")
+    options = parser.parse_args()
+    status = 0
+    print(HEAD)
+    with tempfile.TemporaryDirectory() as base:
+        for name in options.names or programs():
+            for frames in FRAMES:
+                folder = os.path.join(options.keep or base, f"{name}-{frames.replace(' ', '-')}")
+                os.makedirs(folder)
+                found = run(name, frames, folder)
+                if isinstance(found, str):
+                    status = 1
+                    print(f"{name:16} {frames:9} {found}", flush=True)
+                else:
+                    print(found.row(), flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Steps of real programs (test/torch/loops) are found as the programs themselves mark them, with Python's frames and without.
+
+Each run's figures are those of test/torch/steps.py; this says which of them must hold.
+"""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import steps
+from test_torch import ON_GPU, python
+
+# What is not right yet. A row goes as soon as it holds: what is right here fails the test.
+NOT_YET = {
+    "cnn": {"count", "numbers"},  # the first step makes the momentum buffers: its optimizer has other launches, and no anchor
+    "loader_workers": {"count", "numbers"},  # the same
+    "second_model": {"count", "period", "place", "numbers"},  # nothing is learned again when the anchor has gone for good
+}
+# Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
+# launches end its iteration alone; the last step is then counted with the one before. GradScaler.update's one launch comes
+# behind the optimizer's last.
+LATE = {"gan": 1, "transformer": -1}
+SETTING_UP = {"graph_replay": 4}  # turns of the same work before the loop: eager ones, and the capture
+NEARLY_ALL = 0.97  # the armed part may begin in the middle of a step
+NEEDS = {"trainer": "transformers"}
+
+
+def setUpModule():
+    steps.PYTHON = python()
+
+
+def has_module(name):
+    return not subprocess.run([steps.PYTHON, "-c", f"import {name}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+@unittest.skipIf(ON_GPU, "the runs are made for the simulated GPU")
+class StepsOfRealPrograms(unittest.TestCase):
+    def check(self, name, frames):
+        if name in NEEDS and not has_module(NEEDS[name]):
+            self.skipTest(f"{NEEDS[name]} cannot be imported (test/torch/setup.sh installs it)")
+        with tempfile.TemporaryDirectory(prefix="profrun-steps-") as folder:
+            found = steps.run(name, frames, folder)
+        self.assertIsInstance(found, steps.Found, found)
+        print(found.row())
+        self.assertEqual(found.detector, "auto")
+        late = LATE.get(name, 0)
+        checks = {"count": found.count - found.n_true in range(-(late > 0), 1 + SETTING_UP.get(name, 0)),
+                  "period": found.one_per_step == 1,
+                  "place": found.in_place == 1 or (late != 0 and found.late == late),
+                  "numbers": found.numbered >= NEARLY_ALL}
+        wrong = {what for what, holds in checks.items() if not holds}
+        self.assertEqual(wrong, NOT_YET.get(name, set()), found.row())
+
+    def test_every_program_is_tried(self):
+        tried = {name for name in dir(self) if name.startswith("test_")}
+        for name in steps.programs():
+            for frames in steps.FRAMES:
+                self.assertIn(method(name, frames), tried)
+
+
+def method(name, frames):
+    return f"test_{name}_with_{frames.replace(' ', '_')}"
+
+
+for _name in steps.programs():
+    for _frames in steps.FRAMES:
+        setattr(StepsOfRealPrograms, method(_name, _frames), lambda self, n=_name, f=_frames: self.check(n, f))
+
+if __name__ == "__main__":
+    unittest.main()
