@@ -160,10 +160,8 @@ static void give_up(const char *what, CUptiResult result)
 	g.unavailable = true;
 }
 
-static bool load(void)
+static bool load_once(void)
 {
-	if (g.loaded)
-		return true;
 	if (!strcmp(g.library, "off")) {
 		journal_put_info("cupti", "no GPU times: PROF_CUPTI=off");
 		gpu_write_state(GPU_UNAVAILABLE, 0);
@@ -196,6 +194,15 @@ static bool load(void)
 	    !cupti.cuptiActivityPopExternalCorrelationId)
 		g.external = false;
 	return g.loaded = true;
+}
+
+static bool load(void)
+{
+	if (g.loaded)
+		return true;
+	bool loaded = load_once();
+	lookup_forget_error();
+	return loaded;
 }
 
 /* ---- Switching kinds ---- */

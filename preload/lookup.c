@@ -545,3 +545,8 @@ __asm__(".text\n"
 #else
 #error "dlsym needs a trampoline for this machine"
 #endif
+
+void lookup_forget_error(void)
+{
+	dlerror();
+}

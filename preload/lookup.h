@@ -16,6 +16,9 @@ void *lookup_dlsym(void *handle, const char *name);
 /* The runtime's function `symbol`, hooked or not, that the caller at `return_address` is linked to; NULL: none. */
 void *lookup_runtime(const char *symbol, void *return_address);
 
+/* Our own look-ups are over: what one of them did not find must not be what the application's next dlerror() tells. */
+void lookup_forget_error(void);
+
 /* The same of libcupti. */
 void *lookup_cupti(const char *symbol, void *return_address);
 

@@ -11,6 +11,7 @@
 
 #include "core/journal.h"
 #include "core/log.h"
+#include "preload/lookup.h"
 #include "preload/python_code.h"
 #include "preload/python_find.h"
 #include "preload/python_layout.h"
@@ -115,8 +116,10 @@ __attribute__((noinline, cold)) static bool prepare(void)
 	    atomic_flag_test_and_set_explicit(&g.busy, memory_order_acquire))
 		return state == STATE_ON;
 	int saved = errno;
-	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_LOOK)
+	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_LOOK) {
 		look();
+		lookup_forget_error();
+	}
 	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_FOUND)
 		verify();
 	atomic_flag_clear_explicit(&g.busy, memory_order_release);

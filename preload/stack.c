@@ -4,11 +4,11 @@
 #include "core/journal.h"
 #include "core/log.h"
 #include "preload/hook.h"
+#include "preload/lookup.h"
 #include "preload/python.h"
 #include "preload/stack_merge.h"
 #include "preload/stack_modules.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static bool start(void)
 	g.has_native = unwind_start(g.depth);
 	if (g.wants_python)
 		python_start(g.depth);
-	dlerror(); /* what was looked for and is not there must not be found by the application */
+	lookup_forget_error();
 	atomic_store_explicit(&g.started, true, memory_order_release);
 	return g.stacks.places != NULL;
 }

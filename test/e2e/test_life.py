@@ -53,6 +53,12 @@ class Forks(Unchanged):
         self.assertTrue(run.journal().ended_ticks)
 
 
+class LookUps(Unchanged):
+    def test_what_is_not_there_for_us_is_no_error_of_the_application(self):
+        run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none")
+        self.assertEqual(run.out, "nothing\n")
+
+
 class Spawns(Unchanged):
     def test_exec_leaves_a_journal_for_each_program(self):
         run = self.both([prog("spawn"), "exec"])
