@@ -117,21 +117,21 @@ static int add_process(struct asking *a, uint32_t pid)
 	return 0;
 }
 
-static int find_targets(struct asking *a)
+static int find_targets(struct asking *a, const char *what)
 {
 	struct stat status;
-	bool is_number = a->what[strspn(a->what, "0123456789")] == 0;
+	bool is_number = what[strspn(what, "0123456789")] == 0;
 	int error;
-	if (!stat(a->what, &status) && S_ISDIR(status.st_mode))
-		error = add_folder(a, a->what, 0);
-	else if (is_number && strlen(a->what) < 10)
-		error = add_process(a, (uint32_t)atol(a->what));
+	if (!stat(what, &status) && S_ISDIR(status.st_mode))
+		error = add_folder(a, what, 0);
+	else if (is_number && strlen(what) < 10)
+		error = add_process(a, (uint32_t)atol(what));
 	else
 		return data_error("%s: no such run: neither a run's folder nor a process's number",
-				  a->what);
+				  what);
 	if (!error && !a->targets.n && !a->status)
 		return data_error("%s: the run has ended: there is no process left to record",
-				  a->what);
+				  what);
 	return error ? error : a->status;
 }
 
@@ -285,8 +285,8 @@ int cmd_trigger(int argc, char **argv)
 {
 	struct asking a = { 0 };
 	int error = parse(&a, argc, argv);
-	if (!error)
-		error = find_targets(&a);
+	if (!error && a.what)
+		error = find_targets(&a, a.what);
 	if (!error) {
 		ask(&a);
 		wait_for_answers(&a);

@@ -105,8 +105,9 @@ void trigger_step_took(uint64_t ticks, bool may_ask)
 {
 	if (!(g.config.slow > 0))
 		return;
+	uint64_t median = g.sorted[g.n_lengths / 2];
 	if (may_ask && g.n_lengths >= LENGTHS_TO_JUDGE &&
-	    (double)ticks > g.config.slow * (double)g.sorted[g.n_lengths / 2])
+	    (double)ticks > g.config.slow * (double)median)
 		g.is_slow = true;
 	if (g.n_lengths == LENGTHS)
 		remove_sorted(g.lengths[g.oldest]);
