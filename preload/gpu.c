@@ -77,7 +77,8 @@ static struct {
 		lock; /* orders start, stop and finish, and guards what the helper thread waits for */
 	pthread_cond_t changed;
 	bool agent_runs;
-	struct journal_writer agent; /* one stream for all helper threads: there may be one an hour, for days */
+	struct journal_writer
+		agent; /* one stream for all helper threads: there may be one an hour, for days */
 	enum agent_order order;
 	uint64_t window_end_ticks;
 	_Atomic int64_t pushed; /* calls announced by gpu_push in this window */

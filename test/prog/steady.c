@@ -3,7 +3,7 @@
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
  *   odd N   N launches in which nothing repeats  abort     dies of abort()       crash     dies of a segmentation fault
- *   state   "helpers N threads N fds N rss_kb N signals N"           (end of input)  ends
+ *   state   "helpers N threads N fds N private_kb N signals N"           (end of input)  ends
  * The answer is "done TOTAL", TOTAL the steps so far.
  */
 #include <dirent.h>
@@ -118,18 +118,25 @@ static int count_helpers(void)
 	return n;
 }
 
-static void state(const char *unused)
+/* Memory of its own; the journal's pages are the file's. */
+static long private_kb(void)
 {
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-	(void)unused;
-	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
-		pages = -1;
+	long kb = -1;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "RssAnon: %ld", &kb) == 1)
+			break;
 	if (f)
 		fclose(f);
-	printf("helpers %d threads %d fds %d rss_kb %ld signals %d\n", count_helpers(),
-	       count("/proc/self/task"), count("/proc/self/fd"),
-	       pages * (sysconf(_SC_PAGESIZE) / 1024), (int)n_signals);
+	return kb;
+}
+
+static void state(const char *unused)
+{
+	(void)unused;
+	printf("helpers %d threads %d fds %d private_kb %ld signals %d\n", count_helpers(),
+	       count("/proc/self/task"), count("/proc/self/fd"), private_kb(), (int)n_signals);
 }
 
 static void obey(char *line)
