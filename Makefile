@@ -137,7 +137,7 @@ bench: ## print the benchmarks
 	$(Q)$(SUBMAKE) all prog bench-programs
 	$(Q)status=0; for bench in test/bench/*_bench.sh; do sh $$bench $(BUILD) || status=1; done; exit $$status
 
-STEPS ?= 2000000
+STEPS ?= 3000000
 soak: ## STEPS steps at speed: whether memory, files or disk grow
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog
