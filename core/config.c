@@ -271,6 +271,14 @@ static int parse_time(const char *text, struct config_step *out, struct err *e)
 	return 0;
 }
 
+static int parse_optimizer(const char *rest, struct config_step *out, struct err *e)
+{
+	if (*rest)
+		return err_set(e, -EINVAL, "'optimizer%.60s': nothing may follow optimizer", rest);
+	out->wants_optimizer = true;
+	return 0;
+}
+
 int config_parse_step(const char *text, struct config_step *out, struct err *e)
 {
 	static const struct {
@@ -279,6 +287,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		int (*parse)(const char *rest, struct config_step *out, struct err *e);
 	} modes[] = {
 		{ "auto", STEP_MODE_AUTO, NULL },
+		{ "optimizer", STEP_MODE_AUTO, parse_optimizer },
 		{ "kernel:", STEP_MODE_KERNEL, parse_kernel },
 		{ "nvtx:", STEP_MODE_NVTX, parse_nvtx },
 		{ "graph", STEP_MODE_GRAPH, NULL },
@@ -295,6 +304,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		return modes[i].parse ? modes[i].parse(text + n, out, e) : 0;
 	}
 	return err_set(e, -EINVAL,
-		       "'%.60s' is not one of auto|kernel:REGEX|nvtx:NAME|graph|sync|time:MS|api",
+		       "'%.60s' is not one of "
+		       "auto|optimizer|kernel:REGEX|nvtx:NAME|graph|sync|time:MS|api",
 		       text);
 }

@@ -58,6 +58,7 @@ long config_number(const struct config_value *value);
 struct config_step {
 	int mode; /* enum step_mode of core/record.h */
 	const char *pattern;
+	bool wants_optimizer; /* optimizer: found as auto does, but only a step that an optimizer ends */
 	unsigned long long slice_ns;
 };
 

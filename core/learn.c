@@ -9,9 +9,11 @@ enum {
 	LOST_LEAST = 10000,
 };
 
-void learn_start(struct learn *l)
+void learn_start(struct learn *l, bool wants_optimizer)
 {
 	*l = (struct learn){ .levels = levels_new() };
+	if (l->levels && wants_optimizer)
+		levels_want_optimizer(l->levels);
 }
 
 void learn_stop(struct learn *l)

@@ -36,7 +36,8 @@ struct learn {
 	uint64_t n_since_anchor;      /* launches and copies since the last anchor */
 };
 
-void learn_start(struct learn *l);
+/* `wants_optimizer`: only a step that an optimizer ends will do. */
+void learn_start(struct learn *l, bool wants_optimizer);
 void learn_stop(struct learn *l);
 
 /* A call that was read, in its thread's order. */

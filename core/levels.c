@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first look, and how much more must have come for the next one: all looks together cost nine
- * times the last. */
+/* The first look, and how much more must have come for the next one: often while little has come, which is a short run or a small
+ * step; then all looks together cost five times the last. */
 #define FIRST_VOTE_EVENTS 48u
-#define VOTE_GROWTH	  1.125
+#define OFTEN_EVENTS	  16384u
+#define VOTE_OFTEN	  1.125
+#define VOTE_GROWTH	  1.25
 
 /*
  * Turns that must have been seen before a level is believed. What looks like a step may be a layer
@@ -29,6 +31,7 @@
 #define TURNS_MARKED_SMALL 40u
 /* One or two launches over and over, with nothing else: more often a loop inside a step than one. */
 #define TURNS_SINGLE 1000u
+#define CALLS_SINGLE 3u
 /* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names,
  * one may come after 32 micro-batches; where they have none, it cannot be told, and waiting does
  * not help. */
@@ -41,11 +44,6 @@
 /* Votes that a level must win one after the other. */
 #define WINS	   2u
 #define WINS_ENDED 1u
-/* A level whose neighbouring turns share less than this is no loop. */
-#define MIN_ALIKE 0.5
-/* Any trigram alone alternates with itself: a turn of three launches or more must have three that
- * agree. */
-#define MIN_MEMBERS 3u
 /* Below this, level_confidence() is that of a guess. */
 #define MIN_CONFIDENCE 0.3
 /* The level must still be going on: it may have missed this many of its own turns at the end of
@@ -59,6 +57,7 @@ struct levels {
 	uint64_t leader;      /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
+	bool wants_optimizer;
 	struct level_choice choice;
 };
 
@@ -80,11 +79,17 @@ void levels_free(struct levels *l)
 	free(l);
 }
 
+void levels_want_optimizer(struct levels *l)
+{
+	l->wants_optimizer = true;
+}
+
 void levels_relearn(struct levels *l)
 {
 	levels_store_clear(&l->store);
 	*l = (struct levels){
 		.next_vote_events = FIRST_VOTE_EVENTS,
+		.wants_optimizer = l->wants_optimizer,
 		.demand = l->locked && l->demand < 1024 ? l->demand * 2 : l->demand,
 	};
 }
@@ -143,16 +148,15 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 		return TURNS_MARKED * round;
 	if (level->marked)
 		return TURNS_MARKED_SMALL;
-	return !ended && level->calls_per_turn < MIN_MEMBERS ? TURNS_SINGLE : TURNS_BARE;
+	return !ended && level->calls_per_turn < CALLS_SINGLE ? TURNS_SINGLE : TURNS_BARE;
 }
 
 static bool level_is_enough(const struct levels *l, const struct levels_index *x,
 			    const struct levels_level *level, bool ended)
 {
-	uint32_t members_wanted = level->calls_per_turn < MIN_MEMBERS ? level->calls_per_turn
-								      : MIN_MEMBERS;
-	if (level->n_members < members_wanted || level->alike < MIN_ALIKE ||
-	    level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
+	if (level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
+		return false;
+	if (l->wants_optimizer && !level->optimizer)
 		return false;
 	/* What it lacks is around it: there is an outer loop, which is the step. */
 	bool lacks = !level->optimizer && ((!level->threads && level->inside & LEVEL_THREADS) ||
@@ -260,7 +264,9 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 		if (l->next_vote_events > s->n_forgotten)
 			end = l->next_vote_events - s->n_forgotten;
 		levels_vote_once(l, (uint32_t)end, WINS);
-		l->next_vote_events = s->n_forgotten + (uint64_t)((double)end * VOTE_GROWTH);
+		l->next_vote_events =
+			s->n_forgotten +
+			(uint64_t)((double)end * (end < OFTEN_EVENTS ? VOTE_OFTEN : VOTE_GROWTH));
 	}
 	return levels_answer(l, out);
 }

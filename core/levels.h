@@ -59,6 +59,9 @@ struct levels;
 struct levels *levels_new(void);
 void levels_free(struct levels *l);
 
+/* Only a step that an optimizer ends will do. */
+void levels_want_optimizer(struct levels *l);
+
 /*
  * Takes the next event of `thread`: in order per thread, threads in any order. Leave out no call
  * that the library pushes into its window: anchors are trigrams of neighbours. 0 or -ENOMEM.

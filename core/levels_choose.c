@@ -11,12 +11,6 @@
 #define MAX_WEIGHED 24u
 /* Levels whose turns are this nearly as many belong to one loop. */
 #define SAME_PERIOD 1.4
-/* A level of fewer trigrams is an accident, unless its turns have no more. */
-#define MIN_MEMBERS 3u
-/* Turns that share less are not those of one loop. */
-#define MIN_ALIKE 0.5
-/* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.75. */
-#define MIN_ORDERED 0.4
 /* Fewer launches of its own are a log or a schedule, and no optimizer. */
 #define MIN_OPTIMIZER_CALLS 3.0
 /* So many turns of a loop that talks to the host do not belong to one step. */
@@ -35,15 +29,6 @@ static int by_turns(const void *a, const void *b)
 	return (x->reference > y->reference) - (x->reference < y->reference);
 }
 
-static bool is_sound(const struct levels_level *l)
-{
-	uint32_t wanted = l->calls_per_turn < MIN_MEMBERS ? l->calls_per_turn : MIN_MEMBERS;
-	/* few kernels over and over make few trigrams that come once: then the order must be exact */
-	if (l->n_members < wanted && l->alike < 0.995)
-		return false;
-	return l->score > 0 && l->alike >= MIN_ALIKE && l->ordered >= MIN_ORDERED;
-}
-
 /* The groups with most trigrams, as levels, innermost first. */
 static void weigh_most(struct search *q, struct ladder *l)
 {
@@ -56,8 +41,7 @@ static void weigh_most(struct search *q, struct ladder *l)
 					 q->groups[g].n_members > q->groups[next].n_members))
 				next = g;
 		done[next] = true;
-		search_weigh(q, next, &l->levels[l->n]);
-		l->n += is_sound(&l->levels[l->n]);
+		l->n += search_weigh(q, next, &l->levels[l->n]);
 	}
 	free(done);
 	qsort(l->levels, l->n, sizeof(*l->levels), by_turns);
@@ -114,6 +98,8 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 	keep_one_per_loop(&l);
 	if (!l.n)
 		return NO_GROUP;
+	for (uint32_t i = 0; i < l.n; i++)
+		search_look_closer(q, &l.levels[i]);
 	uint32_t chosen = 0;
 	for (uint32_t i = 1; i < l.n; i++)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))

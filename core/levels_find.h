@@ -36,7 +36,8 @@ struct levels_level {
 	uint32_t *members;  /* all its trigrams */
 	uint32_t n_members;
 	uint32_t turns;
-	uint32_t calls_per_turn; /* median */
+	uint32_t first_looked_at; /* the first of the latest turns, which stand for all */
+	uint32_t calls_per_turn;  /* median */
 	uint32_t inside; /* level_hint bits of events between its first turn and its last, and: */
 #define LEVEL_THREADS 0x10000u /* ...there were launches of other threads */
 	double alike;	       /* mean share of events that a turn has in common with the next */

@@ -12,6 +12,8 @@
  * turn may differ. */
 #define MOST_TURNS 0.8
 #define NO_GROUP   UINT32_MAX
+/* A level of fewer trigrams is an accident, unless its turns have no more. */
+#define MIN_MEMBERS 3u
 /* Threads with windows of their own when turns are compared; more share them. */
 #define SEARCH_THREADS 16u
 
@@ -36,12 +38,17 @@ struct search {
 		*last_turn; /* by hash of six launches: the number of the last turn that had them */
 	uint32_t last_turn_mask;
 	uint32_t trigrams_before[SEARCH_THREADS][3]; /* of each thread */
+	uint32_t home,
+		backward; /* of the level that is looked at: the thread that drives it, and the other one */
 	double forgiven;
 	uint64_t budget; /* steps of comparison left */
 };
 
-/* levels_turns.c: describes group number `group` in `level`, but for its members. */
-void search_weigh(struct search *q, uint32_t group, struct levels_level *level);
+/* levels_turns.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
+bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
+
+/* ...and then what only the choice between loops needs: round, inside, tail. */
+void search_look_closer(struct search *q, struct levels_level *level);
 
 /* What the turns of an outer level have beyond those of an inner one. */
 struct levels_extra {

@@ -10,6 +10,14 @@
 /* What can only happen once per step weighs this much more; see search_weigh(). */
 #define WEIGHT_OPTIMIZER 50.0
 #define WEIGHT_MARKED	 2.0
+/* Turns that share less are not those of one loop. */
+#define MIN_ALIKE     0.5
+#define EXACTLY_ALIKE 0.995
+/* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
+#define MIN_ORDERED 0.4
+/* Turns that are looked at: the latest with so many events, and so many turns at least. */
+#define LATEST_EVENTS 16384u
+#define LATEST_TURNS  9u
 /* One launch behind the backward pass may be the loss's running sum. */
 #define TAIL_CALLS 2u
 /* Longer rounds of unlike turns are not looked for; a round must be this much more alike than turns are. */
@@ -31,6 +39,41 @@ struct turns {
 	uint32_t with_fed, with_graph,
 		with_read; /* turns whose own thread copies to the device; copies back, waits, launches graphs */
 };
+
+/* The thread that launches most of what `own` does not, by majority vote. */
+static uint32_t search_busiest_other(const struct search *q, uint32_t own, uint32_t begin,
+				     uint32_t end)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t busiest = own, votes = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		if (events[i].thread == own || events[i].hints & LEVEL_COPY)
+			continue;
+		if (!votes)
+			busiest = events[i].thread;
+		votes += events[i].thread == busiest ? 1 : -1u;
+	}
+	return busiest;
+}
+
+/* Where a thread's first event is. */
+static uint32_t search_first(const struct search *q, uint32_t thread)
+{
+	uint32_t i = 0;
+	while (i < q->index->end && q->store->events[i].thread != thread)
+		i++;
+	return i;
+}
+
+/* Who drives the turns: of the two threads that launch most of them the one that came first. A backward thread comes later. */
+static void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
+{
+	uint32_t one = q->store->events[at[0]].thread;
+	uint32_t other = search_busiest_other(q, one, at[0], at[n - 1]);
+	bool swap = search_first(q, other) < search_first(q, one);
+	q->home = swap ? other : one;
+	q->backward = swap ? one : other;
+}
 
 /* The last turn that had this trigram after this thread's last but two: six launches in a row. Kernels of few kinds in any
  * order repeat trigrams, but hardly these. */
@@ -59,7 +102,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		n_work += !is_copy;
 		n_old += events[i].trigram < q->store->n_before_optimizer;
 		/* a thread that only copies is a loader */
-		bool is_own = events[i].thread == events[begin].thread;
+		bool is_own = events[i].thread == q->home;
 		n_foreign += !is_copy && !is_own;
 		uint32_t *last = search_last_turn(q, &events[i]);
 		n_ordered += *last + 1 >= number;
@@ -95,30 +138,6 @@ static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struc
 		q->before = q->here;
 		q->here = swap;
 	}
-}
-
-/* The thread that launches most of what the first event's own does not, by majority vote. */
-static uint32_t search_busiest_other(const struct search *q, uint32_t begin, uint32_t end)
-{
-	const struct levels_stored *events = q->store->events;
-	uint32_t busiest = events[begin].thread, votes = 0;
-	for (uint32_t i = begin; i < end; i++) {
-		if (events[i].thread == events[begin].thread || events[i].hints & LEVEL_COPY)
-			continue;
-		if (!votes)
-			busiest = events[i].thread;
-		votes += events[i].thread == busiest ? 1 : -1u;
-	}
-	return busiest;
-}
-
-/* Where a thread's first event is. */
-static uint32_t search_first(const struct search *q, uint32_t thread)
-{
-	uint32_t i = 0;
-	while (i < q->index->end && q->store->events[i].thread != thread)
-		i++;
-	return i;
 }
 
 /* The first token that came only after the backward thread had begun: what of them the main thread launches is no forward pass. */
@@ -173,11 +192,8 @@ static bool tail_in(struct tail *t, const struct levels_stored *events, uint32_t
 static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
 {
 	const struct levels_stored *events = q->store->events;
-	uint32_t n_with = 0, other = search_busiest_other(q, at[0], at[n - 1]);
-	uint32_t home = events[at[0]].thread;
-	/* the backward thread is the one that came later */
-	bool swap = search_first(q, other) < search_first(q, home);
-	struct tail t = { .home = swap ? other : home, .backward = swap ? home : other };
+	uint32_t n_with = 0;
+	struct tail t = { .home = q->home, .backward = q->backward };
 	t.first_late = search_first_late_token(q, t.backward);
 	for (uint32_t k = 0; k + 1 < n; k++)
 		n_with += tail_in(&t, events, at[k], at[k + 1]);
@@ -191,7 +207,7 @@ static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32
 	const struct levels_stored *events = q->store->events;
 	uint32_t inside = 0;
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
-		if (events[i].thread == events[at[0]].thread)
+		if (events[i].thread == q->home)
 			inside |= events[i].hints & (LEVEL_H2D | LEVEL_D2H | LEVEL_SYNCED);
 		else if (!(events[i].hints & LEVEL_COPY) &&
 			 levels_index_count(q->index, events[i].trigram) > 1)
@@ -217,7 +233,7 @@ static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, u
 			     bool foreign, uint32_t length[2])
 {
 	const struct levels_stored *events = q->store->events;
-	uint32_t common = 0, home = events[at[0]].thread;
+	uint32_t common = 0, home = q->home;
 	length[0] = length[1] = 0;
 	for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 		bool counts = (events[i].thread != home) == foreign;
@@ -245,8 +261,9 @@ static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, u
 static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n = level->turns;
+	uint32_t n = level->turns - level->first_looked_at;
 	double sum = 0;
+	at += level->first_looked_at;
 	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
 	for (uint32_t k = 0; k + lag < n; k++) {
 		uint32_t own[2], other[2];
@@ -273,40 +290,73 @@ static uint32_t search_round(struct search *q, const struct levels_level *level)
 	return round;
 }
 
+/* The first of the latest turns that are looked at: further ones say the same. */
+static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
+{
+	uint32_t first = 0, most = n > LATEST_TURNS ? n - LATEST_TURNS : 0;
+	while (first < most && at[n - 1] - at[first] > LATEST_EVENTS)
+		first++;
+	return first;
+}
+
+/* Whether all turns but some at either end are equally long. */
+static bool is_regular(const uint32_t *at, uint32_t n)
+{
+	uint32_t length = at[n / 2] - at[n / 2 - 1], n_same = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_same += at[k + 1] - at[k] == length;
+	return n_same + 2 >= n - 1;
+}
+
 /*
  * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
  * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
  * inside the optimizer has nothing else. Copies and waits are once per step more often than once
  * per layer. A loop that only copies (uploading parameters) is none.
  */
-void search_weigh(struct search *q, uint32_t group, struct levels_level *level)
+bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 {
 	const struct group *g = &q->groups[group];
 	const uint32_t *at = levels_index_of(q->index, g->reference);
-	struct turns t;
-	search_turns(q, at, g->count, &t);
 	*level = (struct levels_level){
 		.group = group,
 		.reference = g->reference,
 		.n_members = g->n_members,
 		.turns = g->count - 1,
 		.calls_per_turn = median_length(at, g->count),
-		.alike = t.alike / (g->count - 2),
-		.ordered = t.ordered / (g->count - 2),
 		.coverage = (double)(at[g->count - 1] - at[0]) / (q->index->end - q->index->start),
-		.optimizer = t.with_optimizer >= MOST_TURNS * (g->count - 1),
 	};
-	level->round = search_round(q, level);
-	level->inside = search_inside(q, at, g->count);
-	level->threads = t.with_threads >= MOST_TURNS * level->turns;
-	level->tail = level->threads && search_has_tail(q, at, g->count);
-	level->fed = t.with_fed >= MOST_TURNS * level->turns;
-	level->graph = t.with_graph >= MOST_TURNS * level->turns;
-	level->marked = level->fed || t.with_read >= MOST_TURNS * level->turns;
+	/* few kernels over and over make few trigrams that come once: then the order must be exact */
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
+	if (is_few && !is_regular(at, g->count))
+		return false;
+	struct turns t;
+	search_set_home(q, at, g->count);
+	level->first_looked_at = first_of_latest(at, g->count);
+	uint32_t n = level->turns - level->first_looked_at;
+	search_turns(q, at + level->first_looked_at, n + 1, &t);
+	level->alike = t.alike / (n - 1);
+	level->ordered = t.ordered / (n - 1);
+	level->optimizer = t.with_optimizer >= MOST_TURNS * n;
+	level->threads = t.with_threads >= MOST_TURNS * n;
+	level->fed = t.with_fed >= MOST_TURNS * n;
+	level->graph = t.with_graph >= MOST_TURNS * n;
+	level->marked = level->fed || t.with_read >= MOST_TURNS * n;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
-	level->score = t.with_work < MOST_TURNS * level->turns
-			       ? 0
-			       : g->n_members * level->alike * level->alike * evidence;
+	level->score = g->n_members * level->alike * level->alike * evidence;
+	return t.with_work >= MOST_TURNS * n &&
+	       level->alike >= (is_few ? EXACTLY_ALIKE : MIN_ALIKE) &&
+	       level->ordered >= MIN_ORDERED;
+}
+
+void search_look_closer(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t first = level->first_looked_at;
+	search_set_home(q, at, level->turns + 1);
+	level->round = search_round(q, level);
+	level->inside = search_inside(q, at, level->turns + 1);
+	level->tail = level->threads && search_has_tail(q, at + first, level->turns + 1 - first);
 }
 
 /* ---- Two levels ---- */
@@ -352,6 +402,7 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 	struct levels_extra extra = { .inner_turns = (double)n / outer->turns };
 	if (!values)
 		return extra;
+	search_set_home(q, at, n + 1);
 	count_presence(q, inner);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
@@ -361,8 +412,7 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 			values[2 * n + k] += !(hints & LEVEL_COPY) &&
 					     2 * q->here[events[i].token] < n + 2;
 			values[4 * n + k] += !(hints & LEVEL_COPY);
-			values[3 * n + k] += !(hints & LEVEL_COPY) &&
-					     events[i].thread != events[at[0]].thread;
+			values[3 * n + k] += !(hints & LEVEL_COPY) && events[i].thread != q->home;
 		}
 	extra.fed = sum_beyond(values, n) / outer->turns;
 	extra.read = sum_beyond(values + n, n) / outer->turns;

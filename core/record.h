@@ -490,6 +490,9 @@ struct journal_steps {
 	_Atomic uint32_t waits_for_start; /* by the library */
 	_Atomic uint32_t start_is_named;  /* by the collector */
 	_Atomic uint64_t start;
+	uint32_t
+		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
+	uint32_t reserved;
 };
 
 /* How a request was answered. */

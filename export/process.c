@@ -150,7 +150,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		p->was_seen_alive = process_is_alive(p);
 	}
 	if (mode_of(p) == STEP_MODE_AUTO)
-		learn_start(&p->learn);
+		learn_start(&p->learn, p->follow.reader.header->steps.wants_optimizer);
 	else
 		p->follow.sink.call = NULL;
 	return 0;
@@ -335,6 +335,13 @@ static void explain_nothing_armed(struct process *p)
 			"the name, and that neither PROF_NVTX=off nor another tool's "
 			"NVTX_INJECTION64_PATH hides the ranges",
 			value ? value : "");
+	else if (!p->has_steps && f->reader.header->steps.wants_optimizer)
+		err_set(&p->remark, 0,
+			"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it "
+			"is told by "
+			"Python's frames (PROF_PYTHON, PROF_STACKS) or by kernels' names: without "
+			"these "
+			"set PROF_STEP=auto");
 	else if (!p->has_steps)
 		err_set(&p->remark, 0,
 			"no repeating step was found: set PROF_STEP to say what a step is, or "

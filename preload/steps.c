@@ -524,6 +524,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	arm_start(&g.arm, schedule, trigger_is_any(trigger), g.mode == STEP_MODE_AUTO);
 	trigger_start(trigger, &journal_header()->trigger);
 	g.shared->mode = (uint32_t)g.mode;
+	g.shared->wants_optimizer = step->wants_optimizer;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
 	if (g.mode == STEP_MODE_NVTX)

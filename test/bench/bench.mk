@@ -1,7 +1,7 @@
 # Benchmarks: each budget's figure, against the bare call in the same run. `make bench` runs them.
 BENCH := $(BUILD)/test/bench
 bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_bench $(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench \
-	$(BENCH)/nvtx_bench
+	$(BENCH)/nvtx_bench $(BENCH)/steps_bench
 
 $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 	$(call say,LD,$@)
@@ -34,11 +34,12 @@ $(BENCH)/startup_bench: test/bench/startup_bench.c
 
 # Archives named by path: this fragment is read before the top-level Makefile's variables for them are set.
 EXPORT_BENCH_ARCHIVES := $(BUILD)/obj/libunit.a $(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
-$(BENCH)/export_bench $(BENCH)/report_bench: $(BENCH)/%: $(BUILD)/obj/tool/test/bench/%.o $(EXPORT_BENCH_ARCHIVES)
+$(BENCH)/export_bench $(BENCH)/report_bench $(BENCH)/steps_bench: $(BENCH)/%: $(BUILD)/obj/tool/test/bench/%.o $(EXPORT_BENCH_ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< -Wl,--start-group $(EXPORT_BENCH_ARCHIVES) -Wl,--end-group \
 		$(TOOL_LIBS) -o $@
--include $(BUILD)/obj/tool/test/bench/export_bench.d $(BUILD)/obj/tool/test/bench/report_bench.d
+-include $(BUILD)/obj/tool/test/bench/export_bench.d $(BUILD)/obj/tool/test/bench/report_bench.d \
+	$(BUILD)/obj/tool/test/bench/steps_bench.d
 
 UNWIND_BENCH_ARCHIVES := $(BUILD)/obj/libpreload.a $(BUILD)/obj/libcore.a
 bench-programs: $(BENCH)/unwind_bench

@@ -109,6 +109,11 @@ class Steps(Case):
         self.assertEqual([s for path in run.traces() for s in Trace(path).on("Stream")], [])
         self.assertNotIn("without GPU times", self.loop("plain", 14, PROF_STEP="kernel:first", PROF_SCHEDULE="always").err)
 
+    def test_optimizer_that_never_comes(self):
+        run = self.loop("plain", 60, PROF_STEP="optimizer")
+        self.assertEqual("".join(run.own_lines()).count("PROF_STEP=optimizer: no loop was found that an optimizer's step ends"), 1, run.err)
+        self.assertEqual(run.trace_steps(), [0])
+
     def test_auto_over_before_the_schedule_began(self):
         run = self.loop("plain", 11)
         self.assertEqual(run.trace_steps(), [0], run.err)

@@ -230,6 +230,12 @@ static void test_parsed_steps(void **state)
 	assert_int_equal(config_parse_step("kernel:a|b", &step, NULL), 0);
 	assert_int_equal(step.mode, STEP_MODE_KERNEL);
 	assert_string_equal(step.pattern, "a|b");
+	assert_int_equal(config_parse_step("auto", &step, NULL), 0);
+	assert_false(step.wants_optimizer);
+	assert_int_equal(config_parse_step("optimizer", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_AUTO);
+	assert_true(step.wants_optimizer);
+	assert_int_equal(config_parse_step("optimizers", &step, NULL), -EINVAL);
 	assert_int_equal(config_parse_step("nvtx:train step@loop", &step, NULL), 0);
 	assert_int_equal(step.mode, STEP_MODE_NVTX);
 	assert_string_equal(step.pattern, "train step@loop");

@@ -538,6 +538,30 @@ static void test_relearn(void **state)
 	sequence_free(&s);
 }
 
+/* Asked for a step with an optimizer, no other loop will do. */
+static void test_wanted_optimizer(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct level_choice choice;
+	for (int i = 0; i < 60; i++) {
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+		forward(&s);
+		copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+	}
+	for (int wants = 0; wants < 2; wants++) {
+		struct levels *l = levels_new();
+		assert_non_null(l);
+		if (wants)
+			levels_want_optimizer(l);
+		for (uint32_t i = 0; i < s.n; i++)
+			levels_feed(l, s.events[i].thread, &s.events[i].event);
+		assert_int_equal(levels_conclude(l, &choice), !wants);
+		levels_free(l);
+	}
+	sequence_free(&s);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -578,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_few_kernels_in_any_order),
 		cmocka_unit_test(test_bounded_memory),
 		cmocka_unit_test(test_relearn),
+		cmocka_unit_test(test_wanted_optimizer),
 		cmocka_unit_test(test_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
