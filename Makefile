@@ -52,7 +52,7 @@ TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU
-lib: $(LIB) $(if $(LIB),$(BUILD)/hooks.txt)
+lib: $(LIB) $(if $(LIB),$(BUILD)/hooks.txt $(BUILD)/libraries.txt)
 tool: $(TOOL)
 unit: $(UNIT)
 tests: all prog unit
@@ -91,6 +91,13 @@ $(BUILD)/hooks.txt: preload/hooks.def
 	$(Q)mkdir -p $(@D) && printf '%s\n' '#define HOOK(ret, symbol, name, version, twin, door, check, category, ...) \
 		hook_row symbol door category' '#include "preload/hooks.def"' | $(CC) -E -P -I. -x c - | \
 		grep -o 'hook_row [A-Za-z0-9_]* [A-Z]* [A-Z]*' | cut -d' ' -f2- >$@
+
+# The same of the libraries' functions: symbol, family, facts.
+$(BUILD)/libraries.txt: preload/libs.def
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && printf '%s\n' '#define LIBRARY(symbol, family, facts, ...) library_row symbol family facts' \
+		'#include "preload/libs.def"' | $(CC) -E -P -I. -x c - | \
+		grep -o 'library_row [A-Za-z0-9_]* [A-Z]* [A-Z_]*' | cut -d' ' -f2- >$@
 
 # Archives let a unit program take just the modules that it names. Those called test_preload_* see the library's objects.
 $(BUILD)/obj/libcore.a: $(CORE_OBJ)

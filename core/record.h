@@ -90,6 +90,7 @@ enum record_kind {
 	REC_OVERHEAD,  /* struct rec_overhead: CUPTI's own cost */
 	REC_POOL,      /* struct rec_pool: memory pool sizes */
 	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
+	REC_LIBRARY, /* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, around its launches */
 	REC_KINDS
 };
 
@@ -282,20 +283,85 @@ struct rec_range {
 	uint32_t color;	 /* ARGB, 0: none */
 };
 
+/* Libraries whose calls are seen, as spans around what they launch. */
+#define RECORD_LIBRARIES(X)   \
+	X(NCCL, "nccl")       \
+	X(BLAS, "cublas")     \
+	X(BLASLT, "cublasLt") \
+	X(DNN, "cudnn")
+
+enum record_library {
+#define X(id, name) LIB_##id,
+	RECORD_LIBRARIES(X)
+#undef X
+		LIBRARIES
+};
+
+/* What a library call's record says besides its times. */
+enum library_facts {
+	FACTS_NONE,
+	FACTS_GEMM, /* rec_library.gemm, `type` is a cudaDataType_t, `compute` a cublasComputeType_t or 0 */
+	FACTS_COLLECTIVE, /* .nccl, `type` is a ncclDataType_t; all ranks call it */
+	FACTS_MESSAGE,	  /* .nccl, likewise: from or to `peer` */
+	FACTS_GROUP_START,
+	FACTS_GROUP_END, /* what was called since the group's start is launched now */
+	FACTS_KINDS
+};
+
+/* cudaDataType_t, as far as it is needed. */
+enum library_type {
+	LIBRARY_F32 = 0,
+	LIBRARY_F64 = 1,
+	LIBRARY_F16 = 2,
+	LIBRARY_I8 = 3,
+	LIBRARY_C32 = 4,
+	LIBRARY_C64 = 5,
+	LIBRARY_BF16 = 14,
+	LIBRARY_F8_E4M3 = 28,
+	LIBRARY_F8_E5M2 = 29,
+};
+
+/* One call of a library, written at its end. */
+struct rec_library {
+	uint8_t kind, words;
+	uint16_t function; /* DICT_LIBRARY */
+	uint16_t status;   /* the library's own result code, 0 = success */
+	uint8_t type, compute;
+	uint64_t begin_ticks, end_ticks;
+	uint64_t stream; /* 0: the library did not say, or the default one */
+	union {
+		struct {
+			uint64_t m, n, k;
+			uint32_t batch, reserved;
+		} gemm; /* C (m by n) = A (m by k) * B (k by n), `batch` times */
+		struct {
+			uint64_t count; /* elements, as the function counts them */
+			uint64_t
+				comm; /* the communicator's name, the same in all ranks; 0: not known */
+			uint32_t
+				sequence; /* of the collective on its communicator, from 1; 0: none */
+			int32_t peer;	  /* root of a collective, partner of a message, -1: none */
+			uint16_t rank, n_ranks; /* in the communicator; 65535, 0: not known */
+			uint32_t reserved;
+		} nccl;
+	};
+};
+
 /* ---- Dictionary records. ---- */
 
 enum dict_kind {
 	DICT_NONE,
-	DICT_INFO,   /* a fact about the process: key NUL value NUL */
-	DICT_HOOK,   /* struct dict_hook */
-	DICT_THREAD, /* struct dict_thread */
-	DICT_STRING, /* id, text NUL */
-	DICT_LAUNCH, /* struct dict_launch */
-	DICT_KERNEL, /* struct dict_kernel */
-	DICT_DEVICE, /* struct dict_device */
-	DICT_MODULE, /* struct dict_module */
-	DICT_CODE,   /* struct dict_code */
-	DICT_STACK,  /* struct dict_stack */
+	DICT_INFO,    /* a fact about the process: key NUL value NUL */
+	DICT_HOOK,    /* struct dict_hook */
+	DICT_THREAD,  /* struct dict_thread */
+	DICT_STRING,  /* id, text NUL */
+	DICT_LAUNCH,  /* struct dict_launch */
+	DICT_KERNEL,  /* struct dict_kernel */
+	DICT_DEVICE,  /* struct dict_device */
+	DICT_MODULE,  /* struct dict_module */
+	DICT_CODE,    /* struct dict_code */
+	DICT_STACK,   /* struct dict_stack */
+	DICT_LIBRARY, /* struct dict_library */
 	DICT_KINDS
 };
 
@@ -313,6 +379,15 @@ struct dict_hook {
 	uint16_t id;
 	uint8_t category, door, space;
 	uint8_t reserved[3];
+	char name[]; /* the symbol, NUL-terminated */
+};
+
+/* A library's function. */
+struct dict_library {
+	struct dict_head head;
+	uint16_t id;
+	uint8_t family, facts; /* enum record_library, enum library_facts */
+	uint32_t reserved;
 	char name[]; /* the symbol, NUL-terminated */
 };
 
@@ -570,6 +645,7 @@ _Static_assert(sizeof(struct rec_api) == 32, "api");
 _Static_assert(sizeof(struct rec_overhead) == 24, "overhead");
 _Static_assert(sizeof(struct rec_pool) == 40, "pool");
 _Static_assert(sizeof(struct rec_range) == 32, "range");
+_Static_assert(sizeof(struct rec_library) == 64, "library");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
 _Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 32 &&
 		       sizeof(struct dict_stack) == 24,

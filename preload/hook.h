@@ -33,6 +33,7 @@ struct hook_thread {
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
 	bool wants_stack; /* of the call that is being made, whatever hook_switch.stacks says */
 	bool has_ranges_to_write;    /* open ranges that the journal does not have: ranges.h */
+	uint8_t libraries;	     /* whose functions the thread is in: libs.c */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
 	struct token_window window;
@@ -57,6 +58,8 @@ struct hook_switch {
 		begins_by_name; /* PROF_STEP=kernel: launches are looked up before they are made */
 	_Atomic bool push; /* GPU timing is on: calls that make GPU work are announced (gpu_push) */
 	_Atomic bool ranges; /* the application's own ranges go into the journal */
+	_Atomic uint8_t
+		libraries; /* bits of enum record_library: their calls go into the journal */
 	uint32_t clock_kind;
 	struct steps_hot steps;
 };

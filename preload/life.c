@@ -14,6 +14,7 @@
 #include "preload/gpu.h"
 #include "preload/hook.h"
 #include "preload/launch.h"
+#include "preload/libs.h"
 #include "preload/lookup.h"
 #include "preload/ranges.h"
 #include "preload/rank.h"
@@ -87,6 +88,7 @@ static void describe_process(void)
 {
 	char text[PATH_MAX];
 	describe_hooks();
+	libs_describe();
 	describe_command();
 	rank_describe();
 	if (!gethostname(text, sizeof(text)))
@@ -181,6 +183,7 @@ static void arm(void)
 	describe_process();
 	gpu_configure(g.config.cupti.text, !strcmp(g.config.pairing.text, "external"));
 	launch_reset();
+	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);
 	g.pid = getpid();
 	life_register_exit();
@@ -224,6 +227,7 @@ void life_finish(void)
 	devices_describe();
 	steps_finish();
 	gpu_finish(FINISH_AT_MOST_MS);
+	libs_record(false);
 	atomic_store(&hook_switch.ranges, false);
 	stack_finish();
 	atomic_store(&hook_switch.record, 0);
@@ -305,6 +309,7 @@ static void forget(void)
 	atomic_store(&hook_switch.armed, false);
 	atomic_store(&hook_switch.begins_by_name, false);
 	atomic_store(&hook_switch.push, false);
+	libs_record(false);
 	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, UINT32_MAX);

@@ -8,6 +8,7 @@
 #include "preload/lookup.h"
 
 #include "core/log.h"
+#include "preload/libs.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -100,10 +101,19 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
-enum { DOOR_CUPTI = DOOR_DRIVER + 1 }; /* no rows: the few functions of gpu_yield.c */
+enum {
+	DOOR_CUPTI = DOOR_DRIVER + 1, /* no rows: the few functions of gpu_yield.c */
+	DOOR_LIBRARIES,		      /* and enum record_library: libs.def has their rows */
+};
 
 static const char *const door_library[] = {
-	[DOOR_RUNTIME] = "libcudart", [DOOR_DRIVER] = "libcuda.so", [DOOR_CUPTI] = "libcupti.so"
+	[DOOR_RUNTIME] = "libcudart",
+	[DOOR_DRIVER] = "libcuda.so",
+	[DOOR_CUPTI] = "libcupti.so",
+	[DOOR_LIBRARIES + LIB_NCCL] = "libnccl.so",
+	[DOOR_LIBRARIES + LIB_BLAS] = "libcublas.so",
+	[DOOR_LIBRARIES + LIB_BLASLT] = "libcublasLt.so",
+	[DOOR_LIBRARIES + LIB_DNN] = "libcudnn.so",
 };
 
 /* The library that carries a door's real functions: by file name, or by soname where a stand-in has another file name. */
@@ -172,6 +182,12 @@ static void *find_real(const struct hook_row *row, void *return_address)
 				   NULL },
 		[DOOR_DRIVER] = { "libcuda.so.1", NULL },
 		[DOOR_CUPTI] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", NULL },
+		[DOOR_LIBRARIES + LIB_NCCL] = { "libnccl.so.2", NULL },
+		[DOOR_LIBRARIES + LIB_BLAS] = { "libcublas.so.13", "libcublas.so.12",
+						"libcublas.so.11", NULL },
+		[DOOR_LIBRARIES + LIB_BLASLT] = { "libcublasLt.so.13", "libcublasLt.so.12",
+						  "libcublasLt.so.11", NULL },
+		[DOOR_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
 	};
 	struct link_map *caller = object_of(return_address);
 	void *found = find_in(needed_by(caller, row->door), row->symbol);
@@ -231,6 +247,24 @@ void *lookup_cupti(const char *symbol, void *return_address)
 	void *function = find_real(&row, return_address);
 	errno = saved;
 	return function;
+}
+
+/* What stands before a library in the whole program's scope on purpose (another tool's, a stand-in) wins over it, as it would
+ * without us. */
+void *lookup_library(const char *symbol, enum record_library library, void *return_address)
+{
+	struct hook_row row = { .symbol = symbol, .door = (uint8_t)(DOOR_LIBRARIES + library) };
+	int saved = errno;
+	void *next = foreign(lookup_dlsym(RTLD_NEXT, symbol));
+	void *found = next && !is_door(object_of(next), row.door) ? next
+								  : find_real(&row, return_address);
+	errno = saved;
+	return found;
+}
+
+const struct link_map *lookup_object(void *address)
+{
+	return object_of(address);
 }
 
 bool lookup_has_many_runtimes(void)
@@ -455,9 +489,43 @@ static bool is_hollow(const struct hook_row *row, void *handle, void *found, voi
 	return true;
 }
 
+/* Parts of these libraries look up one another's functions to go around interposers. */
+static bool is_vendor(const struct link_map *caller)
+{
+	static const char *const prefixes[] = { "libcublas", "libcudnn", "libnccl" };
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (starts_with(file_of(caller), prefixes[i]))
+			return true;
+	return is_driver_side(caller);
+}
+
 /* What the trampoline understands beside an address: go on to the real dlsym; answer NULL. */
 #define PASS_ON	  NULL
 #define NOT_FOUND ((void *)1)
+
+/* As below, for a row of libs.def. */
+static void *filter_library(int row, void *handle, const char *name, void *return_address)
+{
+	bool is_next = handle == RTLD_NEXT;
+	if (is_vendor(object_of(return_address)))
+		return PASS_ON;
+	void *found = is_next ? NULL : lookup_dlsym(handle, name);
+	if (is_next || (found && object_of(found) == own_object())) {
+		found = lookup_library(name, (enum record_library)library_rows[row].family,
+				       return_address);
+		if (!found)
+			lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
+		if (!found || is_next)
+			return found ? PASS_ON : NOT_FOUND;
+	}
+	return found ? libs_given((enum library_id)row, found) : PASS_ON;
+}
+
+static bool is_library_name(const char *name)
+{
+	return starts_with(name, "nccl") || starts_with(name, "cublas") ||
+	       starts_with(name, "cudnn");
+}
 
 /* What dlsym(handle, name) shall give to the caller at `return_address`. */
 void *lookup_filter(void *handle, const char *name, void *return_address);
@@ -468,6 +536,14 @@ __attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, co
 		find_real_dlsym();
 	if (!name || name[0] == 0)
 		return PASS_ON;
+	int saved = errno;
+	if (is_library_name(name)) {
+		int library = libs_row(name);
+		void *answer = library < 0 ? PASS_ON
+					   : filter_library(library, handle, name, return_address);
+		errno = saved;
+		return answer;
+	}
 	const char *stem = name + (name[0] == '_' && name[1] == '_' ? 2 : 0);
 	if (stem[0] != 'c' || stem[1] != 'u')
 		return PASS_ON;
@@ -475,7 +551,6 @@ __attribute__((visibility("hidden"), used)) void *lookup_filter(void *handle, co
 	bool getter = !strcmp(name, "cuGetProcAddress") || !strcmp(name, "cuGetProcAddress_v2");
 	if (row < 0 && !getter)
 		return PASS_ON;
-	int saved = errno;
 	void *given = PASS_ON, *found = NULL;
 	struct hook_row wanted = { .symbol = name,
 				   .door = getter ? DOOR_DRIVER : hook_rows[row].door };

@@ -4,6 +4,8 @@
 
 #include "preload/hook.h"
 
+struct link_map;
+
 /* The real function of row `id` for a caller that returns to `return_address`; NULL, said once, where there is none. Cold. */
 void *lookup_real(enum hook_id id, void *return_address);
 
@@ -21,6 +23,12 @@ void lookup_forget_error(void);
 
 /* The same of libcupti. */
 void *lookup_cupti(const char *symbol, void *return_address);
+
+/* The same of NCCL, cuBLAS, cuBLASLt, cuDNN. */
+void *lookup_library(const char *symbol, enum record_library library, void *return_address);
+
+/* The loaded object that an address lies in, NULL: none. */
+const struct link_map *lookup_object(void *address);
 
 bool lookup_has_many_runtimes(void);
 

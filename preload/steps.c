@@ -13,6 +13,7 @@
 #include "preload/arm.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"
+#include "preload/libs.h"
 #include "preload/life.h"
 #include "preload/ranges.h"
 #include "preload/rank.h"
@@ -119,6 +120,7 @@ static void turn_switch(void)
 	/* sequentially consistent: a range that starts now sees this, or its id is seen by ranges_record */
 	if (!atomic_exchange(&hook_switch.ranges, armed) && armed)
 		ranges_record();
+	libs_record(armed);
 }
 
 static void write_record(const struct rec_step *from)

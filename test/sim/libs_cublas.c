@@ -226,6 +226,29 @@ SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute,
 	return 0;
 }
 
+/* The real one's answer to a question that has room for less. */
+#define CUBLAS_INVALID_VALUE 7
+
+SIM_EXPORT int cublasLtMatrixLayoutGetAttribute(const struct layout *l, int attribute, void *value,
+						size_t bytes, size_t *written);
+SIM_EXPORT int cublasLtMatrixLayoutGetAttribute(const struct layout *l, int attribute, void *value,
+						size_t bytes, size_t *written)
+{
+	enum { TYPE, ORDER, ROWS, COLUMNS, LEADING, BATCH_COUNT };
+	const void *from = attribute == TYPE	      ? (const void *)&l->type
+			   : attribute == ROWS	      ? (const void *)&l->rows
+			   : attribute == COLUMNS     ? (const void *)&l->columns
+			   : attribute == BATCH_COUNT ? (const void *)&l->batch
+						      : NULL;
+	size_t needed = attribute == ROWS || attribute == COLUMNS ? sizeof(uint64_t) : sizeof(int);
+	if (!from || bytes < needed)
+		return CUBLAS_INVALID_VALUE;
+	memcpy(value, from, needed);
+	if (written)
+		*written = needed;
+	return 0;
+}
+
 SIM_EXPORT int cublasLtMatmulDescCreate(struct matmul **out, int compute, int scale);
 SIM_EXPORT int cublasLtMatmulDescCreate(struct matmul **out, int compute, int scale)
 {

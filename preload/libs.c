@@ -1,0 +1,119 @@
+/*
+ * The wrappers of libs.def's rows: the real call between two clock readings, and one record. Unarmed: a look at the caller, a look at
+ * the switch, the real call. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast ncclBroadcast) is part
+ * of what the application called, so it passes; a library that is used by another one (cuBLASLt by cuDNN) is seen within that.
+ */
+#include "preload/libs.h"
+
+#include "preload/comms.h"
+#include "preload/libs_facts.h"
+#include "preload/ranges.h"
+
+#include <string.h>
+
+#define NOTHING ((void)0)
+
+/* What a caller gets whose library is not there: each library's own word for "not initialised" or "system error". */
+enum { MISSING_NCCL = 2, MISSING_BLAS = 1, MISSING_BLASLT = 1, MISSING_DNN = 1 };
+
+/* Families whose functions call each other: bits of hook_thread.libraries. */
+enum { INSIDE_NCCL = 1, INSIDE_BLAS = 2, INSIDE_BLASLT = INSIDE_BLAS, INSIDE_DNN = 4 };
+
+/* What runs with every call is NCCL's alone: communicators and the order of collectives on them. */
+enum { ALWAYS_NCCL = 1, ALWAYS_BLAS = 0, ALWAYS_BLASLT = 0, ALWAYS_DNN = 0 };
+
+static uint8_t wanted;
+
+void libs_configure(bool nccl, bool blas)
+{
+	const unsigned all_blas = 1u << LIB_BLAS | 1u << LIB_BLASLT | 1u << LIB_DNN;
+	wanted = (uint8_t)((nccl ? 1u << LIB_NCCL : 0) | (blas ? all_blas : 0));
+}
+
+void libs_record(bool armed)
+{
+	atomic_store_explicit(&hook_switch.libraries, armed ? wanted : 0, memory_order_relaxed);
+}
+
+static inline bool is_recorded(enum record_library family)
+{
+	return (atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family & 1) &&
+	       !hook_thread.depth;
+}
+
+static void write_library(struct rec_library *from)
+{
+	struct journal_writer *w = &hook_thread.writer;
+	uint32_t depth = hook_thread.depth;
+	ranges_before_record();
+	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
+	struct rec_library *to = journal_reserve(w, sizeof(*to));
+	if (UNLIKELY(!hook_thread.has_end))
+		hook_thread_keep();
+	if (LIKELY(to != NULL)) {
+		*to = *from;
+		journal_commit(w, sizeof(*to));
+	}
+	hook_thread.depth = depth;
+}
+
+#define LIBRARY(symbol, family, facts_, params, args, before, after, facts)                        \
+	EXPORT int library_##symbol params __asm__(#symbol);                                       \
+	int library_##symbol params                                                                \
+	{                                                                                          \
+		int(*next) params = (__typeof__(next))libs_real(LIBRARY_ID_##symbol, LIB_##family, \
+								__builtin_return_address(0));      \
+		if (UNLIKELY(!next))                                                               \
+			return MISSING_##family;                                                   \
+		bool recorded = is_recorded(LIB_##family);                                         \
+		uint8_t outside = hook_thread.libraries;                                           \
+		if (LIKELY(!recorded && !ALWAYS_##family) || outside & INSIDE_##family)            \
+			return next args;                                                          \
+		struct rec_library record = { .kind = REC_LIBRARY,                                 \
+					      .words = sizeof(record) / 8,                         \
+					      .function = LIBRARY_ID_##symbol },                   \
+				   *l = &record;                                                   \
+		hook_thread.libraries = outside | INSIDE_##family;                                 \
+		before;                                                                            \
+		if (recorded)                                                                      \
+			l->begin_ticks = hook_ticks();                                             \
+		int status = next args;                                                            \
+		if (recorded) {                                                                    \
+			l->end_ticks = hook_ticks();                                               \
+			l->status = (uint16_t)status;                                              \
+			facts;                                                                     \
+			write_library(l);                                                          \
+		}                                                                                  \
+		after;                                                                             \
+		hook_thread.libraries = outside;                                                   \
+		return status;                                                                     \
+	}
+#include "preload/libs.def"
+#undef LIBRARY
+
+const struct library_row library_rows[LIBRARY_COUNT] = {
+#define LIBRARY(symbol, family, facts, ...) \
+	[LIBRARY_ID_##symbol] = { #symbol, LIB_##family, FACTS_##facts, (void *)library_##symbol },
+#include "preload/libs.def"
+#undef LIBRARY
+};
+
+void libs_describe(void)
+{
+	for (unsigned i = 0; i < LIBRARY_COUNT; i++) {
+		struct dict_library record = { .head.kind = DICT_LIBRARY,
+					       .id = (uint16_t)i,
+					       .family = library_rows[i].family,
+					       .facts = library_rows[i].facts };
+		journal_put(&record.head, offsetof(struct dict_library, name),
+			    library_rows[i].symbol);
+	}
+}
+
+int libs_row(const char *symbol)
+{
+	for (int i = 0; i < LIBRARY_COUNT; i++)
+		if (!strcmp(library_rows[i].symbol, symbol))
+			return i;
+	return -1;
+}

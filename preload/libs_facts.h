@@ -1,0 +1,40 @@
+/* The statements that libs.def's rows are made of: they move a call's facts into its record. Run after the real call. */
+#ifndef PRELOAD_LIBS_FACTS_H
+#define PRELOAD_LIBS_FACTS_H
+
+#include "preload/comms.h"
+#include "preload/libs.h"
+
+static inline void take_gemm(struct rec_library *l, int64_t m, int64_t n, int64_t k, int64_t batch,
+			     int type, int compute)
+{
+	l->type = (uint8_t)type;
+	l->compute = (uint8_t)compute;
+	l->gemm.m = (uint64_t)m;
+	l->gemm.n = (uint64_t)n;
+	l->gemm.k = (uint64_t)k;
+	l->gemm.batch = (uint32_t)batch;
+}
+
+static inline void take_message(struct rec_library *l, size_t count, int type, int peer, void *comm,
+				void *stream)
+{
+	l->type = (uint8_t)type;
+	l->stream = (uint64_t)(uintptr_t)stream;
+	l->nccl.count = count;
+	l->nccl.peer = peer;
+	comms_fill(l, comm);
+}
+
+/* A collective has a number: comms_count gave it. */
+static inline void take_collective(struct rec_library *l, size_t count, int type, int root,
+				   void *comm, void *stream)
+{
+	take_message(l, count, type, root, comm, stream);
+	l->nccl.sequence = comms_sequence(comm);
+}
+
+/* cuBLASLt's layouts are opaque, so the library is asked (libs_layouts.c): A is m by k or k by m, D is m by n. */
+void take_layouts(struct rec_library *l, void *a, void *d, void *stream);
+
+#endif
