@@ -77,6 +77,22 @@ static void add_hook(struct dict *d, const struct dict_hook *h)
 	};
 }
 
+static void add_library(struct dict *d, const struct dict_library *l)
+{
+	const char *name = reader_dictionary_text(&l->head, offsetof(struct dict_library, name));
+	if (!name || l->family >= LIBRARIES || l->facts >= FACTS_KINDS) {
+		d->n_damaged++;
+		return;
+	}
+	vec_at_id(&d->libraries, l->id);
+	d->libraries.at[l->id] = (struct library_entry){
+		.name = strtab_intern(&d->names, name),
+		.family = l->family,
+		.facts = l->facts,
+		.is_known = true,
+	};
+}
+
 static void add_thread(struct dict *d, const struct dict_thread *t)
 {
 	struct thread_entry entry = { .slot = t->slot, .tid = t->tid, .handle = t->handle };
@@ -183,6 +199,9 @@ void dict_add(struct dict *d, const struct dict_head *record)
 	case DICT_STACK:
 		dict_add_stack(d, (const struct dict_stack *)record);
 		break;
+	case DICT_LIBRARY:
+		add_library(d, (const struct dict_library *)record);
+		break;
 	default: /* of a later version: the size told how far to step */
 		break;
 	}
@@ -203,6 +222,7 @@ void dict_free(struct dict *d)
 	vec_free(&d->kernels);
 	vec_free(&d->strings);
 	vec_free(&d->devices);
+	vec_free(&d->libraries);
 	vec_free(&d->modules);
 	vec_free(&d->codes);
 	vec_free(&d->tables);

@@ -74,6 +74,13 @@ struct stack_entry {
 	uint16_t n, shared;
 };
 
+/* A library's function; `name` in `names`. */
+struct library_entry {
+	uint32_t name;
+	uint8_t family, facts;
+	bool is_known;
+};
+
 struct dict {
 	struct strtab names;	/* every text that spans show, readable (demangled) */
 	uint32_t door_names[2]; /* by enum record_door */
@@ -85,10 +92,11 @@ struct dict {
 	VEC(struct kernel_entry) kernels; /* by id */
 	VEC(uint32_t) strings;		  /* by DICT_STRING id -> names */
 	VEC(struct dict_device) devices;
-	VEC(struct module_entry) modules; /* by id */
-	VEC(struct code_entry) codes;	  /* by id */
-	VEC(uint8_t) tables;		  /* line tables */
-	VEC(struct stack_entry) stacks;	  /* in order of appearance */
+	VEC(struct library_entry) libraries; /* by id */
+	VEC(struct module_entry) modules;    /* by id */
+	VEC(struct code_entry) codes;	     /* by id */
+	VEC(uint8_t) tables;		     /* line tables */
+	VEC(struct stack_entry) stacks;	     /* in order of appearance */
 	VEC(uint64_t) stack_frames;
 	struct map stack_of_id; /* -> index in stacks */
 	uint64_t n_damaged;	/* records with ids beyond reason or texts without end */

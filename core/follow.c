@@ -35,6 +35,7 @@ void follow_close(struct follow *f)
 	vec_free(&f->pools);
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
+	library_log_free(&f->libraries);
 	vec_free(&f->gpu_spans);
 	vec_free(&f->armed);
 	memory_free(&f->memory);
@@ -215,6 +216,13 @@ static void take_range(struct follow *f, uint32_t slot, const struct rec_range *
 	range_log_take(&f->ranges, slot, r);
 }
 
+static void take_library(struct follow *f, uint32_t slot, const struct rec_library *l)
+{
+	saw(f, l->begin_ticks);
+	saw(f, l->end_ticks);
+	library_log_take(&f->libraries, slot, l);
+}
+
 static void take_record(struct follow *f, struct follow_thread *t, const struct rec_head *head)
 {
 	f->counts.records++;
@@ -255,6 +263,9 @@ static void take_record(struct follow *f, struct follow_thread *t, const struct 
 	case REC_RANGE:
 		take_range(f, t->slot, (const struct rec_range *)head);
 		break;
+	case REC_LIBRARY:
+		take_library(f, t->slot, (const struct rec_library *)head);
+		break;
 	default: /* of a later version */
 		break;
 	}
@@ -272,6 +283,8 @@ static uint64_t record_ticks(const struct rec_head *head)
 		return ((const struct rec_gpu_state *)head)->ticks;
 	case REC_RANGE:
 		return ((const struct rec_range *)head)->ticks;
+	case REC_LIBRARY:
+		return ((const struct rec_library *)head)->begin_ticks;
 	case REC_KERNEL:
 	case REC_MEMCPY:
 	case REC_MEMSET:

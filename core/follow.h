@@ -9,6 +9,7 @@
 #include "core/baseline.h"
 #include "core/cost.h"
 #include "core/dict.h"
+#include "core/library_log.h"
 #include "core/memory.h"
 #include "core/model.h"
 #include "core/once.h"
@@ -88,6 +89,7 @@ struct follow {
 	VEC(struct rec_pool) pools;
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
+	struct library_log libraries;
 	VEC(struct gpu_span) gpu_spans;
 	uint64_t n_pending;		  /* calls held */
 	uint64_t first_ticks, last_ticks; /* of any record */

@@ -129,6 +129,18 @@ static void build_ranges(struct build *b)
 	range_log_build(log, &cut, b->m);
 }
 
+static void build_libraries(struct build *b)
+{
+	const struct library_cut cut = {
+		.begin_ticks = b->cut->begin_ticks,
+		.end_ticks = b->cut->end_ticks,
+		.time = &b->f->time,
+		.dict = &b->f->dict,
+		.thread_of_slot = &b->thread_of_slot,
+	};
+	library_log_build(&b->f->libraries, &cut, b->m);
+}
+
 /* ---- GPU work ---- */
 
 static uint32_t work_name(struct build *b, const struct rec_gpu *g, uint32_t call)
@@ -371,6 +383,9 @@ static void build_notes(struct build *b)
 	if (b->f->ranges.n_dropped)
 		note(b, b->m->begin_ns, "%llu NVTX ranges more than a step may have",
 		     (unsigned long long)b->f->ranges.n_dropped);
+	if (b->f->libraries.n_dropped)
+		note(b, b->m->begin_ns, "%llu calls of libraries more than a step may have",
+		     (unsigned long long)b->f->libraries.n_dropped);
 	note_missing_gpu(b);
 	if (b->m->n_calls_without_work)
 		note(b, b->m->begin_ns, "%llu calls without GPU work of their own",
@@ -434,6 +449,7 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 	build_memory(&b);
 	if (b.is_armed) {
 		build_ranges(&b);
+		build_libraries(&b);
 		build_pools(&b);
 		build_overheads(&b);
 		build_notes(&b);

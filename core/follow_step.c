@@ -284,6 +284,7 @@ static void drop_cut(struct follow *f, uint64_t end)
 	KEEP_IF(&f->pools, p, p->ticks >= end);
 	KEEP_IF(&f->drops, d, d->first_ticks >= end);
 	range_log_drop(&f->ranges, end);
+	library_log_drop(&f->libraries, end);
 	while (f->gpu_spans.n > 1 && f->gpu_spans.at[0].off_ticks < f->marks.at[0].ticks)
 		vec_shift(&f->gpu_spans, 1);
 	f->expected_of_ticks = 0;

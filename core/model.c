@@ -1,6 +1,8 @@
 /* Ordering a step: works by stream and time, lanes where a stream's records overlap, links, launches in flight. */
 #include "core/model.h"
 
+#include "core/library.h"
+
 #include <stdio.h>
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -64,6 +66,7 @@ size_t model_bytes(const struct model_step *m)
 		m->calls.room * sizeof(*m->calls.at) + m->streams.room * sizeof(*m->streams.at) +
 		m->works.room * sizeof(*m->works.at) + m->links.room * sizeof(*m->links.at) +
 		m->ranges.room * sizeof(*m->ranges.at) +
+		m->libraries.room * sizeof(*m->libraries.at) +
 		m->counters.room * sizeof(*m->counters.at) +
 		m->overheads.room * sizeof(*m->overheads.at) +
 		m->earlier.room * sizeof(*m->earlier.at) + m->notes.room * sizeof(*m->notes.at);
@@ -82,6 +85,7 @@ void model_free(struct model_step *m)
 	vec_free(&m->works);
 	vec_free(&m->links);
 	vec_free(&m->ranges);
+	vec_free(&m->libraries);
 	vec_free(&m->counters);
 	vec_free(&m->overheads);
 	vec_free(&m->earlier);
@@ -299,4 +303,5 @@ void model_finish(struct model_step *m)
 {
 	order_works(m);
 	link_calls(m);
+	library_link(m);
 }

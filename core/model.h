@@ -77,6 +77,28 @@ struct model_range {
 	bool begins_before, ends_after; /* it was cut at the step's edge */
 };
 
+/* A call of a library (NCCL, cuBLAS, ...) that ended in the step. */
+struct model_library {
+	uint64_t begin_ns, end_ns;
+	uint64_t gpu_begin_ns,
+		gpu_end_ns; /* of what it launched, or of its share in what its group launched; 0: nothing */
+	uint64_t gpu_ns;      /* what that took; of a group's members each has its share by bytes */
+	uint64_t m, n, k;     /* FACTS_GEMM */
+	uint64_t count, comm; /* FACTS_COLLECTIVE, FACTS_MESSAGE: as in rec_library */
+	uint32_t batch, sequence;
+	int32_t peer;
+	uint32_t name;		      /* in `names` */
+	uint32_t thread;	      /* index into threads */
+	uint32_t first_call, n_calls; /* those that it made, or its group's; index into calls */
+	uint32_t work; /* the one that took longest; index into works, MODEL_NO_WORK: none */
+	uint16_t status, rank, n_ranks;
+	uint8_t family, facts, type, compute;
+	bool begins_before; /* its begin was cut at the step's edge */
+	bool is_grouped;    /* its group launched for it */
+};
+
+#define MODEL_NO_WORK UINT32_MAX
+
 enum model_unit { UNIT_COUNT, UNIT_BYTES };
 
 struct model_point {
@@ -132,6 +154,7 @@ struct model_step {
 	VEC(uint32_t) links;
 	VEC(struct model_range)
 	ranges; /* by kind, then (started ones not) by thread, then by time, outer ones first */
+	VEC(struct model_library) libraries; /* by thread, then by time, outer ones first */
 	VEC(struct model_counter) counters;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;

@@ -199,16 +199,78 @@ static void add_call(struct nest *n, struct span_stack *stack, uint64_t begin_ns
 	n->last_end_ns = end_ns;
 }
 
-static void add_operators(struct spans *s, const struct model_step *m, const struct model_thread *t,
+/* ---- Libraries ---- */
+
+static size_t first_library(const struct model_step *m, size_t thread)
+{
+	size_t low = 0, high = m->libraries.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->libraries.at[middle].thread < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A damaged journal may have one that begins or ends within a call. */
+static void add_libraries(struct spans *s, const struct model_step *m, size_t thread)
+{
+	const struct model_thread *t = &m->threads.at[thread];
+	for (size_t i = first_library(m, thread);
+	     i < m->libraries.n && m->libraries.at[i].thread == thread; i++) {
+		const struct model_library *l = &m->libraries.at[i];
+		if (call_around(m, t, l->begin_ns) || call_around(m, t, l->end_ns))
+			continue;
+		vec_push(&s->at, (struct span){ .begin_ns = l->begin_ns,
+						.end_ns = l->end_ns,
+						.library = (uint32_t)i,
+						.kind = SPAN_LIBRARY });
+	}
+}
+
+/* The libraries' functions as the thread's calls are gone through: operators reach around them. */
+struct around {
+	const struct model_step *m;
+	size_t thread, next;
+	uint64_t end_ns; /* of the outermost one that is open */
+};
+
+static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
+{
+	const struct model_step *m = a->m;
+	for (; a->next < m->libraries.n && m->libraries.at[a->next].thread == a->thread &&
+	       m->libraries.at[a->next].begin_ns <= *begin_ns;
+	     a->next++) {
+		const struct model_library *l = &m->libraries.at[a->next];
+		if (l->begin_ns < a->end_ns || l->end_ns < *end_ns)
+			continue; /* it lies in one that is open, or made no call */
+		a->end_ns = l->end_ns;
+		*begin_ns = l->begin_ns;
+		*end_ns = l->end_ns;
+		a->next++;
+		return;
+	}
+	if (*end_ns < a->end_ns)
+		*end_ns = a->end_ns;
+}
+
+static void add_operators(struct spans *s, const struct model_step *m, size_t thread,
 			  struct frames *frames)
 {
 	struct nest n = { .s = s, .turn = s->turn };
 	uint64_t *edges = range_edges(s, &n.n_edges);
 	n.edges = edges;
+	uint64_t last_ns = 0;
+	struct around around = { .m = m, .thread = thread, .next = first_library(m, thread) };
+	const struct model_thread *t = &m->threads.at[thread];
 	for (size_t i = 0; i < t->n; i++) {
 		const struct model_call *c = &m->calls.at[t->first + i];
-		uint64_t begin_ns, end_ns = n.last_end_ns;
-		spans_clip(c, &begin_ns, &end_ns);
+		uint64_t begin_ns, end_ns;
+		spans_clip(c, &begin_ns, &last_ns);
+		end_ns = last_ns;
+		widen(&around, &begin_ns, &end_ns);
 		add_call(&n, stack_at(s, frames, c->stack), begin_ns, end_ns);
 	}
 	s->turn = n.turn;
@@ -226,7 +288,9 @@ static int by_begin(const void *a, const void *b)
 	if (x->end_ns != y->end_ns)
 		return x->end_ns > y->end_ns ? -1 : 1;
 	if (x->kind != y->kind)
-		return x->kind == SPAN_RANGE ? -1 : 1;
+		return x->kind < y->kind ? -1 : 1;
+	if (x->kind == SPAN_LIBRARY)
+		return x->library < y->library ? -1 : 1;
 	if (x->kind == SPAN_RANGE)
 		return x->range < y->range ? -1 : 1;
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
@@ -237,9 +301,12 @@ static void set_depths(struct spans *s)
 	VEC(uint64_t) ends = { 0 };
 	for (size_t i = 0; i < s->at.n; i++) {
 		struct span *span = &s->at.at[i];
-		while (ends.n && (ends.at[ends.n - 1] < span->end_ns ||
+		bool is_library = span->kind == SPAN_LIBRARY;
+		while (ends.n && ((!is_library && ends.at[ends.n - 1] < span->end_ns) ||
 				  ends.at[ends.n - 1] <= span->begin_ns))
 			ends.n--;
+		if (ends.n && span->end_ns > ends.at[ends.n - 1])
+			span->end_ns = ends.at[ends.n - 1]; /* of a damaged journal */
 		span->depth = (uint32_t)ends.n;
 		vec_push(&ends, span->end_ns);
 	}
@@ -248,12 +315,12 @@ static void set_depths(struct spans *s)
 
 void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames)
 {
-	const struct model_thread *t = &m->threads.at[thread];
 	s->at.n = s->beside.n = s->marks.n = 0;
 	add_ranges(s, m, thread);
 	add_marks(s, m, thread);
 	if (frames)
-		add_operators(s, m, t, frames);
+		add_operators(s, m, thread, frames);
+	add_libraries(s, m, thread);
 	if (s->at.n)
 		qsort(s->at.at, s->at.n, sizeof(*s->at.at), by_begin);
 	set_depths(s);

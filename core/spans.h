@@ -1,7 +1,7 @@
 /*
- * What surrounds the calls of a thread, as spans that nest: the ranges that the application marked, and within them the
- * framework's operators and autograd nodes, which the calls' stacks tell. An operator is seen only while it makes calls: its span
- * goes from its first call's begin to its last one's end.
+ * What surrounds the calls of a thread, as spans that nest: the ranges that the application marked, within them the
+ * framework's operators and autograd nodes, which the calls' stacks tell, and the libraries' functions. An operator is seen only while it
+ * makes calls: its span goes from its first call's begin to its last one's end, or from and to that of the library's function around it.
  */
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H
@@ -11,12 +11,14 @@
 #include "core/model.h"
 #include "core/vec.h"
 
-enum span_kind { SPAN_RANGE, SPAN_OPERATOR };
+/* In this order from the outside in, where two have the same length. */
+enum span_kind { SPAN_RANGE, SPAN_OPERATOR, SPAN_LIBRARY };
 
 struct span {
 	uint64_t begin_ns, end_ns;
 	const char *operator; /* SPAN_OPERATOR: owned by the frames */
 	uint32_t range;	      /* SPAN_RANGE: index in the model's ranges */
+	uint32_t library;     /* SPAN_LIBRARY: in its libraries */
 	uint32_t depth;	      /* 0: within no other span */
 	uint8_t kind;
 };

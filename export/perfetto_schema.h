@@ -128,7 +128,23 @@ enum {
 	X(CUT, "process_was_killed")              \
 	X(DOMAIN, "domain")                       \
 	X(BEGINS_BEFORE, "begins_before_step")    \
-	X(ENDS_AFTER, "ends_after_step")
+	X(ENDS_AFTER, "ends_after_step")          \
+	X(M, "m")                                 \
+	X(N, "n")                                 \
+	X(K, "k")                                 \
+	X(BATCH, "batch")                         \
+	X(TYPE, "type")                           \
+	X(FLOPS, "flops")                         \
+	X(TFLOPS, "tflops")                       \
+	X(COUNT, "count")                         \
+	X(BUS_GB_PER_S, "bus_gb_per_s")           \
+	X(COMM, "communicator")                   \
+	X(RANK, "rank")                           \
+	X(RANKS, "ranks")                         \
+	X(ROOT, "root")                           \
+	X(PEER_RANK, "peer_rank")                 \
+	X(SEQUENCE, "collective")                 \
+	X(GPU_US, "gpu_us")
 
 enum perfetto_arg {
 	PERFETTO_ARG_NONE,
@@ -149,6 +165,7 @@ enum perfetto_arg {
 	X(MODULE, "module")         \
 	X(RANGE, "nvtx")            \
 	X(OPERATOR, "operator")     \
+	X(LIBRARY, "library")       \
 	X(NOTE, "note")
 
 #endif

@@ -109,6 +109,8 @@ static void begin_span(struct walk *w, const struct span *s)
 	end_until(w, s->begin_ns);
 	if (s->kind == SPAN_RANGE) {
 		perfetto_write_range(t, &t->m->ranges.at[s->range]);
+	} else if (s->kind == SPAN_LIBRARY) {
+		perfetto_write_library(t, &t->m->libraries.at[s->library]);
 	} else {
 		uint32_t word = perfetto_word(&t->w, s->operator);
 		perfetto_event_end(&t->w,

@@ -1,6 +1,6 @@
 /*
  * A step's trace while it is written: what perfetto.c (process, steps, counters), perfetto_threads.c (calls and what is around
- * them), perfetto_ranges.c (ranges beside them), perfetto_phases.c (phases, modules) and perfetto_gpu.c (streams) share. Nobody else includes this.
+ * them), perfetto_ranges.c (ranges beside them), perfetto_libraries.c (libraries' functions), perfetto_phases.c (phases, modules) and perfetto_gpu.c (streams) share. Nobody else includes this.
  */
 #ifndef EXPORT_PERFETTO_TRACE_H
 #define EXPORT_PERFETTO_TRACE_H
@@ -64,6 +64,8 @@ void perfetto_write_bytes(struct pb *b, uint64_t bytes, uint64_t ns);
 
 /* A range's begin or, if it is a mark, the moment. */
 void perfetto_write_range(struct trace *t, const struct model_range *r);
+/* A library call's begin. */
+void perfetto_write_library(struct trace *t, const struct model_library *l);
 void perfetto_write_ranges_beside(struct trace *t, size_t thread);
 void perfetto_write_started_ranges(struct trace *t);
 void perfetto_write_threads(struct trace *t);
