@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_SEEDS = 4 };
+enum { DEFAULT_SEEDS = 2 };
 
 struct goal {
 	double exact, false_locks, noise, locked_share, within_steps;

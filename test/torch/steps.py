@@ -74,7 +74,8 @@ class Found:
         self.one_per_step = n_one / max(len(judged), 1)
         # the step that begins as number N is the one behind the N-th true end
         counted = {n: place for n, place in places.items() if 1 <= n < self.n_true}
-        self.numbered = sum(place == ends[n - 1] + self.late for n, place in counted.items()) / max(len(counted), 1)
+        self.misnumbered = sum(self.late is None or place != ends[n - 1] + self.late for n, place in counted.items())
+        self.numbered = 1 - self.misnumbered / max(len(counted), 1)
 
     def row(self):
         share = "{:5.0%}".format

@@ -12,8 +12,8 @@ from test_torch import ON_GPU, python
 
 # What is not right yet. A row goes as soon as it holds: what is right here fails the test.
 NOT_YET = {
-    "cnn": {"count", "numbers"},  # the first step makes the momentum buffers: its optimizer has other launches, and no anchor
-    "loader_workers": {"count", "numbers"},  # the same
+    "cnn": {"count", "place"},  # momentum: the first step's optimizer has other launches; the anchor is the next step's first launch
+    "loader_workers": {"count", "numbers"},  # the same, with an anchor that the first step lacks
     "second_model": {"count", "period", "place", "numbers"},  # nothing is learned again when the anchor has gone for good
 }
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
@@ -21,7 +21,7 @@ NOT_YET = {
 # behind the optimizer's last.
 LATE = {"gan": 1, "transformer": -1}
 SETTING_UP = {"graph_replay": 4}  # turns of the same work before the loop: eager ones, and the capture
-NEARLY_ALL = 0.97  # the armed part may begin in the middle of a step
+MISNUMBERED = 1  # the armed part may begin in the middle of a step
 NEEDS = {"trainer": "transformers"}
 
 
@@ -47,7 +47,7 @@ class StepsOfRealPrograms(unittest.TestCase):
         checks = {"count": found.count - found.n_true in range(-(late > 0), 1 + SETTING_UP.get(name, 0)),
                   "period": found.one_per_step == 1,
                   "place": found.in_place == 1 or (late != 0 and found.late == late),
-                  "numbers": found.numbered >= NEARLY_ALL}
+                  "numbers": found.misnumbered <= MISNUMBERED}
         wrong = {what for what, holds in checks.items() if not holds}
         self.assertEqual(wrong, NOT_YET.get(name, set()), found.row())
 
