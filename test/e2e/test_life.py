@@ -55,7 +55,7 @@ class Forks(Unchanged):
 
 class LookUps(Unchanged):
     def test_what_is_not_there_for_us_is_no_error_of_the_application(self):
-        run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none")
+        run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none", PROF_STEP="api")
         self.assertEqual(run.out, "nothing\n")
 
 

@@ -1,4 +1,5 @@
-/* What dlerror() says after CUDA calls of a program that has looked for nothing itself. */
+/* What dlerror() says when a profiler has been switched on (PROF_STEP=api) in a program that has looked for nothing itself. */
+#include <cuda_profiler_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -7,10 +8,11 @@
 int main(void)
 {
 	const void *kernel = work_kernel("spin_5us");
-	dlerror();
-	for (int i = 0; i < 3; i++)
-		work_launch(kernel, 8, NULL);
+	work_launch(kernel, 8, NULL);
 	MUST(cudaDeviceSynchronize());
+	MUST(cudaProfilerStop());
+	dlerror();
+	MUST(cudaProfilerStart());
 	const char *error = dlerror();
 	printf("%s\n", error ? error : "nothing");
 	return 0;
