@@ -91,6 +91,8 @@ enum record_kind {
 	REC_POOL,      /* struct rec_pool: memory pool sizes */
 	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
 	REC_LIBRARY, /* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, around its launches */
+	REC_BLOCK,  /* struct rec_block: a framework's allocator gave out a block or took it back */
+	REC_MEMORY, /* struct rec_memory: what such an allocator holds */
 	REC_KINDS
 };
 
@@ -345,6 +347,40 @@ struct rec_library {
 			uint32_t reserved;
 		} nccl;
 	};
+};
+
+enum block_event {
+	BLOCK_MADE,
+	BLOCK_FREED,
+	BLOCK_KNOWN, /* at `ticks` recording begins: BLOCK_LIVE say all that is there, older ones are forgotten */
+	BLOCK_LIVE,	     /* given out before `ticks`, and still there */
+	BLOCK_OUT_OF_MEMORY, /* `bytes` could not be had */
+};
+
+/* Blocks of PyTorch's caching allocator, as it reports them to its own profiler. While steps are recorded; see rec_memory. */
+struct rec_block {
+	uint8_t kind, words;
+	uint8_t event; /* enum block_event */
+	uint8_t device;
+	uint32_t stack; /* DICT_STACK, MADE and LIVE; 0: none was taken */
+	uint64_t ticks;
+	uint64_t address, bytes; /* as rounded by the allocator */
+	union {
+		struct {
+			uint64_t allocated_bytes, reserved_bytes; /* in all, afterwards */
+		};
+		uint64_t made_ticks; /* LIVE; outside recorded steps: when its step began */
+	};
+};
+
+/* What the allocator holds on a device at a step's begin, whether steps are recorded or not; where it has changed. */
+struct rec_memory {
+	uint8_t kind, words;
+	uint8_t device, reserved;
+	uint32_t n_lost; /* blocks that BLOCK_LIVE cannot say: there were too many */
+	uint64_t ticks;
+	uint64_t allocated_bytes, reserved_bytes;
+	uint64_t peak_allocated_bytes, peak_reserved_bytes; /* since the process began */
 };
 
 /* ---- Dictionary records. ---- */
@@ -646,6 +682,7 @@ _Static_assert(sizeof(struct rec_overhead) == 24, "overhead");
 _Static_assert(sizeof(struct rec_pool) == 40, "pool");
 _Static_assert(sizeof(struct rec_range) == 32, "range");
 _Static_assert(sizeof(struct rec_library) == 64, "library");
+_Static_assert(sizeof(struct rec_block) == 48 && sizeof(struct rec_memory) == 48, "blocks");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
 _Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 32 &&
 		       sizeof(struct dict_stack) == 24,

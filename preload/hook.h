@@ -60,6 +60,8 @@ struct hook_switch {
 	_Atomic bool ranges; /* the application's own ranges go into the journal */
 	_Atomic uint8_t
 		libraries; /* bits of enum record_library: their calls go into the journal */
+	_Atomic uint8_t
+		blocks; /* enum blocks_mode: what is done with a framework's memory reports */
 	uint32_t clock_kind;
 	struct steps_hot steps;
 };

@@ -35,15 +35,6 @@ static struct {
 /* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
-/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs a disarmed call one push. */
-#define CALLER_REGS                                                                          \
-	&(struct unwind_regs)                                                                \
-	{                                                                                    \
-		.ip = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), \
-		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                      \
-		.bp = *(const uint64_t *)__builtin_frame_address(0)                          \
-	}
-
 static inline void call_begin(struct rec_call *c, unsigned category, bool pushed)
 {
 	if (record_gpu_work >> category & 1)

@@ -9,6 +9,7 @@
 #include "core/schedule.h"
 #include "core/trigger.h"
 #include "core/version.h"
+#include "preload/blocks.h"
 #include "preload/capture.h"
 #include "preload/devices.h"
 #include "preload/gpu.h"
@@ -185,6 +186,7 @@ static void arm(void)
 	launch_reset();
 	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);
+	blocks_configure(&g.config);
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))
@@ -229,6 +231,7 @@ void life_finish(void)
 	gpu_finish(FINISH_AT_MOST_MS);
 	libs_record(false);
 	atomic_store(&hook_switch.ranges, false);
+	blocks_finish();
 	stack_finish();
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, 0);
@@ -303,6 +306,7 @@ static void forget(void)
 	stack_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	ranges_forget();
+	blocks_forget();
 	atomic_flag_clear(&g.arming);
 	g.finished = false;
 	g.pid = 0;

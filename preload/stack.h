@@ -10,6 +10,15 @@
 
 #include <stdint.h>
 
+/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs a disarmed call one push. */
+#define CALLER_REGS                                                                          \
+	&(struct unwind_regs)                                                                \
+	{                                                                                    \
+		.ip = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), \
+		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                      \
+		.bp = *(const uint64_t *)__builtin_frame_address(0)                          \
+	}
+
 struct stack_thread;
 
 /* The number of the caller's stack, 0: none could be taken. Inside a hooked call only (hook_thread.depth). */

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "preload/agree.h"
 #include "preload/arm.h"
+#include "preload/blocks.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
@@ -121,6 +122,7 @@ static void turn_switch(void)
 	if (!atomic_exchange(&hook_switch.ranges, armed) && armed)
 		ranges_record();
 	libs_record(armed);
+	blocks_record(armed);
 }
 
 static void write_record(const struct rec_step *from)
@@ -145,6 +147,7 @@ static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
 		.ticks = ticks,
 		.number = number,
 	});
+	blocks_step(ticks);
 }
 
 /* ---- What asks for steps ---- */

@@ -70,6 +70,8 @@ static const struct {
 	{ "PROF_PAIRING", "interval", true },
 	{ "PROF_PAIRING", "inter", false },
 	{ "PROF_PAIRING", "external|interval", false },
+	{ "PROF_MEMORY", "off", true },
+	{ "PROF_MEMORY", "no", false },
 	{ "PROF_NVTX", "off", true },
 	{ "PROF_NVTX", "no", false },
 	{ "PROF_NCCL", "off", true },

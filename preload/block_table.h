@@ -1,0 +1,30 @@
+/*
+ * The live blocks of a framework's allocator: address -> size, stack, when. Any thread, no lock. A block stands within a few places
+ * of where its address belongs, in the first table that has one free; larger tables are mapped when they are needed. So a
+ * look-up never has to go on to the first place that was never used, and places can be given back as they are.
+ */
+#ifndef PRELOAD_BLOCK_TABLE_H
+#define PRELOAD_BLOCK_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct block_entry {
+	uint64_t address, bytes, made_ticks;
+	uint32_t stack;
+	uint8_t device;
+};
+
+/* False: no place was left. `address` is above 1, and not in the table. */
+bool block_table_add(const struct block_entry *e);
+
+/* False: it is not there. */
+bool block_table_remove(uint64_t address);
+
+/* Calls for all that are there while it goes through: what comes or goes meanwhile may be seen or not. */
+void block_table_each(void (*each)(void *context, const struct block_entry *e), void *context);
+
+/* Empties it. */
+void block_table_forget(void);
+
+#endif

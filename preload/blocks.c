@@ -1,0 +1,320 @@
+/*
+ * See blocks.h. The reporting function is called ten times as often as kernels are launched, inside the allocator's lock. What it costs is
+ * in test/bench/block_bench.sh and docs/memory.md.
+ *
+ * Reports come from PyTorch 1.9 on; names and argument types (the same registers) changed in 2.1.
+ */
+#include "preload/blocks.h"
+
+#include "core/log.h"
+#include "preload/block_table.h"
+#include "preload/hook.h"
+#include "preload/lookup.h"
+#include "preload/stack.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+enum {
+	DEVICES = 32,
+	CUDA = 1, /* c10::DeviceType */
+	/* Parameters and the optimizer's state are made before steps are recorded, mostly before they are known: so many
+	 * blocks take a stack at any time, some milliseconds in all. */
+	FIRST_BLOCKS = 20000,
+};
+
+/* c10::Device, passed in one register. */
+struct c10_device {
+	int8_t type, index;
+};
+
+struct held {
+	_Atomic uint64_t allocated, reserved, peak_allocated, peak_reserved;
+	uint64_t written[4]; /* of these, what the journal has */
+};
+
+static struct {
+	_Atomic uint32_t devices; /* bits: they have reported */
+	_Atomic uint32_t n_lost;
+	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
+	_Atomic uint64_t step_ticks;
+	bool is_wanted, takes_stacks;
+	struct held held[DEVICES];
+} g;
+
+/* ---- Into the journal ---- */
+
+static void write_block(enum block_event event, unsigned device, uint32_t stack, uint64_t ticks,
+			uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
+{
+	struct rec_block *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	if (UNLIKELY(!hook_thread.has_end))
+		hook_thread_keep();
+	if (UNLIKELY(!r))
+		return;
+	*r = (struct rec_block){ .kind = REC_BLOCK,
+				 .words = sizeof(*r) / 8,
+				 .event = (uint8_t)event,
+				 .device = (uint8_t)device,
+				 .stack = stack,
+				 .ticks = ticks,
+				 .address = address,
+				 .bytes = bytes,
+				 .allocated_bytes = allocated,
+				 .reserved_bytes = reserved };
+	journal_commit(&hook_thread.writer, sizeof(*r));
+}
+
+static void write_live(void *context, const struct block_entry *e)
+{
+	const uint64_t *ticks = context;
+	write_block(BLOCK_LIVE, e->device, e->stack, *ticks, e->address, e->bytes, e->made_ticks,
+		    0);
+}
+
+static void write_held(unsigned device, uint64_t ticks)
+{
+	struct held *h = &g.held[device];
+	const uint64_t now[4] = { h->allocated, h->reserved, h->peak_allocated, h->peak_reserved };
+	if (!memcmp(h->written, now, sizeof(now)))
+		return;
+	struct rec_memory *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	if (UNLIKELY(!r))
+		return;
+	*r = (struct rec_memory){ .kind = REC_MEMORY,
+				  .words = sizeof(*r) / 8,
+				  .device = (uint8_t)device,
+				  .n_lost = g.n_lost,
+				  .ticks = ticks,
+				  .allocated_bytes = now[0],
+				  .reserved_bytes = now[1],
+				  .peak_allocated_bytes = now[2],
+				  .peak_reserved_bytes = now[3] };
+	journal_commit(&hook_thread.writer, sizeof(*r));
+	memcpy(h->written, now, sizeof(now));
+}
+
+void blocks_step(uint64_t ticks)
+{
+	atomic_store_explicit(&g.step_ticks, ticks, memory_order_relaxed);
+	for (uint32_t left = g.devices; left; left &= left - 1)
+		write_held((unsigned)__builtin_ctz(left), ticks);
+}
+
+/* ---- What is wanted ---- */
+
+static bool may_take_first_stacks(void)
+{
+	return g.takes_stacks && g.n_first;
+}
+
+static void set_mode(bool armed)
+{
+	unsigned mode = g.is_wanted ? BLOCKS_KEPT : 0;
+	if (g.is_wanted && armed)
+		mode |= BLOCKS_RECORDED;
+	if (g.is_wanted && (armed ? g.takes_stacks : may_take_first_stacks()))
+		mode |= BLOCKS_STACKED;
+	atomic_store_explicit(&hook_switch.blocks, (uint8_t)mode, memory_order_relaxed);
+}
+
+void blocks_configure(const struct config *config)
+{
+	g.is_wanted = strcmp(config->memory.text, "off") != 0;
+	g.takes_stacks = stack_masks().armed >> CAT_ALLOC & 1;
+	g.n_first = FIRST_BLOCKS;
+	set_mode(false);
+}
+
+/* What another thread does between the two is in the list of the live ones or has a record, or both. */
+void blocks_record(bool armed)
+{
+	bool was = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed) &
+		   BLOCKS_RECORDED;
+	if (armed == was)
+		return;
+	uint64_t ticks = hook_ticks();
+	if (armed && g.is_wanted)
+		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
+	set_mode(armed);
+	if (armed && g.is_wanted)
+		block_table_each(write_live, &ticks);
+}
+
+void blocks_finish(void)
+{
+	if (g.devices)
+		blocks_step(hook_ticks());
+	atomic_store(&hook_switch.blocks, 0);
+}
+
+void blocks_forget(void)
+{
+	block_table_forget();
+	memset(&g, 0, sizeof(g));
+	atomic_store(&hook_switch.blocks, 0);
+}
+
+/* ---- Reports ---- */
+
+static inline void raise_to(_Atomic uint64_t *peak, uint64_t value)
+{
+	if (UNLIKELY(value > atomic_load_explicit(peak, memory_order_relaxed)))
+		atomic_store_explicit(peak, value, memory_order_relaxed);
+}
+
+/* One device's reports come one at a time: they are made inside the allocator's lock. */
+static inline void hold(unsigned device, uint64_t allocated, uint64_t reserved)
+{
+	struct held *h = &g.held[device];
+	if (UNLIKELY(!(atomic_load_explicit(&g.devices, memory_order_relaxed) >> device & 1)))
+		atomic_fetch_or_explicit(&g.devices, 1u << device, memory_order_relaxed);
+	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
+	atomic_store_explicit(&h->reserved, reserved, memory_order_relaxed);
+	raise_to(&h->peak_allocated, allocated);
+	raise_to(&h->peak_reserved, reserved);
+}
+
+static void count_first(unsigned mode)
+{
+	uint32_t left = atomic_load_explicit(&g.n_first, memory_order_relaxed);
+	if (mode & BLOCKS_RECORDED)
+		return;
+	if (left)
+		atomic_store_explicit(&g.n_first, left - 1, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&hook_switch.blocks, (uint8_t)~BLOCKS_STACKED,
+					  memory_order_relaxed);
+}
+
+static uint32_t take_stack(unsigned mode, const struct unwind_regs *regs)
+{
+	hook_thread.depth = 1;
+	uint32_t stack = stack_take(regs);
+	hook_thread.depth = 0;
+	count_first(mode);
+	return stack;
+}
+
+static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t address,
+			int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+{
+	bool is_recorded = mode & BLOCKS_RECORDED;
+	uint64_t ticks = is_recorded ? hook_ticks()
+				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
+	uint32_t stack = 0;
+	hold(device, allocated, reserved);
+	if (bytes > 0) {
+		if (mode & BLOCKS_STACKED && !hook_thread.depth)
+			stack = take_stack(mode, regs);
+		if (UNLIKELY(!block_table_add(&(struct block_entry){
+			    address, (uint64_t)bytes, ticks, stack, (uint8_t)device })))
+			atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
+	} else {
+		block_table_remove(address);
+	}
+	if (is_recorded)
+		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
+			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
+}
+
+/* ---- The doors ---- */
+
+typedef void usage_function(void *, int64_t, uint64_t, uint64_t, struct c10_device);
+typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_device);
+
+#define USAGE_NEW "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define USAGE_OLD "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define OUT_NEW	  "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
+#define OUT_OLD	  "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
+
+EXPORT usage_function reported_usage_new __asm__(USAGE_NEW);
+EXPORT usage_function reported_usage_old __asm__(USAGE_OLD);
+EXPORT out_of_memory_function reported_out_new __asm__(OUT_NEW);
+EXPORT out_of_memory_function reported_out_old __asm__(OUT_OLD);
+
+static void nobody(void)
+{
+}
+
+/* PyTorch is loaded RTLD_LOCAL, so RTLD_NEXT sees nothing. Where none is found the application's own profiler goes without, and that
+ * is looked for once. */
+static void *find_real(const char *symbol, void *ours)
+{
+	int saved = errno;
+	void *c10 = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+	void *found = c10 ? lookup_dlsym(c10, symbol) : lookup_dlsym(RTLD_NEXT, symbol);
+	lookup_forget_error();
+	errno = saved;
+	if (!found || found == ours) {
+		log_once(LOG_WARN, "%s was called, but no libc10.so in this process has it",
+			 symbol);
+		return (void *)nobody;
+	}
+	return found;
+}
+
+static inline bool is_of_gpu(unsigned mode, struct c10_device device)
+{
+	return mode && device.type == CUDA && device.index >= 0 && device.index < DEVICES;
+}
+
+static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real,
+							   const char *symbol, void *ours)
+{
+	void *next = atomic_load_explicit(real, memory_order_relaxed);
+	if (UNLIKELY(!next)) {
+		next = find_real(symbol, ours);
+		atomic_store_explicit(real, next, memory_order_relaxed);
+	}
+	return next;
+}
+
+#define USAGE(name, symbol)                                                                      \
+	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,           \
+		  struct c10_device device)                                                      \
+	{                                                                                        \
+		static _Atomic(void *) real;                                                     \
+		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed); \
+		usage_function *next = (usage_function *)next_of(&real, symbol, (void *)name);   \
+		if (is_of_gpu(mode, device) && (uintptr_t)address > 1)                           \
+			note(mode, CALLER_REGS, (uintptr_t)address, bytes, allocated, reserved,  \
+			     (unsigned)device.index);                                            \
+		next(address, bytes, allocated, reserved, device);                               \
+	}
+
+#define OUT_OF_MEMORY(name, symbol)                                                               \
+	void name(int64_t bytes, uint64_t allocated, uint64_t reserved, struct c10_device device) \
+	{                                                                                         \
+		static _Atomic(void *) real;                                                      \
+		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);  \
+		out_of_memory_function *next =                                                    \
+			(out_of_memory_function *)next_of(&real, symbol, (void *)name);           \
+		if (is_of_gpu(mode, device))                                                      \
+			note_out_of_memory(CALLER_REGS, bytes, allocated, reserved,               \
+					   (unsigned)device.index);                               \
+		next(bytes, allocated, reserved, device);                                         \
+	}
+
+/* Rare, and worth a record at any time. */
+static void note_out_of_memory(const struct unwind_regs *regs, int64_t bytes, uint64_t allocated,
+			       uint64_t reserved, unsigned device)
+{
+	int saved = errno;
+	uint32_t stack = 0;
+	if (hook_thread.depth)
+		return;
+	hook_thread.depth = 1;
+	if (g.takes_stacks)
+		stack = stack_take(regs);
+	write_block(BLOCK_OUT_OF_MEMORY, device, stack, hook_ticks(), 0,
+		    (uint64_t)(bytes > 0 ? bytes : 0), allocated, reserved);
+	hook_thread.depth = 0;
+	errno = saved;
+}
+
+USAGE(reported_usage_new, USAGE_NEW)
+USAGE(reported_usage_old, USAGE_OLD)
+OUT_OF_MEMORY(reported_out_new, OUT_NEW)
+OUT_OF_MEMORY(reported_out_old, OUT_OLD)

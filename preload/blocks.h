@@ -1,0 +1,36 @@
+/*
+ * Blocks of PyTorch's caching allocator. libc10 reports each one to PyTorch's own profiler through an exported function, whether that
+ * profiler is there or not; ours of the same name stands before it. While steps are recorded every report goes into the journal,
+ * blocks with the stack that made them; at any other time a table of the live ones is kept, and written where recording begins.
+ */
+#ifndef PRELOAD_BLOCKS_H
+#define PRELOAD_BLOCKS_H
+
+#include "core/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bits of hook_switch.blocks. */
+enum blocks_mode {
+	BLOCKS_KEPT = 1,     /* in the table */
+	BLOCKS_RECORDED = 2, /* in the journal too */
+	BLOCKS_STACKED = 4,  /* new ones take a stack */
+};
+
+/* At arming, after stack_configure. */
+void blocks_configure(const struct config *config);
+
+/* Recorded steps begin or end. By the thread that crosses the boundary, within a hooked call. */
+void blocks_record(bool armed);
+
+/* A step begins: what is held now. Likewise. */
+void blocks_step(uint64_t ticks);
+
+/* The process ends. */
+void blocks_finish(void);
+
+/* In a forked child. */
+void blocks_forget(void);
+
+#endif
