@@ -129,7 +129,43 @@ struct finding_copy {
 
 struct finding_block {
 	uint32_t site;
-	double bytes; /* at the peak; leaks: per step */
+	const char *what; /* where no line can be: static text, or NULL */
+	double bytes;	  /* at the peak; leaks: per step */
+};
+
+/* Rules: block_ledger.c, kind_of(). */
+#define BLOCK_KINDS(X)                                                   \
+	X(PARAMETER, "parameter") /* a module's, buffers included */     \
+	X(GRADIENT, "gradient")	  /* of parameters: outlives backward */ \
+	X(STATE, "optimizer state")                                      \
+	X(ACTIVATION, "activation") /* of a forward pass: outlives it */ \
+	X(INPUT, "input")                                                \
+	X(TEMPORARY, "temporary") /* gone before its phase ends */       \
+	X(WORKSPACE, "workspace") /* a library's */                      \
+	X(REST, "other")
+
+enum block_kind {
+#define X(id, name) BLOCK_##id,
+	BLOCK_KINDS(X)
+#undef X
+		BLOCK_KINDS_N
+};
+
+/* Blocks of one kind, or made in one phase. */
+struct finding_blocks {
+	const char *name;
+	double bytes, peak_bytes; /* when most was allocated in all; when most of these was */
+	double per_step;	  /* blocks made */
+};
+
+/* A framework's caching allocator, on the device where most was allocated. */
+struct finding_allocator {
+	bool is_known, is_recorded; /* something of it; something in recorded steps */
+	uint32_t device;
+	uint64_t peak_bytes, peak_reserved_bytes; /* in the whole run */
+	uint64_t recorded_peak_bytes;		  /* in recorded steps: what the lists are of */
+	uint64_t bytes, reserved_bytes;		  /* at the end */
+	uint64_t n_out_of_memory;
 };
 
 /* What the first steps paid once: module load, JIT, autotuning. Not in any per-step figure. */
@@ -173,6 +209,8 @@ struct findings {
 	VEC(struct finding_copy) copies;
 	VEC(struct finding_once) once;
 	VEC(struct finding_block) at_peak, leaks;
+	VEC(struct finding_blocks) by_kind, by_phase;
+	struct finding_allocator allocator;
 	uint64_t device_peak_bytes;
 	double retries; /* per step */
 	/* the replay */

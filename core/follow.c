@@ -39,6 +39,7 @@ void follow_close(struct follow *f)
 	vec_free(&f->gpu_spans);
 	vec_free(&f->armed);
 	memory_free(&f->memory);
+	blocks_free(&f->blocks);
 	baseline_free(&f->baseline);
 	once_free(&f->once);
 	follow_forget_stacks(f);
@@ -266,6 +267,13 @@ static void take_record(struct follow *f, struct follow_thread *t, const struct 
 	case REC_LIBRARY:
 		take_library(f, t->slot, (const struct rec_library *)head);
 		break;
+	case REC_BLOCK:
+		saw(f, ((const struct rec_block *)head)->ticks);
+		blocks_take(&f->blocks, t->slot, (const struct rec_block *)head);
+		break;
+	case REC_MEMORY:
+		blocks_take_held(&f->blocks, (const struct rec_memory *)head);
+		break;
 	default: /* of a later version */
 		break;
 	}
@@ -285,6 +293,10 @@ static uint64_t record_ticks(const struct rec_head *head)
 		return ((const struct rec_range *)head)->ticks;
 	case REC_LIBRARY:
 		return ((const struct rec_library *)head)->begin_ticks;
+	case REC_BLOCK:
+		return ((const struct rec_block *)head)->ticks;
+	case REC_MEMORY:
+		return ((const struct rec_memory *)head)->ticks;
 	case REC_KERNEL:
 	case REC_MEMCPY:
 	case REC_MEMSET:

@@ -7,6 +7,7 @@
 #define CORE_FOLLOW_H
 
 #include "core/baseline.h"
+#include "core/blocks.h"
 #include "core/cost.h"
 #include "core/dict.h"
 #include "core/library_log.h"
@@ -102,6 +103,7 @@ struct follow {
 	bool saw_gpu_on;
 	uint32_t gpu_state; /* enum gpu_state, the last said */
 	struct memory memory;
+	struct blocks blocks;
 	struct sample step_ms, armed_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */
 	struct cost cost;	  /* of recording */
@@ -174,6 +176,11 @@ void follow_close_group(struct follow *f, size_t n);
 
 /* follow_build.c: fills `m` (to be freed) from what was cut; counts what could not be paired. */
 void follow_build(struct follow *f, const struct follow_cut *cut, struct model_step *m);
+
+/* follow_blocks.c: the blocks of a framework's allocator; the segments as they are before the step's own calls took effect. */
+void follow_build_segments(struct follow *f, struct model_step *m);
+void follow_build_blocks(struct follow *f, const struct follow_cut *cut, struct model_step *m,
+			 bool is_armed);
 
 /* Hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
 void follow_close_steps(struct follow *f, bool is_final, bool killed);

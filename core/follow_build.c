@@ -259,16 +259,6 @@ static int by_ticks(const void *a, const void *b)
 	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-static struct model_counter *counter_of(struct model_step *m, const char *name, uint32_t device)
-{
-	for (size_t i = 0; i < m->counters.n; i++)
-		if (!strcmp(m->counters.at[i].name, name) && m->counters.at[i].device == device)
-			return &m->counters.at[i];
-	vec_push(&m->counters,
-		 (struct model_counter){ .name = name, .unit = UNIT_BYTES, .device = device });
-	return &m->counters.at[m->counters.n - 1];
-}
-
 static void add_memory_point(struct build *b, enum memory_group group, unsigned device, uint64_t ns,
 			     int64_t held)
 {
@@ -277,7 +267,7 @@ static void add_memory_point(struct build *b, enum memory_group group, unsigned 
 							  "pinned host memory allocated" };
 	uint32_t owner = group == MEMORY_DEVICE ? device : DEVICE_UNKNOWN;
 	if (b->is_armed)
-		vec_push(&counter_of(b->m, names[group], owner)->points,
+		vec_push(&model_counter_of(b->m, names[group], owner)->points,
 			 (struct model_point){ ns, held });
 }
 
@@ -327,7 +317,7 @@ static void build_pools(struct build *b)
 		const struct rec_pool *p = &b->f->pools.at[i];
 		if (p->ticks < b->cut->begin_ticks || p->ticks >= b->cut->end_ticks)
 			continue;
-		struct model_counter *used = counter_of(b->m, "memory pool used", p->device);
+		struct model_counter *used = model_counter_of(b->m, "memory pool used", p->device);
 		vec_push(&used->points, (struct model_point){ timebase_ns(&b->f->time, p->ticks),
 							      (int64_t)p->utilized_bytes });
 	}
@@ -446,7 +436,10 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 		build_thread(&b, i);
 	build_works(&b);
 	build_tail(&b);
+	if (b.is_armed)
+		follow_build_segments(f, m);
 	build_memory(&b);
+	follow_build_blocks(f, cut, m, b.is_armed);
 	if (b.is_armed) {
 		build_ranges(&b);
 		build_libraries(&b);

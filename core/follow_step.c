@@ -312,6 +312,7 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 	if (mark->is_outside || end == UINT64_MAX)
 		return;
 	memory_end_step(&f->memory);
+	blocks_end_step(&f->blocks);
 	uint64_t begin = mark->ticks ? mark->ticks : f->first_ticks;
 	double ms = (double)timebase_length_ns(&f->time, end - begin) / 1e6;
 	if (!mark->ticks) {

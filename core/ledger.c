@@ -30,6 +30,8 @@ void findings_free(struct findings *f)
 	vec_free(&f->once);
 	vec_free(&f->at_peak);
 	vec_free(&f->leaks);
+	vec_free(&f->by_kind);
+	vec_free(&f->by_phase);
 	vec_free(&f->advice);
 	vec_free(&f->cannot_say);
 }

@@ -32,13 +32,20 @@ static uint32_t site_of(const struct findings *f, const struct memory_place *p)
 	return p->stack ? frames_site(f->timeline->frames, p->stack) : 0;
 }
 
+/* Segments of a framework's allocator, whose blocks are in the lists already. */
+static bool is_shown_as_blocks(const struct findings *f, const struct memory_place *p)
+{
+	return f->allocator.is_recorded && p->stack &&
+	       stack_about(f->timeline->frames, p->stack) & ABOUT_ALLOCATOR;
+}
+
 static void fill_peak(struct findings *f, const struct memory *m)
 {
 	struct bytes sums = { 0 };
 	for (size_t i = 0; i < m->places.n; i++) {
 		const struct memory_place *p = &m->places.at[i];
 		int64_t bytes = m->at_peak ? p->device_bytes : p->device_peak_bytes;
-		if (bytes > 0)
+		if (bytes > 0 && !is_shown_as_blocks(f, p))
 			add_bytes(&sums, site_of(f, p), (double)bytes);
 	}
 	f->device_peak_bytes = (uint64_t)m->device_peak_bytes;
@@ -58,6 +65,8 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 	for (size_t i = 0; i < m->places.n; i++) {
 		const struct memory_place *p = &m->places.at[i];
 		double bytes = memory_growth_rate(&p->growth, m->n_steps);
+		if (is_shown_as_blocks(f, p))
+			continue;
 		if (memory_growth_is_leak(&p->growth, m->n_steps))
 			add_bytes(&sums, site_of(f, p), bytes);
 		if (bytes <= most_bytes)
@@ -66,7 +75,7 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 		most_bytes = bytes;
 	}
 	/* It grows, but by a little here and a little there: the one that grows most stands for all. */
-	if (!sums.at.n && most && memory_growth_is_leak(&m->growth, m->n_steps))
+	if (!sums.at.n && !f->leaks.n && most && memory_growth_is_leak(&m->growth, m->n_steps))
 		add_bytes(&sums, site_of(f, most), memory_growth_rate(&m->growth, m->n_steps));
 	for (size_t i = 0; i < sums.at.n; i++)
 		vec_push(&f->leaks, sums.at.at[i]);

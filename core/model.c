@@ -69,6 +69,8 @@ size_t model_bytes(const struct model_step *m)
 		m->libraries.room * sizeof(*m->libraries.at) +
 		m->counters.room * sizeof(*m->counters.at) +
 		m->overheads.room * sizeof(*m->overheads.at) +
+		m->blocks.room * sizeof(*m->blocks.at) +
+		m->segments.room * sizeof(*m->segments.at) +
 		m->earlier.room * sizeof(*m->earlier.at) + m->notes.room * sizeof(*m->notes.at);
 	for (size_t i = 0; i < m->counters.n; i++)
 		bytes += m->counters.at[i].points.room * sizeof(*m->counters.at[i].points.at);
@@ -87,9 +89,21 @@ void model_free(struct model_step *m)
 	vec_free(&m->ranges);
 	vec_free(&m->libraries);
 	vec_free(&m->counters);
+	vec_free(&m->blocks);
+	vec_free(&m->segments);
 	vec_free(&m->overheads);
 	vec_free(&m->earlier);
 	vec_free(&m->notes);
+}
+
+struct model_counter *model_counter_of(struct model_step *m, const char *name, uint32_t device)
+{
+	for (size_t i = 0; i < m->counters.n; i++)
+		if (!strcmp(m->counters.at[i].name, name) && m->counters.at[i].device == device)
+			return &m->counters.at[i];
+	vec_push(&m->counters,
+		 (struct model_counter){ .name = name, .unit = UNIT_BYTES, .device = device });
+	return &m->counters.at[m->counters.n - 1];
 }
 
 /* ---- Streams and lanes ---- */

@@ -113,6 +113,23 @@ struct model_counter {
 	VEC(struct model_point) points;
 };
 
+/* A block of a framework's allocator: made, freed, not to be had, or there at the step's begin. */
+struct model_block {
+	uint64_t ns; /* LIVE: about when it was made */
+	uint64_t address, bytes;
+	uint64_t allocated_bytes, reserved_bytes; /* on the device, afterwards; not of LIVE */
+	uint32_t stack;
+	uint32_t thread; /* in threads, or MODEL_NO_THREAD */
+	uint8_t event;	 /* enum block_event */
+	uint8_t device;
+};
+
+/* Device memory that the driver had given out at the step's begin. Only there where blocks are. */
+struct model_segment {
+	uint64_t address, bytes;
+	uint32_t stack, device;
+};
+
 struct model_overhead {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
@@ -156,6 +173,11 @@ struct model_step {
 	ranges; /* by kind, then (started ones not) by thread, then by time, outer ones first */
 	VEC(struct model_library) libraries; /* by thread, then by time, outer ones first */
 	VEC(struct model_counter) counters;
+	VEC(struct model_block) blocks; /* n_live_blocks that are there at its begin, then by ns */
+	size_t n_live_blocks;
+	uint64_t
+		block_window; /* steps of one window follow each other: what is live is known all through it */
+	VEC(struct model_segment) segments;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;
 	VEC(struct model_note) notes;
@@ -166,6 +188,9 @@ void model_free(struct model_step *m);
 
 /* What it holds in memory. */
 size_t model_bytes(const struct model_step *m);
+
+/* The counter of that name, made if it is not there: of bytes. */
+struct model_counter *model_counter_of(struct model_step *m, const char *name, uint32_t device);
 
 /* Sorts works into streams and lanes, links calls to them. */
 void model_finish(struct model_step *m);

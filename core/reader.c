@@ -20,6 +20,9 @@ static const uint8_t least_words[REC_KINDS] = {
 	[REC_GPU_SYNC] = sizeof(struct rec_gpu) / 8,
 	[REC_OVERHEAD] = sizeof(struct rec_overhead) / 8,
 	[REC_POOL] = sizeof(struct rec_pool) / 8,
+	[REC_RANGE] = sizeof(struct rec_range) / 8,
+	[REC_BLOCK] = sizeof(struct rec_block) / 8,
+	[REC_MEMORY] = sizeof(struct rec_memory) / 8,
 };
 
 static const uint16_t least_dictionary_bytes[DICT_KINDS] = {

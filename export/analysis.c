@@ -1,6 +1,7 @@
 /* See analysis.h. */
 #include "export/analysis.h"
 
+#include "core/block_ledger.h"
 #include "core/judge.h"
 #include "core/ledger.h"
 #include "core/ledger_run.h"
@@ -9,6 +10,7 @@
 struct analysis {
 	const struct follow *follow;
 	struct timeline timeline;
+	struct block_ledger blocks;
 };
 
 struct analysis *analysis_new(const struct follow *f)
@@ -25,12 +27,14 @@ void analysis_free(struct analysis *a)
 	if (!a)
 		return;
 	timeline_free(&a->timeline);
+	block_ledger_free(&a->blocks);
 	free(a);
 }
 
 void analysis_step(struct analysis *a, const struct model_step *m)
 {
 	timeline_add(&a->timeline, m);
+	block_ledger_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
 }
 
 size_t analysis_n_steps(const struct analysis *a)
@@ -50,6 +54,7 @@ json_t *analysis_report(struct analysis *a, const json_t *described)
 	struct findings f = { .timeline = &a->timeline, .verdict = VERDICT_UNKNOWN };
 	if (a->timeline.steps.n)
 		ledger_fill(&f, &a->timeline);
+	block_ledger_fill(&a->blocks, &f, a->follow);
 	ledger_fill_run(&f, a->follow);
 	if (a->timeline.steps.n)
 		replay_fill(&f);

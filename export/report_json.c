@@ -290,19 +290,58 @@ static json_t *blocks(const struct findings *f, const struct finding_block *at, 
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 		set_place(o, f, at[i].site);
+		if (at[i].what)
+			json_object_set_new(o, "what", report_json_text(at[i].what));
 		json_object_set_new(o, bytes_name, report_json_number(at[i].bytes, 1));
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
+static json_t *classes(const struct finding_blocks *at, size_t n, const char *key)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:o}", key, at[i].name, "bytes",
+					report_json_number(at[i].bytes, 1), "peak_bytes",
+					report_json_number(at[i].peak_bytes, 1), "blocks_per_step",
+					report_json_number(at[i].per_step, COUNT)));
+	return list;
+}
+
+/* null: no framework's allocator reported anything. */
+static json_t *allocator(const struct finding_allocator *a)
+{
+	if (!a->is_known)
+		return json_null();
+	double unused_pct =
+		a->peak_reserved_bytes
+			? 100 * (1 - (double)a->peak_bytes / (double)a->peak_reserved_bytes)
+			: 0;
+	json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:I}", "name", "PyTorch",
+			      "device", (int)a->device, "peak_bytes", (json_int_t)a->peak_bytes,
+			      "peak_reserved_bytes", (json_int_t)a->peak_reserved_bytes, "bytes",
+			      (json_int_t)a->bytes, "reserved_bytes", (json_int_t)a->reserved_bytes,
+			      "unused_pct", report_json_number(unused_pct, COUNT), "out_of_memory",
+			      (json_int_t)a->n_out_of_memory);
+	json_object_set_new(o, "recorded_peak_bytes",
+			    a->is_recorded ? json_integer((json_int_t)a->recorded_peak_bytes)
+					   : json_null());
+	return o;
+}
+
 static json_t *memory(const struct findings *f)
 {
-	return json_pack("{s:I, s:o, s:o, s:o}", "device_peak_bytes",
-			 (json_int_t)f->device_peak_bytes, "at_peak",
-			 blocks(f, f->at_peak.at, f->at_peak.n, "bytes"), "leaks",
-			 blocks(f, f->leaks.at, f->leaks.n, "bytes_per_step"), "retries",
-			 report_json_number(f->retries, COUNT));
+	json_t *o = json_pack("{s:I, s:o, s:o, s:o}", "device_peak_bytes",
+			      (json_int_t)f->device_peak_bytes, "at_peak",
+			      blocks(f, f->at_peak.at, f->at_peak.n, "bytes"), "leaks",
+			      blocks(f, f->leaks.at, f->leaks.n, "bytes_per_step"), "retries",
+			      report_json_number(f->retries, COUNT));
+	json_object_set_new(o, "allocator", allocator(&f->allocator));
+	json_object_set_new(o, "by_kind", classes(f->by_kind.at, f->by_kind.n, "kind"));
+	json_object_set_new(o, "by_phase", classes(f->by_phase.at, f->by_phase.n, "phase"));
+	return o;
 }
 
 static json_t *once(const struct findings *f)

@@ -357,10 +357,64 @@ static void say_blocks(const struct report_view *v, const json_t *list, const ch
 	size_t n = begin_list(v, list, title, &t, COLUMNS(columns));
 	for (size_t i = 0; i < n; i++) {
 		cell_bytes(&t, json_array_get(list, i), bytes_name);
-		cell_place(v, &t, json_array_get(list, i));
+		if (*report_string(json_array_get(list, i), "what"))
+			table_cell(&t, "%s", report_string(json_array_get(list, i), "what"));
+		else
+			cell_place(v, &t, json_array_get(list, i));
 	}
 	if (n)
 		end_list(v, list, n, &t);
+}
+
+static void say_classes(const struct report_view *v, const json_t *list, const char *title,
+			const char *key)
+{
+	static const struct text_column columns[] = {
+		{ "at the peak", true, false, CUT_TAIL },
+		{ "most of it", true, false, CUT_TAIL },
+		{ "blocks/step", true, false, CUT_TAIL },
+		{ "", false, true, CUT_TAIL },
+	};
+	struct text_table t;
+	size_t n = begin_list(v, list, title, &t, COLUMNS(columns));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *x = json_array_get(list, i);
+		cell_bytes(&t, x, "bytes");
+		cell_bytes(&t, x, "peak_bytes");
+		cell_number(&t, x, "blocks_per_step", "");
+		table_cell(&t, "%s", report_string(x, key));
+	}
+	if (n)
+		end_list(v, list, n, &t);
+}
+
+static void say_allocator(const struct report_view *v, const json_t *memory)
+{
+	static const struct {
+		const char *key, *words;
+	} figures[] = {
+		{ "peak_bytes", "allocated at its peak" },
+		{ "peak_reserved_bytes", "reserved at its peak" },
+		{ "bytes", "allocated at the end" },
+		{ "reserved_bytes", "reserved at the end" },
+	};
+	const json_t *a = json_object_get(memory, "allocator");
+	char line[240] = "", bytes[NUMBER_BYTES];
+	if (!json_is_object(a))
+		return;
+	for (size_t i = 0, used = 0; i < sizeof(figures) / sizeof(*figures); i++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", i ? ", " : "",
+					 report_bytes(bytes, sizeof(bytes),
+						      report_number(a, figures[i].key)),
+					 figures[i].words);
+	heading(v, "PyTorch's allocator");
+	text_line(v->out, TEXT_PLAIN, "  %s", line);
+	if (report_number(a, "out_of_memory") > 0)
+		text_line(v->out, TEXT_RED, "  %.0f allocations could not be had at all",
+			  report_number(a, "out_of_memory"));
+	say_classes(v, json_object_get(memory, "by_kind"), "Blocks by what they are for", "kind");
+	say_classes(v, json_object_get(memory, "by_phase"), "Blocks by the phase that made them",
+		    "phase");
 }
 
 static void say_memory(const struct report_view *v, const json_t *p)
@@ -381,6 +435,7 @@ static void say_memory(const struct report_view *v, const json_t *p)
 	}
 	say_blocks(v, json_object_get(memory, "leaks"),
 		   "Memory that grows with every step, bytes per step", "bytes_per_step");
+	say_allocator(v, memory);
 	if (retries > 0)
 		text_line(v->out, TEXT_RED,
 			  "  %.1f allocations per step failed at first and were tried again",

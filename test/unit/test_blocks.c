@@ -1,0 +1,145 @@
+/* Blocks of a framework's allocator: records out of order, live ones, held sizes and peaks. */
+#include "core/blocks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void take(struct blocks *b, enum block_event event, uint64_t ticks, uint64_t address,
+		 uint64_t bytes, uint64_t allocated)
+{
+	blocks_take(b, 1,
+		    &(struct rec_block){ .event = (uint8_t)event,
+					 .ticks = ticks,
+					 .address = address,
+					 .bytes = bytes,
+					 .allocated_bytes = allocated,
+					 .reserved_bytes = 4096 });
+}
+
+static size_t close(struct blocks *b, uint64_t end)
+{
+	size_t n = blocks_cut(b, end);
+	for (size_t i = 0; i < n; i++)
+		blocks_apply(b, &b->waiting.at[i].r);
+	blocks_drop(b, n, end);
+	return n;
+}
+
+static uint64_t live_bytes(const struct blocks *b)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < b->live.n; i++)
+		sum += b->live.at[i].bytes;
+	return sum;
+}
+
+/* Autograd's thread and the main one: each in order, one after the other. */
+static void order_of_time(void **state)
+{
+	(void)state;
+	struct blocks b = { 0 };
+	take(&b, BLOCK_FREED, 30, 0x1000, 100, 0);
+	take(&b, BLOCK_MADE, 50, 0x2000, 300, 300);
+	take(&b, BLOCK_MADE, 20, 0x1000, 100, 100);
+	assert_int_equal(close(&b, 40), 2);
+	assert_int_equal(b.live.n, 0);
+	assert_int_equal(b.held[0].allocated_bytes, 0);
+	assert_int_equal(b.held[0].peak_allocated_bytes, 100);
+	assert_int_equal(close(&b, 60), 1);
+	assert_int_equal(live_bytes(&b), 300);
+	assert_int_equal(b.held[0].allocated_bytes, 300);
+	blocks_free(&b);
+}
+
+static void many_come_and_go(void **state)
+{
+	(void)state;
+	struct blocks b = { 0 };
+	for (uint64_t i = 0; i < 1000; i++)
+		take(&b, BLOCK_MADE, i, 0x1000 + i * 512, i, 0);
+	for (uint64_t i = 0; i < 1000; i += 2)
+		take(&b, BLOCK_FREED, 1000 + i, 0x1000 + i * 512, i, 0);
+	take(&b, BLOCK_FREED, 3000, 0x9999, 7, 0); /* never seen */
+	close(&b, UINT64_MAX);
+	assert_int_equal(b.live.n, 500);
+	assert_int_equal(live_bytes(&b), 500 * 500);
+	blocks_free(&b);
+}
+
+/* What was live before is only known by the list; what was known in an earlier window is old. */
+static void a_window_begins(void **state)
+{
+	(void)state;
+	struct blocks b = { 0 };
+	take(&b, BLOCK_MADE, 10, 0x1000, 100, 100);
+	take(&b, BLOCK_KNOWN, 50, 0, 0, 0);
+	take(&b, BLOCK_LIVE, 50, 0x2000, 20, 1);
+	take(&b, BLOCK_LIVE, 50, 0x3000, 30, 1);
+	take(&b, BLOCK_MADE, 51, 0x3000, 33, 153); /* it was in the list, and has a record */
+	close(&b, 100);
+	assert_int_equal(b.n_windows, 1);
+	assert_int_equal(b.live.n, 2);
+	assert_int_equal(live_bytes(&b), 53);
+	blocks_free(&b);
+}
+
+static void take_held(struct blocks *b, uint64_t ticks, uint64_t allocated, uint64_t peak)
+{
+	blocks_take_held(b, &(struct rec_memory){ .ticks = ticks,
+						  .allocated_bytes = allocated,
+						  .reserved_bytes = allocated * 2,
+						  .peak_allocated_bytes = peak,
+						  .peak_reserved_bytes = peak * 2 });
+}
+
+static void held_between_windows(void **state)
+{
+	(void)state;
+	struct blocks b = { 0 };
+	assert_false(blocks_any(&b));
+	take_held(&b, 100, 500, 900);
+	take_held(&b, 200, 300, 900);
+	close(&b, 100); /* the step's end is the next one's begin, where it is said */
+	assert_true(blocks_any(&b));
+	assert_int_equal(b.held[0].allocated_bytes, 500);
+	assert_int_equal(b.held[0].peak_reserved_bytes, 1800);
+	close(&b, 250);
+	assert_int_equal(b.held[0].allocated_bytes, 300);
+	assert_int_equal(b.held[0].peak_allocated_bytes, 900);
+	blocks_free(&b);
+}
+
+static bool grows(uint64_t by, uint64_t every)
+{
+	struct blocks b = { 0 };
+	for (uint64_t step = 1; step <= 40; step++) {
+		take_held(&b, step * 100, 1000 + step / every * by, 5000);
+		close(&b, step * 100);
+		blocks_end_step(&b);
+	}
+	bool is_leak = memory_growth_is_leak(&b.growth, b.n_steps);
+	blocks_free(&b);
+	return is_leak;
+}
+
+static void growth(void **state)
+{
+	(void)state;
+	assert_true(grows(512, 1));
+	assert_true(grows(512, 5));
+	assert_false(grows(0, 1));
+	assert_false(grows(512, 30));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(order_of_time),   cmocka_unit_test(many_come_and_go),
+		cmocka_unit_test(a_window_begins), cmocka_unit_test(held_between_windows),
+		cmocka_unit_test(growth),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
