@@ -131,7 +131,7 @@ static void print_rate(const char *what, uint64_t n, double s, const char *more)
 	printf("%-44s %8.2f M events/s  (%.3f s%s)\n", what, (double)n / s / 1e6, s, more);
 }
 
-static void measure(void *context, struct follow *f, const struct model_step *m)
+static void measure(void *context, struct follow *f, struct model_step *m)
 {
 	struct result *r = context;
 	char path[128], more[64];
