@@ -26,6 +26,8 @@ enum {
 struct cached {
 	uint64_t key;
 	uint32_t id;
+	uint32_t
+		next; /* the slot that was asked for after this one the last time: fetched ahead, as in unwind_memo.c */
 };
 
 struct place {
@@ -41,6 +43,7 @@ struct table {
 struct stack_thread {
 	struct unwind_thread *native; /* NULL: Python frames only */
 	struct python_chain chain;
+	uint32_t last_slot; /* of the cache */
 	struct cached cache[CACHE_SLOTS];
 	/* scratch for a new stack */
 	struct unwind_frame native_frames[UNWIND_DEPTH_MOST];
@@ -246,8 +249,8 @@ static uint32_t number_of(struct stack_thread *t, unsigned n, uint32_t flags)
 	return id;
 }
 
-__attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
-						  const struct unwind_regs *regs, uint64_t key)
+__attribute__((noinline)) static uint32_t
+look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, struct cached *cached)
 {
 	int saved = errno;
 	bool is_new;
@@ -259,7 +262,7 @@ __attribute__((noinline)) static uint32_t look_up(struct stack_thread *t,
 		atomic_store_explicit(&at->id, id, memory_order_relaxed);
 	}
 	if (id)
-		t->cache[key >> 54] = (struct cached){ key, id };
+		*cached = (struct cached){ key, id, cached->next };
 	errno = saved;
 	return id;
 }
@@ -288,8 +291,13 @@ uint32_t stack_take(const struct unwind_regs *regs)
 		0xD1342543DE82EF95ull;
 	key ^= key >> 32;
 	key += !key;
-	const struct cached *c = &t->cache[key >> 54];
-	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key);
+	uint32_t slot = (uint32_t)(key >> 54);
+	struct cached *c = &t->cache[slot], *before = &t->cache[t->last_slot];
+	if (before->next != slot)
+		before->next = slot;
+	t->last_slot = slot;
+	__builtin_prefetch(&t->cache[c->next], 0, 2);
+	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key, c);
 }
 
 /* ---- The rest of a process's life ---- */

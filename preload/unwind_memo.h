@@ -27,6 +27,7 @@ struct memo {
 	uint16_t *seen; /* parts of the hashes of late walks, by another part */
 	char *ring;
 	uint32_t head, floor; /* next entry's unit; entries before `floor` are stale */
+	uint32_t found;	      /* the entry found last */
 };
 
 /* The hash of the walk from `regs`; 0: not remembered, or something has changed. */
