@@ -182,6 +182,19 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_string_equal(f->f.cannot_say.at[1].what, "gpu");
 }
 
+static void names_that_are_missing_are_said(void **state)
+{
+	struct fixture *f = *state;
+	made_remark = "/home/me/shapes.so: the file has changed since the run";
+	f->t.frames = (struct frames *)f; /* only asked for remarks, by the stand-in */
+	fill(f);
+	f->t.frames = NULL;
+	made_remark = NULL;
+	const struct finding_gap *last = &f->f.cannot_say.at[f->f.cannot_say.n - 1];
+	assert_string_equal(last->what, "names of functions");
+	assert_non_null(strstr(last->why, "shapes.so"));
+}
+
 static void tensor_cores_by_name(void **state)
 {
 	(void)state;
@@ -302,6 +315,7 @@ int main(void)
 		TEST(operators),
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
+		TEST(names_that_are_missing_are_said),
 		cmocka_unit_test(tensor_cores_by_name),
 		cmocka_unit_test(what_the_run_says),
 	};
