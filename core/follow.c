@@ -161,6 +161,8 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
+	if (s->event == STEP_NUMBERED)
+		return;
 	if (s->event == STEP_TRIGGERED) {
 		if (f->sink.triggered)
 			f->sink.triggered(f->sink.context, f, s);

@@ -186,12 +186,14 @@ static bool has_settled(const struct learn *l, const struct follow *f, uint64_t 
 static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
+	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
+	uint64_t under_way = l->n_lost ? atomic_load(&shared->current) : 0;
 	uint64_t first = l->counted.at[0].ticks, n = l->n_before;
 	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
 		return false;
 	for (size_t i = 0; i < l->since.n; i++)
 		n += l->since.at[i] < first;
-	atomic_store(&shared->base, n ? n - 1 : 0);
+	atomic_store(&shared->base, under_way + (n ? n - 1 : 0));
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
 	vec_free(&l->since);
@@ -214,8 +216,39 @@ static void start_again(struct learn *l)
 		l->threads.at[i].has_anchor = false;
 }
 
+/* What the store of launches holds is of other work: demands do not rise. */
+void learn_watch(struct learn *l, const struct follow *f)
+{
+	const struct journal_steps *shared = &f->reader.header->steps;
+	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
+	if (n_lost == l->n_lost)
+		return;
+	bool wants_optimizer = shared->wants_optimizer;
+	l->n_lost = n_lost;
+	levels_free(l->levels);
+	l->levels = levels_new();
+	if (!l->levels)
+		return;
+	if (wants_optimizer)
+		levels_want_optimizer(l->levels);
+	start_again(l);
+	l->has_base = false;
+	l->generation = 0; /* of nothing that is still to be read */
+}
+
+/* The lost anchor came again, and the library asks no more. */
+static bool was_found_again(const struct learn *l, const struct follow *f)
+{
+	return l->n_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
+	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
+}
+
 bool learn_tell(struct learn *l, struct follow *f)
 {
+	if (l->levels && !l->has_base && was_found_again(l, f)) {
+		start_again(l);
+		l->has_base = true;
+	}
 	if (!l->levels || l->has_base)
 		return false;
 	if (!l->has_choice) {
@@ -252,6 +285,7 @@ struct finder {
 	uint64_t first_counted,
 		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
 	uint32_t generation;
+	uint64_t floor, floor_ticks; /* the last step of the generation before */
 };
 
 static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
@@ -270,7 +304,14 @@ static void find_step(struct finder *x, const struct rec_step *s)
 {
 	if (s->event == STEP_COUNTED && s->number == 1 && s->generation == x->generation)
 		x->first_counted = s->ticks;
-	if (s->event == STEP_BEGIN && s->number && s->ticks < x->first_numbered)
+	if (s->event != STEP_BEGIN || !s->number)
+		return;
+	bool is_earlier = x->generation > 1 && s->generation < x->generation;
+	if (is_earlier && s->number > x->floor) {
+		x->floor = s->number;
+		x->floor_ticks = s->ticks;
+	}
+	if (!is_earlier && s->ticks < x->first_numbered)
 		x->first_numbered = s->ticks;
 }
 
@@ -278,6 +319,39 @@ static int by_ticks(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
+}
+
+static void list_step(learn_anchors *list, const struct rec_step *s)
+{
+	size_t i = list->n;
+	if (s->event != STEP_NUMBERED)
+		return;
+	vec_push(list, ((struct learn_anchor){ .anchor = s->detail,
+					       .has_base = true,
+					       .base = s->number,
+					       .generation = s->generation }));
+	for (; i && list->at[i - 1].generation > s->generation; i--) {
+		struct learn_anchor moved = list->at[i - 1];
+		list->at[i - 1] = list->at[i];
+		list->at[i] = moved;
+	}
+}
+
+int learn_list(const char *path, learn_anchors *list, struct err *e)
+{
+	struct reader r;
+	struct reader_batch batch;
+	const struct rec_head *head;
+	int error = reader_open(&r, path, false, e);
+	if (error)
+		return error;
+	reader_begin_pass(&r);
+	while (reader_next_batch(&r, &batch))
+		while ((head = reader_next_record(&r, &batch)))
+			if (head->kind == REC_STEP)
+				list_step(list, (const struct rec_step *)head);
+	reader_close(&r);
+	return 0;
 }
 
 static int find(struct finder *x, const char *path, struct err *e)
@@ -319,7 +393,7 @@ static void add_marks(struct follow *f, const struct finder *x, const struct lea
 				continue; /* more than there can be: a hole in the stream */
 			number = a->base + 1 + i - n;
 		}
-		if (number)
+		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
 			follow_add_mark(
 				f, &(struct step_mark){ .ticks = x->begins.at[i],
 							.number = number,

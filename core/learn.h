@@ -33,7 +33,8 @@ struct learn {
 	uint64_t n_before;	      /* anchors that had come when it was chosen */
 	VEC(uint64_t) since;	      /* begin of the launches that completed one since */
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
-	uint64_t n_since_anchor;      /* launches and copies since the last anchor */
+	uint32_t n_lost;	 /* times that the library lost its anchor, of those answered */
+	uint64_t n_since_anchor; /* launches and copies since the last anchor */
 };
 
 /* `wants_optimizer`: only a step that an optimizer ends will do. */
@@ -45,6 +46,9 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 
 /* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
 void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);
+
+/* Before each pass, live: begins anew if the library has lost its anchor. */
+void learn_watch(struct learn *l, const struct follow *f);
 
 /* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
 bool learn_tell(struct learn *l, struct follow *f);
@@ -67,6 +71,11 @@ struct learn_anchor {
 	uint32_t generation;
 	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
 };
+
+typedef VEC(struct learn_anchor) learn_anchors;
+
+/* The anchors that the library counted in the journal at `path`, oldest first. 0 or -errno. */
+int learn_list(const char *path, learn_anchors *list, struct err *e);
 
 /*
  * Reads the journal at `path` once more and adds a mark to `f` for each step that the anchor tells and that the library did

@@ -162,6 +162,7 @@ enum step_event {
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
+	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -570,7 +571,15 @@ enum step_state {
 	STEP_STATE_LEARNING, /* journals launches and copies, waits for anchor_generation to move */
 	STEP_STATE_ADOPTED, /* counts the anchor, still journals; waits for base_generation == anchor_generation */
 	STEP_STATE_LOCKED, /* numbers are absolute, the schedule rules */
+	STEP_STATE_LOST, /* the anchor has not come for long: journals again, goes back to LOCKED if it comes, and waits for
+			    anchor_generation to move */
 };
+
+static inline _Bool step_state_is_learning(uint32_t state)
+{
+	return state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED ||
+	       state == STEP_STATE_LOST;
+}
 
 /*
  * Learning steps (auto). The collector writes an anchor: the hash of three successive launches of one thread
@@ -579,6 +588,9 @@ enum step_state {
  * so the collector writes base = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the
  * run's first anchor ends step 0. (The record may stand in another thread's stream than the anchor: it is written with the
  * next launch of any thread.) Each generation is stored last (release) and read first (acquire).
+ *
+ * A program may go over to other work, where the anchor does not come any more. The library then counts `lost` up, and all this
+ * begins anew from the step under way, `current`, which the first new anchor ends: base = current + anchors - 1.
  */
 struct journal_steps {
 	/* written by the collector */
@@ -603,7 +615,7 @@ struct journal_steps {
 	_Atomic uint64_t start;
 	uint32_t
 		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
-	uint32_t reserved;
+	_Atomic uint32_t lost; /* by the library: how often the anchor stopped coming */
 };
 
 /* How a request was answered. */

@@ -149,7 +149,7 @@ static bool can_be_asked(struct asking *a, const struct target *t)
 {
 	const struct journal_header *h = t->reader.header;
 	uint32_t accepts = atomic_load(&h->trigger.accepts), state = atomic_load(&h->steps.state);
-	bool is_learning = state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED;
+	bool is_learning = step_state_is_learning(state);
 	if (!(accepts & 1u << TRIGGER_FILE)) {
 		a->status = data_error("%s: its PROF_TRIGGER does not have file, so it does not "
 				       "listen",
@@ -226,8 +226,7 @@ static void say_kept(const struct target *t)
 static void say_unanswered(const struct target *t)
 {
 	const struct journal_steps *s = &t->reader.header->steps;
-	bool is_learning = atomic_load(&s->state) == STEP_STATE_LEARNING ||
-			   atomic_load(&s->state) == STEP_STATE_ADOPTED;
+	bool is_learning = step_state_is_learning(atomic_load(&s->state));
 	printf("%s: asked, but in %d s %s; steps are recorded from its next one on, traces come to "
 	       "%s/traces\n",
 	       who(t), ANSWER_WITHIN_MS / 1000,

@@ -193,6 +193,8 @@ static void mend_backwards(struct process *p)
 bool process_poll(struct process *p)
 {
 	uint64_t before = p->follow.counts.records;
+	if (mode_of(p) == STEP_MODE_AUTO)
+		learn_watch(&p->learn, &p->follow);
 	follow_read(&p->follow);
 	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
@@ -206,7 +208,7 @@ bool process_poll(struct process *p)
 bool process_is_learning(const struct process *p)
 {
 	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
-	return !p->is_finished && (state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED);
+	return !p->is_finished && step_state_is_learning(state);
 }
 
 /* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. */
@@ -265,21 +267,47 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 		.generation = generation,
 	};
 	/* a library that never knew its step's number never armed one */
-	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED;
+	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED && !atomic_load(&s->lost);
 	p->confidence = atomic_load(&s->confidence_permille) / 1000.0;
 	return true;
 }
 
 struct replay {
 	struct process *p;
-	struct learn_anchor anchor;
+	struct learn_anchor anchor; /* the last, or the only one */
+	learn_anchors earlier;	    /* of a program that went over to other work */
 };
+
+/* Whatever the library locked is in the journal; of the last anchor the header knows more. */
+static int find_anchors(struct process *p, struct replay *r, struct err *e)
+{
+	p->has_steps = find_anchor(p, &r->anchor);
+	if (r->anchor.generation < 2)
+		return 0;
+	int error = learn_list(p->path, &r->earlier, e);
+	if (error || !r->earlier.n)
+		return error;
+	if (!r->anchor.has_base ||
+	    r->earlier.at[r->earlier.n - 1].generation == r->anchor.generation)
+		r->anchor = r->earlier.at[--r->earlier.n];
+	return 0;
+}
+
+/* The steps that no record of the library's begins. */
+static void mark_learned(struct follow *f, const char *path, const struct replay *r, struct err *e)
+{
+	for (size_t i = 0; i < r->earlier.n; i++)
+		learn_mark(f, path, &r->earlier.at[i], UINT64_MAX, e);
+	learn_mark(f, path, &r->anchor, UINT64_MAX, e);
+}
 
 static void replay_counted(void *context, struct follow *f, uint32_t thread,
 			   const struct rec_step *step)
 {
 	const struct replay *r = context;
 	(void)thread;
+	for (size_t i = 0; i < r->earlier.n; i++)
+		learn_mark_counted(f, step, &r->earlier.at[i]);
 	learn_mark_counted(f, step, &r->anchor);
 }
 
@@ -404,32 +432,41 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	return 0;
 }
 
-static int replay_all(struct process *p, struct err *e)
+static int replay_with(struct process *p, struct replay *r, struct err *e)
 {
-	struct replay r = { .p = p };
 	bool is_auto = mode_of(p) == STEP_MODE_AUTO;
-	p->has_steps = !is_auto || find_anchor(p, &r.anchor);
-	int error = start_replay(p, &r, e);
+	p->has_steps = !is_auto;
+	int error = is_auto ? find_anchors(p, r, e) : 0;
+	if (!error)
+		error = start_replay(p, r, e);
 	if (error)
 		return error;
 	struct follow *f = &p->follow;
 	if (!is_auto)
 		p->confidence = 1;
-	if (r.anchor.anchor) {
-		if (r.anchor.arms && !f->schedule.off)
+	if (r->anchor.anchor) {
+		if (r->anchor.arms && !f->schedule.off)
 			f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
-		learn_mark(f, p->path, &r.anchor, UINT64_MAX, e);
+		mark_learned(f, p->path, r, e);
 	}
 	follow_read(f);
 	follow_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
-	if (p->n_shown && r.anchor.arms)
+	if (p->n_shown && r->anchor.arms)
 		explain_late_steps(p);
 	bool is_wanted = p->output->n_formats || p->output->analyses;
 	if (!is_wanted || p->n_shown || p->trouble.text[0])
 		return 0;
 	explain_nothing_armed(p);
-	return is_auto && !f->schedule.off ? show_whole_run(p, &r, e) : 0;
+	return is_auto && !f->schedule.off ? show_whole_run(p, r, e) : 0;
+}
+
+static int replay_all(struct process *p, struct err *e)
+{
+	struct replay r = { .p = p };
+	int error = replay_with(p, &r, e);
+	vec_free(&r.earlier);
+	return error;
 }
 
 int process_export(struct process *p, struct output *output, const char *path, struct err *e)
@@ -468,7 +505,8 @@ static void finish(struct process *p)
 	if (is_auto && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
 	/* a journal that was recycled cannot be read again from the start */
-	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled;
+	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled ||
+			 atomic_load(&p->follow.reader.header->steps.lost);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
 	p->confidence = is_auto ? p->learn.choice.confidence : 1;

@@ -94,6 +94,12 @@ void arm_locked(struct arm *a, uint64_t next)
 		a->shift = next - first;
 }
 
+void arm_skip(struct arm *a, uint64_t n)
+{
+	if (!a->schedule.always && !a->schedule.flight)
+		a->shift += n;
+}
+
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next)
 {
 	if (arm_is_asked(a, before))

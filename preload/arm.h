@@ -37,6 +37,9 @@ bool arm_is_always(const struct arm *a);
  */
 void arm_locked(struct arm *a, uint64_t next);
 
+/* `n` steps were over before they were counted: the schedule's clock stood still meanwhile. */
+void arm_skip(struct arm *a, uint64_t n);
+
 /* The step that was to be `before` is known to be `next`: a window under way goes on. */
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next);
 

@@ -28,6 +28,7 @@ struct hook_thread {
 	 * nested calls count once and CUPTI's or the library's own calls never. */
 	uint32_t depth;
 	uint32_t seq;	  /* of the thread's GPU-work calls */
+	uint32_t tokens;  /* launches and copies, counted while steps are (steps.h) */
 	uint32_t polls;	  /* unsuccessful queries in a row, recorded with the next one that ends */
 	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
@@ -37,6 +38,8 @@ struct hook_thread {
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
 	struct token_window window;
+	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
+	uint32_t tokens_then; /* when that step was first seen */
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;

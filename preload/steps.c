@@ -36,6 +36,10 @@ enum {
 	EVERYTHING = (1 << CAT_COUNT) - 1,
 };
 
+/* A thread that launched so many times a step's calls, and so often at least, without a step's end: the program has gone over to
+ * something else. Evaluation between steps is shorter, or goes on for as long as to have steps of its own. */
+enum { LOST_TURNS = 20, LOST_LEAST = 10000 };
+
 /* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
 enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
 
@@ -53,6 +57,8 @@ static struct {
 	uint64_t number;      /* of the step under way */
 	uint64_t own;	      /* auto: anchors since the adoption */
 	uint32_t generation;  /* of the adopted anchor */
+	uint32_t heard;	      /* the newest anchor that was looked at */
+	bool was_locked;      /* before the anchor was lost */
 	uint64_t began_ticks; /* the step under way */
 	uint64_t slice_ticks; /* time: */
 	bool slices;	      /* slices of time stand in for steps, while a window lasts */
@@ -187,10 +193,11 @@ static void end_step(uint64_t ticks)
 		trigger_check_signal();
 }
 
-/* No step has been told apart, or the first one of the mode's own has not come. */
+/* No step has been told apart, or none any more, or the first one of the mode's own has not come. */
 static bool are_unknown(void)
 {
-	return state() == STEP_STATE_LEARNING || (g.mode == STEP_MODE_KERNEL && !g.counted_first);
+	return state() == STEP_STATE_LEARNING || state() == STEP_STATE_LOST ||
+	       (g.mode == STEP_MODE_KERNEL && !g.counted_first);
 }
 
 /* Somebody has been waiting for steps, and there are none. At each launch while they are unknown: a few loads. */
@@ -257,7 +264,7 @@ static void leave_crossing(void)
 
 static void adopt_anchor(uint32_t generation)
 {
-	g.generation = generation;
+	g.generation = g.heard = generation;
 	g.own = 0;
 	atomic_store_explicit(&hook_switch.steps.anchor,
 			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
@@ -265,19 +272,40 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
+/* For who reads the journal later, when there may be another anchor. */
+static void write_base(uint64_t base)
+{
+	write_record(&(struct rec_step){
+		.event = STEP_NUMBERED,
+		.generation = g.generation,
+		.ticks = hook_ticks(),
+		.number = base,
+		.detail = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
+	});
+}
+
 /* The base has come, so numbers are absolute. */
 static void lock_steps(void)
 {
-	uint64_t next = atomic_load_explicit(&g.shared->base, memory_order_relaxed) + g.own + 1;
+	uint64_t base = atomic_load_explicit(&g.shared->base, memory_order_relaxed),
+		 next = base + g.own + 1;
+	write_base(base);
 	arm_renumber(&g.arm, g.number + 1, next);
 	g.slices = false;
-	if (g.has_company && !arm_is_always(&g.arm)) {
+	if (g.was_locked) {
+		/* steps that nobody counted shall not cost a window; several ranks take the same ones */
+		if (!g.has_company)
+			arm_skip(&g.arm, next - 1 - g.number);
+		atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
+	} else if (g.has_company && !arm_is_always(&g.arm)) {
 		agree_begin(&g.agree, g.shared, next - 1);
 	} else {
 		begin_schedule(next);
 	}
-	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
+	g.was_locked = true;
 	g.number = next - 1;
+	atomic_store_explicit(&g.shared->current, g.number, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
 		 (unsigned long long)g.number,
 		 g.agree.waits ? "; the schedule starts when all ranks know theirs"
@@ -290,8 +318,7 @@ static void lock_steps(void)
 static bool has_news(void)
 {
 	/* pair with the collector's release stores: the values lie behind their generations */
-	if (atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire) !=
-	    g.generation)
+	if (atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire) != g.heard)
 		return true;
 	return state() == STEP_STATE_ADOPTED && g.own &&
 	       atomic_load_explicit(&g.shared->base_generation, memory_order_acquire) ==
@@ -301,7 +328,7 @@ static bool has_news(void)
 static void listen(void)
 {
 	uint32_t anchor = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
-	if (anchor != g.generation)
+	if (anchor != g.heard)
 		adopt_anchor(anchor);
 	else if (has_news())
 		lock_steps();
@@ -310,6 +337,42 @@ static void listen(void)
 static bool still_learning(void)
 {
 	return g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED;
+}
+
+/* ---- The anchor fails to come ---- */
+
+/* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
+static bool is_lost(void)
+{
+	struct hook_thread *t = &hook_thread;
+	if (g.mode != STEP_MODE_AUTO || state() != STEP_STATE_LOCKED)
+		return false;
+	uint64_t number = atomic_load_explicit(&g.shared->current, memory_order_relaxed);
+	if (number != t->step_seen) {
+		t->step_seen = number;
+		t->tokens_then = t->tokens;
+		return false;
+	}
+	uint64_t most = (uint64_t)LOST_TURNS *
+			atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
+	return t->tokens - t->tokens_then > (most > LOST_LEAST ? most : LOST_LEAST);
+}
+
+/* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
+static void lose_steps(void)
+{
+	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
+	atomic_store_explicit(&g.shared->state, STEP_STATE_LOST, memory_order_release);
+	atomic_fetch_add_explicit(&g.shared->lost, 1, memory_order_release);
+	log_line(LOG_INFO, "step %llu does not end: steps are learned again",
+		 (unsigned long long)g.number);
+	turn_switch();
+}
+
+static void find_again(void)
+{
+	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
+	turn_switch();
 }
 
 /* ---- Boundaries ---- */
@@ -335,6 +398,8 @@ static void cross(uint64_t ticks)
 		return;
 	}
 	begin_step(g.number + 1, ticks);
+	if (state() == STEP_STATE_LOST && !g.slices)
+		find_again();
 	g.slices = g.slices && are_unknown() && arm_is_asked(&g.arm, g.number);
 }
 
@@ -376,11 +441,15 @@ void steps_notice(uint64_t hash, bool is_anchor)
 	bool ends = hash == atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = ends || is_anchor || pending;
+	bool lost = !urgent && is_lost();
 	if (arm_is_off(&g.arm) ||
-	    !(urgent || slice_is_over() || has_waited_long() || (still_learning() && has_news())) ||
+	    !(urgent || lost || slice_is_over() || has_waited_long() ||
+	      (still_learning() && has_news())) ||
 	    !enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
+	if (lost && is_lost())
+		lose_steps();
 	if (still_learning())
 		listen();
 	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) ||

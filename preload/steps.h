@@ -10,6 +10,9 @@
 #include "core/trigger.h"
 #include "preload/hook.h"
 
+/* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds. */
+#define STEPS_LOOK_EVERY 1024u
+
 void steps_notice(uint64_t hash, bool is_anchor);
 
 /* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
@@ -19,7 +22,8 @@ static inline void steps_token(uint64_t token, bool is_anchor)
 	if (UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
-	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)))
+	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)) ||
+	    UNLIKELY(!(++hook_thread.tokens % STEPS_LOOK_EVERY)))
 		steps_notice(hash, is_anchor);
 }
 

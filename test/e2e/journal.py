@@ -11,7 +11,7 @@ WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where othe
 CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL, RANGE = range(1, 14)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
-STEP_EVENTS = "begin outside counted triggered".split()
+STEP_EVENTS = "begin outside counted triggered numbered".split()
 RANGE_EVENTS = "push pop start end mark".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
 CHUNK = struct.Struct("<4IQ")
@@ -44,7 +44,8 @@ class Journal:
         (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,
          self.dropped_dictionary) = struct.unpack_from("<QIIQQQ", self.data, HEADER.size)
         (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
-         self.step_state, self.current_step, self.schedule_shift) = struct.unpack_from("<IIQQIIIIQQ", self.data, HEADER.size + 40)
+         self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
+         self.lost) = struct.unpack_from("<IIQQIIIIQQIIQII", self.data, HEADER.size + 40)
 
     def ns(self, ticks):
         """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""

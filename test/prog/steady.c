@@ -1,8 +1,10 @@
 /*
  * A loop of steps under command: reads lines from its standard input and answers each with one.
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
+ *   other N N steps of other work
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
- *   odd N   N launches in which nothing repeats  abort     dies of abort()       crash     dies of a segmentation fault
+ *   odd N, strange N   N launches in which nothing repeats, with pauses or without
+ *   abort   dies of abort()       crash     dies of a segmentation fault
  *   state   "helpers N threads N fds N private_kb N signals N"           (end of input)  ends
  * The answer is "done TOTAL", TOTAL the steps so far.
  */
@@ -37,6 +39,16 @@ static void steps(const char *n)
 		step(0);
 }
 
+static void other(const char *n)
+{
+	for (long i = atol(n); i > 0; i--) {
+		for (unsigned blocks = 65; blocks < 70; blocks++)
+			work_launch(middle, blocks, stream);
+		MUST(cudaStreamSynchronize(stream));
+		total++;
+	}
+}
+
 static void go(const char *pause_us)
 {
 	struct pollfd input = { .fd = 0, .events = POLLIN };
@@ -54,15 +66,26 @@ static void slow(const char *ms)
 }
 
 /* Numbers of blocks that follow no pattern, so that no three launches come again. */
-static void odd(const char *n)
+static void launch_odd(const char *n, useconds_t pause_us)
 {
 	static unsigned state = 1;
 	for (long i = atol(n); i > 0; i--) {
 		state = state * 1664525 + 1013904223;
 		work_launch(middle, 1 + (state >> 12), stream);
-		usleep(1000);
+		if (pause_us)
+			usleep(pause_us);
 	}
 	MUST(cudaStreamSynchronize(stream));
+}
+
+static void odd(const char *n)
+{
+	launch_odd(n, 1000);
+}
+
+static void strange(const char *n)
+{
+	launch_odd(n, 0);
 }
 
 static void on_signal(int number)
@@ -145,8 +168,9 @@ static void obey(char *line)
 		const char *name;
 		void (*run)(const char *rest);
 	} commands[] = {
-		{ "go", go },	    { "slow", slow }, { "odd", odd },	  { "handler", handler },
-		{ "crash", crash }, { "abort", die }, { "state", state },
+		{ "go", go },	    { "slow", slow },	    { "odd", odd },
+		{ "other", other }, { "strange", strange }, { "handler", handler },
+		{ "crash", crash }, { "abort", die },	    { "state", state },
 	};
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		size_t n = strlen(commands[i].name);

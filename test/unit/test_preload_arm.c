@@ -53,6 +53,18 @@ static void test_asked_when_the_schedule_is_over(void **state)
 	expect(&a, 18, "NNWRRRSNN");
 }
 
+/* Steps that nobody counted, of a program that went over to other work, are no steps to the schedule. */
+static void test_skipped_steps_cost_no_window(void **state)
+{
+	(void)state;
+	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	arm_skip(&a, 7);
+	expect(&a, 8, "NWRSNN");
+	a = armed("always");
+	arm_skip(&a, 7);
+	expect(&a, 0, "RR");
+}
+
 /* off and always have no numbers of their own: the default schedule's count. */
 static void test_asked_of_a_schedule_without_numbers(void **state)
 {
@@ -162,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_schedule_alone),
 		cmocka_unit_test(test_asked_when_the_schedule_is_over),
+		cmocka_unit_test(test_skipped_steps_cost_no_window),
 		cmocka_unit_test(test_asked_of_a_schedule_without_numbers),
 		cmocka_unit_test(test_asked_again_while_a_window_lasts),
 		cmocka_unit_test(test_asked_beside_the_schedule),
