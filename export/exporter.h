@@ -13,7 +13,7 @@ struct exporter {
 	int (*write_step)(const struct model_step *step, const char *path, struct err *e);
 };
 
-extern const struct exporter exporter_perfetto;
+extern const struct exporter exporter_perfetto, exporter_memory;
 
 enum { EXPORTERS_MOST = 16 };
 

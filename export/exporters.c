@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct exporter *const exporters[] = { &exporter_perfetto };
+static const struct exporter *const exporters[] = { &exporter_perfetto, &exporter_memory };
 enum { N_EXPORTERS = sizeof(exporters) / sizeof(*exporters) };
 
 static const struct exporter *find(const char *name, size_t n)
