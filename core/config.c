@@ -50,11 +50,24 @@ static int check_trigger(const char *text, struct err *e)
 	return trigger_parse(text, &parsed, e);
 }
 
+/* A list of names, as export/exporters.c has them. */
 static int check_format(const char *text, struct err *e)
 {
-	if (!strcmp(text, "perfetto"))
-		return 0;
-	return err_set(e, -EINVAL, "unknown format '%.60s'; this version writes: perfetto", text);
+	static const char *const known[] = { "perfetto", "memory" };
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ","), i = 0;
+		while (i < sizeof(known) / sizeof(*known) &&
+		       (strlen(known[i]) != n || strncmp(known[i], at, n) != 0))
+			i++;
+		if (i == sizeof(known) / sizeof(*known))
+			return err_set(e, -EINVAL,
+				       "unknown format '%.*s'; this version writes: perfetto, "
+				       "memory",
+				       (int)(n < 60 ? n : 60), at);
+		at += n;
+		if (!*at)
+			return 0;
+	}
 }
 
 static const struct {

@@ -9,10 +9,12 @@ CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where others carry bytes
 CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL, RANGE = range(1, 14)
+BLOCK, MEMORY = 15, 16
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
 STEP_EVENTS = "begin outside counted triggered numbered".split()
 RANGE_EVENTS = "push pop start end mark".split()
+BLOCK_EVENTS = "made freed known live oom".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
 CHUNK = struct.Struct("<4IQ")
 CHUNK_ENTRY_BYTES = 64
@@ -137,6 +139,14 @@ class Journal:
             event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data, at + 2)
             r.update(event=RANGE_EVENTS[event], name=self.strings.get(name), ticks=ticks, id=number,
                      domain=self.strings.get(domain), color=color)
+        elif kind == BLOCK:
+            event, device, stack, ticks, address, size, allocated, reserved = struct.unpack_from("<BBIQQQQQ", self.data, at + 2)
+            r.update(event=BLOCK_EVENTS[event], device=device, stack=stack, ticks=ticks, address=address, bytes=size,
+                     allocated=allocated, reserved=reserved)
+        elif kind == MEMORY:
+            device, _, lost, ticks, allocated, reserved, peak, peak_reserved = struct.unpack_from("<BBIQQQQQ", self.data, at + 2)
+            r.update(device=device, lost=lost, ticks=ticks, allocated=allocated, reserved=reserved, peak=peak,
+                     peak_reserved=peak_reserved)
         elif kind in GPU_KINDS:
             device, flags, name, begin, end, correlation, stream, x, y, z, context, node, graph, peer = struct.unpack_from(
                 "<BBIQQIIIIIIQII", self.data, at + 2)

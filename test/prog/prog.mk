@@ -7,7 +7,7 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
 PROG_LINKED13 := every_runtime last_error fork ends threads process spawn loop nvtx stacks steady
-PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes
+PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
@@ -64,3 +64,16 @@ prog: $(PROG)/throws
 $(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) -ldl -o $@
+
+# PyTorch's memory reports, in the two generations of their signature: the names of the two are mangled differently.
+PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so)
+prog: $(PROG_C10)
+$(PROG)/c10_new/%: PROG_C10_SIZE := unsigned long
+$(PROG)/c10_old/%: PROG_C10_SIZE := long
+PROG_C10_CXX = $(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -fPIC -shared -fvisibility=hidden '-DSIZE=$(PROG_C10_SIZE)' -isystem $(CUDA_INCLUDE)
+$(filter %/libc10.so,$(PROG_C10)): test/prog/c10.cpp
+	$(call say,CXX,$@)
+	$(PROG_C10_CXX) -Wl,-soname,libc10.so $< -o $@
+$(filter %/user.so,$(PROG_C10)): %/user.so: test/prog/c10_user.cpp %/libc10.so $(PROG_SIM13)
+	$(call say,CXX,$@)
+	$(PROG_C10_CXX) $< $(@D)/libc10.so $(PROG_SIM13) '-Wl,-rpath,$$ORIGIN' -o $@

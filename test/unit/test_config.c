@@ -50,6 +50,8 @@ static const struct {
 	{ "PROF_TRIGGER", "sgnal", false },
 	{ "PROF_OUT", "/some where/else", true },
 	{ "PROF_FORMAT", "perfetto", true },
+	{ "PROF_FORMAT", "perfetto,memory", true },
+	{ "PROF_FORMAT", "perfetto,", false },
 	{ "PROF_FORMAT", "tarot", false },
 	{ "PROF_KEEP_TRACES", "2", true },
 	{ "PROF_KEEP_TRACES", "1", false },

@@ -1,0 +1,99 @@
+"""PyTorch's memory reports, from a library that has its libc10's two functions, in both generations of their names: every block is
+recorded, what the real functions are given is what it was, and nothing is recorded where nothing is asked for."""
+import json
+import os
+import pickle
+import unittest
+
+from harness import EVERYTHING, Case, prog
+from journal import BLOCK, MEMORY
+
+STEPS = 40
+SETTINGS = {"PROF_STEP": "sync"}
+ARMED = ("--schedule", "skip_first=10,wait=0,warmup=1,active=4,repeat=1")
+
+
+def command(generation, steps, leaks=0):
+    return [prog("c10_main"), prog(f"c10_{generation}/user.so"), str(steps), str(leaks)]
+
+
+def reported(path):
+    with open(os.path.join(path, "report.json"), encoding="utf-8") as file:
+        process, = json.load(file)["processes"]
+    return process
+
+
+class Blocks(Case):
+    def test_both_generations(self):
+        for generation in ("new", "old"):
+            alone = self.bare(command(generation, 10))
+            self.assertEqual(alone.status, 0, alone.err)
+            run = self.preloaded(command(generation, 10), **SETTINGS, **EVERYTHING)
+            self.assertEqual((run.status, run.out, run.err), (0, alone.out, alone.err), generation)
+            blocks = run.journal().of(BLOCK)
+            self.assertEqual(len([b for b in blocks if b.event == "made"]), 101)
+            self.assertEqual(len([b for b in blocks if b.event == "freed"]), 100)
+            self.assertEqual([b.bytes for b in blocks if b.event == "oom"], [1 << 40])
+            self.assertEqual({b.bytes for b in blocks if b.event in ("made", "freed")}, {512, 4096})
+            self.assertTrue(all(b.stack for b in blocks if b.event == "made"))
+            self.assertEqual({b.reserved for b in blocks if b.event == "made"}, {8 << 20})
+
+    def test_off(self):
+        alone = self.bare(command("new", 10))
+        run = self.preloaded(command("new", 10), **SETTINGS, **EVERYTHING, PROF_MEMORY="off")
+        self.assertEqual((run.status, run.out, run.err), (0, alone.out, alone.err))
+        self.assertFalse(run.journal().of(BLOCK) + run.journal().of(MEMORY))
+
+    def test_what_was_live_when_recording_began(self):
+        run = self.preloaded(command("new", 40, leaks=1), **SETTINGS, PROF_SCHEDULE=ARMED[1])
+        journal = run.journal()
+        blocks = [b for b in journal.of(BLOCK) if b.event != "oom"]
+        live = [b for b in blocks if b.event == "live"]
+        self.assertEqual([b.event for b in blocks][0], "known")
+        self.assertIn(4096, [b.bytes for b in live])
+        # of steps 0 to 10: the one that begins with step 10's copy is made before it
+        self.assertEqual(sum(b.bytes for b in live), 4096 + 11 * 1024)
+        held = journal.of(MEMORY)
+        self.assertEqual(held[-1].allocated, 4096 + 40 * 1024)
+        self.assertEqual(held[-1].peak, 4096 + 39 * 1024 + 10 * 512)
+        self.assertGreaterEqual(len(held), 39)
+
+    def test_report(self):
+        run = self.profiled(command("new", STEPS), ARMED, **SETTINGS)
+        self.assertEqual(run.status, 0, run.err)
+        memory = reported(run.folder)["memory"]
+        self.assertEqual(memory["allocator"]["peak_bytes"], 4096 + 5120)
+        self.assertEqual(memory["allocator"]["recorded_peak_bytes"], 4096 + 5120)
+        self.assertEqual(memory["allocator"]["peak_reserved_bytes"], 8 << 20)
+        self.assertEqual(memory["allocator"]["bytes"], 4096)
+        self.assertEqual(memory["allocator"]["out_of_memory"], 1)
+        for rows in (memory["by_kind"], memory["by_phase"]):
+            self.assertEqual(sum(row["bytes"] for row in rows), 4096 + 5120)
+        self.assertFalse(memory["leaks"])
+        self.assertEqual(sum(row["bytes"] for row in memory["at_peak"] if row.get("what") != "PyTorch's cache, not in use"
+                             and row["function"] != "c10_use"), 5120)
+
+    def test_a_leak_has_its_line(self):
+        run = self.profiled(command("new", STEPS, leaks=1), ARMED, **SETTINGS)
+        leak, = reported(run.folder)["memory"]["leaks"]
+        self.assertEqual(leak["function"], "kept_each_step")
+        self.assertEqual(leak["bytes_per_step"], 1024)
+
+    def test_snapshot(self):
+        run = self.profiled(command("new", STEPS), (*ARMED, "--format", "perfetto,memory"), **SETTINGS)
+        paths = run.paths("memory/*/*.pickle")
+        self.assertEqual(len(paths), 4)
+        for path in paths:
+            with open(path, "rb") as file:
+                snapshot = pickle.load(file)
+            segment, = snapshot["segments"]
+            self.assertEqual((segment["total_size"], segment["allocated_size"]), (8 << 20, 4096))
+            self.assertEqual(sum(block["size"] for block in segment["blocks"]), 8 << 20)
+            actions = [event["action"] for event in snapshot["device_traces"][0]]
+            self.assertEqual(actions, ["alloc"] * 10 + ["free_requested", "free_completed"] * 10)
+            names = {frame["name"] for event in snapshot["device_traces"][0] for frame in event["frames"]}
+            self.assertIn("c10_use", names)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,41 @@
+"""Trains an MLP with Adam, and says on stdout, as JSON, what PyTorch's own counters say of its memory: at each step's end, and in all.
+
+usage: memory.py [leak] [grown]      leak: a tensor is kept each step; grown: one step after the 20th needs much more
+"""
+import json
+import sys
+import time
+
+import torch
+from torch import nn
+
+STEPS, WIDTH, BATCH = 40, 128, 32
+LEAKS, GROWS = "leak" in sys.argv, "grown" in sys.argv
+torch.manual_seed(0)
+layers = []
+for _ in range(6):
+    layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
+model = nn.Sequential(*layers[:-1]).cuda()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+kept, ends = [], []
+for step in range(STEPS):
+    inputs, targets = torch.randn(BATCH, WIDTH).cuda(), torch.randn(BATCH, WIDTH).cuda()
+    loss = nn.functional.mse_loss(model(inputs), targets)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if LEAKS:
+        kept.append(inputs * 2)  # the leak
+    if GROWS and step == 30:
+        torch.empty(64 << 20, device="cuda").add_(1)
+    loss.item()
+    ends.append([time.monotonic_ns(), torch.cuda.memory_allocated(), torch.cuda.memory_reserved()])
+
+
+def rounded(tensor):
+    """As the allocator does."""
+    return (tensor.numel() * tensor.element_size() + 511) // 512 * 512
+
+
+print(json.dumps({"ends": ends, "peak": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
+                  "parameters": sum(map(rounded, model.parameters())), "left": torch.cuda.memory_allocated()}))
