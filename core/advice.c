@@ -1,6 +1,7 @@
 /* What to do about it, each with what it would win by the replay. */
 #include "core/judge_parts.h"
 #include "core/path.h"
+#include "core/stack_about.h"
 
 #include <math.h>
 
@@ -41,15 +42,28 @@ static double taken_ns(const struct judge *j, uint32_t op)
 	return ns;
 }
 
+/* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
+static bool is_helper(const struct judge *j, uint32_t call)
+{
+	const struct timeline_call *c = &j->w.timeline->calls.at[call];
+	return (c->about & ABOUT_INPUT) && !frames_site_at(j->w.timeline->frames, c->site)->is_user;
+}
+
 static uint32_t top_site(const struct judge *j, double *per_step_ms)
 {
 	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
-	double *sum = mem_zero((n_sites + 1) * sizeof(*sum));
+	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ns = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
 		uint32_t site = call == REPLAY_NONE ? 0 : j->w.timeline->calls.at[call].site;
-		if (site && site <= n_sites)
-			sum[site] += taken_ns(j, i);
+		if (!site || site > n_sites)
+			continue;
+		if (is_helper(j, call)) {
+			helpers_ns += taken_ns(j, i);
+			continue;
+		}
+		sum[site] += taken_ns(j, i) + helpers_ns;
+		helpers_ns = 0;
 	}
 	for (uint32_t i = 1; i <= n_sites; i++)
 		if (!top || sum[i] > sum[top])

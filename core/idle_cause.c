@@ -143,7 +143,18 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 
 static bool is_input_copy(const struct timeline_call *c)
 {
-	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
+	return c->category == CAT_MEMCPY && c->copy == COPY_H2D &&
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & ABOUT_COLLECTIVE);
+}
+
+/* Between two calls for other ranks on one thread, as between a copy to the host and the one back: the host exchanges data. */
+static bool is_exchange(const struct idle_host *h, const struct lane *l)
+{
+	if (!l->next || l->next >= l->calls.n)
+		return false;
+	const struct timeline_call *last = &h->t->calls.at[l->calls.at[l->next - 1]];
+	const struct timeline_call *next = &h->t->calls.at[l->calls.at[l->next]];
+	return last->thread == next->thread && (last->about & next->about & ABOUT_COLLECTIVE);
 }
 
 /* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */
@@ -172,7 +183,9 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 		begin_ns = h->t->calls.at[l->calls.at[l->next - 1]].end_ns;
 	if (l->next < l->calls.n)
 		end_ns = h->t->calls.at[l->calls.at[l->next]].begin_ns;
-	if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
+	if (is_exchange(h, l))
+		idle_add(h->idle, h->device, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
+	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
 		idle_add(h->idle, h->device, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else
 		give_to_host(h, l, to_ns - from_ns, next);

@@ -41,7 +41,7 @@ static const struct {
 			  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 			  "waiting for input" },
 	[CAUSE_COLLECTIVE] = { VERDICT_COLLECTIVE,
-			       { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" },
+			       { .kind = WHATIF_FREE, .what = WHATIF_FREE_COLLECTIVE },
 			       "talking to other ranks" },
 };
 
@@ -88,9 +88,7 @@ static void play_causes(struct judge *j)
 		all[i] = causes[i].change;
 		j->cause_ms[i] = judge_gain_ms(j, &causes[i].change, 1);
 	}
-	/* kernels of collectives come last: a program that has none refuses the change */
-	j->all_causes_ms =
-		judge_gain_ms(j, all, j->cause_ms[CAUSE_COLLECTIVE] > 0 ? CAUSES : CAUSES - 1);
+	j->all_causes_ms = judge_gain_ms(j, all, CAUSES);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }

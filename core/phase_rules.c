@@ -116,6 +116,7 @@ static const struct python_row {
 	{ "_aot_autograd/runtime_wrappers.py", ANY, PART_FUNCTIONAL },
 
 	{ "torch/cuda/graphs.py", "replay", PART_GRAPH },
+	{ "torch/_tensor_str.py", ANY, PART_PRINT },
 };
 
 /* "" for a begin or an end that does not matter. */

@@ -40,6 +40,7 @@ enum phase {
 	X(AVERAGE, OPTIMIZER, "weight averaging") \
 	X(COMPILE, OTHER, "compilation")          \
 	X(GRAPH, OTHER, "graph replay")           \
+	X(PRINT, OTHER, "printing")               \
 	X(USER, OTHER, "")
 
 enum phase_part {

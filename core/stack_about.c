@@ -26,6 +26,8 @@ static const struct row rows[] = {
 	{ ABOUT_INPUT, FUNCTION, 0, "__getitem__" },
 	{ ABOUT_COLLECTIVE, MODULE, 0, "libnccl" },
 	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupNCCL" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupGloo" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupMPI" },
 	{ ABOUT_COLLECTIVE, FILE_NAME, 0, "torch/distributed/distributed_c10d" },
 	{ ABOUT_LIBRARY, MODULE, NEAR, "libcublas" },
 	{ ABOUT_LIBRARY, MODULE, NEAR, "libcudnn" },

@@ -218,7 +218,7 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = call_of(w, op);
 	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES;
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & ABOUT_COLLECTIVE);
 }
 
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
@@ -302,10 +302,28 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
+/* Their kernels, and what the host does between two calls for other ranks on one thread. */
+static void free_collectives(struct whatif *w)
+{
+	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
+	change_kernels(w, &kernels, NULL);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = call_of(w, i), *last;
+		last = w->before[i] == REPLAY_NONE ? NULL : call_of(w, w->before[i]);
+		if (c && last && c->thread == last->thread &&
+		    (c->about & last->about & ABOUT_COLLECTIVE))
+			w->edit.cut_ns[i] = (float)w->replay.ops.at[i].gap_ns;
+	}
+}
+
 static void change_free(struct whatif *w, uint8_t what)
 {
 	if (what == WHATIF_FREE_INPUT) {
 		free_gaps(w, true, 0);
+		return;
+	}
+	if (what == WHATIF_FREE_COLLECTIVE) {
+		free_collectives(w);
 		return;
 	}
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {

@@ -34,6 +34,7 @@ enum whatif_kind {
 	X(INPUT, "input", "the next batch is there when the step begins") \
 	X(ALLOC, "alloc", "memory is kept, not allocated and freed")      \
 	X(COPY, "copy", "copies take no time and nobody waits for them")  \
+	X(COLLECTIVE, "collective", "other ranks are never waited for")   \
 	X(SYNC, "sync", "the host waits for nothing but copies to the device and for memory")
 
 enum whatif_free {

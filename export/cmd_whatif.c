@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char usage[] = "usage: whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... "
-			    "[--free launch|input|alloc|copy|sync]... [--json]";
+			    "[--free launch|input|alloc|copy|collective|sync]... [--json]";
 
 struct request {
 	const char *folder;

@@ -4,39 +4,24 @@ Each runs three times: alone, under profrun with nothing set but the schedule, a
 under profrun it must print the same and end the same; what profrun's report says must be what torch.profiler saw.
 """
 import collections
-import json
 import os
 import re
 import subprocess
 import unittest
 
-import test_torch
-from harness import Case, LAUNCHER, SIM, environment
 from kineto import Kineto
+from sim_case import STEPS_OFF, SimCase, report_of
 from test_torch import HERE, STEPS, armed_steps, demangle, kernels_of
 
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
 ARMED = 3
-STEPS_OFF = 1  # a first or last turn that differs from the others may be none
-PRELOADED = ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so")
 MEASURED = re.compile(r"(_runtime|_per_second)': '[0-9.e+-]+'")  # what a program says of its own speed
 PHASES = {"forward", "backward", "optimizer"}
-
-
-def setUpModule():
-    global PYTHON
-    PYTHON = test_torch.python()
-    if test_torch.ON_GPU:
-        raise unittest.SkipTest("one run's kernels take as long as another's on the simulated GPU only")
 
 
 def said(text):
     """Output without what differs from one run alone to the next."""
     return MEASURED.sub(r"\1': '-'", text)
-
-
-def has_package(name):
-    return subprocess.run([PYTHON, "-c", f"import importlib.util as u, sys; sys.exit(not u.find_spec({name!r}))"]).returncode == 0
 
 
 class Program:
@@ -46,33 +31,29 @@ class Program:
 
     @classmethod
     def setUpClass(cls):
-        if not has_package(cls.package):
-            raise unittest.SkipTest(f"{cls.package} could not be had from PyPI")
         super().setUpClass()
+        if not cls.has_package():
+            raise unittest.SkipTest(f"{cls.package} could not be had from PyPI")
         case = cls("test_prints_what_it_prints_alone")
-        program = [os.path.join(HERE, "users", cls.script), str(STEPS)]
-        cls.alone = case.python(program)
-        trace = os.path.join(cls.base, "kineto.json")
-        cls.seen = case.python([os.path.join(HERE, "oracle.py"), trace, *program])
-        folder = case.folder()
-        line = [LAUNCHER, "--sim", "-o", folder, "--schedule", SCHEDULE, "--", PYTHON, *program]
-        cls.run_ = case.execute(line, folder, environment(HF_HUB_OFFLINE=1), timeout=300)
-        if cls.alone.status == cls.seen.status == cls.run_.status == 0:
+        program, trace = [os.path.join(HERE, "users", cls.script), str(STEPS)], os.path.join(cls.base, "kineto.json")
+        cls.run_alone = case.alone(program)
+        cls.seen = case.alone([os.path.join(HERE, "oracle.py"), trace, *program])
+        cls.run_ = case.under_profrun(program, SCHEDULE)
+        if cls.run_alone.status == cls.seen.status == cls.run_.status == 0:
             cls.kineto, cls.journal = Kineto(trace), cls.run_.journal()
-            with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
-                cls.process, = json.load(file)["processes"]
+            cls.process, = report_of(cls.run_)["processes"]
 
-    def python(self, command):
-        """Without profrun."""
-        preload = " ".join(os.path.join(SIM, name) for name in PRELOADED)
-        return self.execute([PYTHON, *command], self.folder(), environment(LD_PRELOAD=preload, HF_HUB_OFFLINE=1), timeout=300)
+    @classmethod
+    def has_package(cls):
+        asks = f"import importlib.util as u, sys; sys.exit(not u.find_spec({cls.package!r}))"
+        return subprocess.run([cls.interpreter, "-c", asks]).returncode == 0
 
     def test_prints_what_it_prints_alone(self):
-        self.assertEqual(self.alone.status, 0, self.alone.err)
+        self.assertEqual(self.run_alone.status, 0, self.run_alone.err)
         self.assertEqual(self.seen.status, 0, self.seen.err)
         self.assertEqual(self.run_.status, 0, self.run_.err)
-        self.assertEqual(said(self.run_.out), said(self.alone.out))
-        self.assertEqual(said(self.run_.other_err()), said(self.alone.err))
+        self.assertEqual(said(self.run_.out), said(self.run_alone.out))
+        self.assertEqual(said(self.run_.other_err()), said(self.run_alone.err))
 
     def test_steps(self):
         steps = self.process["steps"]
@@ -129,27 +110,27 @@ class Program:
         self.assertEqual(self.process["cannot_say"], [])
 
 
-class Gpt2Trainer(Program, Case):
+class Gpt2Trainer(Program, SimCase):
     script, package = "gpt2_trainer.py", "transformers"
 
 
-class Resnet18(Program, Case):
+class Resnet18(Program, SimCase):
     script, package = "resnet18.py", "torchvision"
 
 
-class TimmVit(Program, Case):
+class TimmVit(Program, SimCase):
     script, package = "timm_vit.py", "timm"
 
 
-class LightningTrainer(Program, Case):
+class LightningTrainer(Program, SimCase):
     script, package = "lightning_mlp.py", "lightning"
 
 
-class NnTransformer(Program, Case):
+class NnTransformer(Program, SimCase):
     script = "nn_transformer.py"
 
 
-class GradScaler(Program, Case):
+class GradScaler(Program, SimCase):
     script = "grad_scaler.py"
 
 

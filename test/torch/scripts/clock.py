@@ -1,0 +1,19 @@
+"""The scripts' own account: how many steps there were and how long one took, as JSON in the last line of standard output."""
+import json
+import statistics
+import time
+
+WARM = 5
+
+
+def steps(n, **more):
+    """Numbers of steps; `more` are functions whose results, asked behind the warm-up and at the end, are said as growth per step."""
+    marks = []
+    for i in range(n):
+        if i == WARM:
+            before = {name: ask() for name, ask in more.items()}
+        marks.append(time.perf_counter())
+        yield i
+    grown = {name: (ask() - before[name]) / (n - WARM) for name, ask in more.items()}
+    median = statistics.median(end - begin for begin, end in zip(marks[WARM:], marks[WARM + 1:]))
+    print(json.dumps({"steps": n, "ms": median * 1e3, **grown}), flush=True)

@@ -1,0 +1,47 @@
+"""What the tests of whole PyTorch programs on the simulated GPU share: the interpreter, and runs with profrun and without."""
+import json
+import os
+import shutil
+import unittest
+
+import test_torch
+from harness import LAUNCHER, SIM, Case, environment
+
+STEPS_OFF = 1  # a first or last turn that differs from the others may be none
+PRELOADED = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
+# A thread of autograd's may still want the interpreter while it goes down, with profrun and without; such a run is made again.
+DIES_AT_EXIT, TRIES = "terminate called without an active exception", 4
+
+
+class SimCase(Case):
+    @classmethod
+    def setUpClass(cls):
+        if test_torch.ON_GPU:
+            raise unittest.SkipTest("how long kernels take is set, on the simulated GPU only")
+        cls.interpreter = test_torch.python()
+        super().setUpClass()
+
+    def again(self, run):
+        """run(): a Run."""
+        for _ in range(TRIES):
+            done = run()
+            if DIES_AT_EXIT not in done.err:
+                break
+            shutil.rmtree(done.folder, ignore_errors=True)
+        return done
+
+    def alone(self, command, **settings):
+        env = environment(LD_PRELOAD=PRELOADED, HF_HUB_OFFLINE=1, **settings)
+        return self.again(lambda: self.execute([self.interpreter, *command], self.folder(), env, timeout=300))
+
+    def under_profrun(self, command, schedule, *options, **settings):
+        def run():
+            folder = self.folder()
+            line = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, *options, "--", self.interpreter, *command]
+            return self.execute(line, folder, environment(HF_HUB_OFFLINE=1, **settings), timeout=300)
+        return self.again(run)
+
+
+def report_of(run):
+    with open(os.path.join(run.folder, "report.json"), encoding="utf-8") as file:
+        return json.load(file)
