@@ -40,6 +40,7 @@ struct search {
 	uint32_t trigrams_before[SEARCH_THREADS][3]; /* of each thread */
 	uint32_t home,
 		backward; /* of the level that is looked at: the thread that drives it, and the other one */
+	uint32_t turns; /* of the level that search_weigh() looks at */
 	double forgiven;
 	uint64_t budget; /* steps of comparison left */
 };

@@ -40,14 +40,22 @@ struct turns {
 		with_read; /* turns whose own thread copies to the device; copies back, waits, launches graphs */
 };
 
-/* The thread that launches most of what `own` does not, by majority vote. */
-static uint32_t search_busiest_other(const struct search *q, uint32_t own, uint32_t begin,
-				     uint32_t end)
+/* Whether what another thread launches here may belong to turns of which there are `n`: it comes back in half of them. What an
+ * unrelated thread launches meets the turns by chance. */
+static bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n)
+{
+	return 2 * levels_index_count(q->index, e->trigram) >= n;
+}
+
+/* The thread that launches most of what `own` does not and what recurs, by majority vote. */
+static uint32_t search_busiest_other(const struct search *q, uint32_t own, const uint32_t *at,
+				     uint32_t n)
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t busiest = own, votes = 0;
-	for (uint32_t i = begin; i < end; i++) {
-		if (events[i].thread == own || events[i].hints & LEVEL_COPY)
+	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
+		if (events[i].thread == own || events[i].hints & LEVEL_COPY ||
+		    !search_recurs(q, &events[i], n))
 			continue;
 		if (!votes)
 			busiest = events[i].thread;
@@ -69,7 +77,7 @@ static uint32_t search_first(const struct search *q, uint32_t thread)
 static void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
 {
 	uint32_t one = q->store->events[at[0]].thread;
-	uint32_t other = search_busiest_other(q, one, at[0], at[n - 1]);
+	uint32_t other = search_busiest_other(q, one, at, n);
 	bool swap = search_first(q, other) < search_first(q, one);
 	q->home = swap ? other : one;
 	q->backward = swap ? one : other;
@@ -103,7 +111,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		n_old += events[i].trigram < q->store->n_before_optimizer;
 		/* a thread that only copies is a loader */
 		bool is_own = events[i].thread == q->home;
-		n_foreign += !is_copy && !is_own;
+		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
 		uint32_t *last = search_last_turn(q, &events[i]);
 		n_ordered += *last + 1 >= number;
 		*last = number;
@@ -332,6 +340,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		return false;
 	struct turns t;
 	search_set_home(q, at, g->count);
+	q->turns = level->turns;
 	level->first_looked_at = first_of_latest(at, g->count);
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
