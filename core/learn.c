@@ -159,6 +159,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	l->generation = atomic_load(&shared->anchor_generation) + 1;
 	atomic_store(&shared->anchor, l->choice.anchor);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
+	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	/* release: the library that sees the generation sees the anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
@@ -387,7 +388,7 @@ static void add_marks(struct follow *f, const struct finder *x, const struct lea
 		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t number = i + 1;
+		uint64_t number = i + 1 + a->n_missed;
 		if (a->has_base) {
 			if (a->base + 1 + i < n)
 				continue; /* more than there can be: a hole in the stream */

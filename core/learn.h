@@ -68,6 +68,7 @@ struct learn_anchor {
 	uint64_t anchor;
 	bool has_base;
 	uint64_t base;
+	uint64_t n_missed; /* without a base: steps that ended before the first anchor */
 	uint32_t generation;
 	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
 };

@@ -180,12 +180,37 @@ static bool level_has_anchor(const struct levels *l, const struct levels_level *
 	return false;
 }
 
-static uint64_t count_anchor(const struct levels_store *s, uint32_t trigram)
+const char *level_boundary_name(enum level_boundary boundary)
 {
-	uint64_t n = 0;
-	for (uint32_t i = 0; i < s->n; i++)
-		n += s->events[i].trigram == trigram;
-	return n;
+	return boundary == LEVEL_BY_OPTIMIZER ? "after the optimizer" : "longest host gap";
+}
+
+struct anchor_count {
+	uint64_t n, n_missed;
+};
+
+/*
+ * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
+ * trigrams have come once more than the anchor, by the time when it came last.
+ */
+static struct anchor_count count_anchor(const struct levels_store *s,
+					const struct levels_level *level, uint32_t trigram)
+{
+	struct anchor_count c = { 0 };
+	uint32_t end = s->n, n_more = 0;
+	uint64_t *counts = calloc(s->trigrams.used + 1, sizeof(*counts));
+	while (end && s->events[end - 1].trigram != trigram)
+		end--;
+	for (uint32_t i = 0; i < end; i++) {
+		c.n += s->events[i].trigram == trigram;
+		if (counts)
+			counts[s->events[i].trigram]++;
+	}
+	for (uint32_t m = 0; counts && m < level->n_members; m++)
+		n_more += counts[level->members[m]] == c.n + 1;
+	c.n_missed = n_more * 2 > level->n_members;
+	free(counts);
+	return c;
 }
 
 /* Describes the winner's boundary in `out`. 0 or -ENOMEM. */
@@ -198,11 +223,13 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 	int rc = levels_find_boundary(s, x, level, &trigram, &how);
 	if (rc)
 		return rc;
+	struct anchor_count count = count_anchor(s, level, trigram);
 	*out = (struct level_choice){
 		.anchor = s->trigrams.keys[trigram],
 		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
 		.calls_per_step = level->calls_per_turn,
-		.count = count_anchor(s, trigram),
+		.count = count.n + count.n_missed,
+		.n_missed = count.n_missed,
 		.confidence = level_confidence(level),
 		.boundary = how,
 	};

@@ -48,10 +48,15 @@ struct level_choice {
 	uint64_t anchor; /* trigram hash; the step ends after the launch that completes it */
 	uint32_t thread; /* that launches it */
 	uint32_t calls_per_step; /* events of all threads, median */
-	uint64_t count;	   /* how often the anchor has come so far, from the first event fed */
+	uint64_t
+		count; /* steps that have ended so far: how often the anchor has come, from the first event fed, and: */
+	uint64_t n_missed; /* steps that ended without it: the first one, which may differ */
 	double confidence; /* 0 to 1 */
 	enum level_boundary boundary;
 };
+
+/* In words. */
+const char *level_boundary_name(enum level_boundary boundary);
 
 struct levels;
 

@@ -615,7 +615,9 @@ struct journal_steps {
 	_Atomic uint64_t start;
 	uint32_t
 		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
-	_Atomic uint32_t lost; /* by the library: how often the anchor stopped coming */
+	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped coming */
+	_Atomic uint32_t boundary; /* by the collector: enum level_boundary (core/levels.h) */
+	uint32_t reserved;
 };
 
 /* How a request was answered. */

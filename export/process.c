@@ -233,21 +233,40 @@ bool process_is_alive(const struct process *p)
 
 /* ---- Afterwards ---- */
 
+static void describe_choice(struct process *p, double confidence, uint32_t period,
+			    enum level_boundary boundary)
+{
+	p->confidence = confidence;
+	p->period = period;
+	p->boundary = boundary;
+}
+
+/* What the header says of the last anchor. */
+static void describe_told(struct process *p)
+{
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	describe_choice(p, atomic_load(&s->confidence_permille) / 1000.0,
+			atomic_load(&s->calls_per_step),
+			(enum level_boundary)atomic_load(&s->boundary));
+}
+
 /* Reads everything once to find out what a step is. */
-static bool learn_from(const char *path, struct learn_anchor *anchor, double *confidence)
+static bool learn_from(struct process *p, struct learn_anchor *anchor)
 {
 	struct err e;
 	struct process reading;
 	struct output nowhere = { .n_formats = 0 };
-	if (process_open(&reading, &nowhere, path, false, &e))
+	if (process_open(&reading, &nowhere, p->path, false, &e))
 		return false;
 	follow_read(&reading.follow);
 	follow_finish(&reading.follow, false);
 	bool is_known = learn_conclude(&reading.learn);
 	if (is_known) {
-		*anchor = (struct learn_anchor){ .anchor = reading.learn.choice.anchor,
+		const struct level_choice *choice = &reading.learn.choice;
+		*anchor = (struct learn_anchor){ .anchor = choice->anchor,
+						 .n_missed = choice->n_missed,
 						 .arms = true };
-		*confidence = reading.learn.choice.confidence;
+		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
 	}
 	process_close(&reading);
 	output_free(&nowhere);
@@ -259,7 +278,7 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 	const struct journal_steps *s = &p->follow.reader.header->steps;
 	uint32_t generation = atomic_load(&s->anchor_generation);
 	if (!generation)
-		return learn_from(p->path, anchor, &p->confidence);
+		return learn_from(p, anchor);
 	*anchor = (struct learn_anchor){
 		.anchor = atomic_load(&s->anchor),
 		.has_base = atomic_load(&s->base_generation) == generation,
@@ -268,7 +287,7 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 	};
 	/* a library that never knew its step's number never armed one */
 	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED && !atomic_load(&s->lost);
-	p->confidence = atomic_load(&s->confidence_permille) / 1000.0;
+	describe_told(p);
 	return true;
 }
 
@@ -509,7 +528,9 @@ static void finish(struct process *p)
 			 atomic_load(&p->follow.reader.header->steps.lost);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
-	p->confidence = is_auto ? p->learn.choice.confidence : 1;
+	p->confidence = 1;
+	if (is_auto)
+		describe_told(p);
 	if (is_locked) {
 		follow_finish(&p->follow, killed);
 		p->has_steps = p->follow.last_number != UINT64_MAX;

@@ -66,6 +66,8 @@ struct process {
 	struct err remark;	    /* what the user should know about its steps */
 	bool has_steps;		    /* steps could be told */
 	double confidence;
+	uint32_t period;	      /* calls of a learned step, 0: it was not learned */
+	enum level_boundary boundary; /* of a learned step */
 };
 
 /* 0 or -errno with one line in `e`. */

@@ -41,13 +41,18 @@ static json_t *describe_steps(const struct process *p)
 	json_t *armed = json_array();
 	for (size_t i = 0; i < f->armed.n; i++)
 		json_array_append_new(armed, integer(f->armed.at[i]));
-	return json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
-			 integer(follow_count_steps(f)), "detector",
-			 has_steps ? step_mode_name(shared->mode) : "none", "confidence",
-			 has_steps ? p->confidence : 0.0, "armed", armed, "schedule_shift",
-			 integer(atomic_load(&shared->schedule_shift)), "step_ms",
-			 describe_lengths(&f->step_ms), "armed_step_ms",
-			 describe_lengths(&f->armed_step_ms));
+	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
+			      integer(follow_count_steps(f)), "detector",
+			      has_steps ? step_mode_name(shared->mode) : "none", "confidence",
+			      has_steps ? p->confidence : 0.0, "armed", armed, "schedule_shift",
+			      integer(atomic_load(&shared->schedule_shift)), "step_ms",
+			      describe_lengths(&f->step_ms), "armed_step_ms",
+			      describe_lengths(&f->armed_step_ms));
+	if (has_steps && p->period) {
+		json_object_set_new(o, "period", integer(p->period));
+		json_object_set_new(o, "boundary", json_string(level_boundary_name(p->boundary)));
+	}
+	return o;
 }
 
 static json_t *describe_triggers(const struct process *p)

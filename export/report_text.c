@@ -149,6 +149,9 @@ static void say_step(struct textout *o, const json_t *p)
 		  report_ms(most, sizeof(most), report_number(ms, "max")));
 	say_warm_up(o, p);
 	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
+	if (json_object_get(steps, "boundary"))
+		text_line(o, TEXT_PLAIN, "         %.0f calls a step; where it ends: %s",
+			  report_number(steps, "period"), report_string(steps, "boundary"));
 	text_line(o, TEXT_PLAIN,
 		  "         %.0f steps in all, told apart by %s (confidence %.2f)%s%s",
 		  report_number(steps, "count"), detector, report_number(steps, "confidence"),

@@ -51,6 +51,7 @@ class Regime(TriggerCase):
         missed = made + more - self.facts(run)["count"]
         self.assertGreaterEqual(missed, 0)
         self.assertLessEqual(missed, LOST_CALLS // OTHER_CALLS + 1024 // OTHER_CALLS * 2 + 2)
+        self.assertEqual((self.facts(run)["period"], self.facts(run)["boundary"]), (OTHER_CALLS, "longest host gap"))
         # told afterwards from the journal alone, they are the same
         info = self.tool("info", run.folder)
         self.assertEqual(info.status, 0, info.err)

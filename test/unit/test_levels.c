@@ -110,6 +110,28 @@ static void test_plain(void **state)
 	sequence_free(&s);
 }
 
+/* Momentum: the first step's optimizer makes its buffers, so that three launches at its end come in no other step. */
+static void test_first_step_without_the_anchor(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	forward(&s);
+	backward(&s);
+	launch_range(&s, MAIN_THREAD, 400, 6, 0);
+	for (int i = 1; i < 40; i++)
+		train_step(&s);
+	struct sequence_result r;
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_int_equal(r.choice.n_missed, 1);
+	sequence_free(&s);
+	for (int i = 0; i < 40; i++)
+		train_step(&s);
+	sequence_run(&s, 1, false, &r);
+	assert_int_equal(r.choice.n_missed, 0);
+	sequence_free(&s);
+}
+
 static void test_accumulation(void **state)
 {
 	(void)state;
@@ -136,7 +158,8 @@ static void test_evaluation(void **state)
 	for (int i = 1; i <= 60; i++) {
 		train_step(&s);
 		for (int k = 0; i % 4 == 0 && k < 9; k++) {
-			launch_range(&s, MAIN_THREAD, 400, 10, 0);
+			launch_range(&s, MAIN_THREAD, 300, 3, LEVEL_OPTIMIZER);
+			launch_range(&s, MAIN_THREAD, 400, 3, LEVEL_OPTIMIZER);
 			copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
 		}
 	}
@@ -581,6 +604,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_first_step_without_the_anchor),
 		cmocka_unit_test(test_accumulation),
 		cmocka_unit_test(test_evaluation),
 		cmocka_unit_test(test_variable_inner_loop),
