@@ -150,11 +150,15 @@ static bool is_input_copy(const struct timeline_call *c)
 /* Between two calls for other ranks on one thread, as between a copy to the host and the one back: the host exchanges data. */
 static bool is_exchange(const struct idle_host *h, const struct lane *l)
 {
-	if (!l->next || l->next >= l->calls.n)
+	if (l->next >= l->calls.n)
 		return false;
-	const struct timeline_call *last = &h->t->calls.at[l->calls.at[l->next - 1]];
 	const struct timeline_call *next = &h->t->calls.at[l->calls.at[l->next]];
-	return last->thread == next->thread && (last->about & next->about & ABOUT_COLLECTIVE);
+	for (size_t i = l->next; i-- > 0 && i + AHEAD >= l->next;) {
+		const struct timeline_call *last = &h->t->calls.at[l->calls.at[i]];
+		if (last->thread == next->thread)
+			return last->about & next->about & ABOUT_COLLECTIVE;
+	}
+	return false;
 }
 
 /* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */

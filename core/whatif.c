@@ -302,18 +302,25 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Their kernels, and what the host does between two calls for other ranks on one thread. */
+/* Between two calls for other ranks on one thread; another thread of its lane may have made some in between. */
+static bool is_exchange(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	uint32_t last = w->before[op];
+	for (int i = 0; c && i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
+		if (call_of(w, last)->thread == c->thread)
+			return c->about & call_of(w, last)->about & ABOUT_COLLECTIVE;
+	return false;
+}
+
+/* Their kernels, and what the host does to exchange data. */
 static void free_collectives(struct whatif *w)
 {
 	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
 	change_kernels(w, &kernels, NULL);
-	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct timeline_call *c = call_of(w, i), *last;
-		last = w->before[i] == REPLAY_NONE ? NULL : call_of(w, w->before[i]);
-		if (c && last && c->thread == last->thread &&
-		    (c->about & last->about & ABOUT_COLLECTIVE))
+	for (uint32_t i = 0; i < w->replay.ops.n; i++)
+		if (is_exchange(w, i))
 			w->edit.cut_ns[i] = (float)w->replay.ops.at[i].gap_ns;
-	}
 }
 
 static void change_free(struct whatif *w, uint8_t what)

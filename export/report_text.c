@@ -3,6 +3,7 @@
 
 #include "core/path.h"
 #include "export/report_pages.h"
+#include "export/report_ranks.h"
 #include "export/report_words.h"
 
 #include <string.h>
@@ -49,7 +50,10 @@ static bool has_figures(const json_t *p)
 
 const json_t *report_main_process(const json_t *root)
 {
-	const json_t *processes = json_object_get(root, "processes"), *slowest = NULL;
+	const json_t *processes = json_object_get(root, "processes"), *slowest;
+	slowest = report_ranks_straggler(root);
+	if (slowest) /* steps of all ranks take equally long, because of this one's */
+		return slowest;
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		const json_t *p = json_array_get(processes, i);
 		bool is_busier = slowest &&
@@ -369,6 +373,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_phases(o, p);
+	report_ranks_say_straggler(o, root);
 	say_advice(o, p, cwd, most_lines);
 	say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);
@@ -399,6 +404,10 @@ static void say_others(struct textout *o, const json_t *root, const json_t *p)
 	size_t n = json_array_size(processes);
 	if (n < 2)
 		return;
+	if (json_object_get(root, "ranks")) {
+		report_ranks_say(o, root);
+		return;
+	}
 	text_line(o, TEXT_PLAIN, "%s", "");
 	text_line(o, TEXT_BOLD, "All %zu processes; the parts below are about %s %.0f", n,
 		  report_has_number(p, "rank") ? "rank" : "process",

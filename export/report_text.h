@@ -8,7 +8,7 @@
 
 enum { REPORT_SCREEN_LINES = 24, REPORT_TOP = 10 };
 
-/* Which process the first screen is about: the one whose steps take longest. NULL if no process has any figures. */
+/* Which process the first screen is about: the one that other ranks wait for, or whose steps take longest. NULL if no process has any figures. */
 const json_t *report_main_process(const json_t *root);
 
 /* In at most `most_lines`: how long a step takes, what binds it, which line costs what, what mending it would win. */

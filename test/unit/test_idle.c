@@ -26,6 +26,7 @@ static int set_up(void **state)
 	fake_add(3, "train.py", 30, "train", "", "");
 	fake_add(4, "torch/utils/data/dataloader.py", 40, "__next__", "", "");
 	fake_add(5, "train.py", 50, "train", "libnccl.so.2", "");
+	fake_add(6, "", 0, "c10d::ProcessGroupGloo::runLoop", "libtorch_cpu.so", "");
 	timeline_start(&f->t, &f->b.dict, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
@@ -223,6 +224,21 @@ static void cause_input_by_frames(void **state)
 	sb_launch(&f->b, 602, 610, 1000, 3);
 	finish(f);
 	assert_float_equal(idle_us(f, IDLE_INPUT), 600 - 104, 1e-6);
+}
+
+/* Gloo's: a copy to the host, a wait for it, the exchange with other ranks, and a copy back, which is no batch. */
+static void cause_exchange(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	copy(f, "cudaMemcpyAsync", COPY_D2H, 10, 13, 100, 110, 4096, 6);
+	call(f, "cudaStreamSynchronize", CAT_SYNC, 14, 112, 6);
+	call(f, "cudaEventRecord", CAT_EVENT, 115, 116, 6);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 616, 619, 620, 630, 4096, 6);
+	sb_launch(&f->b, 622, 630, 1000, 3);
+	finish(f);
+	assert_true(idle_us(f, IDLE_COLLECTIVE) >= 616 - 116);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
 }
 
 static void cause_alloc_that_waits(void **state)
@@ -568,6 +584,7 @@ int main(void)
 		TEST(between_queued_kernels),
 		TEST(cause_input_by_copy),
 		TEST(cause_input_by_frames),
+		TEST(cause_exchange),
 		TEST(cause_alloc_that_waits),
 		TEST(cause_alloc_that_takes_its_time),
 		TEST(cause_copy),

@@ -1,0 +1,77 @@
+"""Jobs of several processes: torchrun with two and eight ranks (gloo), DataLoaders with workers by fork and by spawn. One folder, a set of
+files for each rank; workers leave nothing; the report says which rank the others wait for."""
+import os
+import unittest
+
+from sim_case import STEPS_OFF, SimCase, report_of
+from test_torch import HERE
+
+SCHEDULE = "skip_first=20,wait=0,warmup=2,active=5,repeat=1"
+ARMED = 5
+SLEPT_MS = 20  # ddp.py: four samples of 5 ms in a batch of the slow rank's
+
+
+class Torchrun(SimCase):
+    def check(self, ranks, steps, slow):
+        command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", os.path.join(HERE, "ranks", "ddp.py"),
+                   str(steps), str(slow)]
+        run = self.under_profrun(command, SCHEDULE)
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(sorted(run.out.splitlines()), [f"rank {r} of {ranks}: {steps} steps" for r in range(ranks)])
+        self.assertEqual(len(run.journals()), ranks, "torchrun itself has none")
+        self.assertEqual(sorted(os.listdir(os.path.join(run.folder, "traces"))), sorted(str(r) for r in range(ranks)))
+        report = report_of(run)
+        processes = {p["rank"]: p for p in report["processes"]}
+        self.assertEqual(sorted(processes), list(range(ranks)))
+        self.assertEqual(len({tuple(p["steps"]["armed"]) for p in processes.values()}), 1, "all ranks take the same steps")
+        for rank, process in processes.items():
+            self.assertLessEqual(abs(process["steps"]["count"] - steps), STEPS_OFF, rank)
+            self.assertEqual(len(process["steps"]["armed"]), ARMED)
+            self.assertEqual(len(os.listdir(os.path.join(run.folder, "traces", str(rank)))), ARMED)
+            self.assertEqual(set(process["self"]["losses"].values()), {0}, process["self"])
+        return run, report
+
+    def test_two_ranks_and_a_straggler(self):
+        run, report = self.check(2, 60, 1)
+        found = report["ranks"]["straggler"]
+        self.assertEqual((found["rank"], found["phase"]), (1, "data"), report["ranks"])
+        self.assertGreaterEqual(found["phase_ms"], SLEPT_MS)
+        self.assertAlmostEqual(found["ms_per_step"], found["phase_ms"], delta=0.25 * found["phase_ms"])
+        verdicts = {p["rank"]: p["bound"]["verdict"] for p in report["processes"]}
+        self.assertEqual(verdicts, {0: "collective", 1: "input"})
+        self.assertIn("for rank 1: its data takes", run.err)
+
+    def test_eight_ranks(self):
+        """On a few cores they mostly wait for one another's turn; the one that sleeps is waited for all the same."""
+        _, report = self.check(8, 40, 5)
+        self.assertEqual([row["rank"] for row in report["ranks"]["list"]], list(range(8)))
+        data_ms = {row["rank"]: row["data_ms"] for row in report["ranks"]["list"]}
+        self.assertEqual(max(data_ms, key=data_ms.get), 5, data_ms)
+        waits_ms = {row["rank"]: row["collective_ms"] for row in report["ranks"]["list"]}
+        self.assertEqual(min(waits_ms, key=waits_ms.get), 5, waits_ms)
+        self.assertEqual((report["ranks"]["straggler"]["rank"], report["ranks"]["straggler"]["phase"]), (5, "data"))
+
+
+class LoaderWorkers(SimCase):
+    def check(self, how):
+        command = [os.path.join(HERE, "ranks", "loader.py"), how, "40"]
+        alone = self.alone(command)
+        run = self.under_profrun(command, SCHEDULE)
+        self.assertEqual((run.status, run.out, run.other_err()), (0, alone.out, alone.err))
+        process, = run.json["processes"]
+        self.assertLessEqual(abs(process["steps"]["count"] - 40), STEPS_OFF)
+        self.assertEqual(len(run.journals()), 1, "workers never call CUDA")
+        self.assertEqual(len(run.traces()), ARMED)
+        said = {line.split(":")[0] for line in run.own_lines()}
+        self.assertEqual(said, {"profrun"}, "no line of any process but the launcher's")
+        self.assertEqual(len(report_of(run)["processes"]), 1)
+
+    def test_fork(self):
+        self.check("fork")
+
+    def test_spawn(self):
+        self.check("spawn")
+
+
+if __name__ == "__main__":
+    unittest.main()
