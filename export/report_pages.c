@@ -390,25 +390,19 @@ static void say_classes(const struct report_view *v, const json_t *list, const c
 
 static void say_allocator(const struct report_view *v, const json_t *memory)
 {
-	static const struct {
-		const char *key, *words;
-	} figures[] = {
-		{ "peak_bytes", "allocated at its peak" },
-		{ "peak_reserved_bytes", "reserved at its peak" },
-		{ "bytes", "allocated at the end" },
-		{ "reserved_bytes", "reserved at the end" },
-	};
 	const json_t *a = json_object_get(memory, "allocator");
-	char line[240] = "", bytes[NUMBER_BYTES];
+	char allocated[NUMBER_BYTES], reserved[NUMBER_BYTES];
 	if (!json_is_object(a))
 		return;
-	for (size_t i = 0, used = 0; i < sizeof(figures) / sizeof(*figures); i++)
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", i ? ", " : "",
-					 report_bytes(bytes, sizeof(bytes),
-						      report_number(a, figures[i].key)),
-					 figures[i].words);
 	heading(v, "PyTorch's allocator");
-	text_line(v->out, TEXT_PLAIN, "  %s", line);
+	text_line(v->out, TEXT_PLAIN, "  %s allocated at its peak, %s reserved (%.0f %% more)",
+		  report_bytes(allocated, sizeof(allocated), report_number(a, "peak_bytes")),
+		  report_bytes(reserved, sizeof(reserved), report_number(a, "peak_reserved_bytes")),
+		  report_number(a, "peak_bytes") > 0
+			  ? 100 * (report_number(a, "peak_reserved_bytes") /
+					   report_number(a, "peak_bytes") -
+				   1)
+			  : 0);
 	if (report_number(a, "out_of_memory") > 0)
 		text_line(v->out, TEXT_RED, "  %.0f allocations could not be had at all",
 			  report_number(a, "out_of_memory"));

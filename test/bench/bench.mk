@@ -28,6 +28,12 @@ $(BENCH)/nvtx_bench: test/bench/nvtx_bench.c $(BENCH)/libcudart.so.13
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 -ldl \
 		-Wl,-rpath,'$$ORIGIN'
 
+bench-programs: $(BENCH)/block_bench
+$(BENCH)/block_bench: test/bench/block_bench.c $(BENCH)/libcudart.so.13 $(BUILD)/test/prog/c10_new/libc10.so
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
+		$(BUILD)/test/prog/c10_new/libc10.so -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../prog/c10_new'
+
 $(BENCH)/startup_bench: test/bench/startup_bench.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. $< -o $@

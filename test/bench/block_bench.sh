@@ -1,0 +1,21 @@
+#!/bin/sh
+# What PyTorch's memory reports cost the application in each state of the library.
+# usage: block_bench.sh BUILD
+set -e
+build=$(cd "$1" && pwd)
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+state() { # name, settings...
+	name=$1
+	shift
+	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_STEP=time:100000 PROF_CUPTI=off "$build/test/bench/block_bench" "$name"
+	rm -rf "$out/run"
+}
+
+printf '%-34s %7s\n' 'a memory report (half are frees)' 'ns'
+state 'bare'
+state 'PROF_MEMORY=off' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_MEMORY=off
+state 'disarmed: the table' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=off
+state 'recorded, no stacks' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_STACKS=none
+state 'recorded, stacks of 33 frames' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always
