@@ -91,8 +91,16 @@ struct finding_sync {
 	double line_ms; /* by the replay: the whole line gone, its kernels and host work too */
 };
 
+/* Arithmetic that libraries were asked for, as far as its amount is known. */
+struct finding_arithmetic {
+	double flops;	 /* per step */
+	double tflops;	 /* of the GPU time that it took; 0: no GPU times */
+	double peak_pct; /* of what the device can do; 0: not known */
+};
+
 struct finding_operator {
 	const char *name;
+	struct finding_arithmetic arithmetic;
 	double per_step, gpu_ms, host_ms;
 };
 
@@ -111,12 +119,14 @@ struct finding_phase {
 
 struct finding_kernel {
 	const char *name;
+	struct finding_arithmetic arithmetic;
 	double per_step, gpu_ms, pct;
 	bool tensor_core;
 };
 
 struct finding_line {
 	uint32_t site;
+	struct finding_arithmetic arithmetic;
 	double gpu_ms, host_ms, launches;
 };
 
@@ -125,6 +135,22 @@ struct finding_copy {
 	uint32_t site;
 	double per_step, bytes, gb_per_s; /* bytes: per step */
 	bool blocking;
+};
+
+/* Collectives and messages of one function, made by one line. */
+struct finding_collective {
+	const char *name;
+	uint32_t site;
+	uint32_t n_ranks;
+	double per_step, bytes, gpu_ms; /* per step */
+	double gb_per_s, bus_gb_per_s;	/* 0: no GPU times */
+};
+
+/* When this rank's part of a collective ran, for the other ranks' reports. */
+struct finding_arrival {
+	uint32_t row; /* in collectives */
+	uint32_t sequence;
+	uint64_t comm, begin_ns, end_ns;
 };
 
 struct finding_block {
@@ -207,6 +233,9 @@ struct findings {
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;
 	VEC(struct finding_copy) copies;
+	VEC(struct finding_collective) collectives;
+	VEC(struct finding_arrival) arrivals;
+	double n_gpu_steps; /* that GPU times are averaged over */
 	VEC(struct finding_once) once;
 	VEC(struct finding_block) at_peak, leaks;
 	VEC(struct finding_blocks) by_kind, by_phase;

@@ -27,6 +27,8 @@ void findings_free(struct findings *f)
 	vec_free(&f->kernels);
 	vec_free(&f->lines);
 	vec_free(&f->copies);
+	vec_free(&f->collectives);
+	vec_free(&f->arrivals);
 	vec_free(&f->once);
 	vec_free(&f->at_peak);
 	vec_free(&f->leaks);
@@ -90,6 +92,7 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	ledger_fill_copies(f);
 	ledger_fill_lines(f);
 	ledger_fill_operators(f);
+	ledger_fill_libraries(f);
 	ledger_fill_phases(f);
 	note_gaps(f, &idle);
 	idle_free(&idle);

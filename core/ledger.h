@@ -18,6 +18,10 @@ __attribute__((format(printf, 3, 4))) void findings_cannot_say(struct findings *
 void ledger_fill_kernels(struct findings *f);
 void ledger_fill_copies(struct findings *f);
 
+/* ---- ledger_libraries.c; adds to lines, operators and kernels ---- */
+
+void ledger_fill_libraries(struct findings *f);
+
 /* ---- ledger_host.c ---- */
 
 void ledger_fill_lines(struct findings *f);

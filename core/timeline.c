@@ -1,6 +1,7 @@
 /* From a step's model to the flat arrays: one order over all threads, one over all streams; what a stack means is looked up once. */
 #include "core/timeline.h"
 
+#include "core/library.h"
 #include "core/order.h"
 #include "core/stack_about.h"
 
@@ -18,6 +19,7 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->steps);
 	vec_free(&t->calls);
 	vec_free(&t->works);
+	vec_free(&t->libraries);
 	vec_free(&t->work_of_call);
 	vec_free(&t->streams);
 	vec_free(&t->threads);
@@ -184,6 +186,47 @@ static void add_works(struct timeline *t, const struct model_step *m, const uint
 	free(keys);
 }
 
+/* What is captured into a graph runs when the graph does, whoever launches that. */
+static bool is_captured(const struct model_step *m, const struct model_library *l)
+{
+	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++)
+		if (m->calls.at[i].is_captured)
+			return true;
+	return false;
+}
+
+static void add_library(struct timeline *t, const struct model_step *m,
+			const struct model_library *l, const uint32_t *call_of)
+{
+	struct timeline_library to = {
+		.gpu_begin_ns = l->gpu_begin_ns,
+		.gpu_end_ns = l->gpu_end_ns,
+		.gpu_ns = l->gpu_ns,
+		.flops = library_flops(l),
+		.bytes = library_bytes(l, m->dict),
+		.comm = l->comm,
+		.sequence = l->sequence,
+		.step = (uint32_t)t->steps.n,
+		.name = l->name,
+		.n_ranks = l->n_ranks,
+		.facts = l->facts,
+		.type = l->type,
+		.device = DEVICE_UNKNOWN,
+	};
+	if ((!(to.flops > 0) && !(to.bytes > 0)) || !l->n_calls || is_captured(m, l))
+		return;
+	const struct timeline_call *call = &t->calls.at[call_of[l->first_call]];
+	to.site = call->site;
+	to.op = call->op;
+	if (to.bytes > 0)
+		to.bus_factor = library_bus_factor(l, m->dict);
+	if (l->work != MODEL_NO_WORK) {
+		to.kernel = m->works.at[l->work].name;
+		to.device = m->works.at[l->work].device;
+	}
+	vec_push(&t->libraries, to);
+}
+
 /* A graph's work may run on streams of the graph's own, so its launch's stream counts only where nothing else tells. */
 static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
 {
@@ -290,6 +333,8 @@ void timeline_add(struct timeline *t, const struct model_step *m)
 	t->pid = m->pid;
 	add_calls(t, m, call_of);
 	add_works(t, m, call_of);
+	for (size_t i = 0; i < m->libraries.n; i++)
+		add_library(t, m, &m->libraries.at[i], call_of);
 	free(call_of);
 	step.overhead_ns = add_overheads(t, m);
 	phases_find(&t->phases, m, t->frames);

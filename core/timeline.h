@@ -81,6 +81,21 @@ struct timeline_earlier {
 	uint32_t device;
 };
 
+/* A call of a library that is known to do arithmetic or to move something. */
+struct timeline_library {
+	uint64_t gpu_begin_ns, gpu_end_ns; /* 0: no GPU times */
+	uint64_t gpu_ns;
+	double flops, bytes, bus_factor;
+	uint64_t comm; /* with `sequence`: which collective of which communicator; 0: not known */
+	uint32_t sequence;
+	uint32_t step;
+	uint32_t name;	 /* in dict->names: the function */
+	uint32_t kernel; /* in dict->names: of the work that took longest; 0: none */
+	uint32_t site, op;
+	uint16_t n_ranks;
+	uint8_t facts, type, device;
+};
+
 struct timeline_thread {
 	uint32_t tid;
 	char name[16];
@@ -100,6 +115,7 @@ struct timeline {
 	VEC(struct timeline_call) calls;
 	VEC(struct timeline_work) works;
 	VEC(uint32_t) work_of_call;
+	VEC(struct timeline_library) libraries;
 	VEC(struct timeline_stream) streams;
 	VEC(struct timeline_thread) threads;
 	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */

@@ -3,6 +3,7 @@
 
 #include "export/outfile.h"
 #include "export/report_json.h"
+#include "export/report_meetings.h"
 #include "export/report_ranks.h"
 #include "export/report_text.h"
 #include "export/runfile.h"
@@ -28,6 +29,7 @@ json_t *report_root(const char *folder, json_t *processes)
 	json_decref(runfile);
 	json_object_set_new(root, "schema", json_integer(REPORT_SCHEMA));
 	json_object_set_new(root, "run", run);
+	processes = report_meetings_join(processes);
 	json_object_set_new(root, "processes", processes);
 	json_t *ranks = report_ranks(processes);
 	if (ranks)

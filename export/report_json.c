@@ -1,6 +1,7 @@
 /* See report_json.h. What is not known is null or left out, never a made-up number. */
 #include "export/report_json.h"
 
+#include "export/report_meetings.h"
 #include "export/report_self.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #define PERCENT 1e-2
 #define COUNT	1e-3
 #define RATIO	1e-4
+#define TFLOPS	1e-6
 
 enum { MOST_FRAMES = 64 };
 
@@ -221,16 +223,27 @@ static json_t *phases(const struct findings *f)
 	return list;
 }
 
+/* Of a list's item: nothing is known to be zero that was not asked for. */
+static void set_arithmetic(json_t *o, const struct finding_arithmetic *a)
+{
+	json_object_set_new(o, "flops", report_json_number(a->flops, 1));
+	json_object_set_new(o, "tflops", report_json_number(a->tflops, TFLOPS));
+	json_object_set_new(o, "peak_pct",
+			    a->peak_pct > 0 ? report_json_number(a->peak_pct, PERCENT)
+					    : json_null());
+}
+
 static json_t *operators(const struct findings *f)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->operators.n; i++) {
 		const struct finding_operator *x = &f->operators.at[i];
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o}", "name",
-						      report_json_text(x->name), "per_step",
-						      report_json_number(x->per_step, COUNT),
-						      "gpu_ms_per_step", ms(x->gpu_ms),
-						      "host_ms_per_step", ms(x->host_ms)));
+		json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "name", report_json_text(x->name),
+				      "per_step", report_json_number(x->per_step, COUNT),
+				      "gpu_ms_per_step", ms(x->gpu_ms), "host_ms_per_step",
+				      ms(x->host_ms));
+		set_arithmetic(o, &x->arithmetic);
+		json_array_append_new(list, o);
 	}
 	return list;
 }
@@ -240,12 +253,13 @@ static json_t *kernels(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->kernels.n; i++) {
 		const struct finding_kernel *x = &f->kernels.at[i];
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:b}", "name",
-						      report_json_text(x->name), "per_step",
-						      report_json_number(x->per_step, COUNT),
-						      "gpu_ms_per_step", ms(x->gpu_ms), "pct",
-						      report_json_number(x->pct, PERCENT),
-						      "tensor_core", x->tensor_core));
+		json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:b}", "name",
+				      report_json_text(x->name), "per_step",
+				      report_json_number(x->per_step, COUNT), "gpu_ms_per_step",
+				      ms(x->gpu_ms), "pct", report_json_number(x->pct, PERCENT),
+				      "tensor_core", x->tensor_core);
+		set_arithmetic(o, &x->arithmetic);
+		json_array_append_new(list, o);
 	}
 	return list;
 }
@@ -261,6 +275,7 @@ static json_t *lines(const struct findings *f)
 		json_object_set_new(o, "gpu_ms_per_step", ms(x->gpu_ms));
 		json_object_set_new(o, "host_ms_per_step", ms(x->host_ms));
 		json_object_set_new(o, "launches_per_step", report_json_number(x->launches, COUNT));
+		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -278,6 +293,27 @@ static json_t *copies(const struct findings *f)
 				  "bytes_per_step", report_json_number(x->bytes, 1), "gb_per_s",
 				  report_json_number(x->gb_per_s, COUNT), "blocking", x->blocking);
 		set_place(o, f, x->site);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* What of it is waiting for other ranks is known when these have been read: report_meetings.h. */
+static json_t *collectives(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->collectives.n; i++) {
+		const struct finding_collective *x = &f->collectives.at[i];
+		json_t *o = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "name",
+				      report_json_text(x->name), "ranks", (json_int_t)x->n_ranks,
+				      "per_step", report_json_number(x->per_step, COUNT),
+				      "bytes_per_step", report_json_number(x->bytes, 1),
+				      "gpu_ms_per_step", ms(x->gpu_ms), "gb_per_s",
+				      report_json_number(x->gb_per_s, COUNT), "bus_gb_per_s",
+				      report_json_number(x->bus_gb_per_s, COUNT),
+				      "wait_ms_per_step", "last_rank");
+		set_place(o, f, x->site);
+		set_source(o, f, x->site);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -461,11 +497,14 @@ static const struct {
 	const char *name;
 	json_t *(*make)(const struct findings *f);
 } parts[] = {
-	{ "baseline", baseline }, { "bound", bound },	{ "gpu", gpus },
-	{ "idle", idle },	  { "syncs", syncs },	{ "operators", operators },
-	{ "kernels", kernels },	  { "lines", lines },	{ "copies", copies },
-	{ "memory", memory },	  { "once", once },	{ "replay", replay },
-	{ "advice", advice },	  { "phases", phases },
+	{ "baseline", baseline }, { "bound", bound },
+	{ "gpu", gpus },	  { "idle", idle },
+	{ "syncs", syncs },	  { "operators", operators },
+	{ "kernels", kernels },	  { "lines", lines },
+	{ "copies", copies },	  { "collectives", collectives },
+	{ "memory", memory },	  { "once", once },
+	{ "replay", replay },	  { "advice", advice },
+	{ "phases", phases },
 };
 
 json_t *report_json_process(const json_t *described, const struct findings *f)
@@ -484,5 +523,7 @@ json_t *report_json_process(const json_t *described, const struct findings *f)
 		json_object_set_new(o, parts[i].name, parts[i].make(f ? f : &nothing));
 	json_object_set_new(o, "self", report_self(described, f ? f : &nothing));
 	json_object_set_new(o, "cannot_say", cannot_say(described, f));
+	if (f && f->arrivals.n)
+		report_meetings_note(o, f);
 	return o;
 }

@@ -220,6 +220,84 @@ static void say_syncs(const struct report_view *v, const json_t *p)
 
 /* ---- Code and work ---- */
 
+static void cell_arithmetic(struct text_table *t, const json_t *x)
+{
+	table_cell(t, "%.3g", report_number(x, "flops") / 1e9);
+	if (report_number(x, "tflops") > 0)
+		table_cell(t, "%.3g", report_number(x, "tflops"));
+	else
+		table_cell(t, "-");
+	if (json_is_number(json_object_get(x, "peak_pct")))
+		table_cell(t, "%.1f %%", report_number(x, "peak_pct"));
+	else
+		table_cell(t, "-");
+}
+
+/* Lines that make matrix products: how much arithmetic, how fast. */
+static void say_arithmetic(const struct report_view *v, const json_t *p)
+{
+	static const struct text_column columns[] = {
+		{ "line", false, true, CUT_HEAD },    { "GFLOP", true, false, CUT_TAIL },
+		{ "TFLOP/s", true, false, CUT_TAIL }, { "of peak", true, false, CUT_TAIL },
+		{ "", false, true, CUT_TAIL },
+	};
+	struct text_table t;
+	json_t *all = json_object_get(p, "lines"), *list = json_array();
+	for (size_t i = 0; i < json_array_size(all); i++)
+		if (report_number(json_array_get(all, i), "flops") > 0)
+			json_array_append(list, json_array_get(all, i));
+	size_t n = begin_list(v, list, "Matrix products, per step", &t, COLUMNS(columns));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *x = json_array_get(list, i);
+		cell_place(v, &t, x);
+		cell_arithmetic(&t, x);
+		table_cell(&t, "%s", report_string(x, "source"));
+	}
+	if (n)
+		end_list(v, list, n, &t);
+	json_decref(list);
+}
+
+static void cell_wait(struct text_table *t, const json_t *x)
+{
+	char ms[NUMBER_BYTES];
+	const json_t *wait = json_object_get(x, "wait_ms_per_step");
+	if (!json_is_number(wait))
+		table_cell(t, "-");
+	else if (json_is_integer(json_object_get(x, "last_rank")))
+		table_cell(t, "%s for rank %.0f",
+			   report_ms(ms, sizeof(ms), json_number_value(wait)),
+			   report_number(x, "last_rank"));
+	else
+		table_cell(t, "%s", report_ms(ms, sizeof(ms), json_number_value(wait)));
+}
+
+static void say_collectives(const struct report_view *v, const json_t *p)
+{
+	static const struct text_column columns[] = {
+		{ "call", false, false, CUT_TAIL },  { "ranks", true, false, CUT_TAIL },
+		{ "times", true, false, CUT_TAIL },  { "bytes", true, false, CUT_TAIL },
+		{ "GPU ms", true, false, CUT_TAIL }, { "bus GB/s", true, false, CUT_TAIL },
+		{ "waits", true, false, CUT_TAIL },  { "line", false, true, CUT_HEAD },
+	};
+	struct text_table t;
+	const json_t *list = json_object_get(p, "collectives");
+	size_t n = begin_list(v, list, "Collectives, per step", &t, COLUMNS(columns));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *x = json_array_get(list, i);
+		table_cell(&t, "%s", report_string(x, "name"));
+		table_cell(&t, "%.0f", report_number(x, "ranks"));
+		cell_number(&t, x, "per_step", "");
+		cell_bytes(&t, x, "bytes_per_step");
+		cell_ms(&t, x, "gpu_ms_per_step");
+		cell_number(&t, x, "bus_gb_per_s", "");
+		cell_wait(&t, x);
+		cell_place(v, &t, x);
+	}
+	if (n)
+		end_list(v, list, n, &t);
+}
+
 static void say_lines(const struct report_view *v, const json_t *p)
 {
 	static const struct text_column columns[] = {
@@ -514,9 +592,9 @@ static void say_gaps(const struct report_view *v, const json_t *p)
 void report_pages(const struct report_view *v, const json_t *p)
 {
 	static void (*const parts[])(const struct report_view *, const json_t *) = {
-		say_advice, say_baseline, say_gpu,	 say_idle,    say_phases,
-		say_syncs,  say_lines,	  say_operators, say_kernels, say_copies,
-		say_memory, say_once,	  say_self,	 say_gaps,
+		say_advice, say_baseline,  say_gpu,	say_idle,	say_phases, say_syncs,
+		say_lines,  say_operators, say_kernels, say_arithmetic, say_copies, say_collectives,
+		say_memory, say_once,	   say_self,	say_gaps,
 	};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		parts[i](v, p);

@@ -1,0 +1,147 @@
+/*
+ * A collective's kernel runs on a rank from when the rank came until all have come and the bytes are there. All ranks of a
+ * communicator number its collectives alike, so the times of one number belong together; the clock is the machine's, so this is for
+ * ranks of one machine. A rank waits from its own begin until the last one's.
+ */
+#include "export/report_meetings.h"
+
+#include "core/map.h"
+#include "export/report_json.h"
+
+#define NOTES "arrivals"
+
+enum { COMM, SEQUENCE, ROW, BEGIN_NS, END_NS, NOTE_NUMBERS };
+
+void report_meetings_note(json_t *report, const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->arrivals.n; i++) {
+		const struct finding_arrival *a = &f->arrivals.at[i];
+		json_array_append_new(list,
+				      json_pack("[I, I, I, I, I]", (json_int_t)a->comm,
+						(json_int_t)a->sequence, (json_int_t)a->row,
+						(json_int_t)a->begin_ns, (json_int_t)a->end_ns));
+	}
+	json_object_set_new(report, NOTES, list);
+	json_object_set_new(report, "gpu_steps", json_real(f->n_gpu_steps));
+}
+
+/* ---- Who came last ---- */
+
+struct meeting {
+	uint64_t last_ns;
+	json_int_t last_rank; /* -1: a process without one */
+	uint32_t n;
+};
+
+struct meetings {
+	struct map place;
+	VEC(struct meeting) at;
+};
+
+static uint64_t number(const json_t *note, size_t which)
+{
+	return (uint64_t)json_integer_value(json_array_get(note, which));
+}
+
+static struct meeting *meeting_of(struct meetings *m, const json_t *note)
+{
+	bool is_new;
+	uint64_t key = (number(note, COMM) ^ number(note, SEQUENCE)) * 0x9e3779b97f4a7c15ull ^
+		       number(note, SEQUENCE);
+	uint64_t *at = map_at(&m->place, key, &is_new);
+	if (is_new) {
+		*at = m->at.n;
+		vec_push(&m->at, (struct meeting){ .last_rank = -1 });
+	}
+	return &m->at.at[*at];
+}
+
+static void gather(struct meetings *m, const json_t *process)
+{
+	const json_t *notes = json_object_get(process, NOTES);
+	const json_t *rank = json_object_get(process, "rank");
+	for (size_t i = 0; i < json_array_size(notes); i++) {
+		const json_t *note = json_array_get(notes, i);
+		struct meeting *meeting = meeting_of(m, note);
+		uint64_t begin_ns = number(note, BEGIN_NS);
+		meeting->n++;
+		if (begin_ns < meeting->last_ns)
+			continue;
+		meeting->last_ns = begin_ns;
+		meeting->last_rank = json_is_integer(rank) ? json_integer_value(rank) : -1;
+	}
+}
+
+/* ---- Who waited ---- */
+
+struct row_waits {
+	uint64_t waited_ns;
+	uint64_t by_last_ns
+		[64]; /* of it, for each rank that came last; those from 64 on are not told apart */
+	uint32_t n_known;
+};
+
+static void add_wait(struct row_waits *w, const struct meeting *m, const json_t *note)
+{
+	uint64_t begin_ns = number(note, BEGIN_NS), end_ns = number(note, END_NS);
+	uint64_t until_ns = m->last_ns < end_ns ? m->last_ns : end_ns;
+	uint64_t ns = until_ns > begin_ns ? until_ns - begin_ns : 0;
+	if (m->n < 2)
+		return;
+	w->n_known++;
+	w->waited_ns += ns;
+	if (m->last_rank >= 0 && m->last_rank < 64)
+		w->by_last_ns[m->last_rank] += ns;
+}
+
+static void set_wait(json_t *row, const struct row_waits *w, double steps)
+{
+	size_t last = 0;
+	for (size_t i = 1; i < 64; i++)
+		if (w->by_last_ns[i] > w->by_last_ns[last])
+			last = i;
+	if (!w->n_known)
+		return;
+	json_object_set_new(row, "wait_ms_per_step",
+			    report_json_number((double)w->waited_ns / 1e6 / steps, 1e-4));
+	if (w->by_last_ns[last])
+		json_object_set_new(row, "last_rank", json_integer((json_int_t)last));
+}
+
+static void fill_waits(struct meetings *m, json_t *process)
+{
+	const json_t *notes = json_object_get(process, NOTES);
+	json_t *rows = json_object_get(process, "collectives");
+	size_t n = json_array_size(rows);
+	double steps = json_number_value(json_object_get(process, "gpu_steps"));
+	struct row_waits *waits = mem_zero(n * sizeof(*waits));
+	for (size_t i = 0; i < json_array_size(notes); i++) {
+		const json_t *note = json_array_get(notes, i);
+		if (number(note, ROW) < n)
+			add_wait(&waits[number(note, ROW)], meeting_of(m, note), note);
+	}
+	for (size_t i = 0; i < n; i++)
+		set_wait(json_array_get(rows, i), &waits[i], steps > 0 ? steps : 1);
+	free(waits);
+}
+
+json_t *report_meetings_join(json_t *processes)
+{
+	struct meetings m = { 0 };
+	json_t *shown = json_array();
+	for (size_t i = 0; i < json_array_size(processes); i++)
+		gather(&m, json_array_get(processes, i));
+	for (size_t i = 0; i < json_array_size(processes); i++) {
+		json_t *p = json_array_get(processes, i);
+		fill_waits(&m, p);
+		json_t *copy = json_copy(p);
+		json_object_del(copy, NOTES);
+		json_object_del(copy, "gpu_steps");
+		json_array_append_new(shown, copy);
+	}
+	vec_free(&m.at);
+	map_free(&m.place);
+	json_decref(processes);
+	return shown;
+}
