@@ -255,7 +255,7 @@ class Kinds(Case):
         self.assertEqual(sorted(p["rank"] for p in report["processes"]), [0, 1])
         text = self.tool("report", run.folder).out
         self.assertIn("rank 1", text.splitlines()[0])  # the slower one
-        self.assertIn("All 2 processes", text)
+        self.assertIn("The 2 ranks, ms per step", text)
 
     def test_silent_children_are_left_out(self):
         run = self.profiled([prog("fork"), "before"], PROF_SCHEDULE="always")

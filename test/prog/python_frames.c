@@ -37,6 +37,11 @@ void *lookup_dlsym(void *handle, const char *name)
 	return dlsym(handle, name);
 }
 
+void lookup_forget_error(void)
+{
+	dlerror();
+}
+
 /* ---- Layouts that are wrong on purpose: linked with --wrap=python_layout_choose ---- */
 
 const char *__real_python_layout_choose(const struct python_api *api, struct python_layout *to);
