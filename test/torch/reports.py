@@ -53,5 +53,5 @@ KEYS = [
     Key("print_loss.py", ("gpu", "sync"), 200, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),
     Key("two_optimizers.py", ("gpu", "sync"), 100, "sync", "item", 1, phases=("other", *TRAINING)),
-    Key("leak.py", ("cpu", "gpu", "memory"), 200, "leak", not_yet=("line",)),
+    Key("leak.py", ("cpu", "gpu", "memory"), 200, "leak"),
 ]
