@@ -209,17 +209,23 @@ static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t
 }
 
 /* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
- * than once. */
+ * than once. Once is no loop's: a warm-up's end, a time that is taken. */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
+	static const uint32_t talk[] = { LEVEL_H2D, LEVEL_D2H, LEVEL_SYNCED };
 	const struct levels_stored *events = q->store->events;
-	uint32_t inside = 0;
+	uint32_t inside = 0, once = 0;
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
-		if (events[i].thread == q->home)
-			inside |= events[i].hints & (LEVEL_H2D | LEVEL_D2H | LEVEL_SYNCED);
-		else if (!(events[i].hints & LEVEL_COPY) &&
-			 levels_index_count(q->index, events[i].trigram) > 1)
-			inside |= LEVEL_THREADS;
+		if (events[i].thread != q->home) {
+			if (!(events[i].hints & LEVEL_COPY) &&
+			    levels_index_count(q->index, events[i].trigram) > 1)
+				inside |= LEVEL_THREADS;
+			continue;
+		}
+		for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++) {
+			inside |= once & events[i].hints & talk[t];
+			once |= events[i].hints & talk[t];
+		}
 	}
 	return inside;
 }
