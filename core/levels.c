@@ -22,9 +22,12 @@
 #define TURNS_OPTIMIZER 4u
 #define TURNS_MARKED	5u
 #define TURNS_ENDED	3u
-#define TURNS_BARE	20u
-#define EVENTS_BARE	400u
-#define COVERAGE_BARE	0.8
+/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
+#define TURNS_UNREAD	 36u
+#define TURNS_BARE	 40u
+#define TURNS_BARE_ENDED 20u
+#define EVENTS_BARE	 400u
+#define COVERAGE_BARE	 0.8
 /* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
  * of turns as small as a layer's so many, or so many events, must have come for the step around them to have shown itself. */
 #define CALLS_OF_LAYER	   24u
@@ -41,6 +44,10 @@
 #define TURNS_INNER 400u
 /* Around this level something talks to the host, or works on another thread: an outer loop, which would have shown itself by now. */
 #define TURNS_LACKING 2000u
+/* Some turns are longer than most: there is a loop around this one, which shows itself as a level once it has come so often; or
+ * there is none, which so many turns tell. */
+#define UNUSUAL_ENOUGH 6u
+#define TURNS_DESPITE  100u
 /* Votes that a level must win one after the other. */
 #define WINS	   2u
 #define WINS_ENDED 1u
@@ -143,12 +150,16 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 		return level->fed || hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNFED;
 	if (level->tail)
 		return TURNS_OPTIMIZER * round;
+	if (!ended && level->fed && !level->read)
+		return TURNS_UNREAD;
 	if (level->marked && (ended || level->fed || level->graph || x->end >= EVENTS_BARE ||
 			      level->calls_per_turn >= CALLS_OF_LAYER))
 		return TURNS_MARKED * round;
 	if (level->marked)
 		return TURNS_MARKED_SMALL;
-	return !ended && level->calls_per_turn < CALLS_SINGLE ? TURNS_SINGLE : TURNS_BARE;
+	if (ended)
+		return TURNS_BARE_ENDED;
+	return level->calls_per_turn < CALLS_SINGLE ? TURNS_SINGLE : TURNS_BARE;
 }
 
 static bool level_is_enough(const struct levels *l, const struct levels_index *x,
@@ -166,6 +177,10 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 	/* A bare one of the whole stream only: the latter part of any program is full of bare
 	 * loops, and so is a first step. */
 	bool is_bare = !level->optimizer && !level->marked && !level->tail;
+	bool may_be_inner = !level->optimizer && !level->tail && level->unusual &&
+			    level->unusual < UNUSUAL_ENOUGH;
+	if (!ended && may_be_inner && level->turns < TURNS_DESPITE)
+		return false;
 	if (is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE))
 		return false;
 	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;

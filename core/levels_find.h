@@ -49,6 +49,9 @@ struct levels_level {
 	bool threads;	       /* its turns launch from more than one thread */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
 	bool fed;  /* its turns copy to the device */
+	bool read; /* its turns read back, wait, or launch graphs */
+	uint32_t
+		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	bool graph; /* its turns launch graphs */
 	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };

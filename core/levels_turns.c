@@ -356,12 +356,22 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	level->threads = t.with_threads >= MOST_TURNS * n;
 	level->fed = t.with_fed >= MOST_TURNS * n;
 	level->graph = t.with_graph >= MOST_TURNS * n;
-	level->marked = level->fed || t.with_read >= MOST_TURNS * n;
+	level->read = t.with_read >= MOST_TURNS * n;
+	level->marked = level->fed || level->read;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	return t.with_work >= MOST_TURNS * n &&
 	       level->alike >= (is_few ? EXACTLY_ALIKE : MIN_ALIKE) &&
 	       level->ordered >= MIN_ORDERED;
+}
+
+/* Turns longer than the median, but for the first, in which much is made once. */
+static uint32_t count_unusual(const uint32_t *at, uint32_t n, uint32_t median)
+{
+	uint32_t n_unusual = 0;
+	for (uint32_t k = 1; k + 1 < n; k++)
+		n_unusual += at[k + 1] - at[k] > median;
+	return n_unusual;
 }
 
 void search_look_closer(struct search *q, struct levels_level *level)
@@ -370,6 +380,7 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	uint32_t first = level->first_looked_at;
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
+	level->unusual = count_unusual(at, level->turns + 1, level->calls_per_turn);
 	level->inside = search_inside(q, at, level->turns + 1);
 	level->tail = level->threads && search_has_tail(q, at + first, level->turns + 1 - first);
 }
