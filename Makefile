@@ -134,10 +134,11 @@ test: ## build and run every test
 	$(Q)$(SUBMAKE) tests
 	$(Q)python3 test/run.py
 
+TORCH_TIERS := torch,torch-timed
 test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all $(BUILD)/test/unit/test_schedule
-	$(Q)test/torch/setup.sh || { [ $$? = 77 ] && exit 0; exit 1; }; python3 test/run.py --tier torch
+	$(Q)test/torch/setup.sh || { [ $$? = 77 ] && exit 0; exit 1; }; python3 test/run.py --tier $(TORCH_TIERS)
 
 bench: ## print the benchmarks
 	$(Q)scripts/setup

@@ -4,8 +4,8 @@
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-v]
 
 A tier is a row of TIERS below: unit (cmocka programs in build/test/unit, two at a time), check (scripts that look at what was
-built), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch runs
-only when asked for. Whatever tests a tier finds, each is counted by its own name; a program that dies or runs out of time
+built), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch
+and torch-timed run only when asked for. Whatever tests a tier finds, each is counted by its own name; a program that dies or runs out of time
 counts as one failure more. The output of what failed is shown whole, of what passed not at all. Exit status 77 of a
 program, or a `skip` line, is a skip; its reason is printed.
 """
@@ -168,12 +168,18 @@ def check_programs(_):
     return [("check-so", ["scripts/check-so"], 60, False)] if os.path.exists(os.path.join(ROOT, "build/libprofrun.so")) else []
 
 
-def folder_programs(folder, limit_s):
-    """run-tests.sh of a folder under test/, and every test_*.py there."""
+# What these find hangs on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.
+TIMED = {"torch": ("test_ranks.py", "test_reports.py", "test_steps.py")}
+
+
+def folder_programs(folder, limit_s, timed=False):
+    """run-tests.sh of a folder under test/, and every test_*.py there, either those of TIMED or the others."""
     def find(pattern):
         script = os.path.join(ROOT, "test", folder, "run-tests.sh")
         found = [(f"{folder}/run-tests.sh", ["sh", script], limit_s, False)] if os.path.exists(script) else []
         for path in sorted(glob.glob(os.path.join(ROOT, "test", folder, "test_*.py"))):
+            if (os.path.basename(path) in TIMED.get(folder, ())) != timed:
+                continue
             command = [sys.executable, os.path.abspath(__file__), "--unittest", path, pattern or ""]
             found.append((f"{folder}/{os.path.basename(path)}", command, limit_s, True))
         return found
@@ -189,8 +195,9 @@ TIERS = {
     "browser": (folder_programs("browser", 300), 1),
     "answers": (folder_programs("answers", 900), 1),
     "torch": (folder_programs("torch", 1200), 2),
+    "torch-timed": (folder_programs("torch", 1200, timed=True), 1),
 }
-DEFAULT_TIERS = [name for name in TIERS if name != "torch"]
+DEFAULT_TIERS = [name for name in TIERS if not name.startswith("torch")]
 
 
 def show(report, verbose):
