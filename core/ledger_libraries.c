@@ -41,7 +41,7 @@ static struct finding_arithmetic of(const struct sums *s, uint64_t key, double s
 {
 	const uint64_t *at = map_find(&s->place, key);
 	struct finding_arithmetic a = { 0 };
-	if (!at)
+	if (!at || *at >= s->at.n)
 		return a;
 	const struct sum *sum = &s->at.at[*at];
 	a.flops = sum->flops / steps;

@@ -102,7 +102,7 @@ static int by_value(const void *a, const void *b)
 /* The middle one of all ranks but `left_out`, of a figure at `offset` in struct rank. */
 static double median_of_others(const struct ranks *all, size_t left_out, size_t offset)
 {
-	double *values = calloc(all->n, sizeof(*values)), median = 0;
+	double *values = calloc(all->n + 1, sizeof(*values)), median = 0;
 	size_t n = 0;
 	for (size_t i = 0; values && i < all->n; i++)
 		if (i != left_out)

@@ -106,7 +106,7 @@ static void ask(void *handle, int *rank, int *n_ranks)
 
 static void put_asked(void *handle, uint64_t name)
 {
-	int rank, n_ranks;
+	int rank = -1, n_ranks = -1;
 	ask(handle, &rank, &n_ranks);
 	put(handle, name, rank, n_ranks);
 }
