@@ -37,6 +37,8 @@ struct cu_thread {
 	int stack_size;
 	struct context *stack[ENGINE_CTX_STACK];
 	struct stream **streams; /* this thread's default streams, by context index */
+	sim_meeting *meets;	 /* of the next kernel launch */
+	void *meeting;
 };
 
 enum {
@@ -80,8 +82,9 @@ struct op_request {
 	void (*action)(
 		void *); /* moves the bytes, or is the host function; runs once, without the lock */
 	void *arg;
-	bool host;   /* the operation lasts as long as its action does */
-	bool silent; /* no operation of the device: a join or an event */
+	bool host;	    /* the operation lasts as long as its action does */
+	sim_meeting *meets; /* says when it ends, given `arg` */
+	bool silent;	    /* no operation of the device: a join or an event */
 };
 
 #define OP_MAX_DEPS 260
@@ -300,6 +303,9 @@ struct launch {
 };
 struct kernel *kernel_checked(const void *handle);
 int engine_variable_declare(void *library, const char *name, size_t bytes);
+void engine_device_read(void *to, const void *from, size_t bytes);
+void engine_device_write(void *to, const void *from, size_t bytes);
+bool engine_meet(void *stream, sim_meeting *meets, void *arg);
 CUresult kernel_describe(const struct launch *launch, struct op_request *request);
 
 /* ---- graphs (engine_graph.c, engine_capture.c) ---- */

@@ -307,6 +307,9 @@ const struct sim_tools engine_tools = {
 	.variable_declare = engine_variable_declare,
 	.current = tool_current,
 	.current_device = tool_current_device,
+	.meet = engine_meet,
+	.device_read = engine_device_read,
+	.device_write = engine_device_write,
 };
 
 CUresult sim_cuGetExportTable(const void **table, const CUuuid *id)

@@ -86,3 +86,21 @@ bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels)
 		memcpy(to, (void *)from, bytes);
 	return any;
 }
+
+/* Without the lock. What no copy wrote as a whole reads as zeros. */
+void engine_device_read(void *to, const void *from, size_t bytes)
+{
+	extent_read(to, (uintptr_t)from, bytes, UINT64_MAX);
+}
+
+void engine_device_write(void *to, const void *from, size_t bytes)
+{
+	if (from)
+		memcpy(to, from, bytes);
+	pthread_mutex_lock(&engine_lock);
+	if (from)
+		extent_write((uintptr_t)to, bytes, 0);
+	else
+		extent_forget((uintptr_t)to, bytes);
+	pthread_mutex_unlock(&engine_lock);
+}

@@ -28,6 +28,18 @@ CUresult kernel_describe(const struct launch *l, struct op_request *request)
 	return CUDA_SUCCESS;
 }
 
+bool engine_meet(void *handle, sim_meeting *meets, void *arg)
+{
+	struct stream *s;
+	struct cu_thread *thread = engine_thread();
+	pthread_mutex_lock(&engine_lock);
+	bool is_captured = !stream_find((CUstream)handle, &s) && capture_active(s);
+	pthread_mutex_unlock(&engine_lock);
+	thread->meets = is_captured ? NULL : meets;
+	thread->meeting = arg;
+	return !is_captured;
+}
+
 static CUresult kernel_launch(const struct launch *launch, CUstream stream)
 {
 	struct op_request request = { .duration_ns = 0 };
@@ -36,7 +48,11 @@ static CUresult kernel_launch(const struct launch *launch, CUstream stream)
 	CUresult rc = kernel_describe(launch, &request);
 	if (rc)
 		return rc;
-	request.desc.correlation = engine_correlation(engine_thread());
+	struct cu_thread *thread = engine_thread();
+	request.desc.correlation = engine_correlation(thread);
+	request.meets = thread->meets;
+	request.arg = thread->meeting;
+	thread->meets = NULL;
 	pthread_mutex_lock(&engine_lock);
 	rc = stream_find(stream, &s);
 	if (!rc && capture_active(s))

@@ -13,6 +13,7 @@ struct op {
 	int pending; /* dependencies that are not resolved */
 	bool resolved, published;
 	int64_t ready_ns;
+	int64_t look_ns; /* one that meets others: when to ask again */
 	struct op_request request;
 	struct op **dependents;
 	int dependent_count;
@@ -136,7 +137,7 @@ static struct when op_defer(const struct op_request *request, const struct when 
 struct when op_submit(struct op_request *request, const struct when *deps, int count)
 {
 	int64_t start = request->not_before_ns;
-	bool known = !request->host;
+	bool known = !request->host && !request->meets;
 	for (int i = 0; known && i < count; i++) {
 		known = op_is_known(&deps[i]);
 		if (known && moment_ns(&deps[i]) > start)
@@ -211,16 +212,24 @@ bool op_passed(struct when moment)
 
 /* ---- the helper thread ---- */
 
+/* Who waits for others is asked every 20 us at first, then more and more rarely. */
+enum { LOOK_LEAST_NS = 20000, LOOK_MOST_NS = 500000, LOOK_SHARE = 20 };
+
+static int64_t due_ns(const struct op *op)
+{
+	return op->request.meets ? op->look_ns : op->ready_ns;
+}
+
 static struct op *ready_take_first(void)
 {
 	struct op **first = &ready;
 	for (struct op **at = &ready; *at; at = &(*at)->next) {
 		/* Work of the device is worked out at once; a host function waits for its moment. */
-		if (!(*at)->request.host) {
+		if (!(*at)->request.host && !(*at)->request.meets) {
 			first = at;
 			break;
 		}
-		if ((*at)->ready_ns < (*first)->ready_ns)
+		if (due_ns(*at) < due_ns(*first))
 			first = at;
 	}
 	struct op *op = *first;
@@ -272,6 +281,37 @@ static void op_carry_out(struct op *op)
 	op_finish(op);
 }
 
+/* engine_lock held on entry and exit. False: not yet. */
+static bool op_meet(struct op *op)
+{
+	struct op_request *r = &op->request;
+	while (!op->published)
+		pthread_cond_wait(&helper_wake, &engine_lock);
+	pthread_mutex_unlock(&engine_lock);
+	int64_t end_ns = r->meets(r->arg, op->ready_ns), now_ns = sim_now_ns();
+	if (end_ns >= 0) {
+		r->desc.start_ns = op->ready_ns;
+		r->desc.end_ns = end_ns;
+		r->desc.resolved = true;
+		engine_publish_resolved(&r->desc);
+	}
+	pthread_mutex_lock(&engine_lock);
+	if (end_ns >= 0) {
+		op_finish(op);
+		return true;
+	}
+	int64_t pause_ns = (now_ns - op->ready_ns) / LOOK_SHARE;
+	pause_ns = pause_ns > LOOK_MOST_NS ? LOOK_MOST_NS : pause_ns;
+	op->look_ns = now_ns + (pause_ns < LOOK_LEAST_NS ? LOOK_LEAST_NS : pause_ns);
+	return false;
+}
+
+static void helper_put_back(struct op *op)
+{
+	op->next = ready;
+	ready = op;
+}
+
 static void *helper_main(void *unused)
 {
 	(void)unused;
@@ -284,12 +324,21 @@ static void *helper_main(void *unused)
 		}
 		struct op *op = ready_take_first();
 		if (op->request.host && op->ready_ns > sim_now_ns() + 200000) {
-			op->next = ready;
-			ready = op;
+			helper_put_back(op);
 			helper_pause(op->ready_ns - 150000);
 			continue;
 		}
-		op_carry_out(op);
+		if (op->request.meets && op->look_ns > sim_now_ns()) {
+			helper_put_back(op);
+			helper_pause(op->look_ns);
+			continue;
+		}
+		if (op->request.meets && !op_meet(op)) {
+			helper_put_back(op);
+			continue;
+		}
+		if (!op->request.meets)
+			op_carry_out(op);
 		op_drop(op);
 	}
 	return NULL;

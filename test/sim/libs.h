@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/sim/sim_common.h"
+#include "test/sim/sim_tools.h"
 
 struct libs_handle {
 	void *stream;
@@ -21,6 +21,11 @@ struct libs_handle {
 /* 0, or a CUresult. */
 int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		unsigned threads);
+/* The same kernel, which ends when `meets` says; its duration in a graph is PROFSIM_KERNEL_US. `arg` is only taken over if true. */
+int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_meeting *meets,
+			void *arg, bool *met);
+/* NULL: the driver is not the simulated one. */
+const struct sim_tools *libs_tools(void);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
 /* Generated entry points come here. */

@@ -13,6 +13,7 @@ static struct {
 	__typeof__(&cuLibraryGetKernel) get_kernel;
 	__typeof__(&cuLaunchKernel) launch;
 	__typeof__(&cuMemcpyDtoDAsync) copy;
+	const struct sim_tools *tools;
 } driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUlibrary library;
@@ -35,6 +36,12 @@ static void driver_find(void)
 	*(void **)&find = dlsym(handle, "cuGetProcAddress_v2");
 	if (!find)
 		return;
+	__typeof__(&cuGetExportTable) table;
+	CUuuid id;
+	memcpy(id.bytes, SIM_TOOLS_UUID, sizeof(id.bytes));
+	find("cuGetExportTable", (void **)&table, 12000, 0, &found);
+	if (table)
+		table((const void **)&driver.tools, &id);
 	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, &found);
 	find("cuLibraryGetKernel", (void **)&driver.get_kernel, 12000, 0, &found);
 	find("cuMemcpyDtoDAsync", (void **)&driver.copy, 12000, 0, &found);
@@ -81,6 +88,20 @@ int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y
 	return rc ? (int)rc
 		  : (int)driver.launch((CUfunction)kernel, grid_x, grid_y, grid_z, threads, 1, 1, 0,
 				       stream, NULL, NULL);
+}
+
+const struct sim_tools *libs_tools(void)
+{
+	pthread_once(&once, driver_find);
+	return driver.tools;
+}
+
+int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_meeting *meets,
+			void *arg, bool *met)
+{
+	const struct sim_tools *tools = libs_tools();
+	*met = tools && tools->meet(stream, meets, arg);
+	return libs_launch(stream, kernel, blocks, 1, 1, 512);
 }
 
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes)

@@ -116,6 +116,12 @@ struct sim_sink {
 
 #define SIM_SINKS 4 /* libcupti.so.12 and .13 may be loaded together */
 
+/*
+ * When a kernel ends that has to meet others (NCCL's, of other processes). Asked on the driver's helper thread without any lock, for the
+ * first time when the kernel's start is known, then again and again; -1: not known yet.
+ */
+typedef int64_t sim_meeting(void *arg, int64_t start_ns);
+
 struct sim_tools {
 	size_t size;
 	const struct sim_settings *settings;
@@ -134,6 +140,11 @@ struct sim_tools {
 	int (*current_device)(void);
 	/* A variable of a library or module: its real size, which no image tells. */
 	int (*variable_declare)(void *library, const char *name, size_t bytes);
+	/* The calling thread's next kernel launch is such a kernel; false: `stream` is being captured, and no kernel in a graph meets. */
+	bool (*meet)(void *stream, sim_meeting *meets, void *arg);
+	/* Device memory: what a copy out would deliver; what a copy in leaves there (`from` NULL: nothing of the application's). */
+	void (*device_read)(void *to, const void *from, size_t bytes);
+	void (*device_write)(void *to, const void *from, size_t bytes);
 };
 
 #endif
