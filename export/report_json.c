@@ -304,14 +304,14 @@ static json_t *collectives(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->collectives.n; i++) {
 		const struct finding_collective *x = &f->collectives.at[i];
-		json_t *o = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "name",
+		json_t *o = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:n}", "name",
 				      report_json_text(x->name), "ranks", (json_int_t)x->n_ranks,
 				      "per_step", report_json_number(x->per_step, COUNT),
 				      "bytes_per_step", report_json_number(x->bytes, 1),
 				      "gpu_ms_per_step", ms(x->gpu_ms), "gb_per_s",
 				      report_json_number(x->gb_per_s, COUNT), "bus_gb_per_s",
 				      report_json_number(x->bus_gb_per_s, COUNT),
-				      "wait_ms_per_step", "last_rank");
+				      "bus_gb_per_s_moving", "wait_ms_per_step", "last_rank");
 		set_place(o, f, x->site);
 		set_source(o, f, x->site);
 		json_array_append_new(list, o);

@@ -9,6 +9,7 @@
 #include "export/report_json.h"
 
 #define NOTES "arrivals"
+#define STEPS "gpu_steps"
 
 enum { COMM, SEQUENCE, ROW, BEGIN_NS, END_NS, NOTE_NUMBERS };
 
@@ -23,18 +24,19 @@ void report_meetings_note(json_t *report, const struct findings *f)
 						(json_int_t)a->begin_ns, (json_int_t)a->end_ns));
 	}
 	json_object_set_new(report, NOTES, list);
-	json_object_set_new(report, "gpu_steps", json_real(f->n_gpu_steps));
+	json_object_set_new(report, STEPS, json_real(f->n_gpu_steps));
 }
 
 /* ---- Who came last ---- */
 
 struct meeting {
 	uint64_t last_ns;
-	json_int_t last_rank; /* -1: a process without one */
+	size_t last; /* of the processes */
 	uint32_t n;
 };
 
 struct meetings {
+	const json_t *processes;
 	struct map place;
 	VEC(struct meeting) at;
 };
@@ -52,34 +54,32 @@ static struct meeting *meeting_of(struct meetings *m, const json_t *note)
 	uint64_t *at = map_at(&m->place, key, &is_new);
 	if (is_new) {
 		*at = m->at.n;
-		vec_push(&m->at, (struct meeting){ .last_rank = -1 });
+		vec_push(&m->at, (struct meeting){ 0 });
 	}
 	return &m->at.at[*at];
 }
 
-static void gather(struct meetings *m, const json_t *process)
+static void gather(struct meetings *m, size_t process)
 {
-	const json_t *notes = json_object_get(process, NOTES);
-	const json_t *rank = json_object_get(process, "rank");
+	const json_t *notes = json_object_get(json_array_get(m->processes, process), NOTES);
 	for (size_t i = 0; i < json_array_size(notes); i++) {
 		const json_t *note = json_array_get(notes, i);
 		struct meeting *meeting = meeting_of(m, note);
-		uint64_t begin_ns = number(note, BEGIN_NS);
 		meeting->n++;
-		if (begin_ns < meeting->last_ns)
+		if (number(note, BEGIN_NS) < meeting->last_ns)
 			continue;
-		meeting->last_ns = begin_ns;
-		meeting->last_rank = json_is_integer(rank) ? json_integer_value(rank) : -1;
+		meeting->last_ns = number(note, BEGIN_NS);
+		meeting->last = process;
 	}
 }
 
 /* ---- Who waited ---- */
 
+/* Of a row of collectives, for each process that came last. */
 struct row_waits {
-	uint64_t waited_ns;
-	uint64_t by_last_ns
-		[64]; /* of it, for each rank that came last; those from 64 on are not told apart */
-	uint32_t n_known;
+	uint64_t *for_ns;
+	uint64_t all_ns;
+	bool is_known;
 };
 
 static void add_wait(struct row_waits *w, const struct meeting *m, const json_t *note)
@@ -89,55 +89,70 @@ static void add_wait(struct row_waits *w, const struct meeting *m, const json_t 
 	uint64_t ns = until_ns > begin_ns ? until_ns - begin_ns : 0;
 	if (m->n < 2)
 		return;
-	w->n_known++;
-	w->waited_ns += ns;
-	if (m->last_rank >= 0 && m->last_rank < 64)
-		w->by_last_ns[m->last_rank] += ns;
+	w->is_known = true;
+	w->all_ns += ns;
+	w->for_ns[m->last] += ns;
+}
+
+static void set_last(const struct meetings *m, json_t *row, const struct row_waits *w)
+{
+	size_t last = 0;
+	for (size_t i = 1; i < json_array_size(m->processes); i++)
+		if (w->for_ns[i] > w->for_ns[last])
+			last = i;
+	json_t *rank = json_object_get(json_array_get(m->processes, last), "rank");
+	if (w->for_ns[last] && rank)
+		json_object_set(row, "last_rank", rank);
 }
 
 static void set_wait(json_t *row, const struct row_waits *w, double steps)
 {
-	size_t last = 0;
-	for (size_t i = 1; i < 64; i++)
-		if (w->by_last_ns[i] > w->by_last_ns[last])
-			last = i;
-	if (!w->n_known)
-		return;
-	json_object_set_new(row, "wait_ms_per_step",
-			    report_json_number((double)w->waited_ns / 1e6 / steps, 1e-4));
-	if (w->by_last_ns[last])
-		json_object_set_new(row, "last_rank", json_integer((json_int_t)last));
+	double wait_ms = (double)w->all_ns / 1e6 / steps;
+	double gpu_ms = json_number_value(json_object_get(row, "gpu_ms_per_step"));
+	double bus = json_number_value(json_object_get(row, "bus_gb_per_s"));
+	json_object_set_new(row, "wait_ms_per_step", report_json_number(wait_ms, 1e-4));
+	if (gpu_ms - wait_ms > gpu_ms / 1e4)
+		json_object_set_new(row, "bus_gb_per_s_moving",
+				    report_json_number(bus * gpu_ms / (gpu_ms - wait_ms), 1e-3));
 }
 
 static void fill_waits(struct meetings *m, json_t *process)
 {
 	const json_t *notes = json_object_get(process, NOTES);
 	json_t *rows = json_object_get(process, "collectives");
-	size_t n = json_array_size(rows);
-	double steps = json_number_value(json_object_get(process, "gpu_steps"));
+	size_t n = json_array_size(rows), n_processes = json_array_size(m->processes);
+	double steps = json_number_value(json_object_get(process, STEPS));
 	struct row_waits *waits = mem_zero(n * sizeof(*waits));
+	uint64_t *for_ns = mem_zero(n * n_processes * sizeof(*for_ns));
+	for (size_t i = 0; i < n; i++)
+		waits[i].for_ns = &for_ns[i * n_processes];
 	for (size_t i = 0; i < json_array_size(notes); i++) {
 		const json_t *note = json_array_get(notes, i);
 		if (number(note, ROW) < n)
 			add_wait(&waits[number(note, ROW)], meeting_of(m, note), note);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (!waits[i].is_known)
+			continue;
 		set_wait(json_array_get(rows, i), &waits[i], steps > 0 ? steps : 1);
+		set_last(m, json_array_get(rows, i), &waits[i]);
+	}
+	free(for_ns);
 	free(waits);
 }
 
 json_t *report_meetings_join(json_t *processes)
 {
-	struct meetings m = { 0 };
+	struct meetings m = { .processes = processes };
 	json_t *shown = json_array();
 	for (size_t i = 0; i < json_array_size(processes); i++)
-		gather(&m, json_array_get(processes, i));
+		gather(&m, i);
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		json_t *p = json_array_get(processes, i);
 		fill_waits(&m, p);
 		json_t *copy = json_copy(p);
 		json_object_del(copy, NOTES);
-		json_object_del(copy, "gpu_steps");
+		json_object_del(copy, STEPS);
 		json_array_append_new(shown, copy);
 	}
 	vec_free(&m.at);

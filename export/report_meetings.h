@@ -10,7 +10,7 @@
 void report_meetings_note(json_t *report, const struct findings *f);
 
 /*
- * Fills `wait_ms_per_step` and `last_rank` of the collectives of all processes, as far as another rank's notes say when that came.
+ * Fills `wait_ms_per_step`, `last_rank` and `bus_gb_per_s_moving` (while it did not wait) of the collectives of all processes, as far as another rank's notes say when that came.
  * Gives the same processes without the notes (new reference); takes over `processes`, whose members keep theirs.
  */
 json_t *report_meetings_join(json_t *processes);
