@@ -9,11 +9,12 @@ CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where others carry bytes
 CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL, RANGE = range(1, 14)
-BLOCK, MEMORY = 15, 16
+LIBRARY, BLOCK, MEMORY = 14, 15, 16
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
 STEP_EVENTS = "begin outside counted triggered numbered".split()
 RANGE_EVENTS = "push pop start end mark".split()
+LIBRARIES = "nccl cublas cublasLt cudnn".split()
 BLOCK_EVENTS = "made freed known live oom".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
 CHUNK = struct.Struct("<4IQ")
@@ -31,7 +32,7 @@ class Journal:
         with open(path, "rb") as file:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # sparse: a read would be 256 MiB of zeros
         self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
-        self.modules, self.codes, self.stacks = {}, {}, {}
+        self.modules, self.codes, self.stacks, self.libraries = {}, {}, {}, {}
         self.records = []  # all, by thread and then in order; `slot` says whose
         self._read_header()
         self._read_dictionary()
@@ -94,6 +95,9 @@ class Journal:
                 number, base, shared, n, flags = struct.unpack_from("<IIHHI", self.data, at + 8)
                 self.stacks[number] = Record(base=base, shared=shared, flags=flags,
                                              own=struct.unpack_from(f"<{n}Q", self.data, at + 24))
+            elif kind == 11:
+                number, family, facts = struct.unpack_from("<HBB", self.data, at + 8)
+                self.libraries[number] = Record(name=self._text(at + 16), family=LIBRARIES[family], facts=facts)
             at += size
 
     def _read_chunks(self):
@@ -139,6 +143,14 @@ class Journal:
             event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data, at + 2)
             r.update(event=RANGE_EVENTS[event], name=self.strings.get(name), ticks=ticks, id=number,
                      domain=self.strings.get(domain), color=color)
+        elif kind == LIBRARY:
+            function, status, of, compute, begin, end, stream = struct.unpack_from("<HHBBQQQ", self.data, at + 2)
+            row = self.libraries[function]
+            r.update(name=row.name, family=row.family, status=status, type=of, begin=begin, end=end, stream=stream)
+            if row.facts == 1:
+                r.update(zip("m n k batch".split(), struct.unpack_from("<QQQI", self.data, at + 32)))
+            elif row.facts in (2, 3):
+                r.update(zip("count comm sequence peer rank ranks".split(), struct.unpack_from("<QQIiHH", self.data, at + 32)))
         elif kind == BLOCK:
             event, device, stack, ticks, address, size, allocated, reserved = struct.unpack_from("<BBIQQQQQ", self.data, at + 2)
             r.update(event=BLOCK_EVENTS[event], device=device, stack=stack, ticks=ticks, address=address, bytes=size,

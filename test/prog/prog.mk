@@ -60,6 +60,15 @@ $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) $(wildcard preload/python*.h prel
 
 -include $(wildcard $(BUILD)/obj/prog/*.d)
 
+# Linked to the stand-ins of cuBLAS, cuDNN and NCCL; alone it has none of them.
+prog: $(PROG)/libraries $(PROG)/libraries_none
+$(PROG)/libraries: test/prog/libraries.c $(PROG_SIM13) $(BUILD)/sim/libprofsim_libs.so
+	$(call say,CC,$@)
+	$(prog_build) $< $(PROG_SIM13) -Wl,--no-as-needed $(BUILD)/sim/libprofsim_libs.so -ldl -o $@
+$(PROG)/libraries_none: test/prog/libraries.c $(PROG_SIM13)
+	$(call say,CC,$@)
+	$(prog_build) $< $(PROG_SIM13) -ldl -o $@
+
 prog: $(PROG)/throws
 $(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
 	$(call say,CXX,$<)
