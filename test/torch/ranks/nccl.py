@@ -1,5 +1,6 @@
-"""DDP on two or more ranks, as torchrun starts them: an MLP whose gradients NCCL sums. usage: ddp.py [--steps N] [--sleep RANK MS]"""
+"""DDP on two or more ranks, as torchrun starts them: an MLP whose gradients NCCL sums. usage: nccl.py [--steps N] [--sleep RANK MS]"""
 import argparse
+import os
 import time
 
 import torch
@@ -29,5 +30,5 @@ for step in range(args.steps):
     loss.item()
 gathered = [torch.zeros(1, dtype=torch.int64, device="cuda") for _ in range(ranks)]
 dist.all_gather(gathered, torch.tensor([rank + 7]).cuda())
-print(f"rank {rank} of {ranks}: {args.steps} steps, gathered {[int(t.item()) for t in gathered]}", flush=True)
+os.write(1, f"rank {rank} of {ranks}: {args.steps} steps, gathered {[int(t.item()) for t in gathered]}\n".encode())  # in one piece
 dist.destroy_process_group()
