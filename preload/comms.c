@@ -144,16 +144,11 @@ void comms_count(void *comm)
 		atomic_fetch_add_explicit(&c->sequence, 1, memory_order_relaxed);
 }
 
-uint32_t comms_sequence(void *comm)
-{
-	struct comm *c = find(comm);
-	return c ? atomic_load_explicit(&c->sequence, memory_order_relaxed) : 0;
-}
-
 void comms_fill(struct rec_library *l, void *comm)
 {
 	const struct comm *c = find(comm);
 	l->nccl.comm = c ? c->name : 0;
 	l->nccl.rank = c ? (uint16_t)c->rank : UINT16_MAX;
 	l->nccl.n_ranks = c ? (uint16_t)c->n_ranks : 0;
+	l->nccl.sequence = c ? atomic_load_explicit(&c->sequence, memory_order_relaxed) : 0;
 }

@@ -18,9 +18,7 @@ void comms_forget(void *comm);
 
 /* One collective more is called. */
 void comms_count(void *comm);
-/* Of the last one. */
-uint32_t comms_sequence(void *comm);
-/* Name, rank, number of ranks. */
+/* Name, rank, number of ranks, the number of the last collective. */
 void comms_fill(struct rec_library *l, void *comm);
 
 #endif

@@ -16,22 +16,23 @@ static inline void take_gemm(struct rec_library *l, int64_t m, int64_t n, int64_
 	l->gemm.batch = (uint32_t)batch;
 }
 
-static inline void take_message(struct rec_library *l, size_t count, int type, int peer, void *comm,
-				void *stream)
+/* comms_count gave it its number. */
+static inline void take_collective(struct rec_library *l, size_t count, int type, int root,
+				   void *comm, void *stream)
 {
 	l->type = (uint8_t)type;
 	l->stream = (uint64_t)(uintptr_t)stream;
 	l->nccl.count = count;
-	l->nccl.peer = peer;
+	l->nccl.peer = root;
 	comms_fill(l, comm);
 }
 
-/* A collective has a number: comms_count gave it. */
-static inline void take_collective(struct rec_library *l, size_t count, int type, int root,
-				   void *comm, void *stream)
+/* Two ranks' business: it has no number on the communicator. */
+static inline void take_message(struct rec_library *l, size_t count, int type, int peer, void *comm,
+				void *stream)
 {
-	take_message(l, count, type, root, comm, stream);
-	l->nccl.sequence = comms_sequence(comm);
+	take_collective(l, count, type, peer, comm, stream);
+	l->nccl.sequence = 0;
 }
 
 /* cuBLASLt's layouts are opaque, so the library is asked (libs_layouts.c): A is m by k or k by m, D is m by n. */
