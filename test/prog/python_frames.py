@@ -251,7 +251,20 @@ def callbacks():
     released.frames_call(CALLBACK(leaf), 7), released.frames_call(CALLBACK(again), 5)
 
 
-SCOPE = {"read": read, "got": got, "check": check, "expected": expected}
+stale = 0
+
+
+def check_made(what, found, wanted):
+    """As check(). Before co_version (3.12) an object that stands where one like it stood, file name and all, may be taken for that
+    one until a 64th read of the thread, and no longer."""
+    global stale
+    of_one = [(frame[0].split()[0], *frame[1:]) for frame in found], [(frame[0].split()[0], *frame[1:]) for frame in wanted]
+    stale = stale + 1 if found != wanted and of_one[0] == of_one[1] and sys.version_info < (3, 12) else 0
+    if not 0 < stale < 64:
+        check(what, found, wanted)
+
+
+SCOPE = {"read": read, "got": got, "check": check_made, "expected": expected}
 
 
 def made_code():
