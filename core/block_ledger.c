@@ -1,6 +1,8 @@
 /* See block_ledger.h: lives. What follows from them is in block_kinds.c. */
 #include "core/block_ledger.h"
 
+#include "core/bisect.h"
+
 /* 80 MB; of a longer run the first ones tell as much. */
 enum { LIVES_MOST = 1000000 };
 
@@ -9,16 +11,10 @@ enum { LIVES_MOST = 1000000 };
 static enum phase phase_at(const struct phases *p, uint64_t ns)
 {
 	const struct phase_lane *lane = p->lanes.n ? &p->lanes.at[0] : NULL;
-	size_t low = 0, high = lane ? lane->n : 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (p->spans.at[lane->first + middle].end_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return lane && low < lane->n ? phase_of_part(p->spans.at[lane->first + low].part)
-				     : PHASE_OTHER;
+	if (!lane)
+		return PHASE_OTHER;
+	size_t at = bisect(lane->n, i, p->spans.at[lane->first + i].end_ns <= ns);
+	return at < lane->n ? phase_of_part(p->spans.at[lane->first + at].part) : PHASE_OTHER;
 }
 
 struct adding {

@@ -4,6 +4,8 @@
  */
 #include "core/follow.h"
 
+#include "core/bisect.h"
+
 enum {
 	GRACE_NS = 200000000,	   /* calls of other threads that were under way at the boundary */
 	MOST_UNWANTED = 1 << 16,   /* calls held of a step that will not be shown */
@@ -35,16 +37,8 @@ size_t follow_cut_calls(struct follow *f, uint64_t end)
 	size_t total = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
 		struct follow_thread *t = &f->threads.at[i];
-		size_t low = 0, high = t->calls.n;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			if (t->calls.at[middle].begin_ticks < end)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		t->n_cut = low;
-		total += low;
+		t->n_cut = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < end);
+		total += t->n_cut;
 	}
 	return total;
 }

@@ -120,25 +120,10 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	l->gpu_ns += ns;
 }
 
-/* The thread's first call that begins at `ns` or later. */
-static uint32_t first_call_after(const struct model_step *m, const struct model_thread *t,
-				 uint64_t ns)
-{
-	size_t low = 0, high = t->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->calls.at[t->first + middle].begin_ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)(t->first + low);
-}
-
 static void link_own(struct model_library *l, const struct model_step *m)
 {
 	const struct model_thread *t = &m->threads.at[l->thread];
-	l->first_call = first_call_after(m, t, l->begin_ns);
+	l->first_call = (uint32_t)(t->first + model_first_call(m, t, l->begin_ns));
 	for (uint32_t i = l->first_call; i < t->first + t->n && m->calls.at[i].end_ns <= l->end_ns;
 	     i++) {
 		const struct model_call *c = &m->calls.at[i];

@@ -4,6 +4,7 @@
  */
 #include "core/lines.h"
 
+#include "core/bisect.h"
 #include "core/map.h"
 #include "core/strtab.h"
 
@@ -54,15 +55,8 @@ static void sort(struct ranges *r)
 /* Functions of one unit don't overlap, nor do units. */
 static const struct range *find_range(const struct ranges *r, uint64_t address)
 {
-	size_t low = 0, high = r->at.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (r->at.at[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < r->at.at[low - 1].end ? &r->at.at[low - 1] : NULL;
+	size_t after = bisect(r->at.n, i, r->at.at[i].begin <= address);
+	return after && address < r->at.at[after - 1].end ? &r->at.at[after - 1] : NULL;
 }
 
 static void add_ranges(struct ranges *r, Dwarf_Die *entry)

@@ -1,6 +1,7 @@
 /* Ordering a step: works by stream and time, lanes where a stream's records overlap, links, launches in flight. */
 #include "core/model.h"
 
+#include "core/bisect.h"
 #include "core/library.h"
 
 #include <stdio.h>
@@ -49,6 +50,11 @@ const char *model_overhead_kind(uint32_t kind)
 					     "command buffer full",   "CUPTI buffer request",
 					     "UVM activity start" };
 	return WORD(words, kind);
+}
+
+size_t model_first_call(const struct model_step *m, const struct model_thread *t, uint64_t ns)
+{
+	return bisect(t->n, i, m->calls.at[t->first + i].begin_ns < ns);
 }
 
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target)

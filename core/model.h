@@ -197,6 +197,9 @@ void model_finish(struct model_step *m);
 /* Adds the counter that follows from both; 16 bytes a GPU record. */
 void model_count_in_flight(struct model_step *m);
 
+/* Of the thread's calls the number of the first one that begins at `ns` or later; t->n: none does. */
+size_t model_first_call(const struct model_step *m, const struct model_thread *t, uint64_t ns);
+
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
 /* "auto", "kernel", ... of an enum step_mode, whatever its value. */

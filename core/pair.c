@@ -4,6 +4,7 @@
  */
 #include "core/pair.h"
 
+#include "core/bisect.h"
 #include "core/vec.h"
 
 struct seq_index {
@@ -44,17 +45,10 @@ static uint32_t find_seq(const struct seq_index *x, uint32_t seq)
 		return PAIR_EARLIER;
 	if (!x->n || (int32_t)(seq - x->seqs[x->n - 1]) > 0)
 		return PAIR_LATER;
-	uint32_t low = 0, high = x->n - 1, guess = seq - x->seqs[0];
-	if (guess < x->n && x->seqs[guess] == seq)
-		return x->calls[guess];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if ((int32_t)(x->seqs[middle] - seq) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return x->seqs[low] == seq ? x->calls[low] : (uint32_t)PAIR_LOST;
+	size_t at = (uint32_t)(seq - x->seqs[0]);
+	if (at >= x->n || x->seqs[at] != seq)
+		at = bisect(x->n - 1, i, (int32_t)(x->seqs[i] - seq) < 0);
+	return x->seqs[at] == seq ? x->calls[at] : (uint32_t)PAIR_LOST;
 }
 
 static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
@@ -67,17 +61,11 @@ static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
 static uint32_t find_around(const struct pair_thread *t, uint64_t begin, uint64_t end)
 {
 	uint64_t middle = begin + (end > begin ? (end - begin) / 2 : 0);
-	size_t low = 0, high = t->n_calls;
-	while (low < high) {
-		size_t half = low + (high - low) / 2;
-		if (t->calls[half].begin_ticks <= middle)
-			low = half + 1;
-		else
-			high = half;
-	}
-	if (!low || t->calls[low - 1].begin_ticks + record_duration(&t->calls[low - 1]) < middle)
+	size_t after = bisect(t->n_calls, i, t->calls[i].begin_ticks <= middle);
+	const struct rec_call *around = after ? &t->calls[after - 1] : NULL;
+	if (!around || around->begin_ticks + record_duration(around) < middle)
 		return PAIR_UNKNOWN;
-	return t->first + (uint32_t)(low - 1);
+	return t->first + (uint32_t)(after - 1);
 }
 
 static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)

@@ -6,6 +6,8 @@
  */
 #include "core/spans.h"
 
+#include "core/bisect.h"
+
 enum {
 	PAUSE_NS = 20000,    /* a launch and what leads to it take 3 to 10 us */
 	OPERATORS_MOST = 32, /* one within the other; deeper ones are left out */
@@ -26,30 +28,16 @@ void spans_free(struct spans *s)
 /* The first of m->ranges that is of this kind and thread, or where it would stand. */
 static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 {
-	size_t low = 0, high = m->ranges.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct model_range *r = &m->ranges.at[middle];
-		if (r->kind < kind || (r->kind == kind && r->thread < thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct model_range *r = m->ranges.at;
+	return bisect(m->ranges.n, i,
+		      r[i].kind < kind || (r[i].kind == kind && r[i].thread < thread));
 }
 
 /* Number + 1 of the thread's call within which `ns` lies, 0: none. Calls are looked at in order of their begin. */
 static size_t call_around(const struct model_step *m, const struct model_thread *t, uint64_t ns)
 {
-	size_t low = 0, high = t->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->calls.at[t->first + middle].begin_ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && m->calls.at[t->first + low - 1].end_ns > ns ? low : 0;
+	size_t n = model_first_call(m, t, ns);
+	return n && m->calls.at[t->first + n - 1].end_ns > ns ? n : 0;
 }
 
 /* Ranges that nest in each other and around or within calls become spans; the others stand beside them. */
@@ -203,15 +191,7 @@ static void add_call(struct nest *n, struct span_stack *stack, uint64_t begin_ns
 
 static size_t first_library(const struct model_step *m, size_t thread)
 {
-	size_t low = 0, high = m->libraries.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->libraries.at[middle].thread < thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(m->libraries.n, i, m->libraries.at[i].thread < thread);
 }
 
 /* A damaged journal may have one that begins or ends within a call. */

@@ -4,6 +4,7 @@
  */
 #include "core/symbols.h"
 
+#include "core/bisect.h"
 #include "core/vec.h"
 
 #include <gelf.h>
@@ -137,16 +138,9 @@ static int rank(const GElf_Sym *symbol, const char *name)
 
 bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out)
 {
-	size_t low = 0, high = s->at.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->at.at[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t after = bisect(s->at.n, k, s->at.at[k].begin <= address);
 	int best = INT32_MAX;
-	for (size_t i = low; i-- > 0 && low - i <= NEIGHBOURS;) {
+	for (size_t i = after; i-- > 0 && after - i <= NEIGHBOURS;) {
 		if (best != INT32_MAX && s->at.at[i].begin != out->begin)
 			break;
 		GElf_Sym symbol;

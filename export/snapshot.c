@@ -5,6 +5,7 @@
  * What the allocator does not report is filled in: streams are 0, a block's requested size is its rounded one, a free is
  * completed when it is requested. Blocks that no cudaMalloc holds (expandable segments) are given segments of whole 2 MiB.
  */
+#include "core/bisect.h"
 #include "core/map.h"
 #include "core/stack_about.h"
 #include "export/exporter.h"
@@ -195,15 +196,7 @@ static void replay_segments(struct snapshot *s)
 
 static size_t first_block_from(const struct snapshot *s, uint64_t address)
 {
-	size_t low = 0, high = s->blocks.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->blocks.at[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(s->blocks.n, i, s->blocks.at[i].address < address);
 }
 
 /* Blocks within [address, address + bytes): first and one past the last. */
