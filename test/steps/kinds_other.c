@@ -4,24 +4,28 @@
 
 enum { STEPS = 60 };
 
-static void start(struct network *net, struct program *p, uint32_t size)
+/* The result is read, and that is the step. */
+static void end_with_answer(struct program *p, uint32_t pause_us)
 {
-	network_make(net, p, size);
-	network_set_up(p, net);
+	program_read_back(p);
+	program_end(p, END_STEP);
+	program_pause(p, pause_us);
+}
+
+static void answer_request(struct program *p, const struct network *net, uint32_t thread)
+{
+	program_at(p, PHASE_OTHER, thread, 30);
+	program_copy(p, WHAT_H2D);
+	network_infer(p, net);
+	end_with_answer(p, net->pause_us);
 }
 
 KIND(requests)
 {
 	struct network net;
-	start(&net, p, size);
-	for (int i = 0; i < STEPS; i++) {
-		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
-		program_copy(p, WHAT_H2D);
-		network_infer(p, &net);
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, net.pause_us);
-	}
+	network_start(&net, p, size);
+	for (int i = 0; i < STEPS; i++)
+		answer_request(p, &net, THREAD_MAIN);
 }
 
 /* Decoding with a cache: attention's grids grow every eight tokens. */
@@ -29,7 +33,7 @@ KIND(tokens)
 {
 	struct network net;
 	struct kernels attention;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&attention, p, 3, 3);
 	for (uint32_t i = 0; i < 100; i++) {
 		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
@@ -39,9 +43,7 @@ KIND(tokens)
 			launch_all(p, &attention, i / 8);
 		}
 		launch_all(p, &net.after, 0);
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, 40);
+		end_with_answer(p, 40);
 	}
 }
 
@@ -50,7 +52,7 @@ KIND(samples)
 {
 	struct network net;
 	struct kernels noise;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&noise, p, 4, 4);
 	uint32_t iterations = program_between(p, 10, 30);
 	for (int i = 0; i < 30; i++) {
@@ -61,9 +63,7 @@ KIND(samples)
 			network_infer(p, &net);
 			launch_all(p, &noise, 0);
 		}
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, 1000);
+		end_with_answer(p, 1000);
 	}
 }
 
@@ -86,7 +86,7 @@ KIND(graph_replay)
 KIND(graph_and_launches)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t graphs = program_chance(p, 50) ? 2 : 2 * net.layers;
 	bool same = program_chance(p, 30);
 	for (int i = 0; i < STEPS; i++) {
@@ -95,8 +95,7 @@ KIND(graph_and_launches)
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 31);
 		for (uint32_t k = 0; k < graphs; k++)
 			program_graph(p, same ? 0 : k);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -104,7 +103,7 @@ KIND(graph_and_launches)
 KIND(graph_after_eager)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	net.reads_loss = true;
 	for (int i = 0; i < 4; i++) {
 		network_step(p, &net);
@@ -120,31 +119,33 @@ KIND(graph_after_eager)
 	}
 }
 
+static void load_batch(struct program *p)
+{
+	program_at(p, PHASE_DATA, THREAD_LOADER, 70);
+	program_copy(p, WHAT_H2D);
+	program_copy(p, WHAT_H2D);
+}
+
 /* A loader of its own copies batches, one or two ahead, whenever it has time. */
 KIND(prefetch_thread)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	net.uploads = false;
 	uint32_t ahead = 0;
 	for (int i = 0; i < STEPS; i++) {
 		while (ahead < 1 || (ahead < 2 && program_chance(p, 50))) {
-			program_at(p, PHASE_DATA, THREAD_LOADER, 70);
-			program_copy(p, WHAT_H2D);
-			program_copy(p, WHAT_H2D);
+			load_batch(p);
 			ahead++;
 		}
 		ahead--;
 		network_forward(p, &net);
 		if (ahead < 2 && program_chance(p, 30)) {
-			program_at(p, PHASE_DATA, THREAD_LOADER, 70);
-			program_copy(p, WHAT_H2D);
-			program_copy(p, WHAT_H2D);
+			load_batch(p);
 			ahead++;
 		}
 		network_backward(p, &net);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -152,18 +153,12 @@ KIND(prefetch_thread)
 KIND(pool)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t workers = program_between(p, 2, 4);
 	bool in_turn = program_chance(p, 50);
-	for (uint32_t i = 0; i < STEPS; i++) {
-		uint32_t worker = in_turn ? i % workers : program_below(p, workers);
-		program_at(p, PHASE_OTHER, THREAD_WORKER + worker, 30);
-		program_copy(p, WHAT_H2D);
-		network_infer(p, &net);
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, net.pause_us);
-	}
+	for (uint32_t i = 0; i < STEPS; i++)
+		answer_request(p, &net,
+			       THREAD_WORKER + (in_turn ? i % workers : program_below(p, workers)));
 }
 
 /* The main thread hands a worker four like jobs a step, and finishes the step itself. */
@@ -192,7 +187,7 @@ KIND(worker_jobs)
 KIND(pipeline)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t stages = program_between(p, 2, 4), batches = 2 * stages;
 	for (int i = 0; i < STEPS; i++) {
 		for (uint32_t k = 0; k < batches + stages; k++) {
@@ -204,8 +199,7 @@ KIND(pipeline)
 			if (k >= stages)
 				network_backward(p, &net);
 		}
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -325,9 +319,7 @@ KIND(varied_requests)
 		launch_all(p, &first, 0);
 		for (uint32_t k = program_between(p, 3, 30); k > 0; k--)
 			program_launch(p, pool.at[program_below(p, pool.n)].kernel, 0);
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, 50);
+		end_with_answer(p, 50);
 	}
 }
 

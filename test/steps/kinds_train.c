@@ -4,16 +4,10 @@
 
 enum { STEPS = 60, LINE_EVALUATION = 40 };
 
-static void start(struct network *net, struct program *p, uint32_t size)
-{
-	network_make(net, p, size);
-	network_set_up(p, net);
-}
-
 static void step(struct program *p, const struct network *net)
 {
-	network_step(p, net);
-	network_finish_step(p, net, END_STEP);
+	network_gradients(p, net);
+	network_end_step(p, net);
 }
 
 static void evaluate(struct program *p, const struct network *net, uint32_t batches)
@@ -32,7 +26,7 @@ static void evaluate(struct program *p, const struct network *net, uint32_t batc
 KIND(plain)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int i = 0; i < STEPS; i++)
 		step(p, &net);
 }
@@ -40,7 +34,7 @@ KIND(plain)
 static void accumulate(struct program *p, uint32_t size, uint32_t micro_batches)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int i = 0; i < STEPS; i++) {
 		for (uint32_t k = 1; k < micro_batches; k++) {
 			network_gradients(p, &net);
@@ -70,7 +64,7 @@ KIND(evaluate_every_n)
 {
 	static const uint32_t everies[] = { 3, 5, 10, 20 };
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t every = everies[program_below(p, 4)], batches = program_between(p, 2, 15);
 	if (program_chance(p, 30)) {
 		evaluate(p, &net, 2);
@@ -83,6 +77,7 @@ KIND(evaluate_every_n)
 	}
 }
 
+/* The generator's step, judged by the critic: it ends the iteration. */
 static void adversary(struct program *p, const struct network *net, const struct network *judge)
 {
 	network_forward(p, net);
@@ -90,12 +85,13 @@ static void adversary(struct program *p, const struct network *net, const struct
 	network_backward(p, judge);
 	network_backward(p, net);
 	network_optimizer(p, net);
+	network_finish_step(p, net, END_STEP | END_OTHER);
 }
 
 KIND(two_optimizers)
 {
 	struct network generator, critic;
-	start(&generator, p, size);
+	network_start(&generator, p, size);
 	network_make(&critic, p, size);
 	critic.update = generator.update;
 	critic.style = generator.style;
@@ -103,7 +99,6 @@ KIND(two_optimizers)
 		network_step(p, &critic);
 		program_end(p, END_OTHER);
 		adversary(p, &generator, &critic);
-		network_finish_step(p, &generator, END_STEP | END_OTHER);
 	}
 }
 
@@ -111,7 +106,7 @@ KIND(two_optimizers)
 KIND(critic_five)
 {
 	struct network generator, critic;
-	start(&generator, p, size);
+	network_start(&generator, p, size);
 	network_make(&critic, p, size);
 	for (int i = 0; i < STEPS; i++) {
 		for (int k = 0; k < 5; k++) {
@@ -119,7 +114,6 @@ KIND(critic_five)
 			network_finish_step(p, &critic, END_OTHER);
 		}
 		adversary(p, &generator, &critic);
-		network_finish_step(p, &generator, END_STEP | END_OTHER);
 	}
 }
 
@@ -128,7 +122,7 @@ KIND(inner_loop)
 {
 	struct network net;
 	struct kernels cell, cell_back;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&cell, p, 3 + 3 * size, 3 + 2 * size);
 	kernels_make(&cell_back, p, 4 + 4 * size, 3 + 2 * size);
 	for (int i = 0; i < STEPS; i++) {
@@ -142,15 +136,14 @@ KIND(inner_loop)
 		launch_all(p, &net.back_before, 0);
 		for (uint32_t k = 0; k < length; k++)
 			launch_all(p, &cell_back, 0);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
 KIND(stochastic_depth)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t all = net.layers + 4;
 	for (int i = 0; i < STEPS; i++) {
 		net.layers = 0;
@@ -165,7 +158,7 @@ KIND(first_differs)
 {
 	struct network net;
 	struct kernels update;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	update = net.update;
 	kernels_make(&net.update, p, update.n, 3);
 	for (int i = 0; i < STEPS; i++) {
@@ -179,7 +172,7 @@ KIND(warm_up)
 {
 	struct network net;
 	struct kernels tried;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&tried, p, 20, 20);
 	uint32_t n = 10 * (20 + 80 * size);
 	for (uint32_t i = 0; i < n; i++) {
@@ -200,7 +193,7 @@ KIND(extras)
 {
 	struct network net;
 	struct kernels average, clip;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	net.reads_loss = false;
 	kernels_make(&average, p, 5, 4);
 	kernels_make(&clip, p, 7, 5);
@@ -229,7 +222,7 @@ KIND(epochs)
 {
 	struct network net;
 	struct kernels shuffle;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&shuffle, p, 6, 6);
 	uint32_t batches = program_between(p, 6, 15);
 	for (uint32_t i = 0; i < STEPS + 20; i++) {
@@ -238,13 +231,9 @@ KIND(epochs)
 		if (!batch)
 			launch_all(p, &shuffle, 0);
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-		launch_all(p, &net.before, more);
-		for (uint32_t k = 0; k < net.layers; k++)
-			launch_all(p, &net.layer, more);
-		launch_all(p, &net.after, 0);
+		network_infer_more(p, &net, more);
 		network_backward(p, &net);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -252,7 +241,7 @@ KIND(epochs)
 KIND(train_eval_train)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int epoch = 0; epoch < 3; epoch++) {
 		for (int i = 0; i < 30; i++)
 			step(p, &net);
@@ -265,7 +254,7 @@ KIND(train_eval_train)
 KIND(checkpointed)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int i = 0; i < STEPS; i++) {
 		network_forward(p, &net);
 		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
@@ -274,8 +263,7 @@ KIND(checkpointed)
 			launch_all(p, &net.layer, 0);
 			launch_all(p, &net.back_layer, 0);
 		}
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -283,7 +271,7 @@ KIND(checkpointed)
 KIND(experts)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int i = 0; i < STEPS; i++) {
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
 		launch_all(p, &net.before, 0);
@@ -297,8 +285,7 @@ KIND(experts)
 		}
 		launch_all(p, &net.after, 0);
 		network_backward(p, &net);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -307,7 +294,7 @@ KIND(scaler_skips)
 {
 	struct network net;
 	struct kernels check;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&check, p, 3, 3);
 	for (int i = 0; i < STEPS; i++) {
 		bool skipped = i < 2 || program_chance(p, 4);
@@ -323,25 +310,27 @@ KIND(scaler_skips)
 	}
 }
 
+/* The rest of a step whose forward and backward grids are larger by `more`, as of a larger batch. */
+static void step_of_shape(struct program *p, const struct network *net, uint32_t more)
+{
+	network_infer_more(p, net, more);
+	program_at(p, PHASE_BACKWARD, net->backward_thread, 22);
+	launch_all(p, &net->back_before, 0);
+	for (uint32_t k = 0; k < net->layers; k++)
+		launch_all(p, &net->back_layer, more);
+	network_end_step(p, net);
+}
+
 /* Batches that grow: every launch that depends on the batch is new in every step. */
 KIND(lr_finder)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (uint32_t i = 0; i < STEPS; i++) {
 		program_at(p, PHASE_DATA, THREAD_MAIN, 20);
 		program_copy(p, WHAT_H2D);
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-		launch_all(p, &net.before, i);
-		for (uint32_t k = 0; k < net.layers; k++)
-			launch_all(p, &net.layer, i);
-		launch_all(p, &net.after, 0);
-		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
-		launch_all(p, &net.back_before, 0);
-		for (uint32_t k = 0; k < net.layers; k++)
-			launch_all(p, &net.back_layer, i);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		step_of_shape(p, &net, i);
 	}
 }
 
@@ -349,22 +338,13 @@ KIND(lr_finder)
 KIND(dynamic_shapes)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	uint32_t shapes = program_chance(p, 50) ? 8 : 1000;
 	for (int i = 0; i < STEPS; i++) {
 		uint32_t more = program_below(p, shapes);
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
 		program_copy(p, WHAT_H2D);
-		launch_all(p, &net.before, more);
-		for (uint32_t k = 0; k < net.layers; k++)
-			launch_all(p, &net.layer, more);
-		launch_all(p, &net.after, 0);
-		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
-		launch_all(p, &net.back_before, 0);
-		for (uint32_t k = 0; k < net.layers; k++)
-			launch_all(p, &net.back_layer, more);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		step_of_shape(p, &net, more);
 	}
 }
 
@@ -372,7 +352,7 @@ KIND(dynamic_shapes)
 KIND(reads_per_layer)
 {
 	struct network net;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	for (int i = 0; i < STEPS; i++) {
 		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
 		launch_all(p, &net.before, 0);
@@ -382,8 +362,7 @@ KIND(reads_per_layer)
 		}
 		launch_all(p, &net.after, 0);
 		network_backward(p, &net);
-		network_optimizer(p, &net);
-		network_finish_step(p, &net, END_STEP);
+		network_end_step(p, &net);
 	}
 }
 
@@ -392,7 +371,7 @@ KIND(reinforcement)
 {
 	struct network net;
 	struct kernels advantage;
-	start(&net, p, size);
+	network_start(&net, p, size);
 	kernels_make(&advantage, p, 8, 8);
 	for (int i = 0; i < STEPS; i++) {
 		for (uint32_t k = program_between(p, 5, 15); k > 0; k--) {

@@ -49,12 +49,17 @@ void network_make(struct network *net, struct program *p, uint32_t size)
 	kernels_make(&net->update, p, updates[net->style] + program_below(p, 3), 4);
 }
 
+void network_infer_more(struct program *p, const struct network *net, uint32_t more)
+{
+	launch_all(p, &net->before, more);
+	for (uint32_t i = 0; i < net->layers; i++)
+		launch_all(p, &net->layer, more);
+	launch_all(p, &net->after, 0);
+}
+
 void network_infer(struct program *p, const struct network *net)
 {
-	launch_all(p, &net->before, 0);
-	for (uint32_t i = 0; i < net->layers; i++)
-		launch_all(p, &net->layer, 0);
-	launch_all(p, &net->after, 0);
+	network_infer_more(p, net, 0);
 }
 
 void network_forward(struct program *p, const struct network *net)
@@ -85,7 +90,7 @@ void network_optimizer(struct program *p, const struct network *net)
 		launch_all(p, &net->update, i % 3);
 }
 
-void network_set_up(struct program *p, const struct network *net)
+static void set_up(struct program *p, const struct network *net)
 {
 	program_at(p, PHASE_OTHER, THREAD_MAIN, LINE_SET_UP);
 	for (uint32_t i = 0; i < net->parameters; i++) {
@@ -95,6 +100,12 @@ void network_set_up(struct program *p, const struct network *net)
 	}
 	program_pause(p, 500);
 	program_end(p, END_FREE);
+}
+
+void network_start(struct network *net, struct program *p, uint32_t size)
+{
+	network_make(net, p, size);
+	set_up(p, net);
 }
 
 void network_gradients(struct program *p, const struct network *net)
@@ -121,4 +132,10 @@ void network_finish_step(struct program *p, const struct network *net, uint32_t 
 	}
 	program_end(p, ends);
 	program_pause(p, net->pause_us);
+}
+
+void network_end_step(struct program *p, const struct network *net)
+{
+	network_optimizer(p, net);
+	network_finish_step(p, net, END_STEP);
 }

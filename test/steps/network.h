@@ -38,23 +38,27 @@ struct network {
 
 /* `size` 0, 1, 2: some 20, 100, 400 launches a step. All else by the program's own chance. */
 void network_make(struct network *net, struct program *p, uint32_t size);
+/* The same, and what a program does before its loop: parameters drawn and copied, at its own pace. */
+void network_start(struct network *net, struct program *p, uint32_t size);
 
 void launch_all(struct program *p, const struct kernels *list, uint32_t grid_more);
 /* Of kernels made for this program: `n` of them, from a pool of so many. */
 void kernels_make(struct kernels *list, struct program *p, uint32_t n, uint32_t pool);
 
 void network_forward(struct program *p, const struct network *net);
-/* Forward without what only training does. */
+/* Forward without what only training does; with grids larger by `more`, as of a larger batch. */
 void network_infer(struct program *p, const struct network *net);
+void network_infer_more(struct program *p, const struct network *net, uint32_t more);
 void network_backward(struct program *p, const struct network *net);
 void network_optimizer(struct program *p, const struct network *net);
-/* What a program does before its loop: parameters drawn and copied, at its own pace. */
-void network_set_up(struct program *p, const struct network *net);
 
 /* Data, forward, backward. */
 void network_gradients(struct program *p, const struct network *net);
-/* The same with the optimizer, its loss read, the pause behind it; the end is not marked. */
+/* The same with the optimizer. */
 void network_step(struct program *p, const struct network *net);
+/* Its loss read, its end marked, the pause behind it. */
 void network_finish_step(struct program *p, const struct network *net, uint32_t ends);
+/* The optimizer, then the above with END_STEP. */
+void network_end_step(struct program *p, const struct network *net);
 
 #endif
