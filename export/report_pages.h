@@ -8,11 +8,12 @@
 
 struct report_view {
 	struct textout *out;
-	const char *cwd; /* paths below it are shown relative to it */
-	unsigned top;	 /* rows of a list */
+	const json_t *process; /* of report.json */
+	const char *cwd;       /* paths below it are shown relative to it */
+	unsigned top;	       /* rows of a list */
 };
 
-/* Every part that has something to say about process `p`. */
-void report_pages(const struct report_view *v, const json_t *p);
+/* Every part that has something to say about the process. */
+void report_pages(const struct report_view *v);
 
 #endif

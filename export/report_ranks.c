@@ -200,10 +200,10 @@ void report_ranks_say_straggler(struct textout *o, const json_t *root)
 void report_ranks_say(struct textout *o, const json_t *root)
 {
 	static const struct text_column columns[] = {
-		{ "rank", true, false, CUT_TAIL },     { "step", true, false, CUT_TAIL },
-		{ "GPU busy", true, false, CUT_TAIL }, { "collectives", true, false, CUT_TAIL },
-		{ "data", true, false, CUT_TAIL },     { "forward", true, false, CUT_TAIL },
-		{ "backward", true, false, CUT_TAIL }, { "bound by", false, true, CUT_TAIL },
+		{ "rank", COLUMN_NUMBER },     { "step", COLUMN_NUMBER },
+		{ "GPU busy", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
+		{ "data", COLUMN_NUMBER },     { "forward", COLUMN_NUMBER },
+		{ "backward", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
 	};
 	static const char *const figures[] = { "collective_ms", "data_ms", "forward_ms",
 					       "backward_ms" };

@@ -298,9 +298,9 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
 {
 	static const struct text_column columns[] = {
-		{ "line", false, true, CUT_HEAD },   { "GPU ms", true, false, CUT_TAIL },
-		{ "CPU ms", true, false, CUT_TAIL }, { "launches", true, false, CUT_TAIL },
-		{ "", false, true, CUT_TAIL },
+		{ "line", COLUMN_PLACE },    { "GPU ms", COLUMN_NUMBER },
+		{ "CPU ms", COLUMN_NUMBER }, { "launches", COLUMN_NUMBER },
+		{ "", COLUMN_TEXT },
 	};
 	struct text_table t;
 	const json_t *lines = json_object_get(p, "lines");
@@ -395,9 +395,9 @@ void report_text_screen(struct textout *o, const json_t *root, unsigned most_lin
 static void say_others(struct textout *o, const json_t *root, const json_t *p)
 {
 	static const struct text_column columns[] = {
-		{ "process", true, false, CUT_TAIL },  { "rank", true, false, CUT_TAIL },
-		{ "step ms", true, false, CUT_TAIL },  { "p95", true, false, CUT_TAIL },
-		{ "GPU busy", true, false, CUT_TAIL }, { "bound by", false, true, CUT_TAIL },
+		{ "process", COLUMN_NUMBER },  { "rank", COLUMN_NUMBER },
+		{ "step ms", COLUMN_NUMBER },  { "p95", COLUMN_NUMBER },
+		{ "GPU busy", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
 	};
 	struct text_table t;
 	const json_t *processes = json_object_get(root, "processes");
@@ -433,11 +433,12 @@ void report_text_all(struct textout *o, const json_t *root, unsigned top)
 {
 	const json_t *p = report_main_process(root);
 	const struct report_view view = { .out = o,
+					  .process = p,
 					  .cwd = json_string_value(get(root, "run", "cwd")),
 					  .top = top };
 	report_text_screen(o, root, REPORT_SCREEN_LINES);
 	if (!p)
 		return;
 	say_others(o, root, p);
-	report_pages(&view, p);
+	report_pages(&view);
 }

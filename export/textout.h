@@ -43,11 +43,12 @@ void text_wrap(struct textout *o, enum text_style style, const char *lead, const
 
 /* ---- Tables ---- */
 
+/* The last three give way where the table is too wide, the widest first: cut at the tail, in the middle, at the head. */
+enum column_kind { COLUMN_WORD, COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NAME, COLUMN_PLACE };
+
 struct text_column {
 	const char *heading;
-	bool is_right;
-	bool is_elastic; /* shrinks, widest first, until the table fits */
-	enum text_cut cut;
+	enum column_kind kind;
 };
 
 enum { TEXT_TABLE_COLUMNS = 10 };

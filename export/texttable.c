@@ -46,7 +46,7 @@ static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 	for (; sum > room; sum--) {
 		size_t *widest = NULL;
 		for (unsigned c = 0; c < t->n_columns; c++)
-			if (t->columns[c].is_elastic && (!widest || widths[c] > *widest))
+			if (t->columns[c].kind >= COLUMN_TEXT && (!widest || widths[c] > *widest))
 				widest = &widths[c];
 		if (!widest || *widest <= NARROWEST)
 			break;
@@ -57,10 +57,15 @@ static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 static size_t put_cell(char *line, size_t used, const struct text_column *c, const char *text,
 		       size_t width, bool is_last)
 {
+	static const enum text_cut cuts[] = { [COLUMN_WORD] = CUT_TAIL,
+					      [COLUMN_NUMBER] = CUT_TAIL,
+					      [COLUMN_TEXT] = CUT_TAIL,
+					      [COLUMN_NAME] = CUT_MIDDLE,
+					      [COLUMN_PLACE] = CUT_HEAD };
 	char cell[TEXT_BYTES];
-	text_fit(cell, sizeof(cell), text, width, c->cut);
+	text_fit(cell, sizeof(cell), text, width, cuts[c->kind]);
 	size_t taken = text_width(cell), blanks = width > taken ? width - taken : 0;
-	int before = c->is_right ? (int)blanks : 0,
+	int before = c->kind == COLUMN_NUMBER ? (int)blanks : 0,
 	    behind = is_last ? 0 : (int)(blanks + GAP) - before;
 	snprintf(line + used, TEXT_BYTES - used, "%*s%s%*s", before, "", cell, behind, "");
 	return used + strlen(line + used);

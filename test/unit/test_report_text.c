@@ -76,8 +76,8 @@ static void test_wrapped_words(void **state)
 static void test_table_gives_way_where_it_may(void **state)
 {
 	static const struct text_column columns[] = {
-		{ "kernel", false, true, CUT_MIDDLE },
-		{ "ms", true, false, CUT_TAIL },
+		{ "kernel", COLUMN_NAME },
+		{ "ms", COLUMN_NUMBER },
 	};
 	char *text, name[200];
 	size_t bytes;
