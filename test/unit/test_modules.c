@@ -1,28 +1,26 @@
 /* Modules around calls, from made-up stacks: one call a stack, 10 ns each, one behind the other with 10 ns between. */
 #include "core/modules.h"
 #include "test/unit/made_stacks.h"
+#include "test/unit/made_step.h"
 
 #define USER	  "train.py:<module>", "train.py:main"
 #define CALL	  "/site-packages/torch/nn/modules/module.py:Module._call_impl"
 #define NET(line) USER, CALL, "m.py:Net.forward@" line
 #define BLOCK	  NET("3"), CALL, "m.py:Block.forward@"
 
-static struct model_step step;
 static struct modules modules;
 
 static int begin(void **state)
 {
 	(void)state;
-	made_forget();
-	vec_push(&step.threads, (struct model_thread){ .tid = 1 });
+	made_step_begin();
 	return 0;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	model_free(&step);
-	memset(&step, 0, sizeof(step));
+	made_step_end();
 	modules_free(&modules);
 	memset(&modules, 0, sizeof(modules));
 	return 0;
@@ -30,16 +28,14 @@ static int end(void **state)
 
 static void call(uint32_t stack)
 {
-	uint64_t at_ns = 20 * step.calls.n;
-	vec_push(&step.calls,
-		 (struct model_call){ .begin_ns = at_ns, .end_ns = at_ns + 10, .stack = stack });
-	step.threads.at[0].n = step.calls.n;
+	uint64_t at_ns = 20 * made_step.calls.n;
+	made_call(at_ns, at_ns + 10, stack);
 }
 
 /* What holds whatever the step: spans nest, and the innermost ones around a call are its stack's modules. */
 static void find(void)
 {
-	modules_find(&modules, &step, 0, made_some);
+	modules_find(&modules, &made_step, 0, made_some);
 	for (size_t i = 1; i < modules.at.n; i++) {
 		const struct module_span *s = &modules.at.at[i];
 		assert_true(s->depth <= s[-1].depth + 1);

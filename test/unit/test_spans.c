@@ -1,93 +1,29 @@
-/*
- * Spans around calls. Frames are made up here, in place of core/frames.c: a stack is a list of names, outermost first, of which those
- * with "::" in them are operators.
- */
+/* Spans around calls, from made-up stacks. */
 #include "core/spans.h"
+#include "test/unit/made_stacks.h"
+#include "test/unit/made_step.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-/* ---- Made-up frames ---- */
-
-enum { STACKS = 64, DEPTH = 6, FRAMES = 64 };
-
-static struct frame frame_table[FRAMES]; /* one per name */
-static size_t n_frames;
-static const struct frame *stack_table[STACKS][DEPTH]; /* innermost first */
-static size_t stack_depths[STACKS];
-static uint32_t n_stacks;
-
-static const struct frame *frame_named(const char *name)
-{
-	for (size_t i = 0; i < n_frames; i++)
-		if (!strcmp(frame_table[i].function, name))
-			return &frame_table[i];
-	assert_true(n_frames < FRAMES);
-	frame_table[n_frames] = (struct frame){ .function = name, .file = "", .module = "" };
-	return &frame_table[n_frames++];
-}
-
-static uint32_t stack(size_t n, const char *const *outermost_first)
-{
-	assert_true(n_stacks + 1 < STACKS && n <= DEPTH);
-	stack_depths[++n_stacks] = n;
-	for (size_t i = 0; i < n; i++)
-		stack_table[n_stacks][n - 1 - i] = frame_named(outermost_first[i]);
-	return n_stacks;
-}
-
-#define STACK(...)                                                           \
-	stack(sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), \
-	      (const char *const[]){ __VA_ARGS__ })
-
-struct frame_list frames_of(struct frames *f, uint32_t id)
-{
-	(void)f;
-	return (struct frame_list){ .at = stack_table[id], .n = stack_depths[id] };
-}
-
-const char *frame_operator(const struct frame *frame)
-{
-	return strstr(frame->function, "::") ? frame->function : "";
-}
-
-/* ---- Steps ---- */
-
-static struct model_step step;
 static struct spans spans;
-static struct frames *const some_frames = (struct frames *)&frame_table;
 
 static int begin(void **state)
 {
 	(void)state;
-	n_frames = n_stacks = 0;
-	vec_push(&step.threads, (struct model_thread){ .tid = 1 });
+	made_step_begin();
 	return 0;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	model_free(&step);
-	memset(&step, 0, sizeof(step));
+	made_step_end();
 	spans_free(&spans);
 	memset(&spans, 0, sizeof(spans));
 	return 0;
 }
 
-static void call(uint64_t begin_ns, uint64_t end_ns, uint32_t from)
-{
-	vec_push(&step.calls,
-		 (struct model_call){ .begin_ns = begin_ns, .end_ns = end_ns, .stack = from });
-	step.threads.at[0].n = step.calls.n;
-}
-
 static void range(uint64_t begin_ns, uint64_t end_ns)
 {
-	vec_push(&step.ranges, (struct model_range){ .begin_ns = begin_ns, .end_ns = end_ns });
+	vec_push(&made_step.ranges, (struct model_range){ .begin_ns = begin_ns, .end_ns = end_ns });
 }
 
 static bool nests(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b)
@@ -121,7 +57,7 @@ static void check_operators(const struct model_call *c)
 /* What holds whatever the step: spans nest, with each other and with the calls; each call lies in its operators. */
 static void find(void)
 {
-	spans_find(&spans, &step, 0, some_frames);
+	spans_find(&spans, &made_step, 0, made_some);
 	for (size_t i = 0; i < spans.at.n; i++) {
 		const struct span *s = &spans.at.at[i];
 		assert_true(s->begin_ns <= s->end_ns);
@@ -129,16 +65,16 @@ static void find(void)
 		for (size_t k = 0; k < i; k++)
 			assert_true(nests(s->begin_ns, s->end_ns, spans.at.at[k].begin_ns,
 					  spans.at.at[k].end_ns));
-		for (size_t k = 0; k < step.calls.n; k++)
-			assert_true(nests(s->begin_ns, s->end_ns, step.calls.at[k].begin_ns,
-					  step.calls.at[k].end_ns));
+		for (size_t k = 0; k < made_step.calls.n; k++)
+			assert_true(nests(s->begin_ns, s->end_ns, made_step.calls.at[k].begin_ns,
+					  made_step.calls.at[k].end_ns));
 	}
-	for (size_t k = 0; k < step.calls.n; k++)
-		check_operators(&step.calls.at[k]);
+	for (size_t k = 0; k < made_step.calls.n; k++)
+		check_operators(&made_step.calls.at[k]);
 	size_t n_ranges = spans.beside.n;
 	for (size_t i = 0; i < spans.at.n; i++)
 		n_ranges += spans.at.at[i].kind == SPAN_RANGE;
-	assert_int_equal(n_ranges, step.ranges.n);
+	assert_int_equal(n_ranges, made_step.ranges.n);
 }
 
 static void expect(size_t i, const char *operator, uint64_t begin_ns, uint64_t end_ns,
@@ -158,63 +94,64 @@ static void expect(size_t i, const char *operator, uint64_t begin_ns, uint64_t e
 static void test_calls_of_one_operator_make_one_span(void **state)
 {
 	(void)state;
-	uint32_t gemm = STACK("main", "a::linear", "a::addmm", "gemm");
-	uint32_t bias = STACK("main", "a::linear", "a::add", "a::add", "kernel");
-	call(100, 110, 0);
-	call(120, 130, gemm);
-	call(140, 150, gemm); /* the same stack without a pause: a loop within the operator */
-	call(160, 170, bias);
-	call(180, 190, 0);
+	uint32_t gemm = STACK("main", "at::_ops::linear", "at::_ops::addmm", "gemm");
+	uint32_t bias =
+		STACK("main", "at::_ops::linear", "at::_ops::add", "at::_ops::add", "kernel");
+	made_call(100, 110, 0);
+	made_call(120, 130, gemm);
+	made_call(140, 150, gemm); /* the same stack without a pause: a loop within the operator */
+	made_call(160, 170, bias);
+	made_call(180, 190, 0);
 	find();
 	assert_int_equal(spans.at.n, 3);
-	expect(0, "a::linear", 120, 170, 0);
-	expect(1, "a::addmm", 120, 150, 1);
-	expect(2, "a::add", 160, 170, 1);
+	expect(0, "at::_ops::linear", 120, 170, 0);
+	expect(1, "at::_ops::addmm", 120, 150, 1);
+	expect(2, "at::_ops::add", 160, 170, 1);
 }
 
 static void test_two_runs_of_an_operator_are_two_spans(void **state)
 {
 	(void)state;
-	uint32_t here = STACK("line 1", "a::linear", "gemm");
-	uint32_t there = STACK("line 2", "a::linear", "gemm");
-	uint32_t deeper = STACK("line 2", "a::linear", "other");
-	call(100, 110, here);
-	call(111, 120, there);	     /* called from elsewhere */
-	call(90000, 90010, deeper);  /* the same run, however long it took to get there */
-	call(190000, 190010, there); /* seen before, and after a pause: a loop around it */
+	uint32_t here = STACK("line 1", "at::_ops::linear", "gemm");
+	uint32_t there = STACK("line 2", "at::_ops::linear", "gemm");
+	uint32_t deeper = STACK("line 2", "at::_ops::linear", "other");
+	made_call(100, 110, here);
+	made_call(111, 120, there);	  /* called from elsewhere */
+	made_call(90000, 90010, deeper);  /* the same run, however long it took to get there */
+	made_call(190000, 190010, there); /* seen before, and after a pause: a loop around it */
 	find();
 	assert_int_equal(spans.at.n, 3);
-	expect(0, "a::linear", 100, 110, 0);
-	expect(1, "a::linear", 111, 90010, 0);
-	expect(2, "a::linear", 190000, 190010, 0);
+	expect(0, "at::_ops::linear", 100, 110, 0);
+	expect(1, "at::_ops::linear", 111, 90010, 0);
+	expect(2, "at::_ops::linear", 190000, 190010, 0);
 }
 
 static void test_operators_end_where_ranges_do(void **state)
 {
 	(void)state;
-	uint32_t s = STACK("main", "a::linear", "gemm");
+	uint32_t s = STACK("main", "at::_ops::linear", "gemm");
 	range(95, 125);
 	range(125, 150);
 	range(130, 145);
-	call(100, 110, s);
-	call(115, 120, s);
-	call(130, 140, s);
-	call(150, 160, s);
+	made_call(100, 110, s);
+	made_call(115, 120, s);
+	made_call(130, 140, s);
+	made_call(150, 160, s);
 	find();
 	assert_int_equal(spans.at.n, 6);
 	expect(0, NULL, 95, 125, 0);
-	expect(1, "a::linear", 100, 120, 1);
+	expect(1, "at::_ops::linear", 100, 120, 1);
 	expect(2, NULL, 125, 150, 0);
 	expect(3, NULL, 130, 145, 1);
-	expect(4, "a::linear", 130, 140, 2);
-	expect(5, "a::linear", 150, 160, 0);
+	expect(4, "at::_ops::linear", 130, 140, 2);
+	expect(5, "at::_ops::linear", 150, 160, 0);
 }
 
 static void test_ranges_that_cross_stand_beside(void **state)
 {
 	(void)state;
-	call(100, 200, 0);
-	call(300, 400, 0);
+	made_call(100, 200, 0);
+	made_call(300, 400, 0);
 	range(50, 350); /* ends within a call */
 	range(90, 250);
 	range(110, 190); /* within a call */
@@ -241,33 +178,37 @@ static int by_place(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
+enum { PICKED_MOST = 6 };
+
 /* find() checks what must hold. */
 static void test_whatever_comes_nests(void **state)
 {
-	static const char *const names[] = { "main", "line", "a::x", "a::y", "a::z", "kernel" };
+	static const char *const names[] = { "main",	    "line",	   "at::_ops::x",
+					     "at::_ops::y", "at::_ops::z", "kernel" };
 	for (int round = 0; round < 300; round++) {
 		uint64_t now = 10;
 		begin(state);
 		for (int i = 0; i < 20; i++) {
-			const char *picked[DEPTH];
-			size_t n = random_below(DEPTH);
+			const char *picked[PICKED_MOST];
+			size_t n = random_below(PICKED_MOST);
 			for (size_t k = 0; k < n; k++)
 				picked[k] = names[random_below(6)];
-			stack(n, picked);
+			made_stack(n, picked);
 		}
 		for (int i = 0; i < 40; i++) {
 			uint64_t begin_ns = now + random_below(3) * random_below(20000);
 			now = begin_ns + 1 + random_below(20);
-			call(begin_ns, now, random_below(21));
+			made_call(begin_ns, now, random_below(21));
 		}
 		for (uint32_t i = random_below(12); i > 0; i--) {
-			const struct model_call *a = &step.calls.at[random_below(40)];
-			const struct model_call *b = &step.calls.at[random_below(40)];
+			const struct model_call *a = &made_step.calls.at[random_below(40)];
+			const struct model_call *b = &made_step.calls.at[random_below(40)];
 			uint64_t x = a->begin_ns - random_below(3), y = b->end_ns + random_below(3);
 			range(x < y ? x : y, x < y ? y : x);
 		}
-		if (step.ranges.n)
-			qsort(step.ranges.at, step.ranges.n, sizeof(*step.ranges.at), by_place);
+		if (made_step.ranges.n)
+			qsort(made_step.ranges.at, made_step.ranges.n, sizeof(*made_step.ranges.at),
+			      by_place);
 		find();
 		end(state);
 	}
