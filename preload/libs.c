@@ -14,7 +14,7 @@
 #define NOTHING ((void)0)
 
 /* What a caller gets whose library is not there: each library's own word for "not initialised" or "system error". */
-enum { MISSING_NCCL = 2, MISSING_BLAS = 1, MISSING_BLASLT = 1, MISSING_DNN = 1 };
+enum { MISSING_NCCL = 2, MISSING_BLAS = 1, MISSING_BLASLT = 1, MISSING_DNN = 1001 };
 
 /* Families whose functions call each other: bits of hook_thread.libraries. */
 enum { INSIDE_NCCL = 1, INSIDE_BLAS = 2, INSIDE_BLASLT = INSIDE_BLAS, INSIDE_DNN = 4 };
