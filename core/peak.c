@@ -1,43 +1,58 @@
 /*
- * From NVIDIA's data sheets (dense figures: half of what they print "with sparsity"; of the GeForce and RTX ones those with f32
- * accumulation, as frameworks use it). A product is known by its compute capability and number of multiprocessors; where two share
- * these, by its name. A slice of a device (MIG) has fewer and is found in no row, which is right: its peak is another.
+ * TFLOP/s as NVIDIA prints them for boost clocks, dense: half of what is printed "with sparsity"; of the GeForce and RTX ones those with f32
+ * accumulation, as frameworks use it. Each row names the paper that its figures stand in; 0: not printed there, or not had. A product
+ * is known by its name, since relatives of the same shape differ (an H800 has a thirtieth of an H100's f64); a slice of a device (MIG)
+ * has fewer multiprocessors and is found in no row, which is right: its peak is another.
  */
 #include "core/peak.h"
 
-#include <string.h>
+#include <fnmatch.h>
+#include <stddef.h>
 
 struct peak {
-	uint32_t major, minor, multiprocessors;
-	const char *name; /* a part of it; "": any */
+	const char *name; /* a pattern of the driver's names */
+	uint32_t multiprocessors;
 	float f64, f64_tensor, f32, tf32, f16, f8;
 };
 
 static const struct peak peaks[] = {
-	{ 7, 0, 80, "", 7.8f, 7.8f, 15.7f, 0, 125, 0 },			 /* V100 SXM2 */
-	{ 7, 5, 40, "T4", 0.25f, 0.25f, 8.1f, 0, 65, 0 },		 /* T4 */
-	{ 8, 0, 108, "", 9.7f, 19.5f, 19.5f, 156, 312, 0 },		 /* A100 */
-	{ 8, 6, 72, "A10", 0.49f, 0.49f, 31.2f, 62.5f, 125, 0 },	 /* A10, A10G has 80 */
-	{ 8, 6, 84, "A40", 0.58f, 0.58f, 37.4f, 74.8f, 149.7f, 0 },	 /* A40 */
-	{ 8, 6, 84, "A6000", 0.6f, 0.6f, 38.7f, 77.4f, 154.8f, 0 },	 /* RTX A6000 */
-	{ 8, 6, 82, "3090", 0.56f, 0.56f, 35.6f, 35.6f, 71, 0 },	 /* RTX 3090 */
-	{ 8, 9, 58, "L4", 0.47f, 0.47f, 30.3f, 60, 121, 242 },		 /* L4 */
-	{ 8, 9, 142, "L40S", 1.4f, 1.4f, 91.6f, 183, 362, 733 },	 /* L40S */
-	{ 8, 9, 128, "4090", 1.3f, 1.3f, 82.6f, 82.6f, 165.2f, 330.3f }, /* RTX 4090 */
-	{ 9, 0, 132, "NVL", 30, 60, 60, 417.5f, 835, 1670 },		 /* H100 NVL */
-	{ 9, 0, 132, "", 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f }, /* H100 SXM, H200, GH200 */
-	{ 9, 0, 114, "", 25.6f, 51.2f, 51.2f, 378, 756, 1513 },		 /* H100 PCIe */
-	{ 10, 0, 148, "", 37, 37, 75, 1100, 2250, 4500 },		 /* B200 */
+	/* NVIDIA V100 datasheet, WP-1165301 r5 */
+	{ "*V100-SXM2-*", 80, 7.8f, 0, 15.7f, 0, 125, 0 },
+	/* NVIDIA T4 Tensor Core GPU datasheet, 951643 */
+	{ "*T4", 40, 0, 0, 8.1f, 0, 65, 0 },
+	/* NVIDIA A100 datasheet, 1758950 r4: one column for SXM and PCIe */
+	{ "*A100*", 108, 9.7f, 19.5f, 19.5f, 156, 312, 0 },
+	/* NVIDIA A10 datasheet */
+	{ "*A10", 72, 0, 0, 31.2f, 62.5f, 125, 0 },
+	/* NVIDIA A40 datasheet */
+	{ "*A40", 84, 0, 0, 37.4f, 74.8f, 149.7f, 0 },
+	/* NVIDIA Ampere GA102 whitepaper 2.0, appendix C */
+	{ "*RTX A6000", 84, 0, 0, 38.7f, 77.4f, 154.8f, 0 },
+	/* NVIDIA Ampere GA102 whitepaper 2.0, appendix A */
+	{ "*RTX 3090", 82, 0, 0, 35.6f, 35.6f, 71, 0 },
+	/* NVIDIA L4 datasheet */
+	{ "*L4", 58, 0, 0, 30.3f, 60, 121, 242 },
+	/* NVIDIA L40S datasheet */
+	{ "*L40S", 142, 0, 0, 91.6f, 183, 362, 733 },
+	/* NVIDIA Ada GPU architecture whitepaper 2.01 */
+	{ "*RTX 4090", 128, 0, 0, 82.6f, 82.6f, 165.2f, 330.3f },
+	/* NVIDIA H100 Tensor Core GPU datasheet, of the SXM and PCIe modules; H200 and GH200 are the SXM's chip with another memory */
+	{ "*H100 80GB HBM3", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f },
+	{ "*H200", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f },
+	{ "*GH200 *", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f },
+	{ "*H100 PCIe", 114, 25.6f, 51.2f, 51.2f, 378, 756, 1513 },
+	/* NVIDIA H100 NVL datasheet */
+	{ "*H100 NVL", 132, 30, 60, 60, 417.5f, 835, 1671 },
+	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet, the B200 of an HGX; a GB200 has other clocks and no row */
+	{ "*NVIDIA B200", 148, 37, 37, 75, 1100, 2250, 4500 },
 };
 
 static const struct peak *find(const struct dict_device *d)
 {
-	for (size_t i = 0; d && i < sizeof(peaks) / sizeof(*peaks); i++) {
-		const struct peak *p = &peaks[i];
-		if (p->major == d->compute_major && p->minor == d->compute_minor &&
-		    p->multiprocessors == d->multiprocessors && strstr(d->name, p->name))
-			return p;
-	}
+	for (size_t i = 0; d && i < sizeof(peaks) / sizeof(*peaks); i++)
+		if (peaks[i].multiprocessors == d->multiprocessors &&
+		    !fnmatch(peaks[i].name, d->name, 0))
+			return &peaks[i];
 	return NULL;
 }
 

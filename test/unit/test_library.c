@@ -245,17 +245,66 @@ static void an_unknown_device_has_no_peak(void **state)
 	assert_true(is_said(&f->f, "share of peak"));
 }
 
-static void peaks(void **state)
+static double peak_of(const char *name, uint32_t multiprocessors, uint8_t type, bool tensor)
+{
+	struct dict_device d = { .multiprocessors = multiprocessors };
+	snprintf(d.name, sizeof(d.name), "%s", name);
+	return peak_tflops(&d, type, tensor);
+}
+
+static void peaks_by_type(void **state)
 {
 	(void)state;
-	struct dict_device d = { .compute_major = 9,
-				 .multiprocessors = 132,
-				 .name = "NVIDIA H200" };
-	assert_float_equal(peak_tflops(&d, LIBRARY_F32, false), 66.9, 1e-3);
-	assert_float_equal(peak_tflops(&d, LIBRARY_F32, true), 494.7, 1e-3);
-	assert_float_equal(peak_tflops(&d, LIBRARY_I8, true), 0, 0);
-	snprintf(d.name, sizeof(d.name), "NVIDIA H100 NVL");
-	assert_float_equal(peak_tflops(&d, LIBRARY_F16, true), 835, 1e-3);
+	static const char h200[] = "NVIDIA H200";
+	assert_float_equal(peak_of(h200, 132, LIBRARY_F32, false), 66.9, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_F32, true), 494.7, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_C32, true), 494.7, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_F64, false), 33.5, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_F64, true), 66.9, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_BF16, true), 989.4, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_F8_E5M2, true), 1978.9, 1e-3);
+	assert_float_equal(peak_of(h200, 132, LIBRARY_I8, true), 0, 0);
+	assert_float_equal(peak_of("Tesla T4", 40, LIBRARY_F16, true), 65, 1e-3);
+	assert_float_equal(peak_of("Tesla T4", 40, LIBRARY_F64, false), 0, 0); /* not printed */
+}
+
+/* The names that drivers give, and relatives that must not pass for them. */
+static void peaks_by_product(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		uint32_t multiprocessors;
+		double f16;
+	} products[] = {
+		{ "Tesla V100-SXM2-32GB", 80, 125 },
+		{ "Tesla V100-PCIE-16GB", 80, 0 },
+		{ "NVIDIA TITAN V", 80, 0 },
+		{ "NVIDIA A100-SXM4-40GB", 108, 312 },
+		{ "NVIDIA A100 80GB PCIe", 108, 312 },
+		{ "NVIDIA A100-SXM4-40GB MIG 3g.20gb", 42, 0 },
+		{ "NVIDIA A10", 72, 125 },
+		{ "NVIDIA A10G", 80, 0 },
+		{ "NVIDIA A40", 84, 149.7 },
+		{ "NVIDIA RTX A6000", 84, 154.8 },
+		{ "NVIDIA GeForce RTX 3090", 82, 71 },
+		{ "NVIDIA L4", 58, 121 },
+		{ "NVIDIA L40S", 142, 362 },
+		{ "NVIDIA L40", 142, 0 },
+		{ "NVIDIA GeForce RTX 4090", 128, 165.2 },
+		{ "NVIDIA H100 80GB HBM3", 132, 989.4 },
+		{ "NVIDIA H800", 132, 0 },
+		{ "NVIDIA GH200 480GB", 132, 989.4 },
+		{ "NVIDIA H200 NVL", 132, 0 },
+		{ "NVIDIA H100 NVL", 132, 835 },
+		{ "NVIDIA H100 PCIe", 114, 756 },
+		{ "NVIDIA B200", 148, 2250 },
+		{ "NVIDIA GB200", 148, 0 },
+	};
+	for (size_t i = 0; i < sizeof(products) / sizeof(*products); i++)
+		assert_float_equal(peak_of(products[i].name, products[i].multiprocessors,
+					   LIBRARY_F16, true),
+				   products[i].f16, 1e-3);
 	assert_float_equal(peak_tflops(NULL, LIBRARY_F16, true), 0, 0);
 }
 
@@ -297,7 +346,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(lines_have_their_arithmetic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_unknown_device_has_no_peak, set_up, tear_down),
-		cmocka_unit_test(peaks),
+		cmocka_unit_test(peaks_by_type),
+		cmocka_unit_test(peaks_by_product),
 		cmocka_unit_test_setup_teardown(collectives_are_summed_by_line, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
