@@ -8,7 +8,7 @@ $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -I. -isystem $(CUDA_INCLUDE) $< -o $@ \
 		-Wl,-soname,libcudart.so.13 -Wl,--version-script=test/bench/stub.map
 
-$(BENCH)/hook_bench: test/bench/hook_bench.c $(BENCH)/libcudart.so.13 core/record.h core/token.h
+$(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13 core/record.h core/token.h
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		-Wl,-rpath,'$$ORIGIN'
@@ -33,6 +33,15 @@ $(BENCH)/block_bench: test/bench/block_bench.c $(BENCH)/libcudart.so.13 $(BUILD)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		$(BUILD)/test/prog/c10_new/libc10.so -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../prog/c10_new'
+
+bench-programs: $(BENCH)/libs_bench
+$(BENCH)/libbench_libraries.so: test/bench/stub_libraries.c test/bench/stub_libraries.h
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -I. $< -o $@ -Wl,-soname,$(@F)
+$(BENCH)/libs_bench: test/bench/libs_bench.c test/bench/bench.h $(BENCH)/libbench_libraries.so $(BENCH)/libcudart.so.13
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
+		-l:libbench_libraries.so -Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/startup_bench: test/bench/startup_bench.c
 	$(call say,LD,$@)

@@ -4,79 +4,25 @@
  * publishes an anchor that a launch in a thousand completes, so that counting is measured with its boundaries in it. In every
  * state it makes the journal's pages beforehand, as the collector does.
  */
-#include "core/record.h"
 #include "core/token.h"
+#include "test/bench/bench.h"
 
 #include <cuda_runtime_api.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 __typeof__(cudaLaunchKernel) bare_cudaLaunchKernel;
 
 enum { ROUNDS = 31, CALLS = 100000, STEP = 1000 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static char kernels[STEP];
 
 static double time_calls(__typeof__(cudaLaunchKernel) *launch)
 {
 	dim3 grid = { 64, 1, 1 }, block = { 256, 1, 1 };
-	double begin = now_ns();
+	double begin = bench_now_ns();
 	for (int i = 0; i < CALLS; i++)
 		launch(&kernels[i % STEP], grid, block, NULL, 0, NULL);
-	return (now_ns() - begin) / CALLS;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof(*values), compare);
-	return values[n / 2];
-}
-
-/* What the collector does ahead of the application (core/ahead.c), for all rounds at once: making room on disk and clearing new
- * pages is not the hook's. */
-static void make_pages(struct journal_header *h, int fd)
-{
-	uint64_t bytes = (uint64_t)(ROUNDS + 4) * CALLS * sizeof(struct rec_call), sum = 0;
-	if (fallocate(fd, 0, (off_t)h->chunks_offset, (off_t)bytes))
-		return;
-	for (uint64_t at = 0; at < bytes; at += 4096)
-		sum += (uint64_t)((const volatile char *)h)[h->chunks_offset + at];
-	__asm__ volatile("" : : "r"(sum));
-}
-
-static struct journal_header *map_journal(void)
-{
-	char path[4096];
-	struct stat status;
-	snprintf(path, sizeof(path), "%s/journal/%d.journal", getenv("PROF_OUT"), (int)getpid());
-	int fd = open(path, O_RDWR);
-	if (fd < 0 || fstat(fd, &status))
-		return NULL;
-	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map != MAP_FAILED)
-		make_pages(map, fd);
-	close(fd);
-	return map == MAP_FAILED ? NULL : map;
+	return (bench_now_ns() - begin) / CALLS;
 }
 
 static uint64_t token(int kernel)
@@ -104,7 +50,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	time_calls(cudaLaunchKernel);
-	struct journal_header *h = map_journal();
+	struct journal_header *h =
+		bench_map_journal((uint64_t)(ROUNDS + 4) * CALLS * sizeof(struct rec_call));
 	if (argc > 3 && !(h && lock(h))) {
 		fprintf(stderr, "hook_bench: the library did not lock on the anchor\n");
 		return 1;
@@ -114,7 +61,8 @@ int main(int argc, char **argv)
 		hooked[i] = time_calls(cudaLaunchKernel);
 		added[i] = hooked[i] - bare[i];
 	}
-	double b = median(bare, ROUNDS), m = median(hooked, ROUNDS), a = median(added, ROUNDS);
+	double b = bench_median(bare, ROUNDS), m = bench_median(hooked, ROUNDS),
+	       a = bench_median(added, ROUNDS);
 	printf("%-34s %7.1f %7.1f %7.1f %7s %6.1fx\n", argv[1], b, m, a, argv[2], m / b);
 	return 0;
 }

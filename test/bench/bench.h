@@ -1,0 +1,63 @@
+/* What the benches of hooked calls share: a clock, medians, and the journal's pages made beforehand as the collector does. */
+#ifndef TEST_BENCH_BENCH_H
+#define TEST_BENCH_BENCH_H
+
+#include "core/record.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline double bench_now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static inline double bench_median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof(*values), bench_compare);
+	return values[n / 2];
+}
+
+/* What the collector does ahead of the application (core/ahead.c), for all rounds at once: making room on disk and clearing new
+ * pages is not the hook's. */
+static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t bytes)
+{
+	uint64_t sum = 0;
+	if (fallocate(fd, 0, (off_t)h->chunks_offset, (off_t)bytes))
+		return;
+	for (uint64_t at = 0; at < bytes; at += 4096)
+		sum += (uint64_t)((const volatile char *)h)[h->chunks_offset + at];
+	__asm__ volatile("" : : "r"(sum));
+}
+
+/* This process's journal, with pages for so many bytes of records; NULL: there is none. */
+static inline struct journal_header *bench_map_journal(uint64_t bytes)
+{
+	char path[4096];
+	struct stat status;
+	const char *out = getenv("PROF_OUT");
+	snprintf(path, sizeof(path), "%s/journal/%d.journal", out ? out : "", (int)getpid());
+	int fd = open(path, O_RDWR);
+	if (fd < 0 || fstat(fd, &status))
+		return NULL;
+	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map != MAP_FAILED)
+		bench_make_pages(map, fd, bytes);
+	close(fd);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+#endif
