@@ -1,7 +1,11 @@
-/* See ahead.h. Measured on ext4: the library's own growing takes 1.4 ms a time without this, microseconds with it. */
+/*
+ * See ahead.h. Measured on ext4, in a virtual machine: the library's own growing takes 1.4 ms a time without this, microseconds with it;
+ * the first write to a page 20 us, 1.4 us where the page was only read before, 0.2 us where it was made writable.
+ */
 #include "core/ahead.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -29,19 +33,39 @@ static void prepare_space(struct ahead *a, const struct reader *r, uint32_t back
 	a->spaced = error ? UINT32_MAX : end;
 }
 
-/* Reading a byte makes its page. A chunk that has been used before has its pages. */
+/* In memory and ready to be written to, so that no page of it has to wait for the file system; no byte is touched. */
+static bool make_writable(int fd, off_t offset, size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (p == MAP_FAILED)
+		return false;
+	bool is_done = !madvise(p, bytes, MADV_POPULATE_WRITE);
+	munmap(p, bytes);
+	return is_done;
+}
+
+/* Before Linux 5.14: reading a byte makes its page, which the first write to it finds. */
+static bool make_readable(int fd, off_t offset, size_t bytes)
+{
+	uint8_t byte;
+	for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+		if (pread(fd, &byte, 1, offset + (off_t)at) != 1)
+			return false;
+	return true;
+}
+
+/* A chunk that has been used before has its pages. */
 static void prepare_pages(struct ahead *a, const struct reader *r, uint32_t backed)
 {
 	uint32_t end = at_most(r->n_reached + PAGES_AHEAD, backed);
-	uint64_t bytes = r->header->chunk_bytes;
-	uint8_t byte;
+	size_t bytes = r->header->chunk_bytes;
 	if (a->touched < r->n_reached)
 		a->touched = r->n_reached;
-	for (; a->touched < end; a->touched++)
-		for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
-			if (pread(r->fd, &byte, 1,
-				  (off_t)(r->header->chunks_offset + a->touched * bytes + at)) != 1)
-				return;
+	for (; a->touched < end; a->touched++) {
+		off_t offset = (off_t)(r->header->chunks_offset + (uint64_t)a->touched * bytes);
+		if (!make_writable(r->fd, offset, bytes) && !make_readable(r->fd, offset, bytes))
+			return;
+	}
 }
 
 void ahead_prepare(struct ahead *a, const struct reader *r)

@@ -239,6 +239,15 @@ static void write_dropped(struct journal_writer *w)
 	journal_commit(w, sizeof(*r));
 }
 
+/* A chunk's pages at once: 3 us where the collector has made them (core/ahead.h), a fifth of sixteen faults. Before Linux 5.14 they come
+ * one by one. */
+static void map_pages(void *chunk)
+{
+	int saved = errno;
+	madvise(chunk, JOURNAL_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	errno = saved;
+}
+
 void *journal_next(struct journal_writer *w, uint32_t bytes)
 {
 	if (!g.header)
@@ -259,6 +268,7 @@ void *journal_next(struct journal_writer *w, uint32_t bytes)
 	w->base = g.chunks + (size_t)(w->chunk - g.directory) * JOURNAL_CHUNK_BYTES;
 	w->cursor = w->base;
 	w->limit = w->base + JOURNAL_CHUNK_BYTES;
+	map_pages(w->base);
 	if (w->dropped)
 		write_dropped(w);
 	return (size_t)(w->limit - w->cursor) >= bytes ? w->cursor : NULL;
