@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "preload/lookup.h"
+#include "preload/lookup_objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +18,7 @@ static _Atomic(const struct link_map *) first_of[LIBRARIES];
 
 static bool is_first(enum record_library family, void *real)
 {
-	const struct link_map *none = NULL, *object = lookup_object(real);
+	const struct link_map *none = NULL, *object = object_of(real);
 	if (!atomic_compare_exchange_strong(&first_of[family], &none, object))
 		return none == object;
 	/* a pointer that is kept must not outlive its library */
@@ -69,7 +70,7 @@ void *libs_find(enum library_id id, void *return_address)
 	const struct library_row *row = &library_rows[id];
 	enum record_library family = (enum record_library)row->family;
 	void *known = atomic_load_explicit(&library_real[id], memory_order_relaxed);
-	if (known && !lookup_object(return_address))
+	if (known && !object_of(return_address))
 		return known; /* code made at run time */
 	int saved = errno;
 	void *found = lookup_library(row->symbol, family, return_address);

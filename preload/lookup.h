@@ -21,14 +21,12 @@ void *lookup_runtime(const char *symbol, void *return_address);
 /* Our own look-ups are over: what one of them did not find must not be what the application's next dlerror() tells. */
 void lookup_forget_error(void);
 
-/* The same of libcupti. */
+/* The same of the driver, of libcupti. */
+void *lookup_driver(const char *symbol, void *return_address);
 void *lookup_cupti(const char *symbol, void *return_address);
 
 /* The same of NCCL, cuBLAS, cuBLASLt, cuDNN. */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address);
-
-/* The loaded object that an address lies in, NULL: none. */
-const struct link_map *lookup_object(void *address);
 
 bool lookup_has_many_runtimes(void);
 

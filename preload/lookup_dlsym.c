@@ -1,0 +1,185 @@
+/*
+ * The door dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
+ * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three doors".
+ */
+#include "preload/libs.h"
+#include "preload/lookup_doors.h"
+#include "preload/lookup_objects.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+/* NVIDIA's own tools and the driver's parts look up driver functions to go around interposers; they stay raw. */
+static bool is_driver_side(const struct link_map *caller)
+{
+	static const char *const prefixes[] = { "libcuda.so", "libnvidia", "libcupti",
+						"libnvperf" };
+	return caller == object_own() || object_is_door(caller, DOOR_DRIVER) ||
+	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
+}
+
+static void *wrap_found(int row_number, const char *name, void *found)
+{
+	if (row_number < 0)
+		return lookup_wrap_getter(name, found);
+	const struct hook_row *row = &hook_rows[row_number];
+	if (row->door == DOOR_DRIVER) {
+		void *none = NULL;
+		atomic_compare_exchange_strong(row->real, &none, found);
+		return row->wrapper;
+	}
+	if (lookup_has_many_runtimes())
+		return NULL;
+	lookup_notice_runtime_object(object_of(found));
+	void *known = atomic_load_explicit(row->real, memory_order_relaxed);
+	if (!known && !lookup_has_many_runtimes()) {
+		atomic_store_explicit(row->real, found, memory_order_relaxed);
+		known = found;
+	}
+	/* another runtime's function stays raw: its driver calls are still seen */
+	return known == found ? row->wrapper : NULL;
+}
+
+/* The whole program's scope has our export, and so has what comes next after the program itself; without a CUDA library behind
+ * it the application must not find it, since that is how programs ask whether CUDA is there. The failed search leaves the
+ * message for dlerror. */
+static bool is_hollow(const struct hook_row *row, void *handle, void *found, void *return_address)
+{
+	if (handle != RTLD_NEXT && (!found || object_of(found) != object_own()))
+		return false;
+	if (lookup_find(row, return_address))
+		return false;
+	lookup_dlsym(RTLD_NEXT, row->symbol);
+	return true;
+}
+
+/* Parts of these libraries look up one another's functions to go around interposers. */
+static bool is_vendor(const struct link_map *caller)
+{
+	static const char *const prefixes[] = { "libcublas", "libcudnn", "libnccl" };
+	return is_driver_side(caller) ||
+	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
+}
+
+/* What the trampoline understands beside an address: go on to the real dlsym; answer NULL. */
+#define PASS_ON	  NULL
+#define NOT_FOUND ((void *)1)
+
+/* As below, for a row of libs.def. */
+static void *filter_library(int row, void *handle, const char *name, void *return_address)
+{
+	bool is_next = handle == RTLD_NEXT;
+	if (is_vendor(object_of(return_address)))
+		return PASS_ON;
+	void *found = is_next ? NULL : lookup_dlsym(handle, name);
+	if (is_next || (found && object_of(found) == object_own())) {
+		found = lookup_library(name, (enum record_library)library_rows[row].family,
+				       return_address);
+		if (!found)
+			lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
+		if (!found || is_next)
+			return found ? PASS_ON : NOT_FOUND;
+	}
+	return found ? libs_given((enum library_id)row, found) : PASS_ON;
+}
+
+static bool is_library_name(const char *name)
+{
+	return !strncmp(name, "nccl", 4) || !strncmp(name, "cublas", 6) ||
+	       !strncmp(name, "cudnn", 5);
+}
+
+/* What dlsym(handle, name) shall give to the caller at `return_address`. */
+void *lookup_filter(void *handle, const char *name, void *return_address);
+HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
+						 void *return_address)
+{
+	if (!lookup_real_dlsym)
+		lookup_find_dlsym();
+	if (!name || name[0] == 0)
+		return PASS_ON;
+	int saved = errno;
+	if (is_library_name(name)) {
+		int library = libs_row(name);
+		void *answer = library < 0 ? PASS_ON
+					   : filter_library(library, handle, name, return_address);
+		errno = saved;
+		return answer;
+	}
+	const char *stem = name + (name[0] == '_' && name[1] == '_' ? 2 : 0);
+	if (stem[0] != 'c' || stem[1] != 'u')
+		return PASS_ON;
+	int row = lookup_row(name);
+	bool getter = lookup_is_getter(name);
+	if (row < 0 && !getter)
+		return PASS_ON;
+	void *given = PASS_ON, *found = NULL;
+	struct hook_row wanted = { .symbol = name,
+				   .door = getter ? DOOR_DRIVER : hook_rows[row].door };
+	/* what comes next depends on who asks, so the real dlsym has to find it */
+	if (handle != RTLD_NEXT && !is_driver_side(object_of(return_address)))
+		found = lookup_dlsym(handle, name);
+	if (is_hollow(&wanted, handle, found, return_address))
+		given = NOT_FOUND;
+	else if (found && object_is_door(object_of(found), wanted.door))
+		given = wrap_found(row, name, found);
+	errno = saved;
+	return given;
+}
+
+/*
+ * The real dlsym takes the caller from its return address (RTLD_NEXT, RTLD_DEFAULT, dlerror), so ours must not stand
+ * between: it asks the filter and then jumps, with the stack as the caller left it.
+ */
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	"dlsym:\n"
+	"	endbr64\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	mov 16(%rsp), %rdx\n"
+	"	sub $8, %rsp\n"
+	"	call lookup_filter\n"
+	"	add $8, %rsp\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"	cmp $1, %rax\n"
+	"	ja 1f\n"
+	"	je 2f\n"
+	"	mov lookup_real_dlsym(%rip), %rax\n"
+	"	test %rax, %rax\n"
+	"	je 1f\n"
+	"	jmp *%rax\n"
+	"2:	xor %eax, %eax\n"
+	"1:	ret\n"
+	".size dlsym, . - dlsym\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, %function\n"
+	"dlsym:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	mov x29, sp\n"
+	"	stp x0, x1, [sp, #16]\n"
+	"	mov x2, x30\n"
+	"	bl lookup_filter\n"
+	"	mov x9, x0\n"
+	"	ldp x0, x1, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #32\n"
+	"	cmp x9, #1\n"
+	"	b.hi 1f\n"
+	"	b.eq 2f\n"
+	"	adrp x9, lookup_real_dlsym\n"
+	"	ldr x9, [x9, :lo12:lookup_real_dlsym]\n"
+	"	cbz x9, 1f\n"
+	"	br x9\n"
+	"2:	mov x9, xzr\n"
+	"1:	mov x0, x9\n"
+	"	ret\n"
+	".size dlsym, . - dlsym\n");
+#else
+#error "dlsym needs a trampoline for this machine"
+#endif

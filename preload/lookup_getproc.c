@@ -1,0 +1,125 @@
+/* The door cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/architecture.md, "Three doors". */
+#include "preload/lookup_doors.h"
+#include "preload/lookup_objects.h"
+
+#include <cuda.h>
+#include <errno.h>
+#include <string.h>
+
+/* Versions up to this are known to the table; a newer one may mean a signature that it does not know. */
+enum { KNOWN_VERSION = CUDA_VERSION, TWIN_FLAG = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
+
+/* Among rows of the same name: the newest that the caller's version reaches. A name with a twin has its own row for the
+ * per-thread flag; without one the flag means nothing. */
+static const struct hook_row *row_for(const char *name, int version, bool twin)
+{
+	const struct hook_row *best = NULL;
+	for (unsigned i = 0; i < HOOK_COUNT; i++) {
+		const struct hook_row *row = &hook_rows[i];
+		if (row->door != DOOR_DRIVER || row->is_twin != twin ||
+		    row->version * 10 > version || strcmp(row->name, name))
+			continue;
+		if (!best || row->version > best->version)
+			best = row;
+	}
+	return best;
+}
+
+/* The driver gave out `function` for (name, version, flags): our wrapper for it, or `function` itself. */
+static void *wrapper_for(const char *name, int version, uint64_t flags, void *function)
+{
+	const struct hook_row *row = flags & TWIN_FLAG ? row_for(name, version, true) : NULL;
+	if (!row)
+		row = row_for(name, version, false);
+	if (!row)
+		return function;
+	void *exported = lookup_in(object_mapped("libcuda.so.1"), row->symbol);
+	if (version > KNOWN_VERSION && function != exported)
+		return function;
+	void *none = NULL;
+	atomic_compare_exchange_strong(row->real, &none, function);
+	return row->wrapper;
+}
+
+static CUresult (*real_get_v1)(const char *, void **, int, cuuint64_t);
+static CUresult (*real_get_v2)(const char *, void **, int, cuuint64_t,
+			       CUdriverProcAddressQueryResult *);
+
+static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags);
+static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+		       CUdriverProcAddressQueryResult *status);
+
+/* cuGetProcAddress hands itself out too: under that name the second form since 12.0. */
+static void replace(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+	int saved = errno;
+	if (!strcmp(symbol, "cuGetProcAddress")) {
+		if (version >= 12000) {
+			real_get_v2 = (__typeof__(real_get_v2))*function;
+			*function = (void *)get_v2;
+		} else {
+			real_get_v1 = (__typeof__(real_get_v1))*function;
+			*function = (void *)get_v1;
+		}
+	} else {
+		*function = wrapper_for(symbol, version, flags, *function);
+	}
+	errno = saved;
+}
+
+static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+	CUresult status = real_get_v1(symbol, function, version, flags);
+	if (!status && symbol && function && *function)
+		replace(symbol, function, version, flags);
+	return status;
+}
+
+static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+		       CUdriverProcAddressQueryResult *status_out)
+{
+	CUresult status = real_get_v2(symbol, function, version, flags, status_out);
+	if (!status && symbol && function && *function)
+		replace(symbol, function, version, flags);
+	return status;
+}
+
+/* Programs linked with -lcuda call these two directly. */
+EXPORT CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version,
+					cuuint64_t flags) __asm__("cuGetProcAddress");
+EXPORT CUresult
+hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+			   CUdriverProcAddressQueryResult *status) __asm__("cuGetProcAddress_v2");
+
+CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+	if (!real_get_v1)
+		real_get_v1 = (__typeof__(real_get_v1))lookup_driver("cuGetProcAddress",
+								     __builtin_return_address(0));
+	return real_get_v1 ? get_v1(symbol, function, version, flags) : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+				    cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+	if (!real_get_v2)
+		real_get_v2 = (__typeof__(real_get_v2))lookup_driver("cuGetProcAddress_v2",
+								     __builtin_return_address(0));
+	return real_get_v2 ? get_v2(symbol, function, version, flags, status)
+			   : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+bool lookup_is_getter(const char *name)
+{
+	return !strcmp(name, "cuGetProcAddress") || !strcmp(name, "cuGetProcAddress_v2");
+}
+
+void *lookup_wrap_getter(const char *name, void *found)
+{
+	if (!strcmp(name, "cuGetProcAddress_v2")) {
+		real_get_v2 = (__typeof__(real_get_v2))found;
+		return (void *)get_v2;
+	}
+	real_get_v1 = (__typeof__(real_get_v1))found;
+	return (void *)get_v1;
+}

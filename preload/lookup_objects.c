@@ -1,0 +1,94 @@
+/* See lookup_objects.h. */
+#include "preload/lookup_objects.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* A member of libc (2.35); lock-free, unlike dladdr. */
+extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
+
+const struct link_map *object_of(void *address)
+{
+	struct dl_find_object found;
+	if (_dl_find_object)
+		return _dl_find_object(address, &found) ? NULL : found.dlfo_link_map;
+	Dl_info info;
+	struct link_map *map = NULL;
+	return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+const struct link_map *object_own(void)
+{
+	static const struct link_map *own;
+	if (!own)
+		own = object_of((void *)(uintptr_t)object_own);
+	return own;
+}
+
+const char *object_file(const struct link_map *object)
+{
+	const char *name = object && object->l_name ? object->l_name : "";
+	const char *slash = strrchr(name, '/');
+	return slash ? slash + 1 : name;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool object_is_named(const struct link_map *object, const char *const *prefixes, size_t n)
+{
+	const char *file = object_file(object);
+	for (size_t i = 0; i < n; i++)
+		if (starts_with(file, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
+static const char *const door_library[] = {
+	[DOOR_RUNTIME] = "libcudart",
+	[DOOR_DRIVER] = "libcuda.so",
+	[DOOR_CUPTI] = "libcupti.so",
+	[DOOR_LIBRARIES + LIB_NCCL] = "libnccl.so",
+	[DOOR_LIBRARIES + LIB_BLAS] = "libcublas.so",
+	[DOOR_LIBRARIES + LIB_BLASLT] = "libcublasLt.so",
+	[DOOR_LIBRARIES + LIB_DNN] = "libcudnn.so",
+};
+
+/* What the entries of the dynamic section are offsets into. */
+static const char *strings_of(const struct link_map *object)
+{
+	for (const ElfW(Dyn) *d = object ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			return (const char *)d->d_un.d_ptr;
+	return NULL;
+}
+
+/* The dynamic section's first entry of this kind that names the door's library, NULL: none. */
+static const char *name_of_door(const struct link_map *object, ElfW(Sxword) tag, unsigned door)
+{
+	const char *strings = strings_of(object);
+	for (const ElfW(Dyn) *d = strings ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag && starts_with(strings + d->d_un.d_val, door_library[door]))
+			return strings + d->d_un.d_val;
+	return NULL;
+}
+
+bool object_is_door(const struct link_map *object, unsigned door)
+{
+	return starts_with(object_file(object), door_library[door]) ||
+	       name_of_door(object, DT_SONAME, door);
+}
+
+void *object_mapped(const char *name)
+{
+	return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void *object_needed_by(const struct link_map *caller, unsigned door)
+{
+	const char *name = name_of_door(caller, DT_NEEDED, door);
+	return name ? object_mapped(name) : NULL;
+}
