@@ -1,6 +1,7 @@
 /*
- * The live blocks of a framework's allocator: address -> size, stack, when. Any thread, no lock. A block stands within a few places
- * of where its address belongs, in the first table that has one free; larger tables are mapped when they are needed. So a
+ * The live blocks of a framework's allocator: address -> size, stack, when. No lock: of each device one thread at a time adds and
+ * removes (PyTorch reports inside the device's allocator lock), and any may go through them. A block stands within a few places of
+ * where its address belongs, in the first table of its device that has one free; larger tables are mapped when they are needed. So a
  * look-up never has to go on to the first place that was never used, and places can be given back as they are.
  */
 #ifndef PRELOAD_BLOCK_TABLE_H
@@ -9,17 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { BLOCK_DEVICES = 32 };
+
 struct block_entry {
 	uint64_t address, bytes, made_ticks;
 	uint32_t stack;
-	uint8_t device;
+	uint8_t device; /* below BLOCK_DEVICES */
 };
 
-/* False: no place was left. `address` is above 1, and not in the table. */
+/* False: no place was left. `address` is not 0, and not in the table. */
 bool block_table_add(const struct block_entry *e);
 
 /* False: it is not there. */
-bool block_table_remove(uint64_t address);
+bool block_table_remove(unsigned device, uint64_t address);
 
 /* Calls for all that are there while it goes through: what comes or goes meanwhile may be seen or not. */
 void block_table_each(void (*each)(void *context, const struct block_entry *e), void *context);

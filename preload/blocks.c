@@ -17,7 +17,6 @@
 #include <string.h>
 
 enum {
-	DEVICES = 32,
 	CUDA = 1, /* c10::DeviceType */
 	/* Parameters and the optimizer's state are made before steps are recorded, mostly before they are known: so many
 	 * blocks take a stack at any time, some milliseconds in all. */
@@ -40,7 +39,7 @@ static struct {
 	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
 	_Atomic uint64_t step_ticks;
 	bool is_wanted, takes_stacks;
-	struct held held[DEVICES];
+	struct held held[BLOCK_DEVICES];
 } g;
 
 /* ---- Into the journal ---- */
@@ -212,7 +211,7 @@ static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t 
 			    address, (uint64_t)bytes, ticks, stack, (uint8_t)device })))
 			atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
 	} else {
-		block_table_remove(address);
+		block_table_remove(device, address);
 	}
 	if (is_recorded)
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
@@ -257,7 +256,7 @@ static void *find_real(const char *symbol, void *ours)
 
 static inline bool is_of_gpu(unsigned mode, struct c10_device device)
 {
-	return mode && device.type == CUDA && device.index >= 0 && device.index < DEVICES;
+	return mode && device.type == CUDA && device.index >= 0 && device.index < BLOCK_DEVICES;
 }
 
 static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real,
