@@ -1,12 +1,10 @@
-/*
- * The Perfetto encoding, read back by a decoder of its own (a plain protobuf walker that shares no code with the writer):
- * clocks first, words known before they are used, slices nested per track, times and arrows as recorded.
- */
+/* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
 #include "core/follow.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"
 #include "test/unit/journal_builder.h"
+#include "test/unit/perfetto_decoder.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,304 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* ---- A decoder ---- */
-
-struct bytes {
-	const uint8_t *at, *end;
-};
-
-static uint64_t varint(struct bytes *b)
-{
-	uint64_t value = 0;
-	for (int shift = 0;; shift += 7) {
-		assert_true(b->at < b->end && shift < 64);
-		value |= (uint64_t)(*b->at & 0x7f) << shift;
-		if (*b->at++ < 0x80)
-			return value;
-	}
-}
-
-struct field {
-	unsigned number, wire;
-	uint64_t value;
-	struct bytes body;
-};
-
-static bool next(struct bytes *b, struct field *f)
-{
-	if (b->at == b->end)
-		return false;
-	uint64_t key = varint(b);
-	*f = (struct field){ .number = (unsigned)(key >> 3), .wire = key & 7 };
-	if (f->wire == 0) {
-		f->value = varint(b);
-	} else if (f->wire == 1) {
-		assert_true(b->end - b->at >= 8);
-		memcpy(&f->value, b->at, 8);
-		b->at += 8;
-	} else {
-		assert_int_equal(f->wire, 2);
-		uint64_t n = varint(b);
-		assert_true(n <= (uint64_t)(b->end - b->at));
-		f->body = (struct bytes){ b->at, b->at + n };
-		b->at += n;
-	}
-	return true;
-}
-
-/* The last value of a number field, 0 if there is none. */
-static uint64_t number_of(struct bytes b, unsigned number)
-{
-	struct field f;
-	uint64_t value = 0;
-	while (next(&b, &f))
-		if (f.number == number)
-			value = f.value;
-	return value;
-}
-
-static bool body_of(struct bytes b, unsigned number, struct bytes *body)
-{
-	struct field f;
-	while (next(&b, &f)) {
-		if (f.number == number) {
-			*body = f.body;
-			return true;
-		}
-	}
-	return false;
-}
-
-enum { MOST = 64, NAMES = 512, LEVELS = 8, SLICES = 64 };
-
-struct decoded_track {
-	uint64_t uuid, parent;
-	char name[64];
-	int depth;
-	uint64_t last_end, n_slices, n_points, total_ns;
-	uint64_t begins[LEVELS];
-};
-
-/* One of the first slices of the trace, with what its arguments say. */
-struct decoded_slice {
-	char name[32], line[32], function[32], stack[160], domain[32];
-	uint64_t track, begin;
-	int depth;
-};
-
-struct sequence {
-	uint64_t now, track;
-	bool is_begun;
-	char *names[NAMES];
-	char *arg_strings[NAMES], *arg_names[NAMES];
-	unsigned n_categories, n_args;
-};
-
-struct decoded {
-	struct decoded_track tracks[MOST];
-	size_t n_tracks;
-	struct sequence sequences[MOST];
-	uint64_t flows[4096], flow_ends[4096];
-	size_t n_flows, n_flow_ends, n_packets;
-	int64_t highest_point;
-	char last_instant[256];
-	struct decoded_slice slices[SLICES];
-	size_t n_slices;
-};
-
-static struct decoded_track *track(struct decoded *d, uint64_t uuid)
-{
-	for (size_t i = 0; i < d->n_tracks; i++)
-		if (d->tracks[i].uuid == uuid)
-			return &d->tracks[i];
-	fail_msg("an event on a track that was never described");
-	return NULL;
-}
-
-static struct decoded_track *named(struct decoded *d, const char *name)
-{
-	for (size_t i = 0; i < d->n_tracks; i++)
-		if (!strcmp(d->tracks[i].name, name))
-			return &d->tracks[i];
-	fail_msg("no track '%s'", name);
-	return NULL;
-}
-
-static char *copy(struct bytes b)
-{
-	char *text = mem_zero((size_t)(b.end - b.at) + 1);
-	memcpy(text, b.at, (size_t)(b.end - b.at));
-	return text;
-}
-
-static void take_track(struct decoded *d, struct bytes b)
-{
-	struct bytes name = { 0 }, thread = { 0 };
-	assert_true(d->n_tracks < MOST);
-	struct decoded_track *t = &d->tracks[d->n_tracks++];
-	t->uuid = number_of(b, 1);
-	t->parent = number_of(b, 5);
-	if (body_of(b, 4, &thread) && body_of(thread, 5, &name))
-		b = thread;
-	else if (!body_of(b, 2, &name))
-		return;
-	snprintf(t->name, sizeof(t->name), "%.*s", (int)(name.end - name.at),
-		 (const char *)name.at);
-}
-
-static void take_words(struct sequence *s, struct bytes b)
-{
-	struct field f;
-	struct bytes text = { 0 };
-	while (next(&b, &f)) {
-		uint64_t iid = number_of(f.body, 1);
-		assert_true(iid && iid < NAMES);
-		assert_true(body_of(f.body, 2, &text));
-		s->n_categories += f.number == 1;
-		s->n_args += f.number == 3;
-		if (f.number == 2 && !s->names[iid])
-			s->names[iid] = copy(text);
-		if (f.number == 3 && !s->arg_names[iid])
-			s->arg_names[iid] = copy(text);
-		if (f.number == 29 && !s->arg_strings[iid])
-			s->arg_strings[iid] = copy(text);
-	}
-}
-
-static void take_arg(const struct sequence *s, struct bytes b, struct decoded_slice *slice)
-{
-	uint64_t name = number_of(b, 1), text = number_of(b, 17);
-	assert_true(name && name <= s->n_args);
-	assert_true(!text || s->arg_strings[text]);
-	if (!text || !slice)
-		return;
-	const struct {
-		const char *name;
-		char *to;
-		size_t room;
-	} kept[] = { { "line", slice->line, sizeof(slice->line) },
-		     { "function", slice->function, sizeof(slice->function) },
-		     { "stack", slice->stack, sizeof(slice->stack) },
-		     { "domain", slice->domain, sizeof(slice->domain) } };
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		if (!strcmp(kept[i].name, s->arg_names[name]))
-			snprintf(kept[i].to, kept[i].room, "%s", s->arg_strings[text]);
-}
-
-static struct decoded_slice *add_slice(struct decoded *d, const struct sequence *s, uint64_t name)
-{
-	if (d->n_slices == SLICES)
-		return NULL;
-	struct decoded_slice *slice = &d->slices[d->n_slices++];
-	slice->track = s->track;
-	slice->begin = s->now;
-	if (name)
-		snprintf(slice->name, sizeof(slice->name), "%s", s->names[name]);
-	return slice;
-}
-
-static void take_event(struct decoded *d, struct sequence *s, struct bytes b)
-{
-	struct decoded_track *t = track(d, s->track);
-	struct field f;
-	struct bytes text = { 0 };
-	uint64_t type = number_of(b, 9), name = number_of(b, 10), category = number_of(b, 3);
-	assert_true(!name || s->names[name]);
-	assert_true(category <= s->n_categories);
-	struct decoded_slice *slice = type == 1 ? add_slice(d, s, name) : NULL;
-	if (type == 1) {
-		assert_true(t->depth < LEVELS && s->now >= t->last_end);
-		if (slice)
-			slice->depth = t->depth;
-		t->begins[t->depth++] = s->now;
-		t->n_slices++;
-	} else if (type == 2) {
-		assert_true(t->depth > 0);
-		t->last_end = s->now;
-		t->total_ns += s->now - t->begins[--t->depth];
-	} else if (type == 3) {
-		if (body_of(b, 23, &text))
-			snprintf(d->last_instant, sizeof(d->last_instant), "%.*s",
-				 (int)(text.end - text.at), (const char *)text.at);
-	} else {
-		assert_int_equal(type, 4);
-		t->n_points++;
-		int64_t value = (int64_t)number_of(b, 30);
-		d->highest_point = value > d->highest_point ? value : d->highest_point;
-	}
-	while (next(&b, &f)) {
-		if (f.number == 4)
-			take_arg(s, f.body, slice);
-		if (f.number == 47)
-			d->flows[d->n_flows++] = f.value;
-		if (f.number == 48)
-			d->flow_ends[d->n_flow_ends++] = f.value;
-	}
-}
-
-/* What begins a sequence: its clock, relative from here on, and its track. */
-static void begin_sequence(struct sequence *s, struct bytes packet)
-{
-	struct bytes snapshot, defaults, event;
-	struct field f;
-	assert_true(body_of(packet, 6, &snapshot) && body_of(packet, 59, &defaults) &&
-		    body_of(defaults, 11, &event));
-	assert_int_equal(number_of(defaults, 58), 64);
-	while (next(&snapshot, &f))
-		if (f.number == 1 && number_of(f.body, 1) == 64)
-			s->now = number_of(f.body, 2);
-	s->track = number_of(event, 11);
-	s->is_begun = true;
-}
-
-static void take_packet(struct decoded *d, struct bytes packet)
-{
-	struct bytes body;
-	uint64_t id = number_of(packet, 10), flags = number_of(packet, 13);
-	assert_true(id && id < MOST);
-	struct sequence *s = &d->sequences[id];
-	if (!d->n_packets++) {
-		assert_true(body_of(packet, 6, &body));
-		assert_int_equal(number_of(body, 2),
-				 3); /* all times are related to CLOCK_MONOTONIC */
-		return;
-	}
-	if (flags & 1)
-		begin_sequence(s, packet);
-	if (body_of(packet, 12, &body))
-		take_words(s, body);
-	if (body_of(packet, 60, &body))
-		take_track(d, body);
-	if (body_of(packet, 11, &body)) {
-		assert_true(s->is_begun && (flags & 2));
-		s->now += number_of(packet, 8);
-		take_event(d, s, body);
-	}
-}
-
-static void decode(struct decoded *d, const uint8_t *at, size_t n)
-{
-	struct bytes b = { at, at + n };
-	struct field f;
-	memset(d, 0, sizeof(*d));
-	while (next(&b, &f)) {
-		assert_int_equal(f.number, 1);
-		take_packet(d, f.body);
-	}
-	for (size_t i = 0; i < d->n_tracks; i++)
-		assert_int_equal(d->tracks[i].depth, 0);
-}
-
-static void forget(struct decoded *d)
-{
-	for (size_t i = 0; i < MOST; i++)
-		for (size_t k = 0; k < NAMES; k++) {
-			free(d->sequences[i].names[k]);
-			free(d->sequences[i].arg_names[k]);
-			free(d->sequences[i].arg_strings[k]);
-		}
-}
 
 /* ---- Traces to decode ---- */
 
@@ -395,10 +95,10 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	(void)state;
 	struct journal_builder *b = example();
 	encode_journal(b);
-	const struct decoded_track *calls = named(&decoded, "main"),
-				   *steps = named(&decoded, "Steps");
-	const struct decoded_track *first = named(&decoded, "GPU 0 Stream 7"),
-				   *second = named(&decoded, "GPU 0 Stream 7 (overlap 2)");
+	const struct decoded_track *calls = decoded_named(&decoded, "main"),
+				   *steps = decoded_named(&decoded, "Steps");
+	const struct decoded_track *first = decoded_named(&decoded, "GPU 0 Stream 7"),
+				   *second = decoded_named(&decoded, "GPU 0 Stream 7 (overlap 2)");
 	assert_int_equal(calls->n_slices, LAUNCHES);
 	assert_int_equal(calls->total_ns, LAUNCHES * 600);
 	/* one device: all in the process's group, where the UI shows them without a click */
@@ -407,14 +107,14 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	assert_int_equal(first->n_slices + second->n_slices, LAUNCHES);
 	assert_int_equal(first->total_ns + second->total_ns, LAUNCHES / 3 * (900 + 900 + 1500));
 	assert_true(second->n_slices == LAUNCHES / 3 - 1);
-	assert_int_equal(named(&decoded, "GPU 0 Stream 8")->n_slices, 1);
-	assert_int_equal(named(&decoded, "Steps")->n_slices, 1);
-	assert_int_equal(named(&decoded, "Steps")->total_ns, 400000 - 100);
-	assert_int_equal(named(&decoded, "launches in flight")->n_points, 2 * LAUNCHES);
-	assert_int_equal(named(&decoded, "device memory allocated")->parent, steps->parent);
+	assert_int_equal(decoded_named(&decoded, "GPU 0 Stream 8")->n_slices, 1);
+	assert_int_equal(decoded_named(&decoded, "Steps")->n_slices, 1);
+	assert_int_equal(decoded_named(&decoded, "Steps")->total_ns, 400000 - 100);
+	assert_int_equal(decoded_named(&decoded, "launches in flight")->n_points, 2 * LAUNCHES);
+	assert_int_equal(decoded_named(&decoded, "device memory allocated")->parent, steps->parent);
 	assert_int_equal(decoded.highest_point, 1 << 20);
 	assert_non_null(strstr(decoded.last_instant, "no call"));
-	forget(&decoded);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 
@@ -433,14 +133,14 @@ static void test_each_device_has_its_group(void **state)
 				.stream = 9 };
 	jb_record(b, 2, &work, sizeof(work));
 	encode_journal(b);
-	const struct decoded_track *first = named(&decoded, "GPU 0: Test GPU"),
-				   *second = named(&decoded, "GPU 1");
-	assert_int_equal(named(&decoded, "Stream 7")->parent, first->uuid);
-	assert_int_equal(named(&decoded, "Stream 8")->parent, first->uuid);
-	assert_int_equal(named(&decoded, "Stream 9")->parent, second->uuid);
-	assert_int_equal(named(&decoded, "device memory allocated")->parent, first->uuid);
-	assert_int_equal(named(&decoded, "Steps")->parent, first->parent);
-	forget(&decoded);
+	const struct decoded_track *first = decoded_named(&decoded, "GPU 0: Test GPU"),
+				   *second = decoded_named(&decoded, "GPU 1");
+	assert_int_equal(decoded_named(&decoded, "Stream 7")->parent, first->uuid);
+	assert_int_equal(decoded_named(&decoded, "Stream 8")->parent, first->uuid);
+	assert_int_equal(decoded_named(&decoded, "Stream 9")->parent, second->uuid);
+	assert_int_equal(decoded_named(&decoded, "device memory allocated")->parent, first->uuid);
+	assert_int_equal(decoded_named(&decoded, "Steps")->parent, first->parent);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 
@@ -453,7 +153,7 @@ static void test_arrows_join_each_launch_to_its_kernel(void **state)
 	assert_int_equal(decoded.n_flow_ends, LAUNCHES);
 	for (size_t i = 0; i < decoded.n_flow_ends; i++)
 		assert_true(is_begun(decoded.flow_ends[i]));
-	forget(&decoded);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 
@@ -469,8 +169,8 @@ static void test_never_misnests(void **state)
 	jb_call(b, 1, JB_LAUNCH, 5000, 200, 3, 7);
 	jb_end(b, 9000);
 	encode_journal(b);
-	assert_int_equal(named(&decoded, "main")->n_slices, 3);
-	forget(&decoded);
+	assert_int_equal(decoded_named(&decoded, "main")->n_slices, 3);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 
@@ -539,7 +239,7 @@ static struct journal_builder *example_with_stack(void)
 
 static const struct decoded_slice *slice_on(const char *track_name, size_t n)
 {
-	const struct decoded_track *t = named(&decoded, track_name);
+	const struct decoded_track *t = decoded_named(&decoded, track_name);
 	for (size_t i = 0; i < decoded.n_slices; i++)
 		if (decoded.slices[i].track == t->uuid && !n--)
 			return &decoded.slices[i];
@@ -562,7 +262,7 @@ static void test_calls_and_kernels_say_who_made_them(void **state)
 				    "... 3 frames in torch\nmain (train.py:77)");
 	}
 	assert_string_equal(slice_on("GPU 0 Stream 7", 0)->line, "train.py:31");
-	forget(&decoded);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 
@@ -586,7 +286,7 @@ static void test_ranges_lie_around_calls(void **state)
 		assert_int_equal(s->begin, JB_START + wanted[i].begin);
 		assert_int_equal(s->depth, wanted[i].depth);
 	}
-	assert_int_equal(named(&decoded, "main")->total_ns, 3900 + 1700 + 100 + 2 * 500);
+	assert_int_equal(decoded_named(&decoded, "main")->total_ns, 3900 + 1700 + 100 + 2 * 500);
 	/* two at once have a track each */
 	size_t n = 0;
 	for (size_t i = 0; i < decoded.n_tracks; i++)
@@ -594,8 +294,8 @@ static void test_ranges_lie_around_calls(void **state)
 		     decoded.tracks[i].n_slices == 1;
 	assert_int_equal(n, 2);
 	assert_string_equal(slice_on("NVTX ranges of the process", 0)->domain, "loader");
-	assert_int_equal(named(&decoded, "NVTX ranges of the process")->total_ns, 2500);
-	forget(&decoded);
+	assert_int_equal(decoded_named(&decoded, "NVTX ranges of the process")->total_ns, 2500);
+	decoded_free(&decoded);
 	jb_free(b);
 }
 

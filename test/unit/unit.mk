@@ -5,9 +5,9 @@ $(BUILD)/obj/libunit.a: $(UNIT_HELPER_OBJ)
 $(UNIT): $(BUILD)/obj/libunit.a
 -include $(UNIT_HELPER_OBJ:.o=.d)
 
-# What test_frames looks names up in: with everything, without .symtab and debug information, without a build-id.
+# What the tests of frames look names up in: with everything, without .symtab and debug information, without a build-id.
 SHAPES := $(BUILD)/test/unit/shapes.so $(BUILD)/test/unit/shapes_stripped.so $(BUILD)/test/unit/shapes_no_id.so
-$(BUILD)/test/unit/test_frames: | $(SHAPES)
+$(BUILD)/test/unit/test_frames $(BUILD)/test/unit/test_frames_python: | $(SHAPES)
 $(SHAPES): test/unit/shapes.cpp
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g $(SHAPES_FLAGS) -fvisibility=hidden -shared -fPIC $< -o $@
@@ -27,4 +27,4 @@ $(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=24
 $(CHAIN_OBJECTS) $(SWAP_OBJECTS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) -I. -D_GNU_SOURCE= $< -o $@
-$(BUILD)/test/unit/test_preload_unwind: | $(CHAIN_OBJECTS) $(SWAP_OBJECTS)
+$(BUILD)/test/unit/test_preload_unwind $(BUILD)/test/unit/test_preload_unwind_places: | $(CHAIN_OBJECTS) $(SWAP_OBJECTS)

@@ -1,0 +1,131 @@
+/* Python's texts and code objects, of hand-made interpreters: read, told apart, and their room used up. */
+#include "preload/python_text.h"
+#include "test/unit/made_python.h"
+
+/* ---- Texts ---- */
+
+static void assert_text(const void *characters, size_t length, unsigned unit, bool is_ascii,
+			const char *wanted)
+{
+	char copy[64];
+	uint8_t *text = make_text(characters, length, unit, is_ascii);
+	assert_true(python_text_copy(&layout, (uint64_t)(uintptr_t)text, copy, sizeof(copy)));
+	assert_string_equal(copy, wanted);
+	assert_true(python_text_copy(&layout, (uint64_t)(uintptr_t)text, copy, 5));
+	assert_in_range(strlen(copy), 0, 4);
+	assert_memory_equal(copy, wanted, strlen(copy));
+}
+
+static void test_texts(void **state)
+{
+	static const uint16_t two[] = { 'a', 0xe9, 0x20ac, 0xdcff, 0xd800, 0 };
+	static const uint32_t four[] = { 0x1f600, 'z', 0x110000 };
+	(void)state;
+	for (int i = 0; i < ROWS; i++) {
+		begin_interpreter(row_at(i));
+		assert_text("plain", 5, 1, true, "plain");
+		assert_text("\xe9\xff", 2, 1, false, "\xc3\xa9\xc3\xbf");
+		assert_text(two, 6, 2, false, "a\xc3\xa9\xe2\x82\xac\xff\xef\xbf\xbd\xef\xbf\xbd");
+		assert_text(four, 3, 4, false, "\xf0\x9f\x98\x80z\xef\xbf\xbd");
+		assert_text("", 0, 1, true, "");
+		uint8_t *legacy = make_ascii("x");
+		char copy[8];
+		set_half(legacy, layout.text_state, (1u | 1u << 4) << layout.text_kind_bit);
+		assert_false(python_text_copy(&layout, (uint64_t)(uintptr_t)legacy, copy, 8));
+	}
+}
+
+/* ---- Code objects ---- */
+
+static uint32_t id_of(const uint8_t *code)
+{
+	return python_code_id(&api, &layout, (uint64_t)(uintptr_t)code);
+}
+
+static void test_equal_code_has_one_id(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROWS; i++) {
+		begin_interpreter(row_at(i));
+		python_code_forget();
+		assert_true(python_code_lock());
+		uint32_t first = id_of(make_code("a.py", "f", 10));
+		assert_int_equal(first, 1);
+		assert_int_equal(id_of(make_code("a.py", "f", 10)), first);
+		assert_int_equal(id_of(make_code("a.py", "f", 11)), 2);
+		assert_int_equal(id_of(make_code("a.py", "g", 10)), 3);
+		assert_int_equal(id_of(make_code("b.py", "f", 10)), 4);
+		assert_int_equal(id_of(make_ascii("no code at all")), 0);
+		python_code_unlock();
+	}
+}
+
+static void test_an_address_used_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROWS; i++) {
+		begin_interpreter(row_at(i));
+		python_code_forget();
+		assert_true(python_code_lock());
+		uint8_t *code = make_code("a.py", "f", 10);
+		uint32_t first = id_of(code);
+		uint64_t epoch = python_code_epoch();
+		python_code_check(&api, &layout, (uint64_t)(uintptr_t)code);
+		assert_true(python_code_epoch() == epoch);
+		set_pointer(code, layout.code_file, make_ascii("b.py")); /* no identity word */
+		python_code_check(&api, &layout, (uint64_t)(uintptr_t)code);
+		assert_true(python_code_epoch() == epoch + 1);
+		assert_int_not_equal(id_of(code), first);
+		assert_true(python_code_epoch() == epoch + 1);
+		set_pointer(code, layout.code_file, make_ascii("c.py"));
+		set_word(code, layout.code_identity[0], 0x7700000000);
+		id_of(code); /* since 3.12 the number says by itself that it is another */
+		assert_true(python_code_epoch() == epoch + (layout.minor < 12 ? 2 : 1));
+		python_code_unlock();
+	}
+}
+
+static void test_more_code_than_there_is_room(void **state)
+{
+	(void)state;
+	begin_interpreter(row_at(3));
+	python_code_forget();
+	uint64_t dropped = journal_header()->dropped_dictionary;
+	uint8_t *code = make_code("a.py", "f", 1);
+	assert_true(python_code_lock());
+	uint32_t line = 1, id = 1;
+	for (; id && line < 400000; line++) {
+		set_half(code, layout.code_first_line, line);
+		id = id_of(code);
+	}
+	assert_int_equal(id, 0);
+	assert_in_range(line, 10000, 300000);
+	assert_true(journal_header()->dropped_dictionary > dropped);
+	python_code_unlock();
+}
+
+static void test_the_lock_is_not_entered_twice(void **state)
+{
+	(void)state;
+	assert_true(python_code_lock());
+	assert_false(python_code_lock());
+	assert_false(python_code_try_lock());
+	python_code_unlock();
+	assert_true(python_code_try_lock());
+	python_code_forget(); /* a child that was forked inside */
+	assert_true(python_code_try_lock());
+	python_code_unlock();
+}
+
+int main(void)
+{
+#define test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		test(test_texts),
+		test(test_equal_code_has_one_id),
+		test(test_an_address_used_again),
+		test(test_more_code_than_there_is_room),
+		test(test_the_lock_is_not_entered_twice),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
