@@ -161,7 +161,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
-	if (s->event == STEP_NUMBERED)
+	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP)
 		return;
 	if (s->event == STEP_TRIGGERED) {
 		if (f->sink.triggered)

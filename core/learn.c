@@ -70,12 +70,13 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 			const struct rec_call *c)
 {
 	l->n_since_anchor++;
-	if (!l->has_choice || hash != l->choice.anchor)
+	if (!l->has_choice || (hash != l->choice.anchor && hash != l->choice.backup))
 		return;
 	l->n_since_anchor = 0;
 	t->has_anchor = true;
 	if (!l->has_base)
-		vec_push(&l->since, c->begin_ticks);
+		vec_push(&l->since, ((struct learn_came){ .ticks = c->begin_ticks,
+							  .is_backup = hash != l->choice.anchor }));
 }
 
 /* Time that the host did not spend on work of its own: no pause between steps, however long. */
@@ -158,6 +159,9 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	l->n_since_anchor = 0;
 	l->generation = atomic_load(&shared->anchor_generation) + 1;
 	atomic_store(&shared->anchor, l->choice.anchor);
+	atomic_store(&shared->backup, l->choice.backup);
+	atomic_store(&shared->backup_within, l->choice.backup_within);
+	atomic_store(&shared->anchor_thread, l->choice.thread);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
@@ -183,17 +187,39 @@ static bool has_settled(const struct learn *l, const struct follow *f, uint64_t 
 	return is_read;
 }
 
+static int by_ticks(const void *a, const void *b)
+{
+	const struct learn_came *x = a, *y = b;
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+/*
+ * Steps that ended before `first`, where one more began. Where two backups came with no anchor between them, one failed; after the last
+ * one it did if there has been none since, for the library then counted by the backup.
+ */
+static uint64_t count_ended(struct learn *l, uint64_t first)
+{
+	uint64_t n = 0;
+	bool waits = false;
+	if (l->since.n)
+		qsort(l->since.at, l->since.n, sizeof(*l->since.at), by_ticks);
+	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
+		n += !l->since.at[i].is_backup || waits;
+		waits = l->since.at[i].is_backup;
+	}
+	return n + waits;
+}
+
 /* What stood in the stream before STEP_COUNTED 1, once all of it has been read; the first anchor ended step 0. */
 static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
 	uint64_t under_way = l->n_lost ? atomic_load(&shared->current) : 0;
-	uint64_t first = l->counted.at[0].ticks, n = l->n_before;
+	uint64_t first = l->counted.at[0].ticks, n;
 	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
 		return false;
-	for (size_t i = 0; i < l->since.n; i++)
-		n += l->since.at[i] < first;
+	n = l->n_before + count_ended(l, first);
 	atomic_store(&shared->base, under_way + (n ? n - 1 : 0));
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
@@ -278,11 +304,14 @@ bool learn_conclude(struct learn *l)
 
 /* ---- Where an anchor stands ---- */
 
+enum came { CAME_ANCHOR = 1, CAME_BACKUP };
+
 struct finder {
 	struct learn windows; /* only its threads' windows are used */
-	uint64_t anchor;
-	struct map waiting;   /* threads whose next launch begins a step */
-	VEC(uint64_t) begins; /* of steps, by ticks once sorted */
+	uint64_t anchor, backup;
+	struct map waiting;	     /* threads whose last launch completed either: 1, or 2 */
+	VEC(struct learn_came) came; /* with the launch that followed */
+	VEC(uint64_t) begins;	     /* of steps, in order */
 	uint64_t first_counted,
 		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
 	uint32_t generation;
@@ -295,10 +324,28 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 	uint64_t token = token_of_call(c, dict_category(d, c->hook));
 	if (!token)
 		return;
-	if (map_remove(&x->waiting, slot))
-		vec_push(&x->begins, c->begin_ticks);
-	if (token_window_push(&thread_of(&x->windows, slot)->window, token) == x->anchor)
-		*map_at(&x->waiting, slot, NULL) = 1;
+	const uint64_t *waiting = map_find(&x->waiting, slot);
+	if (waiting)
+		vec_push(&x->came,
+			 ((struct learn_came){ c->begin_ticks, *waiting == CAME_BACKUP }));
+	map_remove(&x->waiting, slot);
+	uint64_t hash = token_window_push(&thread_of(&x->windows, slot)->window, token);
+	if (hash == x->anchor || hash == x->backup)
+		*map_at(&x->waiting, slot, NULL) = hash == x->anchor ? CAME_ANCHOR : CAME_BACKUP;
+}
+
+/* Where the anchor failed the step began soon after the backup. */
+static void find_begins(struct finder *x)
+{
+	if (x->came.n)
+		qsort(x->came.at, x->came.n, sizeof(*x->came.at), by_ticks);
+	for (size_t i = 0; i < x->came.n; i++) {
+		const struct learn_came *c = &x->came.at[i];
+		if (!c->is_backup)
+			vec_push(&x->begins, c->ticks);
+		else if (i && c[-1].is_backup)
+			vec_push(&x->begins, c[-1].ticks);
+	}
 }
 
 static void find_step(struct finder *x, const struct rec_step *s)
@@ -316,15 +363,13 @@ static void find_step(struct finder *x, const struct rec_step *s)
 		x->first_numbered = s->ticks;
 }
 
-static int by_ticks(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void list_step(learn_anchors *list, const struct rec_step *s)
 {
 	size_t i = list->n;
+	if (s->event == STEP_BACKUP)
+		for (size_t k = 0; k < list->n; k++)
+			if (list->at[k].generation == s->generation)
+				list->at[k].backup = s->detail;
 	if (s->event != STEP_NUMBERED)
 		return;
 	vec_push(list, ((struct learn_anchor){ .anchor = s->detail,
@@ -355,6 +400,14 @@ int learn_list(const char *path, learn_anchors *list, struct err *e)
 	return 0;
 }
 
+static bool ends_with_anchor(const struct map *waiting)
+{
+	for (size_t i = 0; i < waiting->room; i++)
+		if (waiting->slots[i].used && waiting->slots[i].value == CAME_ANCHOR)
+			return true;
+	return false;
+}
+
 static int find(struct finder *x, const char *path, struct err *e)
 {
 	struct reader r;
@@ -378,8 +431,7 @@ static int find(struct finder *x, const char *path, struct err *e)
 	}
 	dict_free(&d);
 	reader_close(&r);
-	if (x->begins.n)
-		qsort(x->begins.at, x->begins.n, sizeof(*x->begins.at), by_ticks);
+	find_begins(x);
 	return 0;
 }
 
@@ -406,6 +458,7 @@ long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a
 		uint64_t before_ticks, struct err *e)
 {
 	struct finder x = { .anchor = a->anchor,
+			    .backup = a->backup,
 			    .generation = a->generation,
 			    .first_numbered = UINT64_MAX };
 	int error = find(&x, path, e);
@@ -424,11 +477,12 @@ long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a
 	if (!error)
 		add_marks(f, &x, &usable, n);
 	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
-	f->last_is_whole |= x.waiting.n && x.first_numbered == UINT64_MAX;
+	f->last_is_whole |= ends_with_anchor(&x.waiting) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.windows.threads);
 	map_free(&x.windows.thread_of_slot);
 	map_free(&x.waiting);
 	long found = error ? error : (long)x.begins.n;
 	vec_free(&x.begins);
+	vec_free(&x.came);
 	return found;
 }

@@ -21,6 +21,12 @@ struct learn_thread {
 	bool has_anchor; /* came by since the choice */
 };
 
+/* Where a launch began that completed the anchor, or its backup. */
+struct learn_came {
+	uint64_t ticks;
+	bool is_backup;
+};
+
 struct learn {
 	struct levels *levels;
 	VEC(struct learn_thread) threads;
@@ -30,8 +36,8 @@ struct learn {
 	bool has_choice;
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */
 	bool has_base;
-	uint64_t n_before;	      /* anchors that had come when it was chosen */
-	VEC(uint64_t) since;	      /* begin of the launches that completed one since */
+	uint64_t n_before;	      /* steps that had ended when it was chosen */
+	VEC(struct learn_came) since; /* what has come since */
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
 	uint32_t n_lost;	 /* times that the library lost its anchor, of those answered */
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
@@ -65,7 +71,7 @@ void learn_mark_counted(struct follow *f, const struct rec_step *step,
 
 /* What a journal says about its steps, or `anchor` 0. */
 struct learn_anchor {
-	uint64_t anchor;
+	uint64_t anchor, backup;
 	bool has_base;
 	uint64_t base;
 	uint64_t n_missed; /* without a base: steps that ended before the first anchor */

@@ -248,6 +248,8 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 		.confidence = level_confidence(level),
 		.boundary = how,
 	};
+	levels_find_backup(s, x, level, trigram, out);
+	out->count += levels_count_missed(s, out);
 	return 0;
 }
 

@@ -45,11 +45,13 @@ enum level_boundary {
 };
 
 struct level_choice {
-	uint64_t anchor; /* trigram hash; the step ends after the launch that completes it */
-	uint32_t thread; /* that launches it */
+	uint64_t anchor;	/* trigram hash; the step ends after the launch that completes it */
+	uint64_t backup;	/* another one, that stands in for it (core/turn.h); 0: none */
+	uint32_t backup_within; /* launches of `thread` from there to the anchor */
+	uint32_t thread;	/* that launches it */
 	uint32_t calls_per_step; /* events of all threads, median */
 	uint64_t
-		count; /* steps that have ended so far: how often the anchor has come, from the first event fed, and: */
+		count; /* steps that have ended so far: how often the anchor has come, or the backup instead, from the first event fed, and: */
 	uint64_t n_missed; /* steps that ended without it: the first one, which may differ */
 	double confidence; /* 0 to 1 */
 	enum level_boundary boundary;

@@ -66,6 +66,14 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 			 const struct levels_level *level, uint32_t *trigram,
 			 enum level_boundary *how);
 
+/* levels_backup.c: fills in the backup of the anchor, trigram number `anchor` of `level`. */
+void levels_find_backup(const struct levels_store *s, const struct levels_index *x,
+			const struct levels_level *level, uint32_t anchor,
+			struct level_choice *out);
+
+/* Steps in the store whose anchor did not come, by the backup. */
+uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c);
+
 /* Sorts `values` and returns the upper median; n > 0. */
 int64_t levels_median(int64_t *values, uint32_t n);
 

@@ -163,6 +163,7 @@ enum step_event {
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
 	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked */
+	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`; follows its STEP_NUMBERED */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -586,7 +587,7 @@ static inline _Bool step_state_is_learning(uint32_t state)
  * (core/token.h), after whose last one a step ends. The library adopts it and writes STEP_COUNTED 1, 2, 3... as it
  * comes: each says that a step begins at its `ticks`. The step that begins with STEP_COUNTED k has the number base + k,
  * so the collector writes base = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the
- * run's first anchor ends step 0. (The record may stand in another thread's stream than the anchor: it is written with the
+ * run's first anchor ends step 0. A turn in which the anchor fails counts by its backup. (The record may stand in another thread's stream than the anchor: it is written with the
  * next launch of any thread.) Each generation is stored last (release) and read first (acquire).
  *
  * A program may go over to other work, where the anchor does not come any more. The library then counts `lost` up, and all this
@@ -617,6 +618,10 @@ struct journal_steps {
 		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
 	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped coming */
 	_Atomic uint32_t boundary; /* by the collector: enum level_boundary (core/levels.h) */
+	/* by the collector, with each anchor: struct turn_anchors (core/turn.h) */
+	_Atomic uint32_t backup_within;
+	_Atomic uint64_t backup; /* 0: none */
+	_Atomic uint32_t anchor_thread;
 	uint32_t reserved;
 };
 

@@ -181,6 +181,7 @@ static void mend_backwards(struct process *p)
 	const struct journal_steps *s = &p->follow.reader.header->steps;
 	const struct learn_anchor a = {
 		.anchor = atomic_load(&s->anchor),
+		.backup = atomic_load(&s->backup),
 		.has_base = true,
 		.base = atomic_load(&s->base),
 		.generation = p->learn.generation,
@@ -264,6 +265,7 @@ static bool learn_from(struct process *p, struct learn_anchor *anchor)
 	if (is_known) {
 		const struct level_choice *choice = &reading.learn.choice;
 		*anchor = (struct learn_anchor){ .anchor = choice->anchor,
+						 .backup = choice->backup,
 						 .n_missed = choice->n_missed,
 						 .arms = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
@@ -281,6 +283,7 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 		return learn_from(p, anchor);
 	*anchor = (struct learn_anchor){
 		.anchor = atomic_load(&s->anchor),
+		.backup = atomic_load(&s->backup),
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,

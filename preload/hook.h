@@ -47,6 +47,7 @@ extern THREAD_LOCAL struct hook_thread hook_thread;
 /* What counting steps looks at with every launch (steps.h), in the switch's cache line, which a call has fetched by then. */
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
+	_Atomic uint64_t backup; /* one that stands in for it (core/turn.h); 0: none */
 	_Atomic bool attention;	 /* the next token is to be looked at more closely */
 	_Atomic bool ranges;	 /* PROF_STEP=nvtx: ranges that begin may begin a step */
 };

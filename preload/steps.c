@@ -9,6 +9,7 @@
 #include "preload/steps.h"
 
 #include "core/log.h"
+#include "core/turn.h"
 #include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/blocks.h"
@@ -54,14 +55,16 @@ static struct {
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
 	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
-	uint64_t number;      /* of the step under way */
-	uint64_t own;	      /* auto: anchors since the adoption */
-	uint32_t generation;  /* of the adopted anchor */
-	uint32_t heard;	      /* the newest anchor that was looked at */
-	bool was_locked;      /* before the anchor was lost */
-	uint64_t began_ticks; /* the step under way */
-	uint64_t slice_ticks; /* time: */
-	bool slices;	      /* slices of time stand in for steps, while a window lasts */
+	uint64_t number;	 /* of the step under way */
+	uint64_t own;		 /* auto: anchors since the adoption */
+	uint32_t generation;	 /* of the adopted anchor */
+	struct turn turn;	 /* auto: what has come of it */
+	uint32_t within, thread; /* of the adopted anchor: struct turn_anchors */
+	uint32_t heard;		 /* the newest anchor that was looked at */
+	bool was_locked;	 /* before the anchor was lost */
+	uint64_t began_ticks;	 /* the step under way */
+	uint64_t slice_ticks;	 /* time: */
+	bool slices;		 /* slices of time stand in for steps, while a window lasts */
 	_Atomic uint64_t
 		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
 	_Atomic uint64_t patience_ticks;
@@ -262,12 +265,29 @@ static void leave_crossing(void)
 
 /* ---- Learning (auto): core/record.h, struct journal_steps, has the protocol ---- */
 
+static struct turn_anchors anchors(void)
+{
+	return (struct turn_anchors){
+		atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
+		atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed),
+		g.within,
+		g.thread,
+	};
+}
+
 static void adopt_anchor(uint32_t generation)
 {
 	g.generation = g.heard = generation;
 	g.own = 0;
+	g.within = atomic_load_explicit(&g.shared->backup_within, memory_order_relaxed);
+	g.thread = atomic_load_explicit(&g.shared->anchor_thread, memory_order_relaxed);
+	atomic_store_explicit(&g.turn.since_backup, 0, memory_order_relaxed);
+	g.turn.is_counted = false;
 	atomic_store_explicit(&hook_switch.steps.anchor,
 			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.backup,
+			      atomic_load_explicit(&g.shared->backup, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
@@ -275,13 +295,21 @@ static void adopt_anchor(uint32_t generation)
 /* For who reads the journal later, when there may be another anchor. */
 static void write_base(uint64_t base)
 {
+	struct turn_anchors a = anchors();
 	write_record(&(struct rec_step){
 		.event = STEP_NUMBERED,
 		.generation = g.generation,
 		.ticks = hook_ticks(),
 		.number = base,
-		.detail = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
+		.detail = a.anchor,
 	});
+	if (a.backup)
+		write_record(&(struct rec_step){
+			.event = STEP_BACKUP,
+			.generation = g.generation,
+			.ticks = hook_ticks(),
+			.detail = a.backup,
+		});
 }
 
 /* The base has come, so numbers are absolute. */
@@ -387,7 +415,7 @@ static void end_after_this(void)
 static bool needs_attention(void)
 {
 	return still_learning() || are_unknown() || g.mode == STEP_MODE_TIME ||
-	       atomic_load_explicit(&g.pending, memory_order_relaxed);
+	       turn_waits(&g.turn) || atomic_load_explicit(&g.pending, memory_order_relaxed);
 }
 
 static void cross(uint64_t ticks)
@@ -438,9 +466,10 @@ void steps_notice(uint64_t hash, bool is_anchor)
 {
 	if (still_learning())
 		learn_stack(hash);
-	bool ends = hash == atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
+	const struct turn_anchors a = anchors();
+	bool moves = turn_is_moved(&g.turn, &a, hook_thread.writer.slot, hash);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
-	bool urgent = ends || is_anchor || pending;
+	bool urgent = moves || is_anchor || pending;
 	bool lost = !urgent && is_lost();
 	if (arm_is_off(&g.arm) ||
 	    !(urgent || lost || slice_is_over() || has_waited_long() ||
@@ -459,7 +488,7 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		begin_with_this(ticks);
 	if (has_waited_long())
 		begin_slices(ticks);
-	if (ends)
+	if (moves && turn_take(&g.turn, &a, hash))
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
 	 * is the reverse, so one of the two sees the other */

@@ -21,6 +21,8 @@ static inline void steps_token(uint64_t token, bool is_anchor)
 	uint64_t hash = token_window_push(&hook_thread.window, token);
 	if (UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
+	    UNLIKELY(hash ==
+		     atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
 	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)) ||
 	    UNLIKELY(!(++hook_thread.tokens % STEPS_LOOK_EVERY)))

@@ -8,16 +8,17 @@ from test_trigger import TriggerCase
 
 LOCKED = 3  # enum step_state of core/record.h
 OTHER_CALLS = 5  # launches of a step of `other`
+LONG_CALLS = 24  # and of `long`
 LOST_CALLS = 10000  # launches without a step after which an anchor counts as lost
 
 
-class Regime(TriggerCase):
-    def locked(self, schedule="skip_first=3,wait=0,warmup=0,active=2,repeat=1"):
+class RegimeCase(TriggerCase):
+    def locked(self, schedule="skip_first=3,wait=0,warmup=0,active=2,repeat=1", steps="100"):
         """A run whose steps are known, and how many it has made."""
         live = self.start(schedule, step=None)
         made = 0
         while True:
-            live.do("100")
+            live.do(steps)
             made += 100
             journal = self.journal(live)
             if journal.step_state == LOCKED and journal.current_step >= made - 1:
@@ -31,6 +32,46 @@ class Regime(TriggerCase):
     def begins(self, journal):
         return [(r.generation, r.number) for r in sorted(journal.of(STEP), key=lambda r: r.ticks) if r.event == "begin"]
 
+
+class Backup(RegimeCase):
+    """A step whose last launches are others now and then ends all the same."""
+
+    def test_logs_now_and_then_cost_no_step(self):
+        live, made = self.locked(steps="long 100")
+        for _ in range(20):
+            live.do("logs 1")
+            live.do("long 9")
+        run = live.end()
+        journal = run.journal()
+        self.assertNotEqual(journal.backup, 0)
+        self.assertIn(self.facts(run)["count"], (made + 200, made + 199))
+        self.assertEqual(journal.lost, 0)
+        numbers = [number for _, number in self.begins(journal)]
+        self.assertEqual(numbers[1:], list(range(numbers[1], numbers[-1] + 1)))
+        info = self.tool("info", run.folder)
+        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
+
+    def test_a_log_in_every_step_from_then_on_loses_nothing(self):
+        live, made = self.locked(steps="long 100")
+        more = 2 * LOST_CALLS // LONG_CALLS
+        live.do(f"logs {more}")
+        run = live.end()
+        self.assertEqual(run.journal().lost, 0)
+        self.assertIn(self.facts(run)["count"], (made + more, made + more - 1))
+
+    def test_logs_before_the_lock_are_counted(self):
+        live = self.start("skip_first=3,wait=0,warmup=0,active=2,repeat=1", step=None)
+        made = 0
+        while self.journal(live).step_state != LOCKED:
+            live.do("long 9")
+            live.do("logs 1")
+            made += 10
+            self.assertLess(made, 20000, live.err())
+        run = live.end()
+        self.assertIn(self.facts(run)["count"], (made, made - 1))
+
+
+class Regime(RegimeCase):
     def test_other_work_is_learned_and_numbers_go_on(self):
         live, made = self.locked()
         more = 0

@@ -1,7 +1,7 @@
 /*
  * A loop of steps under command: reads lines from its standard input and answers each with one.
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
- *   other N N steps of other work
+ *   other N N steps of other work         long N, logs N   N steps of 24 launches, and such ones with a log near their end
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
  *   odd N, strange N   N launches in which nothing repeats, with pauses or without
  *   abort   dies of abort()       crash     dies of a segmentation fault
@@ -47,6 +47,30 @@ static void other(const char *n)
 		MUST(cudaStreamSynchronize(stream));
 		total++;
 	}
+}
+
+static void long_steps(long n, int logs)
+{
+	for (; n > 0; n--) {
+		for (unsigned blocks = 1; blocks <= 22; blocks++)
+			work_launch(first, blocks, stream);
+		if (logs)
+			work_launch(middle, 99, stream);
+		work_launch(last, 1, stream);
+		work_launch(last, 2, stream);
+		MUST(cudaStreamSynchronize(stream));
+		total++;
+	}
+}
+
+static void longs(const char *n)
+{
+	long_steps(atol(n), 0);
+}
+
+static void logs(const char *n)
+{
+	long_steps(atol(n), 1);
 }
 
 static void go(const char *pause_us)
@@ -171,6 +195,7 @@ static void obey(char *line)
 		{ "go", go },	    { "slow", slow },	    { "odd", odd },
 		{ "other", other }, { "strange", strange }, { "handler", handler },
 		{ "crash", crash }, { "abort", die },	    { "state", state },
+		{ "long", longs },  { "logs", logs },
 	};
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		size_t n = strlen(commands[i].name);

@@ -2,6 +2,7 @@
 #include "test/steps/sequence.h"
 
 #include "core/token.h"
+#include "core/turn.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -57,15 +58,19 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The anchor as the library counts it: whether each event ends a step. Its count must agree with
- * the collector's. */
-static uint32_t sequence_boundaries(const struct sequence *s, uint64_t anchor, bool *boundary)
+/* The anchor and its backup as the library counts them: whether each event ends a step. */
+static uint32_t sequence_boundaries(const struct sequence *s, const struct level_choice *c,
+				    bool *boundary)
 {
+	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread };
+	struct turn turn = { 0 };
 	struct token_window windows[16] = { 0 };
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct sequence_event *e = &s->events[i];
-		boundary[i] = token_window_push(&windows[e->thread % 16], e->event.token) == anchor;
+		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		boundary[i] = turn_is_moved(&turn, &anchors, e->thread, hash) &&
+			      turn_take(&turn, &anchors, hash);
 		n += boundary[i];
 	}
 	return n;
@@ -103,7 +108,7 @@ static void sequence_compare(const struct sequence *s, struct sequence_result *r
 	uint32_t n_one = 0, n_exact = 0;
 	if (!boundary || !late)
 		abort();
-	r->looks = sequence_boundaries(s, r->choice.anchor, boundary);
+	r->looks = sequence_boundaries(s, &r->choice, boundary);
 	for (uint32_t k = 0; k + 1 < s->n_ends; k++) {
 		if (s->ends[k] < r->locked_at)
 			continue;

@@ -1,6 +1,7 @@
 #include "test/steps/trial.h"
 
 #include "core/token.h"
+#include "core/turn.h"
 #include "test/steps/anchors.h"
 
 #include <stdlib.h>
@@ -159,16 +160,21 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 	t->has_place = possible.n_place > 0;
 }
 
-static void find_boundaries(struct judge *j, uint64_t anchor)
+/* As the library counts. */
+static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
+	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread };
+	struct turn turn = { 0 };
 	struct token_window windows[16] = { 0 };
 	j->before = calloc(j->s->n + 1, sizeof(*j->before));
 	if (!j->before)
 		abort();
 	for (uint32_t i = 0; i < j->s->n; i++) {
 		const struct sequence_event *e = &j->s->events[i];
-		bool is = token_window_push(&windows[e->thread % 16], e->event.token) == anchor;
-		j->before[i + 1] = j->before[i] + is;
+		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		bool ends = turn_is_moved(&turn, &anchors, e->thread, hash) &&
+			    turn_take(&turn, &anchors, hash);
+		j->before[i + 1] = j->before[i] + ends;
 	}
 }
 
@@ -184,7 +190,7 @@ static void judge(const struct sequence *s, const struct sequence_result *r, str
 {
 	struct judge j = { .s = s, .truth = END_STEP, .from = t->locked ? r->locked_at : 0 };
 	struct trial other = *t;
-	find_boundaries(&j, r->choice.anchor);
+	find_boundaries(&j, &r->choice);
 	judge_truth(&j, r, t);
 	if (!t->n_steps) {
 		j.from = 0;

@@ -1,0 +1,153 @@
+/*
+ * The second anchor of a step (core/turn.h): where a program evaluates, logs or takes a branch, the launches at the boundary are
+ * sometimes others, and that step would be lost. What stands in for the anchor comes a little before it: the end of a turn is
+ * what only steps have (a backward pass, an optimizer), while evaluation goes through its beginning once more. Runs in the
+ * collector.
+ */
+#include "core/levels_find.h"
+
+#include <stdlib.h>
+
+/* Latest turns looked at. */
+#define MAX_LOOKED_AT 64u
+/* So far before the anchor, in launches, what changes there is not likely to reach; in small turns a quarter of them. */
+#define APART	    12u
+#define TRIGRAM	    3u
+#define NO_DISTANCE INT64_MAX
+/* So few turns that one may be unlike the others. */
+#define FEW_TURNS 16u
+
+struct backup {
+	const struct levels_store *store;
+	const struct levels_index *index;
+	const uint32_t *anchors;	    /* where the anchor stands, and: */
+	uint32_t begins[MAX_LOOKED_AT + 1]; /* ...the first of its three launches */
+	uint32_t n;			    /* turns: anchors[0..n] */
+	uint32_t least, most;		    /* launches from the backup to the anchor */
+};
+
+struct distance {
+	uint32_t n_once; /* turns in which it comes once */
+	int64_t usual;	 /* launches from it to the anchor, median */
+};
+
+static uint32_t begin_of(const struct levels_store *s, uint32_t at)
+{
+	uint32_t thread = s->events[at].thread, i = at;
+	for (uint32_t n = 1; n < TRIGRAM; n++)
+		for (i -= i != 0; i && s->events[i].thread != thread;)
+			i--;
+	return i;
+}
+
+static void look_at_turns(struct backup *b, uint32_t anchor, uint32_t calls_per_turn)
+{
+	uint32_t n = levels_index_count(b->index, anchor);
+	b->anchors = levels_index_of(b->index, anchor);
+	if (n > MAX_LOOKED_AT + 1) {
+		b->anchors += n - MAX_LOOKED_AT - 1;
+		n = MAX_LOOKED_AT + 1;
+	}
+	b->n = n ? n - 1 : 0;
+	for (uint32_t k = 0; k < n; k++)
+		b->begins[k] = begin_of(b->store, b->anchors[k]);
+	b->least = calls_per_turn / 4 < APART ? calls_per_turn / 4 : APART;
+	b->most = calls_per_turn / 2;
+}
+
+static struct distance distance_of(const struct backup *b, uint32_t trigram)
+{
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), i = 0;
+	int64_t distances[MAX_LOOKED_AT];
+	struct distance d = { .usual = NO_DISTANCE };
+	while (i < n && at[i] <= b->anchors[0])
+		i++;
+	for (uint32_t k = 0; k < b->n; k++) {
+		uint32_t first = i;
+		while (i < n && at[i] <= b->anchors[k + 1])
+			i++;
+		if (i - first == 1 && at[first] < b->begins[k + 1])
+			distances[d.n_once++] = (int64_t)b->anchors[k + 1] - at[first];
+	}
+	if (!d.n_once)
+		return d;
+	d.usual = levels_median(distances, d.n_once);
+	return d;
+}
+
+static bool is_in_place(const struct backup *b, const struct distance *d)
+{
+	return d->usual >= b->least && d->usual <= b->most;
+}
+
+static uint32_t most_turns(const struct backup *b, const struct levels_level *level)
+{
+	uint32_t most = 0;
+	for (uint32_t m = 0; m < level->n_members; m++) {
+		struct distance d = distance_of(b, level->members[m]);
+		if (is_in_place(b, &d) && d.n_once > most)
+			most = d.n_once;
+	}
+	return most - (most < FEW_TURNS ? most != 0 : most / 32);
+}
+
+/* Launches of the anchor's thread from the backup to the anchor, median. */
+static uint32_t launches_between(const struct backup *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), thread = events[b->anchors[0]].thread;
+	uint32_t n_turns = 0, i = 0;
+	int64_t launches[MAX_LOOKED_AT];
+	for (uint32_t k = 1; k <= b->n; k++) {
+		while (i < n && at[i] <= b->anchors[k - 1])
+			i++;
+		if (i == n || at[i] > b->anchors[k])
+			continue;
+		launches[n_turns] = 0;
+		for (uint32_t e = at[i] + 1; e <= b->anchors[k]; e++)
+			launches[n_turns] += events[e].thread == thread;
+		n_turns++;
+	}
+	return n_turns ? (uint32_t)levels_median(launches, n_turns) : 0;
+}
+
+void levels_find_backup(const struct levels_store *s, const struct levels_index *x,
+			const struct levels_level *level, uint32_t anchor, struct level_choice *out)
+{
+	struct backup b = { .store = s, .index = x };
+	look_at_turns(&b, anchor, level->calls_per_turn);
+	uint32_t wanted = b.n ? most_turns(&b, level) : 0;
+	uint32_t found = 0;
+	int64_t nearest = NO_DISTANCE;
+	out->backup = 0;
+	out->backup_within = 0;
+	for (uint32_t m = 0; wanted && m < level->n_members; m++) {
+		struct distance d = distance_of(&b, level->members[m]);
+		if (!is_in_place(&b, &d) || d.n_once < wanted || d.usual >= nearest)
+			continue;
+		nearest = d.usual;
+		found = level->members[m];
+	}
+	if (nearest == NO_DISTANCE)
+		return;
+	out->backup = s->trigrams.keys[found];
+	out->backup_within = launches_between(&b, found);
+}
+
+uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c)
+{
+	uint64_t n = 0;
+	bool waits = false;
+	for (uint32_t i = 0; i < s->n && c->backup; i++) {
+		uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+		if (hash == c->anchor)
+			waits = false;
+		if (hash != c->backup)
+			continue;
+		n += waits;
+		waits = true;
+	}
+	return n;
+}

@@ -1,0 +1,63 @@
+/*
+ * Whether a launch ends a step: the anchor's does; and if that fails to come in its turn, because a log or a branch has changed the
+ * launches around it, the backup's, which stands a little earlier in the turn, in an other part of it. Shared by the application, which
+ * counts, and tests. A few loads and stores; the caller lets one thread at a time into turn_take().
+ */
+#ifndef CORE_TURN_H
+#define CORE_TURN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Hashes of three launches (core/token.h). The anchor is the launch number `within` of its thread after the backup, or does not
+ * come in this turn. `backup` 0: there is none. */
+struct turn_anchors {
+	uint64_t anchor, backup;
+	uint32_t within;
+	uint32_t thread; /* that launches the anchor */
+};
+
+struct turn {
+	_Atomic uint32_t
+		since_backup; /* 1 more than launches of the thread; 0: it has not come, or the anchor has since */
+	bool is_counted; /* the step ended without its anchor; one that comes late all the same ends no other */
+};
+
+static inline bool turn_waits(const struct turn *t)
+{
+	return atomic_load_explicit(&t->since_backup, memory_order_relaxed) != 0;
+}
+
+/* Whether turn_take() is to be asked of a launch of `thread` that completes `hash`. */
+static inline bool turn_is_moved(struct turn *t, const struct turn_anchors *a, uint32_t thread,
+				 uint64_t hash)
+{
+	if (hash == a->anchor || hash == a->backup)
+		return true;
+	uint32_t n = atomic_load_explicit(&t->since_backup, memory_order_relaxed);
+	if (!n || thread != a->thread)
+		return false;
+	if (n >= a->within)
+		return true;
+	/* a plain store could bring back a count that another thread's anchor has just ended */
+	atomic_compare_exchange_strong_explicit(&t->since_backup, &n, n + 1, memory_order_relaxed,
+						memory_order_relaxed);
+	return false;
+}
+
+/* Whether the step ends after that launch. */
+static inline bool turn_take(struct turn *t, const struct turn_anchors *a, uint64_t hash)
+{
+	uint32_t since = atomic_load_explicit(&t->since_backup, memory_order_relaxed);
+	bool was_counted = t->is_counted, is_backup = hash == a->backup;
+	if (hash != a->anchor && !is_backup && since < a->within)
+		return false;
+	atomic_store_explicit(&t->since_backup, is_backup, memory_order_relaxed);
+	t->is_counted = hash != a->anchor && !is_backup;
+	if (is_backup)
+		return since;
+	return hash != a->anchor || !was_counted;
+}
+
+#endif

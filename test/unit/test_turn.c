@@ -1,0 +1,89 @@
+/* Which launches end steps: the anchor, and the backup in a turn that the anchor does not come in. */
+#include "core/turn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A launch each: A the anchor's, B the backup's, a dot any other, a comma one of another thread. Within five launches of B comes A. */
+static void check_ends(const char *launches, const char *ends)
+{
+	const struct turn_anchors anchors = { .anchor = 1, .backup = 3, .within = 5, .thread = 7 };
+	struct turn turn = { 0 };
+	char found[128] = "";
+	assert_int_equal(strlen(launches), strlen(ends));
+	for (size_t i = 0; launches[i]; i++) {
+		char l = launches[i];
+		uint64_t hash = l == 'A' ? 1 : l == 'B' ? 3 : 5;
+		uint32_t thread = l == ',' ? 8 : 7;
+		bool is = turn_is_moved(&turn, &anchors, thread, hash) &&
+			  turn_take(&turn, &anchors, hash);
+		found[i] = is ? '|' : ' ';
+	}
+	assert_string_equal(found, ends);
+}
+
+static void test_the_anchor_counts(void **state)
+{
+	(void)state;
+	check_ends("..B....A..B....A..B....A", "       |       |       |");
+	/* no backup in some turns */
+	check_ends("..B....A.......A..B....A", "       |       |       |");
+}
+
+static void test_the_backup_stands_in(void **state)
+{
+	(void)state;
+	check_ends("..B....A..B.......B....A", "       |       |       |");
+	/* for ever */
+	check_ends("..B.......B.......B.....", "       |       |       |");
+}
+
+static void test_an_anchor_that_comes_late_ends_nothing(void **state)
+{
+	(void)state;
+	check_ends("..B.......A..B....A..B....A", "       |          |       |");
+	/* ...but that of the next turn does, whose backup has come */
+	check_ends("..B.......B....A..B....A", "       |       |       |");
+}
+
+static void test_small_turns(void **state)
+{
+	(void)state;
+	/* the next turn's backup comes before the patience is over */
+	check_ends("B..AB..B..A", "   |   |  |");
+}
+
+static void test_other_threads_do_not_count(void **state)
+{
+	(void)state;
+	check_ends("..B.,,,,,,,,...A..B....A", "               |       |");
+	check_ends("..B.,,,,,,,,.......B....A", "               |        |");
+}
+
+static void test_without_a_backup(void **state)
+{
+	(void)state;
+	const struct turn_anchors anchors = { .anchor = 1 };
+	struct turn turn = { 0 };
+	for (int i = 0; i < 20; i++)
+		assert_false(turn_is_moved(&turn, &anchors, 0, 5));
+	assert_true(turn_is_moved(&turn, &anchors, 0, 1) && turn_take(&turn, &anchors, 1));
+	assert_false(turn_waits(&turn));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_anchor_counts),
+		cmocka_unit_test(test_the_backup_stands_in),
+		cmocka_unit_test(test_an_anchor_that_comes_late_ends_nothing),
+		cmocka_unit_test(test_small_turns),
+		cmocka_unit_test(test_other_threads_do_not_count),
+		cmocka_unit_test(test_without_a_backup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
