@@ -47,22 +47,25 @@ static struct {
 static void write_block(enum block_event event, unsigned device, uint32_t stack, uint64_t ticks,
 			uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
 {
+	uint32_t depth = hook_thread.depth;
+	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
 	struct rec_block *r = journal_reserve(&hook_thread.writer, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
-	if (UNLIKELY(!r))
-		return;
-	*r = (struct rec_block){ .kind = REC_BLOCK,
-				 .words = sizeof(*r) / 8,
-				 .event = (uint8_t)event,
-				 .device = (uint8_t)device,
-				 .stack = stack,
-				 .ticks = ticks,
-				 .address = address,
-				 .bytes = bytes,
-				 .allocated_bytes = allocated,
-				 .reserved_bytes = reserved };
-	journal_commit(&hook_thread.writer, sizeof(*r));
+	if (LIKELY(r != NULL)) {
+		*r = (struct rec_block){ .kind = REC_BLOCK,
+					 .words = sizeof(*r) / 8,
+					 .event = (uint8_t)event,
+					 .device = (uint8_t)device,
+					 .stack = stack,
+					 .ticks = ticks,
+					 .address = address,
+					 .bytes = bytes,
+					 .allocated_bytes = allocated,
+					 .reserved_bytes = reserved };
+		journal_commit(&hook_thread.writer, sizeof(*r));
+	}
+	hook_thread.depth = depth;
 }
 
 static void write_live(void *context, const struct block_entry *e)
@@ -180,11 +183,13 @@ static void count_first(unsigned mode)
 	uint32_t left = atomic_load_explicit(&g.n_first, memory_order_relaxed);
 	if (mode & BLOCKS_RECORDED)
 		return;
+	/* compared, since steps may begin to be recorded at this moment: then the mode is another and stays */
+	uint8_t was = (uint8_t)mode;
 	if (left)
 		atomic_store_explicit(&g.n_first, left - 1, memory_order_relaxed);
 	else
-		atomic_fetch_and_explicit(&hook_switch.blocks, (uint8_t)~BLOCKS_STACKED,
-					  memory_order_relaxed);
+		atomic_compare_exchange_strong(&hook_switch.blocks, &was,
+					       (uint8_t)(mode & ~BLOCKS_STACKED));
 }
 
 static uint32_t take_stack(unsigned mode, const struct unwind_regs *regs)
@@ -213,7 +218,8 @@ static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t 
 	} else {
 		block_table_remove(device, address);
 	}
-	if (is_recorded)
+	/* inside a hooked call only a signal handler can be, in the middle of its record */
+	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
 			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
 }

@@ -136,7 +136,8 @@ void comms_forget(void *comm)
 void comms_count(void *comm)
 {
 	struct comm *c = find(comm);
-	if (!c) {
+	/* of a communicator that is none NCCL would complain twice more than without us */
+	if (!c && comm) {
 		put_asked(comm, 0);
 		c = find(comm);
 	}

@@ -33,8 +33,8 @@ static void *wrapper_for(const char *name, int version, uint64_t flags, void *fu
 		row = row_for(name, version, false);
 	if (!row)
 		return function;
-	void *exported = lookup_in(object_mapped("libcuda.so.1"), row->symbol);
-	if (version > KNOWN_VERSION && function != exported)
+	if (version > KNOWN_VERSION &&
+	    function != lookup_in(object_mapped("libcuda.so.1"), row->symbol))
 		return function;
 	void *none = NULL;
 	atomic_compare_exchange_strong(row->real, &none, function);
