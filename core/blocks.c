@@ -29,8 +29,9 @@ static int by_time(const void *a, const void *b)
 size_t blocks_cut(struct blocks *b, uint64_t end_ticks)
 {
 	size_t n = 0;
-	if (b->waiting.n)
+	if (b->n_sorted < b->waiting.n)
 		qsort(b->waiting.at, b->waiting.n, sizeof(*b->waiting.at), by_time);
+	b->n_sorted = b->waiting.n;
 	while (n < b->waiting.n && b->waiting.at[n].r.ticks < end_ticks)
 		n++;
 	return n;
@@ -53,6 +54,7 @@ void blocks_drop(struct blocks *b, size_t n, uint64_t end_ticks)
 {
 	size_t kept = 0;
 	vec_shift(&b->waiting, n);
+	b->n_sorted -= n;
 	for (size_t i = 0; i < b->waiting_held.n; i++) {
 		const struct rec_memory r = b->waiting_held.at[i];
 		if (r.ticks <= end_ticks)

@@ -30,6 +30,7 @@ struct block_record {
 
 struct blocks {
 	VEC(struct block_record) waiting;
+	size_t n_sorted; /* of those waiting */
 	VEC(struct rec_memory) waiting_held;
 	VEC(struct block_live) live;
 	struct map place_of; /* address -> index in live */

@@ -1,56 +1,97 @@
-"""What profrun costs a launch-bound PyTorch loop on the simulated GPU.
+"""What profrun and torch.profiler cost a launch-bound PyTorch loop on the simulated GPU, side by side.
 
-usage: test/torch/bench.py [--runs N] [--steps N] [--only in-process|processes]
+usage: test/torch/bench.py [--runs N] [--steps N] [--realtime] [-k TEXT]
 
-In one process: the library alone arms every other block of steps, and each armed block is held against the two beside it. The
-same done with nothing to arm says how exact that is, and with a CUPTI whose records nobody reads (cupti_alone.c) what part of
-the price of GPU times is the simulated CUPTI's own. Between processes: the whole of profrun, its collector beside the loop, against a
-bare run before each.
+Each row is a process whose blocks of steps are recorded by turns, each block held against the two beside it; the recorded
+block's first steps and its last one are left out: switching is a column of its own. The first row, in which nothing is switched, says
+how exact that is; the second what part of the price of GPU times is the simulated CUPTI's own. profrun runs whole, its collector
+on the other core. Then the same loop bare and under profrun with nothing recorded, by turns.
 """
 import argparse
+import glob
 import json
 import os
 import random
 import statistics
 import subprocess
-import sys
+
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build")
 PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
+LOOP = os.path.join(HERE, "bench_loop.py")
 SIM = os.path.join(BUILD, "sim")
+SIM_ENV = {"LD_PRELOAD": " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so")),
+           "LD_LIBRARY_PATH": SIM}
 ALONE = os.path.join(BUILD, "test", "torch", "cupti_alone.so")
-SIM_LIBRARIES = tuple(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
-SKIP = 100  # steps of warm-up
-BLOCK, SETTLING = 12, 2  # in one process; the first steps of a block and its last one are left out: switching is not a step's
-LONG_BLOCK, LONG_SETTLING = 50, 5  # between processes
-NO_MEMORY = {"PROF_MEMORY": "off"}
-HOST = {"PROF_STACKS": "none", "PROF_CUPTI": "off", **NO_MEMORY}
-HOST_STACKS = {"PROF_CUPTI": "off", **NO_MEMORY}
-HOST_MEMORY = {"PROF_CUPTI": "off"}
-GPU = {"PROF_STACKS": "none", **NO_MEMORY}
-GPU_STACKS = NO_MEMORY
-GPU_MEMORY = {}
+SKIP, BLOCK, SETTLING = 200, 12, 2
+PROFILED = 20  # windows of torch.profiler in a run: each stop takes it up to a second
+SCHEDULE = {"PROF_SCHEDULE": f"skip_first={SKIP},wait={BLOCK},warmup=0,active={BLOCK},repeat=0", "PROF_STEP": "kernel:mse_kernel",
+            "PROF_BUFFER_MB": "1024"}
+NO_GPU, NO_MEMORY = {"PROF_CUPTI": "off"}, {"PROF_MEMORY": "off"}
+ROWS = (  # name, what switches (None: profrun), profrun's settings
+    ("nothing (how exact this is)", "", {}),
+    ("CUPTI, its records thrown away", ALONE, {}),
+    ("profrun: host times", None, {"PROF_STACKS": "none", **NO_GPU, **NO_MEMORY}),
+    ("profrun: with stacks", None, {**NO_GPU, **NO_MEMORY}),
+    ("profrun: with stacks, memory", None, NO_GPU),
+    ("profrun: with GPU times, stacks", None, NO_MEMORY),
+    ("profrun: all of it", None, {}),
+    ("torch.profiler: CPU", "torch.profiler:cpu", {}),
+    ("torch.profiler: CPU, stacks", "torch.profiler:cpu+stack", {}),
+    ("torch.profiler: CPU, stacks, shapes, memory", "torch.profiler:cpu+stack+shapes+memory", {}),
+    ("torch.profiler: CPU, CUDA", "torch.profiler:cpu+cuda", {}),
+    ("torch.profiler: all of it", "torch.profiler:cpu+cuda+stack+shapes+memory", {}),
+)
 
 
-def loop(steps, preload, env, *more):
-    """Milliseconds of each step."""
+class Row:
+    def __init__(self):
+        self.ratios, self.ms, self.pauses_ms, self.step_bytes = [], [], [], []
+
+
+CORES = sorted(os.sched_getaffinity(0))
+PROFRUN = ("taskset", "-c", ",".join(map(str, CORES[:-1] or CORES)), os.path.join(ROOT, "profrun.sh"), "--sim", "--quiet", "--")
+
+
+def pinned(command, realtime):
+    """On the last core; profrun's collector has the others."""
+    return [*(("chrt", "-f", "10") if realtime else ()), "taskset", "-c", str(CORES[-1]), *command]
+
+
+def loop(steps, realtime, before=(), env=None, more=()):
+    """What the loop wrote, and the bytes of each trace of profrun's, if any."""
     with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "times")
-        environment = {**os.environ, "LD_PRELOAD": " ".join(preload), "LD_LIBRARY_PATH": SIM, "PROF_OUT": os.path.join(folder, "out"),
-                       "PROF_BUFFER_MB": "1024", **env}
-        subprocess.run([PYTHON, os.path.join(HERE, "bench_loop.py"), str(steps), file, *more], check=True, env=environment,
-                       stdout=subprocess.DEVNULL)
-        with open(file, encoding="utf-8") as lines:
-            return [float(line) for line in lines]
+        file, out = os.path.join(folder, "times"), os.path.join(folder, "out")
+        command = pinned([PYTHON, LOOP, str(steps), file, *more], realtime)
+        subprocess.run([*before, *command], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL if more else None, env={**os.environ, "PROF_OUT": out, **(env or {})})
+        with open(file, encoding="utf-8") as handle:
+            told = json.load(handle)
+        traces = [os.path.getsize(path) for path in glob.glob(os.path.join(out, "traces", "*", "step-*"))]
+        return told, traces
 
 
-def armed_over_disarmed(times):
-    """Of every second block, over the mean of its neighbours."""
-    blocks = [statistics.median(times[at + SETTLING:at + BLOCK - 1]) for at in range(SKIP, len(times) - BLOCK + 1, BLOCK)]
-    return [2 * blocks[i] / (blocks[i - 1] + blocks[i + 1]) for i in range(1, len(blocks) - 1, 2)]
+def measure(row, steps, realtime, switch, settings):
+    if switch is None:
+        told, traces = loop(steps, realtime, PROFRUN, {**SCHEDULE, **settings})
+        row.step_bytes += traces
+    else:
+        if switch.startswith("torch"):
+            steps = SKIP + (2 * PROFILED + 1) * BLOCK
+        told, _ = loop(steps, realtime, (), SIM_ENV, (switch, str(SKIP), str(BLOCK)) if switch else ())
+        row.step_bytes += [size / BLOCK for size in told["trace_bytes"]]
+    times = told["steps_ms"]
+    blocks = [times[at:at + BLOCK] for at in range(SKIP, len(times) - BLOCK + 1, BLOCK)]
+    medians = [statistics.median(block[SETTLING:-1]) for block in blocks]
+    for i in range(1, len(blocks) - 1, 2):
+        row.ratios.append(2 * medians[i] / (medians[i - 1] + medians[i + 1]))
+        row.pauses_ms.append(blocks[i + 1][0] - medians[i + 1])
+    if told["stops_ms"]:
+        row.pauses_ms = [*told["stops_ms"]]
+    row.ms.append(statistics.median(medians[::2]))
 
 
 def interval(values):
@@ -60,77 +101,42 @@ def interval(values):
     return medians[25], medians[974]
 
 
-def in_process(runs, steps):
-    schedule = {"PROF_SCHEDULE": f"skip_first={SKIP},wait={BLOCK},warmup=0,active={BLOCK},repeat=0", "PROF_STEP": "kernel:mse_kernel"}
-    library = (os.path.join(BUILD, "libprofrun.so"), *SIM_LIBRARIES)
-    ways = (("nothing (how exact this is)", lambda: loop(steps, SIM_LIBRARIES, {})),
-            ("CUPTI, records thrown away", lambda: loop(steps, SIM_LIBRARIES, {}, ALONE, str(SKIP), str(BLOCK))),
-            ("host times", lambda: loop(steps, library, {**schedule, **HOST})),
-            ("host times, stacks", lambda: loop(steps, library, {**schedule, **HOST_STACKS})),
-            ("host times, stacks, memory", lambda: loop(steps, library, {**schedule, **HOST_MEMORY})),
-            ("GPU times", lambda: loop(steps, library, {**schedule, **GPU})),
-            ("GPU times, stacks", lambda: loop(steps, library, {**schedule, **GPU_STACKS})),
-            ("GPU times, stacks, memory", lambda: loop(steps, library, {**schedule, **GPU_MEMORY})))
-    print(f"{'in one process, library alone':<32}{'ms a step':>10}{'armed/not':>11}{'95 % of it':>18}")
-    found = {name: ([], []) for name, _ in ways}
+def recorded(runs, steps, realtime, only):
+    found = {name: Row() for name, _, _ in ROWS if only in name}
     for _ in range(runs):
-        for name, run in ways:
-            times = run()
-            found[name][0].extend(armed_over_disarmed(times))
-            found[name][1].append(statistics.median(times[SKIP:]))
-    for name, (ratios, ms) in found.items():
-        low, high = interval(ratios)
-        print(f"{name:<32}{statistics.median(ms):10.3f}{statistics.median(ratios):11.4f}{low:11.4f}{high:7.4f}", flush=True)
-    both = statistics.median(found["GPU times, stacks"][0]) - statistics.median(found["CUPTI, records thrown away"][0]) + 1
-    print(f"{'GPU times, stacks, less CUPTI':<32}{'':>10}{both:11.4f}")
+        for name, switch, settings in ROWS:
+            if name in found:
+                measure(found[name], steps, realtime, switch, settings)
+    print(f"{'steps recorded by turns':<44}{'ms a step':>10}{'recorded/not':>13}{'95 % of it':>16}{'bytes a step':>13}{'end, ms':>9}")
+    for name, row in found.items():
+        low, high = interval(row.ratios)
+        size = f"{statistics.median(row.step_bytes):13,.0f}" if row.step_bytes else f"{'-':>13}"
+        print(f"{name:<44}{statistics.median(row.ms):10.3f}{statistics.median(row.ratios):13.4f}{low:9.4f}{high:7.4f}{size}"
+              f"{statistics.median(row.pauses_ms):9.2f}", flush=True)
 
 
-def profiled(steps, settings):
-    """Medians of disarmed and of armed steps."""
-    with tempfile.TemporaryDirectory() as folder:
-        file, out = os.path.join(folder, "times"), os.path.join(folder, "out")
-        subprocess.run([os.path.join(ROOT, "profrun.sh"), "--sim", "--quiet", "-o", out, "--schedule",
-                        f"skip_first={SKIP},wait={LONG_BLOCK},warmup=0,active={LONG_BLOCK},repeat=0", "--",
-                        PYTHON, os.path.join(HERE, "bench_loop.py"), str(steps), file], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "PROF_BUFFER_MB": "1024", **settings})
-        with open(os.path.join(out, "run.json"), encoding="utf-8") as handle:
-            armed = set(json.load(handle)["processes"][0]["steps"]["armed"])
-        with open(file, encoding="utf-8") as lines:
-            times = [float(line) for line in lines]
-    if not armed:
-        sys.exit("bench: no step was armed")
-    blocks = {True: [], False: []}
-    for step in range(SKIP, len(times)):
-        if LONG_SETTLING <= (step - SKIP) % LONG_BLOCK < LONG_BLOCK - 1:
-            blocks[step in armed].append(times[step])
-    return statistics.median(blocks[False]), statistics.median(blocks[True])
-
-
-def processes(runs, steps):
-    print(f"{'between processes, all of profrun':<34}{'bare':>8}{'disarmed':>10}{'armed':>8}{'disarmed/bare':>15}{'armed/bare':>12}")
-    for name, settings in (("host times, stacks", HOST_STACKS), ("host times, stacks, memory", HOST_MEMORY),
-                           ("GPU times, stacks", GPU_STACKS), ("GPU times, stacks, memory", GPU_MEMORY)):
-        rows = []
-        for _ in range(runs):
-            bare = statistics.median(loop(steps, SIM_LIBRARIES, {})[SKIP:])
-            rows.append((bare, *profiled(steps, settings)))
-        b, d, a = (statistics.median(column) for column in zip(*rows))
-        disarmed = statistics.median(row[1] / row[0] for row in rows)
-        armed = statistics.median(row[2] / row[0] for row in rows)
-        print(f"{name:<34}{b:8.3f}{d:10.3f}{a:8.3f}{disarmed:15.4f}{armed:12.4f}", flush=True)
+def disarmed(runs, steps, realtime):
+    ratios = []
+    for _ in range(2 * runs):
+        bare, _ = loop(steps, realtime, (), SIM_ENV)
+        under, _ = loop(steps, realtime, PROFRUN, {"PROF_SCHEDULE": "off"})
+        ratios.append(statistics.median(under["steps_ms"][SKIP:]) / statistics.median(bare["steps_ms"][SKIP:]))
+    print(f"{'profrun, nothing recorded, over a bare run':<44}{'':>10}{statistics.median(ratios):13.4f}"
+          f"{min(ratios):9.4f}{max(ratios):7.4f}  (least and most of {len(ratios)})", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=1900)
-    parser.add_argument("--only", choices=("in-process", "processes"))
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--realtime", action="store_true", help="the loop's process before all others (root)")
+    parser.add_argument("-k", dest="only", default="", help="rows whose name has this in it")
     args = parser.parse_args()
-    if args.only != "processes":
-        in_process(args.runs, args.steps)
-    if args.only != "in-process":
-        processes(args.runs, args.steps)
-    print("budget: armed with stacks at most 1.015 of bare, with memory too 1.04, disarmed at most 1.003, without what CUPTI costs itself")
+    recorded(args.runs, args.steps, args.realtime, args.only)
+    if args.only in "disarmed":
+        disarmed(args.runs, args.steps, args.realtime)
+    print("budget: with stacks at most 1.015, with memory too 1.04, without what CUPTI costs itself; nothing recorded at most 1.003;\n"
+          "        bytes at most a fifth of torch.profiler's; a window's end takes at most 1 ms")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step; about 0.85 ms a step on the
-simulated GPU. Writes each step's milliseconds, a line each.
+"""The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step. Writes as JSON each step's
+milliseconds, and of torch.profiler how long its stops took and how large its first trace is.
 
-usage: bench_loop.py STEPS FILE [LIBRARY SKIP BLOCK]     LIBRARY: cupti_alone.c, switched on for every other BLOCK of steps after SKIP;
-       or the word torch.profiler, which is on for the first of these blocks alone
+usage: bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
+       SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c), or torch.profiler with
+       what it is to record: torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
 """
 import ctypes
+import json
+import os
 import sys
 import time
 
@@ -22,26 +25,41 @@ inputs, targets = torch.randn(64, 256, device="cuda"), torch.randn(64, 256, devi
 times_ms = []
 
 
-def torch_profiler():
-    """A switch that goes on once and off once."""
-    profiler, orders = torch.profiler.profile(), [True, False]
+def torch_profiler(wanted):
+    activities = {"cpu": torch.profiler.ProfilerActivity.CPU, "cuda": torch.profiler.ProfilerActivity.CUDA}
+    profiler = []
 
     def turn(on):
-        if orders and orders[0] == bool(on):
-            orders.pop(0)
-            (profiler.start if on else profiler.stop)()
+        if on:
+            profiler.append(torch.profiler.profile(
+                activities=[activities[name] for name in wanted if name in activities], with_stack="stack" in wanted,
+                record_shapes="shapes" in wanted, profile_memory="memory" in wanted))
+            profiler[0].start()
+        elif profiler:
+            began = time.perf_counter()
+            profiler[0].stop()
+            stops_ms.append((time.perf_counter() - began) * 1e3)
+            if len(stops_ms) == 1:
+                profiler[0].export_chrome_trace(trace)
+                trace_bytes.append(os.path.getsize(trace))
+                os.unlink(trace)
+            profiler.clear()
     return turn
 
 
-def switch_of(library):
-    return torch_profiler() if library == "torch.profiler" else ctypes.CDLL(library).cupti_alone
+def switch_of(name):
+    kind, _, wanted = name.partition(":")
+    return torch_profiler(wanted.split("+")) if kind == "torch.profiler" else ctypes.CDLL(name).cupti_alone
 
 
+trace, stops_ms, trace_bytes = sys.argv[2] + ".json.gz", [], []
 switch = switch_of(sys.argv[3]) if len(sys.argv) > 3 else None
 skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
+most = int(sys.argv[6]) if len(sys.argv) > 6 else steps
 for step in range(steps):
-    if switch and step >= skip and (step - skip) % block == 0 and switch((step - skip) // block % 2):
-        sys.exit("bench_loop: CUPTI refuses")
+    if switch and step >= skip and (step - skip) % block == 0 and (step - skip) // block <= 2 * most:
+        if switch((step - skip) // block % 2):
+            sys.exit("bench_loop: CUPTI refuses")
     began = time.perf_counter()
     loss = nn.functional.mse_loss(model(inputs), targets)
     optimizer.zero_grad()
@@ -50,4 +68,4 @@ for step in range(steps):
     loss.item()
     times_ms.append((time.perf_counter() - began) * 1e3)
 with open(sys.argv[2], "w", encoding="utf-8") as file:
-    file.writelines(f"{ms:.6f}\n" for ms in times_ms)
+    json.dump({"steps_ms": times_ms, "stops_ms": stops_ms, "trace_bytes": trace_bytes}, file)

@@ -26,7 +26,7 @@ PROFILED_STEPS = 5
 def run(command, file, env=None):
     subprocess.run(command, check=True, env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(file, encoding="utf-8") as lines:
-        return [float(line) for line in lines]
+        return json.load(lines)["steps_ms"]
 
 
 def ratio(times, window_begin, window_end):
@@ -62,8 +62,8 @@ def torch_profiled(folder):
     file = os.path.join(folder, "times")
     begin = WARM_UP + BEFORE
     preload = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
-    times = run([PYTHON, LOOP, str(begin + PROFILED_STEPS + SETTLING + AFTER + 10), file, "torch.profiler", str(begin - PROFILED_STEPS),
-                 str(PROFILED_STEPS)], file, {"LD_PRELOAD": preload, "LD_LIBRARY_PATH": SIM})
+    times = run([PYTHON, LOOP, str(begin + PROFILED_STEPS + SETTLING + AFTER + 10), file, "torch.profiler:cpu+cuda", str(begin - PROFILED_STEPS),
+                 str(PROFILED_STEPS), "1"], file, {"LD_PRELOAD": preload, "LD_LIBRARY_PATH": SIM})
     return ratio(times, begin, begin + PROFILED_STEPS)
 
 
