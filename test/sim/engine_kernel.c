@@ -5,6 +5,7 @@
 #include "test/sim/engine.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <unistd.h>
 
 struct variable {
@@ -32,9 +33,28 @@ struct name {
 };
 static struct name *names[NAME_BUCKETS];
 
-/* "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
+/* By PROFSIM_KERNEL_TIMES. -1: it names no part of this one. */
+static int64_t duration_set(const char *name)
+{
+	char part[256];
+	const char *at = engine_settings.kernel_times;
+	double us;
+	for (int n = 0; sscanf(at, "%255[^=]=%lf%n", part, &us, &n) == 2; n = 0) {
+		if (us >= 0 && strstr(name, part))
+			return engine_ns(us);
+		at += n;
+		if (*at++ != ',')
+			break;
+	}
+	return -1;
+}
+
+/* Else "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
 static int64_t duration_parse(const char *name)
 {
+	int64_t set_ns = duration_set(name);
+	if (set_ns >= 0)
+		return set_ns;
 	for (const char *p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
 		const char *q = p + 1;
 		while (isdigit((unsigned char)*q))

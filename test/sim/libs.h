@@ -1,5 +1,5 @@
 /*
- * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL. Each call launches one kernel with a
+ * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuFFT. Each call launches a kernel with a
  * telling name on its handle's stream, through the driver as NVIDIA's own libraries do (dlopen, dlsym,
  * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's header is needed.
  */
@@ -28,11 +28,12 @@ int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_m
 const struct sim_tools *libs_tools(void);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
-/* Generated entry points come here. */
+/* Generated entry points come here. What libs_create makes is a struct libs_handle too. */
 int libs_compute(void *handle, const char *function);
 int libs_nothing(const char *function);
 int libs_create(void **out);
 int libs_destroy(void *object);
+int libs_set_stream(void *handle, void *stream);
 
 #define CUBLAS_FAILED 13
 #define CUDNN_FAILED  5000

@@ -142,3 +142,10 @@ int libs_destroy(void *object)
 	free(object);
 	return 0;
 }
+
+int libs_set_stream(void *handle, void *stream)
+{
+	struct libs_handle *h = handle;
+	h->stream = stream;
+	return 0;
+}

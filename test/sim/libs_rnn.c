@@ -1,12 +1,16 @@
 /*
- * cuDNN's recurrent networks: the shapes of weights and buffers, which PyTorch asks for and checks. What computes is
- * generated, one kernel for each call. Application threads.
+ * cuDNN's recurrent networks: the shapes of weights and buffers, which PyTorch asks for and checks. For each layer and direction a
+ * pass launches a product for the inputs and one persistent kernel for all time steps, as cuDNN does where the state fits.
+ * Application threads.
  */
 #include "test/sim/libs.h"
 
+#include <stdio.h>
+
 struct rnn {
-	int gates, layers, directions;
+	int cell, gates, layers, directions;
 	int input, hidden;
+	int output; /* of a layer and direction: the projection's, where there is one, else the state's */
 };
 
 /* Also what a filter or tensor descriptor holds where somebody reads it back. */
@@ -25,21 +29,28 @@ SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, 
 					int math, int input, int hidden, int projection, int layers)
 {
 	static const int gates[] = { 1, 1, 4, 3 }; /* RELU, TANH, LSTM, GRU */
-	(void)algorithm, (void)bias, (void)input_mode, (void)data_type, (void)precision, (void)math,
-		(void)projection;
-	*r = (struct rnn){ .gates = gates[cell & 3],
+	(void)algorithm, (void)bias, (void)input_mode, (void)data_type, (void)precision, (void)math;
+	*r = (struct rnn){ .cell = cell & 3,
+			   .gates = gates[cell & 3],
 			   .layers = layers,
 			   .directions = direction ? 2 : 1 };
 	r->input = input;
 	r->hidden = hidden;
+	r->output = projection > 0 && projection < hidden ? projection : hidden;
 	return 0;
 }
 
-/* Pseudo layers count directions; every gate has a matrix for the input and one for the state. */
+/* Pseudo layers count directions. */
+static int layer_input(const struct rnn *r, int pseudo_layer)
+{
+	return pseudo_layer < r->directions ? r->input : r->output * r->directions;
+}
+
+/* Every gate has a matrix for the input and one for the state; then comes the projection's. */
 static size_t layer_numbers(const struct rnn *r, int pseudo_layer)
 {
-	int input = pseudo_layer < r->directions ? r->input : r->hidden * r->directions;
-	return (size_t)r->gates * r->hidden * (input + r->hidden);
+	size_t gates = (size_t)r->gates * r->hidden * (layer_input(r, pseudo_layer) + r->output);
+	return gates + (r->output < r->hidden ? (size_t)r->output * r->hidden : 0);
 }
 
 SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes);
@@ -53,34 +64,44 @@ SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes)
 	return 0;
 }
 
-/* All matrices first, then all biases. */
+/* Where a matrix of the layer begins, and its shape; `id` counts the inputs' gates, the states', then the projection. */
+static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct shape *shape)
+{
+	int input = layer_input(r, pseudo_layer), gates = r->gates;
+	bool of_state = id >= gates, is_projection = id == 2 * gates;
+	*shape = (struct shape){ 0, 3, { 1, r->hidden, of_state ? r->output : input } };
+	if (is_projection)
+		*shape = (struct shape){ 0, 3, { 1, r->output, r->hidden } };
+	size_t columns = of_state ? (size_t)gates * input + (size_t)(id - gates) * r->output
+				  : (size_t)id * input;
+	return columns * (size_t)r->hidden;
+}
+
+/* All matrices first, then all biases, which a projection has not. The caller asks for one or the other, or for both. */
 SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
-				       char *space, int id, struct shape *matrix, void **matrix_at,
-				       struct shape *bias, void **bias_at);
+				       char *space, int id, struct shape *matrix, void **matrix_to,
+				       struct shape *bias, void **bias_to);
 SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
-				       char *space, int id, struct shape *matrix, void **matrix_at,
-				       struct shape *bias, void **bias_at)
+				       char *space, int id, struct shape *matrix, void **matrix_to,
+				       struct shape *bias, void **bias_to)
 {
 	size_t at = 0, biases = 0;
-	int first = pseudo_layer < r->directions ? r->input : r->hidden * r->directions;
-	bool of_state = id >= r->gates;
+	struct shape shape;
 	(void)h, (void)bytes;
 	for (int i = 0; i < r->layers * r->directions; i++) {
 		if (i < pseudo_layer)
 			at += layer_numbers(r, i);
 		biases += layer_numbers(r, i);
 	}
-	at += (size_t)(of_state ? r->gates * first + (id - r->gates) * r->hidden : id * first) *
-	      r->hidden;
+	at += matrix_at(r, pseudo_layer, id, &shape);
 	biases += ((size_t)pseudo_layer * 2 * r->gates + id) * r->hidden;
-	/* The caller asks for the matrix or for the bias, or for both. */
-	if (matrix && matrix_at) {
-		*matrix = (struct shape){ 0, 3, { 1, r->hidden, of_state ? r->hidden : first } };
-		*matrix_at = space + at * sizeof(float);
+	if (matrix && matrix_to) {
+		*matrix = shape;
+		*matrix_to = space + at * sizeof(float);
 	}
-	if (bias && bias_at) {
+	if (bias && bias_to) {
 		*bias = (struct shape){ 0, 3, { 1, r->hidden, 1 } };
-		*bias_at = space + biases * sizeof(float);
+		*bias_to = id < 2 * r->gates ? space + biases * sizeof(float) : NULL;
 	}
 	return 0;
 }
@@ -133,4 +154,39 @@ SIM_EXPORT int cudnnDropoutGetStatesSize(void *h, size_t *bytes)
 	(void)h;
 	*bytes = BUFFER_BYTES;
 	return 0;
+}
+
+static int pass(struct libs_handle *h, const struct rnn *r, const char *direction,
+		bool is_persistent)
+{
+	static const char *const cells[] = { "RELU", "TANH", "LSTM", "GRU" };
+	char name[96];
+	snprintf(name, sizeof(name), "RNN_blockPersist_%s_%s_kernel", direction, cells[r->cell]);
+	for (int i = 0; i < r->layers * r->directions; i++) {
+		if (libs_launch(h->stream,
+				"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_kernel__5x_cudnn",
+				(unsigned)(r->gates * r->hidden + 63) / 64, 1, 1, 128))
+			return CUDNN_FAILED;
+		if (is_persistent && libs_launch(h->stream, name, 8, 1, 1, 256))
+			return CUDNN_FAILED;
+	}
+	return 0;
+}
+
+SIM_EXPORT int cudnnRNNForward(struct libs_handle *h, const struct rnn *r);
+SIM_EXPORT int cudnnRNNForward(struct libs_handle *h, const struct rnn *r)
+{
+	return pass(h, r, "fp", true);
+}
+
+SIM_EXPORT int cudnnRNNBackwardData_v8(struct libs_handle *h, const struct rnn *r);
+SIM_EXPORT int cudnnRNNBackwardData_v8(struct libs_handle *h, const struct rnn *r)
+{
+	return pass(h, r, "bp", true);
+}
+
+SIM_EXPORT int cudnnRNNBackwardWeights_v8(struct libs_handle *h, const struct rnn *r);
+SIM_EXPORT int cudnnRNNBackwardWeights_v8(struct libs_handle *h, const struct rnn *r)
+{
+	return pass(h, r, "bp", false);
 }

@@ -59,6 +59,7 @@ PROFSIM_CUPTI=drop:3 run "$bin/records" drop
 PROFSIM_TRUTH=$work/truth "$bin/truth" >"$work/records" || failed=1
 python3 "$here/tests/compare.py" "$work/truth" <"$work/records" || failed=1
 run "$bin/both"
+PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run "$bin/libs"
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
 [ ! -x "$bin/nvcc" ] || run "$bin/nvcc"
 
@@ -66,6 +67,7 @@ check "a planted failure strikes" env PROFSIM_FAIL=cudaMalloc:1:2 sh -c "! '$bin
 check "at its call only" env PROFSIM_FAIL=cudaMalloc:2:cudaErrorMemoryAllocation "$bin/both"
 check "a bad failure is named" says "PROFSIM_FAIL: nonsense is not API:N:ERROR" env PROFSIM_FAIL=nonsense "$bin/both"
 check "a bad number is named" says "PROFSIM_KERNEL_US=ten is not a number" env PROFSIM_KERNEL_US=ten "$bin/both"
+check "bad times are named" says "PROFSIM_KERNEL_TIMES=gemm is not TEXT=US" env PROFSIM_KERNEL_TIMES=gemm "$bin/both"
 check "an unknown setting is named" says "unknown setting PROFSIM_KERNELUS" env PROFSIM_KERNELUS=1 "$bin/both"
 check "no device" says "gave 100" env PROFSIM_DEVICES=0 "$bin/truth"
 exit $failed

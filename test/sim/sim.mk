@@ -23,7 +23,7 @@ SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.
 
 sim: $(SIM_LIBRARIES)
 
-$(SIM_GEN)/stamp: test/sim/gen.py test/sim/rt_forward.def test/sim/rt_twelve.h $(wildcard test/sim/*.c) \
+$(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def test/sim/rt_twelve.h $(wildcard test/sim/*.c) \
 		$(wildcard test/sim/exports/*.txt) $(CUDA_INCLUDE)/cuda.h
 	$(call say,GEN,$(SIM_GEN))
 	$(Q)mkdir -p $(SIM_GEN) && $(SIM_PYTHON) test/sim/gen.py $(SIM_GEN) $(CUDA_INCLUDE) "$(CC)" && touch $@

@@ -73,6 +73,21 @@ static bool cupti_mode_valid(const char *text)
 	return strtol(text + 5, &end, 10) > 0 && !*end;
 }
 
+/* TEXT=US[,...] */
+static bool kernel_times_valid(const char *text)
+{
+	while (*text) {
+		const char *equals = strchr(text, '=');
+		char *end;
+		if (!equals || equals == text || strtod(equals + 1, &end) < 0 || end == equals + 1)
+			return false;
+		if (*end && *end++ != ',')
+			return false;
+		text = end;
+	}
+	return true;
+}
+
 static const char *const setting_names[] = {
 #define NUMBER(field, name, ...) name,
 #define TEXT(field, name, ...)	 name,
@@ -108,6 +123,11 @@ void sim_settings_read(struct sim_settings *s)
 		sim_log("PROFSIM_CUPTI=%s is none of ok, busy, missing, drop:N, full:N; ok is used",
 			s->cupti);
 		s->cupti = "ok";
+	}
+	if (!kernel_times_valid(s->kernel_times)) {
+		sim_log("PROFSIM_KERNEL_TIMES=%s is not TEXT=US[,...]; it is ignored",
+			s->kernel_times);
+		s->kernel_times = "";
 	}
 	unknown_report();
 }

@@ -231,11 +231,132 @@ def expandable_segments():
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
 
 
+def recurrent(layer, *state, inputs=None, **options):
+    """A pass forward and back; the output has the shape that PyTorch says, which the weights' layout decides."""
+    model = layer(32, 64, **options).to(DEVICE)
+    out, _ = model(torch.randn(5, 2, 32, device=DEVICE) if inputs is None else inputs, *state)
+    (out if torch.is_tensor(out) else out.data).sum().backward()
+    assert all(p.grad is not None and p.grad.shape == p.shape for p in model.parameters())
+
+
 @case
 def lstm():
-    model = nn.LSTM(32, 32).to(DEVICE)
-    y, _ = model(torch.randn(5, 2, 32, device=DEVICE))
-    y.sum().backward()
+    recurrent(nn.LSTM)
+    recurrent(nn.LSTM, num_layers=2, bidirectional=True, dropout=0.1)
+
+
+@case
+def lstm_with_projection():
+    recurrent(nn.LSTM, proj_size=16)
+    recurrent(nn.LSTM, proj_size=16, num_layers=2, bidirectional=True)
+
+
+@case
+def gru_and_rnn():
+    recurrent(nn.GRU, num_layers=3)
+    recurrent(nn.RNN, nonlinearity="relu")
+
+
+@case
+def packed_sequence():
+    recurrent(nn.LSTM, inputs=nn.utils.rnn.pack_padded_sequence(torch.randn(5, 3, 32, device=DEVICE), [5, 4, 2]))
+
+
+@case
+def convolutions():
+    for layer, shape in ((nn.Conv1d, (2, 8, 20)), (nn.Conv2d, (2, 8, 9, 9)), (nn.Conv3d, (2, 8, 9, 9, 9)), (nn.ConvTranspose2d, (2, 8, 9, 9))):
+        x = torch.randn(shape, device=DEVICE, requires_grad=True)
+        layer(8, 8, 3).to(DEVICE)(x).sum().backward()
+        assert x.grad.shape == x.shape
+    nn.Conv2d(8, 8, 3, groups=8).half().to(DEVICE)(torch.randn(2, 8, 9, 9, device=DEVICE).half()).sum().backward()
+
+
+@case
+def convolution_benchmark():
+    torch.backends.cudnn.benchmark = True
+    conv()
+    torch.backends.cudnn.benchmark = False
+
+
+@case
+def attention_by_cudnn():
+    q = torch.randn(2, 4, 64, 64, device=DEVICE, dtype=torch.half, requires_grad=True)
+    F.scaled_dot_product_attention(q, q, q, is_causal=True).sum().backward()
+    assert q.grad.shape == q.shape
+
+
+@case
+def ctc_loss():
+    logits = torch.randn(50, 4, 20, device=DEVICE, requires_grad=True)
+    lengths, targets = torch.full((4,), 50, dtype=torch.int), torch.randint(1, 20, (40,), dtype=torch.int)
+    F.ctc_loss(logits.log_softmax(2), targets, lengths, torch.full((4,), 10, dtype=torch.int), reduction="sum").backward()
+
+
+def square(*batch, n=8):
+    return torch.randn(*batch, n, n, device=DEVICE)
+
+
+@case
+def linalg_solve():
+    for batch in ((), (16,)):
+        assert torch.linalg.solve(square(*batch), square(*batch)).shape == (*batch, 8, 8)
+    torch.linalg.inv(square()), torch.linalg.det(square()), torch.linalg.lu(square())
+    torch.linalg.lstsq(square(), square()), torch.linalg.solve_triangular(square(), square(), upper=True)
+    torch.linalg.ldl_factor(square())
+
+
+@case
+def linalg_cholesky():
+    for batch in ((), (16,)):
+        factor = torch.linalg.cholesky(square(*batch))
+        assert torch.cholesky_solve(square(*batch), factor).shape == (*batch, 8, 8)
+    torch.cholesky_inverse(square())
+
+
+@case
+def linalg_svd():
+    for batch, n in (((), 8), ((16,), 8), ((), 600)):
+        u, s, v = torch.linalg.svd(square(*batch, n=n))
+        assert (u.shape, s.shape, v.shape) == ((*batch, n, n), (*batch, n), (*batch, n, n))
+    torch.linalg.svdvals(square()), torch.linalg.pinv(square())
+
+
+@case
+def linalg_eigh():
+    for batch, n in (((), 8), ((16,), 8), ((), 600)):
+        values, vectors = torch.linalg.eigh(square(*batch, n=n))
+        assert (values.shape, vectors.shape) == ((*batch, n), (*batch, n, n))
+
+
+@case
+def linalg_qr():
+    torch.linalg.qr(square()), torch.ormqr(square(), square()[0], square()), torch.linalg.householder_product(square(), square()[0])
+
+
+@case
+def sparse_products():
+    coo, csr = torch.eye(8).to_sparse().to(DEVICE), torch.eye(8).to_sparse_csr().to(DEVICE)
+    dense = torch.ones(8, 4, device=DEVICE, requires_grad=True)
+    torch.sparse.mm(coo.requires_grad_(), dense).sum().backward()
+    assert dense.grad.shape == (8, 4)
+    assert (csr @ dense.detach()).shape == (8, 4) and torch.mv(coo.detach(), torch.ones(8, device=DEVICE)).shape == (8,)
+    torch.sparse.sampled_addmm(csr, dense.detach(), dense.detach().t())
+    assert (csr @ csr).values().shape == (8,), "as many numbers as the denser factor"
+    torch.eye(8).to_sparse_bsr((2, 2)).to(DEVICE) @ dense.detach()
+    torch.triangular_solve(dense.detach(), csr)
+
+
+@case
+def fourier_transforms():
+    assert torch.fft.irfft(torch.fft.rfft(torch.randn(4, 64, device=DEVICE))).shape == (4, 64)
+    assert torch.fft.fftn(torch.randn(4, 16, 16, 16, device=DEVICE)).shape == (4, 16, 16, 16)
+    torch.stft(torch.randn(1, 4000, device=DEVICE), 400, window=torch.hann_window(400, device=DEVICE), return_complex=True)
+
+
+@case
+def random_numbers():
+    torch.rand(10, device=DEVICE), torch.randperm(10, device=DEVICE), torch.bernoulli(torch.zeros(10, device=DEVICE))
+    F.dropout(torch.ones(10, device=DEVICE))
 
 
 def main():
