@@ -1,10 +1,13 @@
 """Libraries' calls in PyTorch programs: operations against torch.profiler's with_flops, DDP over the simulated NCCL."""
+import collections
 import os
+import subprocess
 import unittest
 
 from sim_case import SimCase, report_of
 from test_torch import HERE
 from journal import LIBRARY  # found through test_torch
+from trace import Trace
 
 SCHEDULE = "skip_first=15,wait=0,warmup=2,active=4,repeat=1"
 
@@ -29,6 +32,36 @@ class Operations(SimCase):
     def test_bfloat16(self):
         run = self.check("bfloat16")
         self.assertEqual({c.type for c in run.journal().of(LIBRARY) if "m" in c}, {14})
+
+
+class Convolutions(SimCase):
+    """torchvision's resnet18: 20 convolutions forward, each with a gradient of its weights, all but the first with one of its input."""
+    WGRAD_US = 70
+
+    def test_resnet18_forward_and_backward(self):
+        """How long which convolution takes is set, so where the report puts the time is known."""
+        if subprocess.run([self.interpreter, "-c", "import torchvision"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("torchvision could not be had from PyPI")
+        run = self.under_profrun([os.path.join(HERE, "users", "resnet18.py"), "40"], SCHEDULE, PROFSIM_KERNEL_TIMES=f"wgrad={self.WGRAD_US}")
+        self.assertEqual(run.status, 0, run.err)
+        process, = report_of(run)["processes"]
+        kernels = {x["name"].split("_")[2]: x for x in process["kernels"] if x["name"].endswith("cudnn")}
+        self.assertEqual({name: x["per_step"] for name, x in kernels.items()}, {"fprop": 20, "dgrad": 19, "wgrad": 20})
+        self.assertAlmostEqual(kernels["wgrad"]["gpu_ms_per_step"], 20 * self.WGRAD_US / 1e3, delta=0.02)
+        operators = {x["name"]: x for x in process["operators"]}
+        backward = operators["aten::convolution_backward"]["gpu_ms_per_step"]
+        self.assertGreater(backward, 20 * self.WGRAD_US / 1e3)
+        for path in run.traces_in_order():
+            self.check_trace(Trace(path))
+
+    def check_trace(self, trace):
+        """The spans of cuDNN's calls lie in the operators that made them, and their arrows go to kernels of cuDNN's."""
+        spans = [s for s in trace.slices if s.name == "cudnnBackendExecute"]
+        self.assertEqual(len(spans), 59)
+        arrows = dict(trace.flows_in)
+        reached = [arrows[flow].name.split("_")[2] for flow, call in trace.flows_out if flow in arrows
+                   and any(s.track == call.track and s.time <= call.time and call.end <= s.end for s in spans)]
+        self.assertEqual(collections.Counter(reached), {"fprop": 20, "dgrad": 19, "wgrad": 20})
 
 
 class Nccl(SimCase):
