@@ -284,6 +284,20 @@ static int parse_time(const char *text, struct config_step *out, struct err *e)
 	return 0;
 }
 
+static int parse_python(const char *where, struct config_step *out, struct err *e)
+{
+	const char *colon = strrchr(where, ':');
+	if (!colon || colon == where || !colon[1])
+		return err_set(e, -EINVAL,
+			       "python:%.60s: python: needs the end of a file's name and a "
+			       "function, as "
+			       "in python:train.py:train_step",
+			       where);
+	out->wants_function = true;
+	out->pattern = where;
+	return 0;
+}
+
 static int parse_optimizer(const char *rest, struct config_step *out, struct err *e)
 {
 	if (*rest)
@@ -301,6 +315,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 	} modes[] = {
 		{ "auto", STEP_MODE_AUTO, NULL },
 		{ "optimizer", STEP_MODE_AUTO, parse_optimizer },
+		{ "python:", STEP_MODE_AUTO, parse_python },
 		{ "kernel:", STEP_MODE_KERNEL, parse_kernel },
 		{ "nvtx:", STEP_MODE_NVTX, parse_nvtx },
 		{ "graph", STEP_MODE_GRAPH, NULL },
@@ -318,6 +333,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 	}
 	return err_set(e, -EINVAL,
 		       "'%.60s' is not one of "
-		       "auto|optimizer|kernel:REGEX|nvtx:NAME|graph|sync|time:MS|api",
+		       "auto|optimizer|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|graph|sync|"
+		       "time:MS|api",
 		       text);
 }

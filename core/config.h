@@ -54,10 +54,11 @@ unsigned config_distance(const char *a, const char *b);
 /* The number of a NUMBER row. */
 long config_number(const struct config_value *value);
 
-/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX, nvtx:NAME), `slice_ns` is for time:MS. */
+/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX, nvtx:NAME, python:), `slice_ns` is for time:MS. */
 struct config_step {
 	int mode; /* enum step_mode of core/record.h */
 	const char *pattern;
+	bool wants_function; /* python:FILE-SUFFIX:FUNCTION, which is `pattern` */
 	bool wants_optimizer; /* optimizer: found as auto does, but only a step that an optimizer ends */
 	unsigned long long slice_ns;
 };

@@ -22,6 +22,7 @@ void learn_stop(struct learn *l)
 	vec_free(&l->threads);
 	map_free(&l->thread_of_slot);
 	learn_frames_free(&l->frames);
+	learn_function_free(&l->function);
 	vec_free(&l->since);
 	vec_free(&l->counted);
 }
@@ -87,6 +88,19 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
 	t->has_synced |= category == CAT_SYNC;
 }
 
+static bool wants_function(const struct follow *f)
+{
+	return f->reader.header->steps.wants_function;
+}
+
+/* FILE-SUFFIX:FUNCTION */
+static const char *function_setting(const struct follow *f)
+{
+	const char *step = dict_find_info(&f->dict, "PROF_STEP");
+	const char *colon = step ? strchr(step, ':') : NULL;
+	return colon ? colon + 1 : "";
+}
+
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
@@ -99,7 +113,10 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	}
 	uint64_t hash = token_window_push(&t->window, token);
 	note_anchor(l, t, hash, c);
-	if (l->levels && !l->has_choice)
+	if (wants_function(f) && !l->has_choice)
+		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
+				    c->stack);
+	else if (l->levels && !l->has_choice)
 		levels_feed(
 			l->levels, slot,
 			&(struct level_event){
@@ -155,6 +172,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	l->has_choice = true;
+	learn_function_free(&l->function);
 	l->n_before = l->choice.count;
 	l->n_since_anchor = 0;
 	l->generation = atomic_load(&shared->anchor_generation) + 1;
@@ -194,20 +212,21 @@ static int by_ticks(const void *a, const void *b)
 }
 
 /*
- * Steps that ended before `first`, where one more began. Where two backups came with no anchor between them, one failed; after the last
- * one it did if there has been none since, for the library then counted by the backup.
+ * Steps that ended before `first`, where one more began. After the last backup the anchor failed if there has been none since, for
+ * the library then counted by the backup.
  */
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
 	uint64_t n = 0;
-	bool waits = false;
+	bool waits = false, follows = !l->choice.backup_within;
 	if (l->since.n)
 		qsort(l->since.at, l->since.n, sizeof(*l->since.at), by_ticks);
 	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
-		n += !l->since.at[i].is_backup || waits;
-		waits = l->since.at[i].is_backup;
+		bool is_backup = l->since.at[i].is_backup;
+		n += !is_backup || waits;
+		waits = is_backup;
 	}
-	return n + waits;
+	return n + (waits && !follows);
 }
 
 /* What stood in the stream before STEP_COUNTED 1, once all of it has been read; the first anchor ended step 0. */
@@ -227,6 +246,12 @@ static bool tell_base(struct learn *l, struct follow *f)
 	return true;
 }
 
+static bool vote(struct learn *l, const struct follow *f)
+{
+	return wants_function(f) ? learn_function_vote(&l->function, false, &l->choice)
+				 : levels_vote(l->levels, &l->choice);
+}
+
 static bool anchor_is_lost(const struct learn *l)
 {
 	return l->n_since_anchor > LOST_LEAST &&
@@ -237,6 +262,8 @@ static bool anchor_is_lost(const struct learn *l)
 static void start_again(struct learn *l)
 {
 	levels_relearn(l->levels);
+	learn_function_free(&l->function);
+	l->function.next_look = 0;
 	l->has_choice = false;
 	l->since.n = l->counted.n = 0;
 	for (size_t i = 0; i < l->threads.n; i++)
@@ -279,7 +306,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 	if (!l->levels || l->has_base)
 		return false;
 	if (!l->has_choice) {
-		if (levels_vote(l->levels, &l->choice))
+		if (vote(l, f))
 			tell_anchor(l, f);
 		return false;
 	}
@@ -295,9 +322,11 @@ bool learn_tell(struct learn *l, struct follow *f)
 	return true;
 }
 
-bool learn_conclude(struct learn *l)
+bool learn_conclude(struct learn *l, const struct follow *f)
 {
-	if (!l->has_choice && l->levels)
+	if (!l->has_choice && wants_function(f))
+		l->has_choice = learn_function_vote(&l->function, true, &l->choice);
+	else if (!l->has_choice && l->levels)
 		l->has_choice = levels_conclude(l->levels, &l->choice);
 	return l->has_choice;
 }
@@ -334,8 +363,8 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 		*map_at(&x->waiting, slot, NULL) = hash == x->anchor ? CAME_ANCHOR : CAME_BACKUP;
 }
 
-/* Where the anchor failed the step began soon after the backup. */
-static void find_begins(struct finder *x)
+/* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
+static void find_begins(struct finder *x, bool follows)
 {
 	if (x->came.n)
 		qsort(x->came.at, x->came.n, sizeof(*x->came.at), by_ticks);
@@ -344,7 +373,7 @@ static void find_begins(struct finder *x)
 		if (!c->is_backup)
 			vec_push(&x->begins, c->ticks);
 		else if (i && c[-1].is_backup)
-			vec_push(&x->begins, c[-1].ticks);
+			vec_push(&x->begins, c[follows ? 0 : -1].ticks);
 	}
 }
 
@@ -363,13 +392,19 @@ static void find_step(struct finder *x, const struct rec_step *s)
 		x->first_numbered = s->ticks;
 }
 
+static void set_backup(struct learn_anchor *a, const struct rec_step *s)
+{
+	a->backup = s->detail;
+	a->backup_within = (uint32_t)s->number;
+}
+
 static void list_step(learn_anchors *list, const struct rec_step *s)
 {
 	size_t i = list->n;
 	if (s->event == STEP_BACKUP)
 		for (size_t k = 0; k < list->n; k++)
 			if (list->at[k].generation == s->generation)
-				list->at[k].backup = s->detail;
+				set_backup(&list->at[k], s);
 	if (s->event != STEP_NUMBERED)
 		return;
 	vec_push(list, ((struct learn_anchor){ .anchor = s->detail,
@@ -431,7 +466,6 @@ static int find(struct finder *x, const char *path, struct err *e)
 	}
 	dict_free(&d);
 	reader_close(&r);
-	find_begins(x);
 	return 0;
 }
 
@@ -462,6 +496,7 @@ long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a
 			    .generation = a->generation,
 			    .first_numbered = UINT64_MAX };
 	int error = find(&x, path, e);
+	find_begins(&x, !a->backup_within);
 	uint64_t end = before_ticks;
 	bool has_base = a->has_base && x.first_counted;
 	if (has_base && x.first_counted < end)

@@ -8,6 +8,7 @@
 
 #include "core/follow.h"
 #include "core/learn_frames.h"
+#include "core/learn_function.h"
 #include "core/levels.h"
 #include "core/token.h"
 
@@ -32,6 +33,7 @@ struct learn {
 	VEC(struct learn_thread) threads;
 	struct map thread_of_slot;
 	struct learn_frames frames;
+	struct learn_function function; /* PROF_STEP=python: takes the place of `levels` */
 	struct level_choice choice;
 	bool has_choice;
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */
@@ -60,7 +62,7 @@ void learn_watch(struct learn *l, const struct follow *f);
 bool learn_tell(struct learn *l, struct follow *f);
 
 /* Afterwards: what all that was fed says. False: no step could be told. */
-bool learn_conclude(struct learn *l);
+bool learn_conclude(struct learn *l, const struct follow *f);
 
 /* ---- Where an anchor stands ---- */
 
@@ -72,6 +74,7 @@ void learn_mark_counted(struct follow *f, const struct rec_step *step,
 /* What a journal says about its steps, or `anchor` 0. */
 struct learn_anchor {
 	uint64_t anchor, backup;
+	uint32_t backup_within;
 	bool has_base;
 	uint64_t base;
 	uint64_t n_missed; /* without a base: steps that ended before the first anchor */

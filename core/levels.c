@@ -197,7 +197,12 @@ static bool level_has_anchor(const struct levels *l, const struct levels_level *
 
 const char *level_boundary_name(enum level_boundary boundary)
 {
-	return boundary == LEVEL_BY_OPTIMIZER ? "after the optimizer" : "longest host gap";
+	static const char *const names[] = {
+		[LEVEL_BY_OPTIMIZER] = "after the optimizer",
+		[LEVEL_BY_GAP] = "longest host gap",
+		[LEVEL_BY_FUNCTION] = "the function's call",
+	};
+	return boundary < sizeof(names) / sizeof(*names) ? names[boundary] : "unknown";
 }
 
 struct anchor_count {

@@ -42,6 +42,7 @@ struct level_event {
 enum level_boundary {
 	LEVEL_BY_OPTIMIZER, /* the optimizer's last launch */
 	LEVEL_BY_GAP,	    /* the host's longest pause; copies decide between like ones */
+	LEVEL_BY_FUNCTION,  /* a function's first launch (core/learn_function.h) */
 };
 
 struct level_choice {

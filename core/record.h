@@ -163,7 +163,8 @@ enum step_event {
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
 	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked */
-	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`; follows its STEP_NUMBERED */
+	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands
+			(core/turn.h); follows its STEP_NUMBERED */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -622,7 +623,8 @@ struct journal_steps {
 	_Atomic uint32_t backup_within;
 	_Atomic uint64_t backup; /* 0: none */
 	_Atomic uint32_t anchor_thread;
-	uint32_t reserved;
+	uint32_t
+		wants_function; /* by the library: PROF_STEP=python:, and stacks of all launches come */
 };
 
 /* How a request was answered. */

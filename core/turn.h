@@ -1,6 +1,7 @@
 /*
  * Whether a launch ends a step: the anchor's does; and if that fails to come in its turn, because a log or a branch has changed the
- * launches around it, the backup's, which stands a little earlier in the turn, in an other part of it. Shared by the application, which
+ * launches around it, the backup's, which stands in an other part of the turn: a little earlier, or, where a step is known by how it begins,
+ * a little later. Shared by the application, which
  * counts, and tests. A few loads and stores; the caller lets one thread at a time into turn_take().
  */
 #ifndef CORE_TURN_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 /* Hashes of three launches (core/token.h). The anchor is the launch number `within` of its thread after the backup, or does not
- * come in this turn. `backup` 0: there is none. */
+ * come in this turn; `within` 0: it is the backup that comes after it. `backup` 0: there is none. */
 struct turn_anchors {
 	uint64_t anchor, backup;
 	uint32_t within;
@@ -20,13 +21,21 @@ struct turn_anchors {
 
 struct turn {
 	_Atomic uint32_t
-		since_backup; /* 1 more than launches of the thread; 0: it has not come, or the anchor has since */
+		since_backup; /* 1 more than launches of the thread; 0: it has not come, or the anchor has since.
+				 `within` 0: whether the anchor has come, and the backup not */
 	bool is_counted; /* the step ended without its anchor; one that comes late all the same ends no other */
 };
 
 static inline bool turn_waits(const struct turn *t)
 {
 	return atomic_load_explicit(&t->since_backup, memory_order_relaxed) != 0;
+}
+
+/* In the middle of one. */
+static inline void turn_begin(struct turn *t, const struct turn_anchors *a)
+{
+	atomic_store_explicit(&t->since_backup, a->backup && !a->within, memory_order_relaxed);
+	t->is_counted = false;
 }
 
 /* Whether turn_take() is to be asked of a launch of `thread` that completes `hash`. */
@@ -36,7 +45,7 @@ static inline bool turn_is_moved(struct turn *t, const struct turn_anchors *a, u
 	if (hash == a->anchor || hash == a->backup)
 		return true;
 	uint32_t n = atomic_load_explicit(&t->since_backup, memory_order_relaxed);
-	if (!n || thread != a->thread)
+	if (!n || !a->within || thread != a->thread)
 		return false;
 	if (n >= a->within)
 		return true;
@@ -51,6 +60,10 @@ static inline bool turn_take(struct turn *t, const struct turn_anchors *a, uint6
 {
 	uint32_t since = atomic_load_explicit(&t->since_backup, memory_order_relaxed);
 	bool was_counted = t->is_counted, is_backup = hash == a->backup;
+	if (a->backup && !a->within && (is_backup || hash == a->anchor)) {
+		atomic_store_explicit(&t->since_backup, !is_backup, memory_order_relaxed);
+		return !is_backup || !since;
+	}
 	if (hash != a->anchor && !is_backup && since < a->within)
 		return false;
 	atomic_store_explicit(&t->since_backup, is_backup, memory_order_relaxed);

@@ -182,6 +182,7 @@ static void mend_backwards(struct process *p)
 	const struct learn_anchor a = {
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
+		.backup_within = atomic_load(&s->backup_within),
 		.has_base = true,
 		.base = atomic_load(&s->base),
 		.generation = p->learn.generation,
@@ -261,11 +262,13 @@ static bool learn_from(struct process *p, struct learn_anchor *anchor)
 		return false;
 	follow_read(&reading.follow);
 	follow_finish(&reading.follow, false);
-	bool is_known = learn_conclude(&reading.learn);
+	bool is_known = learn_conclude(&reading.learn, &reading.follow);
+	p->n_function_calls = reading.learn.function.n_calls;
 	if (is_known) {
 		const struct level_choice *choice = &reading.learn.choice;
 		*anchor = (struct learn_anchor){ .anchor = choice->anchor,
 						 .backup = choice->backup,
+						 .backup_within = choice->backup_within,
 						 .n_missed = choice->n_missed,
 						 .arms = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
@@ -284,6 +287,7 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 	*anchor = (struct learn_anchor){
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
+		.backup_within = atomic_load(&s->backup_within),
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,
@@ -371,6 +375,24 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	return error;
 }
 
+static void explain_function(struct process *p, const char *value)
+{
+	if (p->n_function_calls)
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
+			"they "
+			"launch; name one that is called once a step and launches in more than one "
+			"of "
+			"its lines",
+			value);
+	else
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.80s: no launch came from a function of that name in a file of "
+			"that "
+			"name; check both, and that PROF_PYTHON and PROF_STACKS are not off",
+			value);
+}
+
 static void explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
@@ -385,6 +407,8 @@ static void explain_nothing_armed(struct process *p)
 			"the name, and that neither PROF_NVTX=off nor another tool's "
 			"NVTX_INJECTION64_PATH hides the ranges",
 			value ? value : "");
+	else if (!p->has_steps && f->reader.header->steps.wants_function)
+		explain_function(p, value ? value : "");
 	else if (!p->has_steps && f->reader.header->steps.wants_optimizer)
 		err_set(&p->remark, 0,
 			"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it "

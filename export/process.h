@@ -65,6 +65,8 @@ struct process {
 	struct err trouble;	    /* the first that stood in the way of a trace */
 	struct err remark;	    /* what the user should know about its steps */
 	bool has_steps;		    /* steps could be told */
+	uint64_t
+		n_function_calls; /* PROF_STEP=python: that were seen before its steps were known */
 	double confidence;
 	uint32_t period;	      /* calls of a learned step, 0: it was not learned */
 	enum level_boundary boundary; /* of a learned step */

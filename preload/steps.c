@@ -281,14 +281,14 @@ static void adopt_anchor(uint32_t generation)
 	g.own = 0;
 	g.within = atomic_load_explicit(&g.shared->backup_within, memory_order_relaxed);
 	g.thread = atomic_load_explicit(&g.shared->anchor_thread, memory_order_relaxed);
-	atomic_store_explicit(&g.turn.since_backup, 0, memory_order_relaxed);
-	g.turn.is_counted = false;
 	atomic_store_explicit(&hook_switch.steps.anchor,
 			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.backup,
 			      atomic_load_explicit(&g.shared->backup, memory_order_relaxed),
 			      memory_order_relaxed);
+	const struct turn_anchors a = anchors();
+	turn_begin(&g.turn, &a);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
@@ -308,6 +308,7 @@ static void write_base(uint64_t base)
 			.event = STEP_BACKUP,
 			.generation = g.generation,
 			.ticks = hook_ticks(),
+			.number = a.within,
 			.detail = a.backup,
 		});
 }
@@ -455,10 +456,11 @@ static bool slice_is_over(void)
 	       hook_ticks() - g.began_ticks >= g.slice_ticks;
 }
 
-/* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it. */
+/* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it; but whether it is a
+ * function's can differ from launch to launch. */
 static void learn_stack(uint64_t hash)
 {
-	if (stack_masks().armed && steps_seen_is_new(hash))
+	if (stack_masks().armed && (g.shared->wants_function || steps_seen_is_new(hash)))
 		hook_thread.wants_stack = true;
 }
 
@@ -628,6 +630,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	trigger_start(trigger, &journal_header()->trigger);
 	g.shared->mode = (uint32_t)g.mode;
 	g.shared->wants_optimizer = step->wants_optimizer;
+	g.shared->wants_function = step->wants_function;
 	if (g.mode == STEP_MODE_KERNEL)
 		launch_watch(step->pattern);
 	if (g.mode == STEP_MODE_NVTX)

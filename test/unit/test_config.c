@@ -244,6 +244,11 @@ static void test_parsed_steps(void **state)
 	assert_int_equal(step.mode, STEP_MODE_AUTO);
 	assert_true(step.wants_optimizer);
 	assert_int_equal(config_parse_step("optimizers", &step, NULL), -EINVAL);
+	assert_int_equal(config_parse_step("python:src/train.py:Trainer.step", &step, NULL), 0);
+	assert_int_equal(step.mode, STEP_MODE_AUTO);
+	assert_true(step.wants_function);
+	assert_string_equal(step.pattern, "src/train.py:Trainer.step");
+	assert_int_equal(config_parse_step("python:train.py", &step, NULL), -EINVAL);
 	assert_int_equal(config_parse_step("nvtx:train step@loop", &step, NULL), 0);
 	assert_int_equal(step.mode, STEP_MODE_NVTX);
 	assert_string_equal(step.pattern, "train step@loop");

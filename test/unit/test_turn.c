@@ -9,12 +9,15 @@
 #include <cmocka.h>
 
 /* A launch each: A the anchor's, B the backup's, a dot any other, a comma one of another thread. Within five launches of B comes A. */
-static void check_ends(const char *launches, const char *ends)
+static void check_ends_within(uint32_t within, const char *launches, const char *ends)
 {
-	const struct turn_anchors anchors = { .anchor = 1, .backup = 3, .within = 5, .thread = 7 };
-	struct turn turn = { 0 };
+	const struct turn_anchors anchors = {
+		.anchor = 1, .backup = 3, .within = within, .thread = 7
+	};
+	struct turn turn;
 	char found[128] = "";
 	assert_int_equal(strlen(launches), strlen(ends));
+	turn_begin(&turn, &anchors);
 	for (size_t i = 0; launches[i]; i++) {
 		char l = launches[i];
 		uint64_t hash = l == 'A' ? 1 : l == 'B' ? 3 : 5;
@@ -24,6 +27,19 @@ static void check_ends(const char *launches, const char *ends)
 		found[i] = is ? '|' : ' ';
 	}
 	assert_string_equal(found, ends);
+}
+
+static void check_ends(const char *launches, const char *ends)
+{
+	check_ends_within(5, launches, ends);
+}
+
+static void test_a_backup_after_the_anchor(void **state)
+{
+	(void)state;
+	check_ends_within(0, "..B....A..B....A..B....A", "       |       |       |");
+	check_ends_within(0, "..B....A..B.......B....A", "       |          |    |");
+	check_ends_within(0, "..B....A.......A..B....A", "       |       |       |");
 }
 
 static void test_the_anchor_counts(void **state)
@@ -83,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_an_anchor_that_comes_late_ends_nothing),
 		cmocka_unit_test(test_small_turns),
 		cmocka_unit_test(test_other_threads_do_not_count),
+		cmocka_unit_test(test_a_backup_after_the_anchor),
 		cmocka_unit_test(test_without_a_backup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
