@@ -107,8 +107,10 @@ class Program:
 
     def test_nothing_is_lost(self):
         self.assertEqual(set(self.process["self"]["losses"].values()), {0}, self.process["self"])
-        # Where learning takes long, few of the program's steps are left to compare the recorded ones with.
-        self.assertLessEqual({row["what"] for row in self.process["cannot_say"]}, {"what recording cost"}, self.process["cannot_say"])
+        # Where learning takes long, few of the program's steps are left to compare the recorded ones with. The simulated GPU has no data
+        # sheet, so no peak.
+        self.assertLessEqual({row["what"] for row in self.process["cannot_say"]}, {"what recording cost", "share of peak"},
+                             self.process["cannot_say"])
 
 
 class Gpt2Trainer(Program, SimCase):
