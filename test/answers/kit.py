@@ -26,24 +26,29 @@ NO_TIMING = 2
 
 
 def run(step, wait, mended):
-    """Milliseconds per step of one loop; wait() waits for the device."""
-    begin = 0
+    """Milliseconds per step of one loop, and those of each by the host's clock; wait() waits for the device."""
+    begins = []
     for i in range(WARM + STEPS):
         if i == WARM:
             wait()
-            begin = time.monotonic_ns()
+        begins.append(time.monotonic_ns())
         step(i, mended)
+    begins.append(time.monotonic_ns())
     wait()
-    return (time.monotonic_ns() - begin) / STEPS / 1e6
+    mean_ms = (time.monotonic_ns() - begins[WARM]) / STEPS / 1e6
+    return mean_ms, [(end - begin) / 1e6 for begin, end in zip(begins[WARM:], begins[WARM + 1:])]
 
 
 def measure(step, wait, start=None):
     """Runs the loop as the environment says and prints its result; start(mended) is called before each loop."""
-    result = {"slow_ms": [], "mended_ms": []}
+    result = {"slow_ms": [], "mended_ms": [], "median_ms": [], "least_ms": []}
     for mended in [False, True] * ROUNDS or [MENDED]:
         if start:
             start(mended)
-        result["mended_ms" if mended else "slow_ms"].append(run(step, wait, mended))
+        mean_ms, each_ms = run(step, wait, mended)
+        result["mended_ms" if mended else "slow_ms"].append(mean_ms)
+        result["median_ms"].append(statistics.median(each_ms))
+        result["least_ms"].append(min(each_ms))
     medians = {key: statistics.median(values) for key, values in result.items() if values}
     print(json.dumps({"steps": WARM + STEPS, **medians}), flush=True)
 
