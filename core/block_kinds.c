@@ -38,10 +38,11 @@ static enum evidence evidence_of(struct frames *frames, uint32_t stack)
 						 : (struct frame_list){ 0 };
 	enum evidence found = NO_EVIDENCE;
 	for (size_t i = 0; i < list.n; i++) {
-		if (list.at[i]->kind == FRAME_KIND_NATIVE && strstr(list.at[i]->function, "Workspac"
-											  "e"))
-			return OF_WORKSPACE; /* at::cuda::getCurrentCUDABlasHandle and its kin keep one for each thread */
-		if (is_modules(list.at[i]))
+		const struct frame *frame = list.at[i];
+		/* at::cuda::getCurrentCUDABlasHandle and its kin keep one for each thread */
+		if (frame->kind == FRAME_KIND_NATIVE && strstr(frame->function, "Workspace"))
+			return OF_WORKSPACE;
+		if (is_modules(frame))
 			found = OF_MODULE;
 	}
 	return found;

@@ -354,9 +354,14 @@ static bool process_was_killed(const struct process *p)
 	return !atomic_load(&p->follow.reader.header->ended_ticks);
 }
 
-/* Opens the journal anew in place of what was followed so far. */
+/* Opens the journal anew in place of what was followed so far, which is all there is where its file has been removed. */
 static int start_replay(struct process *p, struct replay *r, struct err *e)
 {
+	struct reader there;
+	int error = reader_open(&there, p->path, false, e);
+	if (error)
+		return error;
+	reader_close(&there);
 	const struct follow_sink sink = { .context = r,
 					  .counted = replay_counted,
 					  .triggered = replay_triggered,
@@ -367,7 +372,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	p->n_shown = 0;
 	flight_free(&p->flight);
 	follow_close(&p->follow);
-	int error = follow_open(&p->follow, p->path, false, &sink, e);
+	error = follow_open(&p->follow, p->path, false, &sink, e);
 	if (!error)
 		process_flight_start(p, show_kept);
 	if (!error && analyses)
@@ -521,8 +526,10 @@ int process_export(struct process *p, struct output *output, const char *path, s
 	if (error)
 		return error;
 	error = replay_all(p, e);
-	if (error)
+	if (error) {
+		process_close(p);
 		return error;
+	}
 	p->is_finished = true;
 	p->state = !process_was_killed(p) ? PROCESS_ENDED
 		   : process_is_alive(p)  ? PROCESS_RUNS

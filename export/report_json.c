@@ -486,10 +486,8 @@ static json_t *steps(const json_t *described)
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (json_object_get(from, kept[i]))
 			json_object_set(o, kept[i], json_object_get(from, kept[i]));
-	json_object_set_new(o, "confidence",
-			    report_json_number(json_number_value(json_object_get(from, "confidenc"
-										       "e")),
-					       PERCENT));
+	double confidence = json_number_value(json_object_get(from, "confidence"));
+	json_object_set_new(o, "confidence", report_json_number(confidence, PERCENT));
 	return o;
 }
 

@@ -183,7 +183,8 @@ void run_finish(struct run *r, int wait_status, double wall_s)
 {
 	json_t *report;
 	long running = wait_for_collector(r, wall_s, &report);
-	if (running <= 0 && run_remove_folder(r)) {
+	bool is_any = json_array_size(json_object_get(report, "processes"));
+	if (running <= 0 && !is_any && run_remove_folder(r)) {
 		if (!r->is_quiet)
 			say_never_used(r);
 		json_decref(report);

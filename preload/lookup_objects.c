@@ -25,7 +25,8 @@ const struct link_map *object_own(void)
 	return own;
 }
 
-const char *object_file(const struct link_map *object)
+/* The file name without its folder; "" for the program itself. */
+static const char *file_of(const struct link_map *object)
 {
 	const char *name = object && object->l_name ? object->l_name : "";
 	const char *slash = strrchr(name, '/');
@@ -39,7 +40,7 @@ static bool starts_with(const char *text, const char *prefix)
 
 bool object_is_named(const struct link_map *object, const char *const *prefixes, size_t n)
 {
-	const char *file = object_file(object);
+	const char *file = file_of(object);
 	for (size_t i = 0; i < n; i++)
 		if (starts_with(file, prefixes[i]))
 			return true;
@@ -67,7 +68,7 @@ static const char *strings_of(const struct link_map *object)
 }
 
 /* The dynamic section's first entry of this kind that names the door's library, NULL: none. */
-static const char *name_of_door(const struct link_map *object, ElfW(Sxword) tag, unsigned door)
+static const char *name_of_door(const struct link_map *object, int64_t tag, unsigned door)
 {
 	const char *strings = strings_of(object);
 	for (const ElfW(Dyn) *d = strings ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
@@ -78,7 +79,7 @@ static const char *name_of_door(const struct link_map *object, ElfW(Sxword) tag,
 
 bool object_is_door(const struct link_map *object, unsigned door)
 {
-	return starts_with(object_file(object), door_library[door]) ||
+	return starts_with(file_of(object), door_library[door]) ||
 	       name_of_door(object, DT_SONAME, door);
 }
 

@@ -18,9 +18,6 @@ const struct link_map *object_of(void *address);
 /* libprofrun.so. */
 const struct link_map *object_own(void);
 
-/* The file name without its folder; "" for the program itself. */
-const char *object_file(const struct link_map *object);
-
 /* Whether the file name begins with one of them. */
 bool object_is_named(const struct link_map *object, const char *const *prefixes, size_t n);
 

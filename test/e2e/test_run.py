@@ -1,6 +1,7 @@
 """profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +144,22 @@ class Signals(Case):
         self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
             self.assertEqual(len(Trace(path).on("GPU 0 Stream 13")), 6)
+
+    def test_a_journal_that_is_removed_ends_nothing(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_SCHEDULE="skip_first=100000,active=1")
+        self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
+        self.eventually("the collector has found it", lambda: read_json(folder).get("processes"))
+        collector = self.collector(child)
+        (application,) = [pid for pid in self.children(child.pid) if pid != collector]
+        shutil.rmtree(os.path.join(folder, "journal"))
+        os.kill(application, signal.SIGKILL)
+        out, err = child.communicate(timeout=20)
+        self.assertIn(child.returncode, {137, -signal.SIGKILL})
+        self.assertNotIn("never used CUDA", err)
+        self.assertNotIn("collector has died", err)
+        (process,) = read_json(folder)["processes"]
+        self.assertEqual(process["state"], "killed")
+        self.assertIn("cannot open", process["trouble"])
 
     def test_killing_the_launcher_does_not_stop_the_rest(self):
         child, folder = self.start([prog("loop"), "300", "plain", "1000"], PROF_STEP="kernel:first",
