@@ -69,7 +69,7 @@ static inline struct place *find(struct place *table, unsigned level, uint64_t a
 	return NULL;
 }
 
-bool block_table_add(const struct block_entry *e)
+HOT bool block_table_add(const struct block_entry *e)
 {
 	struct place *table, *p = NULL;
 	for (unsigned level = 0; level < TABLES && !p; level++) {
@@ -87,7 +87,7 @@ bool block_table_add(const struct block_entry *e)
 	return true;
 }
 
-bool block_table_remove(unsigned device, uint64_t address)
+HOT bool block_table_remove(unsigned device, uint64_t address)
 {
 	struct place *table, *p = NULL;
 	for (unsigned level = 0; level < TABLES && !p && (table = table_at(device, level)); level++)

@@ -44,8 +44,8 @@ static struct {
 
 /* ---- Into the journal ---- */
 
-static void write_block(enum block_event event, unsigned device, uint32_t stack, uint64_t ticks,
-			uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
+HOT static void write_block(enum block_event event, unsigned device, uint32_t stack, uint64_t ticks,
+			    uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
 {
 	uint32_t depth = hook_thread.depth;
 	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
@@ -201,8 +201,8 @@ static uint32_t take_stack(unsigned mode, const struct unwind_regs *regs)
 	return stack;
 }
 
-static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t address,
-			int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+HOT static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t address,
+			    int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
 	uint64_t ticks = is_recorded ? hook_ticks()
@@ -277,8 +277,8 @@ static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real
 }
 
 #define USAGE(name, symbol)                                                                      \
-	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,           \
-		  struct c10_device device)                                                      \
+	HOT void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,       \
+		      struct c10_device device)                                                  \
 	{                                                                                        \
 		static _Atomic(void *) real;                                                     \
 		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed); \

@@ -69,9 +69,10 @@
  * has been fetched. The shape is only kept while launches are recorded; a call that finds another thread just beginning to leaves it to the
  * next one of its kind.
  */
-static inline void capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function,
-				  uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
-				  uint32_t bz, uint32_t shared_bytes, uint64_t stream)
+HOT static inline void capture_launch(struct rec_call *c, struct launch_shape *shape,
+				      uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
+				      uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes,
+				      uint64_t stream)
 {
 	uint64_t token = token_launch_of(function, gx, gy, gz, bx, by, bz);
 	bool begins = false;

@@ -208,7 +208,7 @@ static bool load(void)
 
 /* ---- Switching kinds ---- */
 
-static uint64_t CUPTIAPI timestamp(void)
+HOT static uint64_t CUPTIAPI timestamp(void)
 {
 	return hook_ticks();
 }
@@ -511,7 +511,7 @@ void gpu_finish(unsigned timeout_ms)
 	errno = saved;
 }
 
-void gpu_push(uint64_t id)
+HOT void gpu_push(uint64_t id)
 {
 	atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
 	if (g.external)
@@ -519,7 +519,7 @@ void gpu_push(uint64_t id)
 			CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
 }
 
-void gpu_pop(void)
+HOT void gpu_pop(void)
 {
 	uint64_t id;
 	if (g.external)

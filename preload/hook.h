@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EXPORT	    __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
+/* Such functions stand together: each page of code that a call touches is a miss of the TLB, up to 50 ns in a virtual machine. */
+#define HOT	    __attribute__((hot))
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 

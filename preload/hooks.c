@@ -35,7 +35,7 @@ static struct {
 /* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
-static inline void call_begin(struct rec_call *c, unsigned category, bool pushed)
+HOT static inline void call_begin(struct rec_call *c, unsigned category, bool pushed)
 {
 	if (record_gpu_work >> category & 1)
 		c->seq = ++hook_thread.seq;
@@ -83,8 +83,8 @@ static inline void fill_call(uint64_t *to, const struct rec_call *c, uint32_t st
 		put_word(to + i, from[i]);
 }
 
-static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status,
-		       uint64_t end_ticks)
+HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status,
+			   uint64_t end_ticks)
 {
 	uint64_t outcome = record_pack_duration(end_ticks - c->begin_ticks) |
 			   (uint64_t)(status & 0xffff) << 40 | (uint64_t)hook_thread.device << 56;

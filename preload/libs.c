@@ -41,7 +41,7 @@ static inline bool is_recorded(enum record_library family)
 	       !hook_thread.depth;
 }
 
-static void write_library(struct rec_library *from)
+HOT static void write_library(struct rec_library *from)
 {
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth;

@@ -192,7 +192,7 @@ __attribute__((noinline, cold)) static bool have_codes_changed(uint64_t frame, u
 	return python_code_epoch() != epoch;
 }
 
-bool python_read(struct python_chain *chain)
+HOT bool python_read(struct python_chain *chain)
 {
 	uint64_t thread;
 	*chain = (struct python_chain){ 0 };

@@ -13,6 +13,7 @@
 #include "core/journal.h"
 #include "core/log.h"
 #include "core/token.h"
+#include "preload/hook.h"
 #include "preload/python_table.h"
 #include "preload/python_text.h"
 
@@ -146,7 +147,7 @@ static uint64_t fingerprint(const struct python_layout *l, uint64_t code)
 	return hash_ends(hash, lines.at, lines.bytes);
 }
 
-uint64_t python_code_epoch(void)
+HOT uint64_t python_code_epoch(void)
 {
 	return atomic_load_explicit(&g.epoch, memory_order_relaxed);
 }

@@ -5,6 +5,7 @@
 #include "preload/python_walk.h"
 
 #include "core/token.h"
+#include "preload/hook.h"
 
 enum { SHIM_MARK = 0x5ca1ab1e };
 
@@ -49,9 +50,9 @@ static void walk_moved(const struct python_layout *l, uint64_t frame, uint32_t m
 #define LAYOUT(minor_, ft, top, cframe, cf_frame, cf_prev, f_prev, f_code, f_pos, meaning,        \
 	       f_owner, f_entry, f_tlbc, c_file, c_name, c_first, c_lines, kind, c_start, c_tlbc, \
 	       c_id0, c_id1, ...)                                                                 \
-	static void walk_##minor_##_##ft(const struct python_layout *unused, uint64_t frame,      \
-					 uint32_t most, uint64_t epoch,                           \
-					 struct python_chain *chain)                              \
+	HOT static void walk_##minor_##_##ft(const struct python_layout *unused, uint64_t frame,  \
+					     uint32_t most, uint64_t epoch,                       \
+					     struct python_chain *chain)                          \
 	{                                                                                         \
 		static const struct python_layout l = { .frame_previous = (f_prev),               \
 							.frame_code = (f_code),                   \

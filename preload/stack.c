@@ -269,7 +269,7 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 
 /* ---- Every call ---- */
 
-uint32_t stack_take(const struct unwind_regs *regs)
+HOT uint32_t stack_take(const struct unwind_regs *regs)
 {
 	struct stack_thread *t = hook_thread.stacks;
 	if (UNLIKELY(!t) && !(t = start_thread()))

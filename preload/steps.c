@@ -518,7 +518,7 @@ bool steps_is_anchor_graph(uint64_t exec)
 	return atomic_load_explicit(&g.graph, memory_order_relaxed) == exec;
 }
 
-bool steps_wants_syncs(void)
+HOT bool steps_wants_syncs(void)
 {
 	return g.mode == STEP_MODE_SYNC;
 }

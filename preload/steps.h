@@ -16,7 +16,7 @@
 void steps_notice(uint64_t hash, bool is_anchor);
 
 /* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
-static inline void steps_token(uint64_t token, bool is_anchor)
+HOT static inline void steps_token(uint64_t token, bool is_anchor)
 {
 	uint64_t hash = token_window_push(&hook_thread.window, token);
 	if (UNLIKELY(hash ==

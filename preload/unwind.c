@@ -172,14 +172,14 @@ static uint64_t hash_alone(const struct unwind_regs *regs)
 	return regs->ip * 0x9E3779B97F4A7C15u | 1;
 }
 
-void unwind_expect(const struct unwind_thread *t)
+HOT void unwind_expect(const struct unwind_thread *t)
 {
 	__builtin_prefetch(t);
 	__builtin_prefetch(&t->memo);
 	__builtin_prefetch(&t->walks, 1);
 }
 
-uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs)
+HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs)
 {
 	if (UNLIKELY(t->is_busy))
 		return hash_alone(regs);

@@ -70,7 +70,7 @@ static inline void fetch_next(struct memo *m, uint32_t unit, const struct memo_e
 		__builtin_prefetch(next + i * LINE, 0, 2);
 }
 
-uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
+HOT uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
 {
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);

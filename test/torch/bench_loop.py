@@ -1,11 +1,13 @@
 """The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step. Writes as JSON each step's
-milliseconds, and of torch.profiler how long its stops took and how large its first trace is.
+milliseconds, and of torch.profiler how long its stops took and the bytes of its first trace, plain
+and gzipped.
 
 usage: bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
        SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c), or torch.profiler with
        what it is to record: torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
 """
 import ctypes
+import gzip
 import json
 import os
 import sys
@@ -41,7 +43,9 @@ def torch_profiler(wanted):
             stops_ms.append((time.perf_counter() - began) * 1e3)
             if len(stops_ms) == 1:
                 profiler[0].export_chrome_trace(trace)
-                trace_bytes.append(os.path.getsize(trace))
+                with open(trace, "rb") as written:
+                    text = written.read()
+                trace_bytes.extend((len(text), len(gzip.compress(text, 1))))
                 os.unlink(trace)
             profiler.clear()
     return turn
@@ -52,7 +56,7 @@ def switch_of(name):
     return torch_profiler(wanted.split("+")) if kind == "torch.profiler" else ctypes.CDLL(name).cupti_alone
 
 
-trace, stops_ms, trace_bytes = sys.argv[2] + ".json.gz", [], []
+trace, stops_ms, trace_bytes = sys.argv[2] + ".json", [], []
 switch = switch_of(sys.argv[3]) if len(sys.argv) > 3 else None
 skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
 most = int(sys.argv[6]) if len(sys.argv) > 6 else steps
