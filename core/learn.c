@@ -53,10 +53,10 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 	return &l->threads.at[*at];
 }
 
-static uint32_t hints_of(const struct follow *f, const struct rec_call *c, uint8_t category)
+static uint32_t hints_of(const struct launch_entry *launch, const struct rec_call *c,
+			 uint8_t category)
 {
 	if (category == CAT_LAUNCH) {
-		const struct launch_entry *launch = dict_launch(&f->dict, c->arg);
 		if (!launch || !launch->is_named)
 			return 0;
 		return LEVEL_NAMED | (launch->is_optimizer ? LEVEL_OPTIMIZER : 0);
@@ -116,18 +116,22 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
-	else if (l->levels && !l->has_choice)
+	else if (l->levels && !l->has_choice) {
+		const struct launch_entry *launch =
+			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
 		levels_feed(
 			l->levels, slot,
 			&(struct level_event){
 				.token = token,
+				.kernel = launch ? launch->function : 0,
 				.begin_ns = timebase_ns(&f->time, c->begin_ticks),
 				.end_ns = timebase_ns(&f->time, t->read_until_ticks),
 				.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
-				.hints = hints_of(f, c, category) |
+				.hints = hints_of(launch, c, category) |
 					 learn_frames_hints(&l->frames, &f->dict, hash, c->stack) |
 					 (t->has_synced ? LEVEL_SYNCED : 0),
 			});
+	}
 	t->has_synced = false;
 	t->blocked_ticks = 0;
 }

@@ -13,13 +13,18 @@
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
+/* Sooner where a loop lacks but a few turns, or is to win a second time. */
+#define VOTE_LEAST     1.03
+#define TURNS_FORESEEN 3u
 
 /*
  * Turns that must have been seen before a level is believed. What looks like a step may be a layer
  * while the first forward pass runs, one of many micro-batches before an optimizer step, or an
- * inner loop; so the less a level shows of what only steps have, the more of it must come.
+ * inner loop; so the less a level shows of what only steps have, the more of it must come. An optimizer
+ * alone is not enough at once: a WGAN's critic steps five times before its generator does, and a step
+ * that is to be captured as a graph runs three or more times before.
  */
-#define TURNS_OPTIMIZER 4u
+#define TURNS_OPTIMIZER 6u
 #define TURNS_MARKED	5u
 #define TURNS_ENDED	3u
 /* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
@@ -28,6 +33,8 @@
 #define TURNS_BARE_ENDED 20u
 #define EVENTS_BARE	 400u
 #define COVERAGE_BARE	 0.8
+/* A loop that covers so much is what the stretch is about. */
+#define COVERAGE_FILLS 0.8
 /* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
  * of turns as small as a layer's so many, or so many events, must have come for the step around them to have shown itself. */
 #define CALLS_OF_LAYER	   24u
@@ -53,13 +60,16 @@
 #define WINS_ENDED 1u
 /* Below this, level_confidence() is that of a guess. */
 #define MIN_CONFIDENCE 0.3
-/* The level must still be going on: it may have missed this many of its own turns at the end of
- * what has come. */
+/* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
+ * many that there were, as when the program evaluates. */
+#define TURNS_PER_STALE 4u
 #define MAX_STALE_TURNS 3u
 
 struct levels {
 	struct levels_store store;
 	uint64_t next_vote_events; /* counted from the first one fed */
+	uint32_t
+		expected; /* events of the store by when the last vote's leader may win, 0: no saying */
 	uint32_t demand;      /* factor on the turns wanted, doubled by every anchor that failed */
 	uint64_t leader;      /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
@@ -122,7 +132,9 @@ static double level_confidence(const struct levels_level *level)
 static bool level_is_current(const struct levels_index *x, const struct levels_level *level)
 {
 	uint32_t last = levels_index_of(x, level->reference)[level->turns];
-	return x->end - last <= MAX_STALE_TURNS * level->calls_per_turn;
+	uint32_t stale = 1 + level->turns / TURNS_PER_STALE;
+	stale = stale < MAX_STALE_TURNS ? stale : MAX_STALE_TURNS;
+	return x->end - last <= stale * level->calls_per_turn;
 }
 
 /* Hints of the latter half of the stretch. */
@@ -162,7 +174,7 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 	return level->calls_per_turn < CALLS_SINGLE ? TURNS_SINGLE : TURNS_BARE;
 }
 
-static bool level_is_enough(const struct levels *l, const struct levels_index *x,
+static bool level_is_enough(struct levels *l, const struct levels_index *x,
 			    const struct levels_level *level, bool ended)
 {
 	if (level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
@@ -170,8 +182,9 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 	if (l->wants_optimizer && !level->optimizer)
 		return false;
 	/* What it lacks is around it: there is an outer loop, which is the step. */
-	bool lacks = !level->optimizer && ((!level->threads && level->inside & LEVEL_THREADS) ||
-					   (!level->marked && level->inside & ~LEVEL_THREADS));
+	bool lacks = !level->optimizer && !level->tail &&
+		     ((!level->threads && level->inside & LEVEL_THREADS) ||
+		      (!level->marked && level->inside & ~LEVEL_THREADS));
 	if (!ended && lacks && level->turns < TURNS_LACKING)
 		return false;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare
@@ -183,7 +196,10 @@ static bool level_is_enough(const struct levels *l, const struct levels_index *x
 		return false;
 	if (is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE))
 		return false;
-	return level->turns >= level_turns_wanted(l, x, level, ended) * l->demand;
+	uint32_t wanted = level_turns_wanted(l, x, level, ended) * l->demand;
+	if (level->turns < wanted && wanted - level->turns <= TURNS_FORESEEN)
+		l->expected = x->end + (wanted - level->turns) * level->calls_per_turn;
+	return level->turns >= wanted;
 }
 
 static bool level_has_anchor(const struct levels *l, const struct levels_level *level,
@@ -258,38 +274,48 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 	return 0;
 }
 
-/* Looks at the events [start, end). Whether there is a believable level; locks when it has won
- * `wins` times running. */
-static bool levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
+enum look {
+	LOOK_NOTHING,
+	LOOK_WAIT,  /* a loop fills the stretch and goes on, and is not to be believed yet */
+	LOOK_FOUND, /* a loop to be believed */
+};
+
+/* Looks at the events [start, end); locks when the level to be believed has won `wins` times running. */
+static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
 {
 	struct levels_index x;
 	struct levels_level level = { 0 };
 	struct level_choice choice;
 	if (levels_index_make(&x, &l->store, start, end))
-		return false;
-	bool found = !levels_find(&l->store, &x, &level) && level.n_members &&
-		     level_is_enough(l, &x, &level, wins == WINS_ENDED) &&
+		return LOOK_NOTHING;
+	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
+	bool found = is_level && level_is_enough(l, &x, &level, wins == WINS_ENDED) &&
 		     !level_describe(l, &x, &level, &choice);
+	bool fills = is_level && level.coverage >= COVERAGE_FILLS && level_is_current(&x, &level);
 	if (found) {
 		l->leader_wins = l->leader_wins && level_has_anchor(l, &level, l->leader)
 					 ? l->leader_wins + 1
 					 : 1;
 		l->leader = choice.anchor;
+		l->expected = x.end + level.calls_per_turn / 2;
 		l->locked = l->leader_wins >= wins;
 		if (l->locked)
 			l->choice = choice;
 	}
 	levels_level_free(&level);
 	levels_index_free(&x);
-	return found;
+	return found ? LOOK_FOUND : fills ? LOOK_WAIT : LOOK_NOTHING;
 }
 
-/* One vote on the first `end` events. Set-up fills the beginning of many programs: without an
- * answer from all of them, the latter parts are asked. */
+/* One vote on the first `end` events. Set-up fills the beginning of many programs: where no loop fills all of them, the latter
+ * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
-	if (!levels_look(l, 0, end, wins) && !levels_look(l, end / 2, end, wins) &&
-	    !levels_look(l, end - end / 4, end, wins))
+	static const uint32_t parts[] = { 1, 2, 4 };
+	enum look look = LOOK_NOTHING;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && look == LOOK_NOTHING; i++)
+		look = levels_look(l, end - end / parts[i], end, wins);
+	if (look != LOOK_FOUND)
 		l->leader_wins = 0;
 }
 
@@ -302,6 +328,16 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 	return l->locked;
 }
 
+/* How many events of the store there are to be by the vote after that on the first `end`. */
+static uint64_t next_vote(const struct levels *l, uint32_t end)
+{
+	double most = (double)end * (end < OFTEN_EVENTS ? VOTE_OFTEN : VOTE_GROWTH),
+	       least = (double)end * VOTE_LEAST + 1;
+	if (!l->expected || l->expected >= most)
+		return (uint64_t)most;
+	return l->expected > least ? l->expected : (uint64_t)least;
+}
+
 bool levels_vote(struct levels *l, struct level_choice *out)
 {
 	struct levels_store *s = &l->store;
@@ -312,10 +348,9 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 		uint64_t end = s->n;
 		if (l->next_vote_events > s->n_forgotten)
 			end = l->next_vote_events - s->n_forgotten;
+		l->expected = 0;
 		levels_vote_once(l, (uint32_t)end, WINS);
-		l->next_vote_events =
-			s->n_forgotten +
-			(uint64_t)((double)end * (end < OFTEN_EVENTS ? VOTE_OFTEN : VOTE_GROWTH));
+		l->next_vote_events = s->n_forgotten + next_vote(l, (uint32_t)end);
 	}
 	return levels_answer(l, out);
 }

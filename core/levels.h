@@ -32,6 +32,8 @@ enum level_hint {
  * graph launch or copy. */
 struct level_event {
 	uint64_t token; /* as core/token.h computes it */
+	uint64_t
+		kernel; /* what is launched, of whatever size: its function; 0: not known, or no kernel */
 	uint64_t begin_ns, end_ns;
 	/* Of the time since its thread's previous event: spent waiting inside other calls. */
 	uint64_t blocked_ns;

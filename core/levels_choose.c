@@ -99,11 +99,12 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 	if (!l.n)
 		return NO_GROUP;
 	for (uint32_t i = 0; i < l.n; i++)
-		search_look_closer(q, &l.levels[i]);
+		search_look_for_tail(q, &l.levels[i]);
 	uint32_t chosen = 0;
 	for (uint32_t i = 1; i < l.n; i++)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
+	search_look_closer(q, best);
 	return best->group;
 }

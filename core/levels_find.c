@@ -24,8 +24,18 @@
 /* Second look, for streams with holes: violations of alternation that are forgiven, as a share of
  * the turns. */
 #define FORGIVEN 0.1
+/* They are spread over the turns, but for so many that may come at once: what is unlike is found out early. */
+#define FORGIVEN_AT_ONCE 8u
 /* The second look's level must explain this much more than the strict one's. */
 #define FORGIVEN_ADVANTAGE 2.0
+
+static void index_note_form(struct levels_index *x, uint32_t form, uint32_t thread)
+{
+	if (!x->form_counts[form]++)
+		x->form_threads[form] = thread;
+	else if (x->form_threads[form] != thread)
+		x->form_threads[form] = LEVELS_ANY_THREAD;
+}
 
 int levels_index_make(struct levels_index *x, const struct levels_store *s, uint32_t start,
 		      uint32_t end)
@@ -34,14 +44,18 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 	*x = (struct levels_index){ .start = start, .end = end };
 	x->offsets = calloc(n_trigrams + 2, sizeof(*x->offsets));
 	x->positions = malloc((end - start + 1) * sizeof(*x->positions));
-	if (!x->offsets || !x->positions) {
+	x->form_counts = calloc(s->forms.used + 1, sizeof(*x->form_counts));
+	x->form_threads = malloc((s->forms.used + 1) * sizeof(*x->form_threads));
+	if (!x->offsets || !x->positions || !x->form_counts || !x->form_threads) {
 		levels_index_free(x);
 		return -ENOMEM;
 	}
 	/* Counted two places up, summed, then filled one place up: in the end offsets[t] is where t
 	 * begins. */
-	for (uint32_t i = start; i < end; i++)
+	for (uint32_t i = start; i < end; i++) {
+		index_note_form(x, levels_store_form(s, &s->events[i]), s->events[i].thread);
 		x->offsets[s->events[i].trigram + 2]++;
+	}
 	for (uint32_t t = 0; t < n_trigrams; t++)
 		x->offsets[t + 2] += x->offsets[t + 1];
 	for (uint32_t i = start; i < end; i++)
@@ -53,6 +67,8 @@ void levels_index_free(struct levels_index *x)
 {
 	free(x->offsets);
 	free(x->positions);
+	free(x->form_counts);
+	free(x->form_threads);
 	*x = (struct levels_index){ 0 };
 }
 
@@ -97,15 +113,22 @@ static void search_candidates(struct search *q)
 	qsort(q->candidates, q->n_candidates, sizeof(*q->candidates), compare_candidates);
 }
 
+static uint32_t search_allowed(const struct search *q, uint32_t count)
+{
+	return (uint32_t)(q->forgiven * count);
+}
+
 /* Whether between two of `a` there is exactly one of `b`, with `allowed` exceptions. */
 static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a, const uint32_t *b,
 			      uint32_t n_b, uint32_t allowed)
 {
-	uint32_t turn = 0, last_turn = 0;
+	uint32_t turn = 0, last_turn = 0, n_exceptions = 0;
 	for (uint32_t i = 0; i < n_b; i++) {
 		while (turn < n_a && a[turn] < b[i])
 			turn++;
-		if (i && turn - last_turn != 1 && !allowed--)
+		if (i && turn - last_turn != 1 &&
+		    (++n_exceptions > allowed ||
+		     n_exceptions > search_allowed(q, i) + FORGIVEN_AT_ONCE))
 			return false;
 		last_turn = turn;
 		if (!q->budget--) {
@@ -114,11 +137,6 @@ static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a,
 		}
 	}
 	return true;
-}
-
-static uint32_t search_allowed(const struct search *q, uint32_t count)
-{
-	return (uint32_t)(q->forgiven * count);
 }
 
 /* The group that a candidate belongs to. Groups stand in the order of falling counts, so the last
@@ -142,7 +160,7 @@ static uint32_t search_group_of(struct search *q, const struct candidate *c)
 static void search_groups(struct search *q)
 {
 	q->n_groups = 0;
-	q->budget = 8ull * (q->index->end - q->index->start);
+	q->budget = 4ull * (q->index->end - q->index->start);
 	for (uint32_t i = 0; i < q->n_candidates; i++) {
 		struct candidate *c = &q->candidates[i];
 		c->group = search_group_of(q, c);

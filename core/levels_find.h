@@ -8,9 +8,14 @@
 
 #include "core/levels_store.h"
 
+#define LEVELS_ANY_THREAD UINT32_MAX
+
 /* Where trigram number t ends: positions[offsets[t] .. offsets[t + 1]), ascending. */
 struct levels_index {
 	uint32_t *offsets, *positions;
+	uint32_t *form_counts; /* by form: how often it comes */
+	uint32_t *
+		form_threads; /* the thread that launches it, or LEVELS_ANY_THREAD: several do, a pool's */
 	uint32_t start, end; /* the stretch: events [start, end) */
 };
 

@@ -12,8 +12,9 @@
  * turn may differ. */
 #define MOST_TURNS 0.8
 #define NO_GROUP   UINT32_MAX
-/* A level of fewer trigrams is an accident, unless its turns have no more. */
-#define MIN_MEMBERS 3u
+/* A level of fewer trigrams is an accident, unless its turns have no more: three lie across any place where two calls meet, such
+ * as where an evaluation's batch ends. */
+#define MIN_MEMBERS 4u
 /* Threads with windows of their own when turns are compared; more share them. */
 #define SEARCH_THREADS 16u
 
@@ -33,11 +34,12 @@ struct search {
 	uint32_t n_candidates;
 	struct group *groups;
 	uint32_t n_groups;
-	uint32_t *before, *here; /* by token: how often in the turn before, and in this one */
+	uint32_t *before,
+		*here; /* by kernel or token: how often in the turn before, and in this one */
 	uint32_t
 		*last_turn; /* by hash of six launches: the number of the last turn that had them */
 	uint32_t last_turn_mask;
-	uint32_t trigrams_before[SEARCH_THREADS][3]; /* of each thread */
+	uint32_t forms_before[SEARCH_THREADS][3]; /* of each thread */
 	uint32_t home,
 		backward; /* of the level that is looked at: the thread that drives it, and the other one */
 	uint32_t turns; /* of the level that search_weigh() looks at */
@@ -48,7 +50,8 @@ struct search {
 /* levels_turns.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 
-/* ...and then what only the choice between loops needs: round, inside, tail. */
+/* ...then what the choice between loops needs, its tail; and of the one that is chosen all the rest: round, unusual, inside. */
+void search_look_for_tail(struct search *q, struct levels_level *level);
 void search_look_closer(struct search *q, struct levels_level *level);
 
 /* What the turns of an outer level have beyond those of an inner one. */

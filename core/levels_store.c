@@ -50,11 +50,48 @@ static int intern_number(struct levels_intern *t, uint64_t key, uint32_t *out)
 	return 0;
 }
 
+/* Numbers `key`; of one that is new, notes in `of` what `what` is numbered in `others`. */
+static int intern_with(struct levels_intern *t, uint64_t key, uint32_t **of,
+		       struct levels_intern *others, uint64_t what, uint32_t *out)
+{
+	uint32_t used = t->used, n_slots = t->n_slots, other;
+	int rc = intern_number(t, key, out);
+	if (!rc && t->n_slots != n_slots) {
+		uint32_t *grown = realloc(*of, t->n_slots / 2 * sizeof(**of));
+		if (!grown)
+			return -ENOMEM;
+		*of = grown;
+	}
+	if (rc || *out < used)
+		return rc;
+	(*of)[*out] = 0;
+	rc = intern_number(others, what, &other);
+	if (!rc)
+		(*of)[*out] = other;
+	return rc;
+}
+
 static void intern_clear(struct levels_intern *t)
 {
 	free(t->keys);
 	free(t->slots);
 	*t = (struct levels_intern){ 0 };
+}
+
+static void store_forget_names(struct levels_store *s)
+{
+	s->tokens = s->trigrams = s->kernels = s->forms = (struct levels_intern){ 0 };
+	s->kernel_of_token = s->form_of_trigram = NULL;
+}
+
+static void store_free_names(struct levels_store *s)
+{
+	intern_clear(&s->tokens);
+	intern_clear(&s->trigrams);
+	intern_clear(&s->kernels);
+	intern_clear(&s->forms);
+	free(s->kernel_of_token);
+	free(s->form_of_trigram);
 }
 
 /* Forgets the older half, and with it the trigrams that came only there. */
@@ -69,16 +106,19 @@ static int store_thin(struct levels_store *s)
 	s->n = s->n_sorted = keep;
 
 	s->n_before_optimizer = 0;
-	struct levels_intern tokens = s->tokens, trigrams = s->trigrams;
-	s->tokens = s->trigrams = (struct levels_intern){ 0 };
+	struct levels_store old = *s;
+	store_forget_names(s);
 	for (uint32_t i = 0; i < keep && !rc; i++) {
 		struct levels_stored *e = &s->events[i];
-		rc = intern_number(&s->tokens, tokens.keys[e->token], &e->token);
+		uint64_t kernel = old.kernels.keys[old.kernel_of_token[e->token]],
+			 form = old.forms.keys[old.form_of_trigram[e->trigram]];
+		rc = intern_with(&s->tokens, old.tokens.keys[e->token], &s->kernel_of_token,
+				 &s->kernels, kernel, &e->token);
 		if (!rc)
-			rc = intern_number(&s->trigrams, trigrams.keys[e->trigram], &e->trigram);
+			rc = intern_with(&s->trigrams, old.trigrams.keys[e->trigram],
+					 &s->form_of_trigram, &s->forms, form, &e->trigram);
 	}
-	intern_clear(&tokens);
-	intern_clear(&trigrams);
+	store_free_names(&old);
 	if (rc)
 		levels_store_drop_events(s);
 	return rc;
@@ -99,19 +139,28 @@ static int store_reserve(struct levels_store *s)
 	return 0;
 }
 
+static int store_more_windows(struct token_window **windows, uint32_t have, uint32_t n)
+{
+	struct token_window *more = realloc(*windows, n * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + have, 0, (n - have) * sizeof(*more));
+	*windows = more;
+	return 0;
+}
+
 static int store_thread(struct levels_store *s, uint32_t thread, uint32_t *number)
 {
 	int rc = intern_number(&s->threads, thread, number);
 	if (rc || *number < s->n_windows)
 		return rc;
 	uint32_t n = s->n_windows ? s->n_windows * 2 : 16;
-	struct token_window *windows = realloc(s->windows, n * sizeof(*windows));
-	if (!windows)
-		return -ENOMEM;
-	memset(windows + s->n_windows, 0, (n - s->n_windows) * sizeof(*windows));
-	s->windows = windows;
-	s->n_windows = n;
-	return 0;
+	rc = store_more_windows(&s->windows, s->n_windows, n);
+	if (!rc)
+		rc = store_more_windows(&s->kernel_windows, s->n_windows, n);
+	if (!rc)
+		s->n_windows = n;
+	return rc;
 }
 
 int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash)
@@ -126,14 +175,21 @@ int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, u
 int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,
 		      uint64_t hash)
 {
-	uint32_t token, trigram;
+	uint32_t token, trigram, number;
+	uint64_t kernel = event->kernel ? event->kernel : event->token;
 	int rc = store_reserve(s);
+	if (!rc)
+		rc = store_thread(s, thread, &number);
+	if (rc)
+		return rc;
+	uint64_t form = token_window_push(&s->kernel_windows[number], kernel);
 	if (event->hints & LEVEL_OPTIMIZER && !s->n_before_optimizer)
-		s->n_before_optimizer = s->trigrams.used;
+		s->n_before_optimizer = s->forms.used;
+	rc = intern_with(&s->tokens, event->token, &s->kernel_of_token, &s->kernels, kernel,
+			 &token);
 	if (!rc)
-		rc = intern_number(&s->tokens, event->token, &token);
-	if (!rc)
-		rc = intern_number(&s->trigrams, hash, &trigram);
+		rc = intern_with(&s->trigrams, hash, &s->form_of_trigram, &s->forms, form,
+				 &trigram);
 	if (rc)
 		return rc;
 	uint64_t blocked_us = event->blocked_ns / 1000;
@@ -214,8 +270,8 @@ int levels_store_sort(struct levels_store *s)
 
 void levels_store_drop_events(struct levels_store *s)
 {
-	intern_clear(&s->tokens);
-	intern_clear(&s->trigrams);
+	store_free_names(s);
+	store_forget_names(s);
 	free(s->events);
 	s->events = NULL;
 	s->n_forgotten += s->n;
@@ -227,5 +283,6 @@ void levels_store_clear(struct levels_store *s)
 	levels_store_drop_events(s);
 	intern_clear(&s->threads);
 	free(s->windows);
+	free(s->kernel_windows);
 	*s = (struct levels_store){ 0 };
 }

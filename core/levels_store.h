@@ -39,16 +39,32 @@ struct levels_store {
 	uint64_t n_forgotten; /* older ones that had to go */
 	uint32_t n_sorted;    /* events before this one are in the order of begin_ns */
 	struct levels_intern tokens, trigrams, threads;
-	/* Trigrams with smaller numbers came before the first optimizer's launch; 0: there has been
+	/* The same without sizes, by which turns on batches of other shapes are still alike: kernels, and three of them in a row. */
+	struct levels_intern kernels, forms;
+	uint32_t *kernel_of_token, *form_of_trigram;
+	/* Forms with smaller numbers came before the first optimizer's launch; 0: there has been
 	 * none, or it is forgotten. */
 	uint32_t n_before_optimizer;
 	struct token_window *windows; /* by thread number */
+	struct token_window *kernel_windows;
 	uint32_t n_windows;
 };
 
 /* Pushes a token into its thread's window. 0 or -ENOMEM; `hash` receives the trigram that it
  * completes. */
 int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash);
+
+static inline uint32_t levels_store_kernel(const struct levels_store *s,
+					   const struct levels_stored *e)
+{
+	return s->kernel_of_token[e->token];
+}
+
+static inline uint32_t levels_store_form(const struct levels_store *s,
+					 const struct levels_stored *e)
+{
+	return s->form_of_trigram[e->trigram];
+}
 
 /* Keeps an event that has been pushed. 0 or -ENOMEM. */
 int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,

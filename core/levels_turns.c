@@ -40,11 +40,18 @@ struct turns {
 		with_read; /* turns whose own thread copies to the device; copies back, waits, launches graphs */
 };
 
+/* Whether the thread that drives the turns launched this, or one of a pool of which each launches the same. */
+static bool search_is_own(const struct search *q, const struct levels_stored *e)
+{
+	return e->thread == q->home ||
+	       q->index->form_threads[levels_store_form(q->store, e)] == LEVELS_ANY_THREAD;
+}
+
 /* Whether what another thread launches here may belong to turns of which there are `n`: it comes back in half of them. What an
  * unrelated thread launches meets the turns by chance. */
 static bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n)
 {
-	return 2 * levels_index_count(q->index, e->trigram) >= n;
+	return 2 * q->index->form_counts[levels_store_form(q->store, e)] >= n;
 }
 
 /* The thread that launches most of what `own` does not and what recurs, by majority vote. */
@@ -54,7 +61,9 @@ static uint32_t search_busiest_other(const struct search *q, uint32_t own, const
 	const struct levels_stored *events = q->store->events;
 	uint32_t busiest = own, votes = 0;
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
+		uint32_t form = levels_store_form(q->store, &events[i]);
 		if (events[i].thread == own || events[i].hints & LEVEL_COPY ||
+		    q->index->form_threads[form] == LEVELS_ANY_THREAD ||
 		    !search_recurs(q, &events[i], n))
 			continue;
 		if (!votes)
@@ -83,15 +92,16 @@ static void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
 	q->backward = swap ? one : other;
 }
 
-/* The last turn that had this trigram after this thread's last but two: six launches in a row. Kernels of few kinds in any
- * order repeat trigrams, but hardly these. */
+/* The last turn that had these three kernels after this thread's last but two: six launches in a row. Kernels of few kinds in any
+ * order repeat three in a row, but hardly these. */
 static uint32_t *search_last_turn(struct search *q, const struct levels_stored *e)
 {
-	uint32_t *before = q->trigrams_before[e->thread % SEARCH_THREADS];
-	uint64_t six = token_pair(before[0], e->trigram);
+	uint32_t *before = q->forms_before[e->thread % SEARCH_THREADS];
+	uint32_t form = levels_store_form(q->store, e);
+	uint64_t six = token_pair(before[0], form);
 	before[0] = before[1];
 	before[1] = before[2];
-	before[2] = e->trigram;
+	before[2] = form;
 	return &q->last_turn[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_turn_mask];
 }
 
@@ -103,14 +113,14 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
 	for (uint32_t i = begin; i < end; i++) {
-		uint32_t token = events[i].token;
+		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
-		common += ++q->here[token] <= q->before[token];
+		common += ++q->here[kernel] <= q->before[kernel];
 		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
 		n_work += !is_copy;
-		n_old += events[i].trigram < q->store->n_before_optimizer;
+		n_old += levels_store_form(q->store, &events[i]) < q->store->n_before_optimizer;
 		/* a thread that only copies is a loader */
-		bool is_own = events[i].thread == q->home;
+		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
 		uint32_t *last = search_last_turn(q, &events[i]);
 		n_ordered += *last + 1 >= number;
@@ -141,7 +151,7 @@ static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struc
 	for (uint32_t k = 0; k + 1 < n; k++) {
 		search_turn(q, k + 1, at[k], at[k + 1], k ? at[k] - at[k - 1] : 0, t);
 		for (uint32_t i = k ? at[k - 1] : at[k]; i < at[k]; i++)
-			q->before[events[i].token] = 0;
+			q->before[levels_store_kernel(q->store, &events[i])] = 0;
 		uint32_t *swap = q->before;
 		q->before = q->here;
 		q->here = swap;
@@ -216,7 +226,7 @@ static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32
 	const struct levels_stored *events = q->store->events;
 	uint32_t inside = 0, once = 0;
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
-		if (events[i].thread != q->home) {
+		if (!search_is_own(q, &events[i])) {
 			if (!(events[i].hints & LEVEL_COPY) &&
 			    levels_index_count(q->index, events[i].trigram) > 1)
 				inside |= LEVEL_THREADS;
@@ -247,15 +257,15 @@ static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, u
 			     bool foreign, uint32_t length[2])
 {
 	const struct levels_stored *events = q->store->events;
-	uint32_t common = 0, home = q->home;
+	uint32_t common = 0;
 	length[0] = length[1] = 0;
 	for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-		bool counts = (events[i].thread != home) == foreign;
+		bool counts = search_is_own(q, &events[i]) != foreign;
 		q->here[events[i].token] += counts;
 		length[0] += counts;
 	}
 	for (uint32_t i = at[k + lag]; i < at[k + lag + 1]; i++) {
-		if ((events[i].thread != home) != foreign)
+		if (search_is_own(q, &events[i]) == foreign)
 			continue;
 		length[1]++;
 		if (q->here[events[i].token]) {
@@ -374,15 +384,23 @@ static uint32_t count_unusual(const uint32_t *at, uint32_t n, uint32_t median)
 	return n_unusual;
 }
 
-void search_look_closer(struct search *q, struct levels_level *level)
+void search_look_for_tail(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t first = level->first_looked_at;
+	if (!level->threads)
+		return;
+	search_set_home(q, at, level->turns + 1);
+	level->tail = search_has_tail(q, at + first, level->turns + 1 - first);
+}
+
+void search_look_closer(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
 	level->unusual = count_unusual(at, level->turns + 1, level->calls_per_turn);
 	level->inside = search_inside(q, at, level->turns + 1);
-	level->tail = level->threads && search_has_tail(q, at + first, level->turns + 1 - first);
 }
 
 /* ---- Two levels ---- */
@@ -438,7 +456,7 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 			values[2 * n + k] += !(hints & LEVEL_COPY) &&
 					     2 * q->here[events[i].token] < n + 2;
 			values[4 * n + k] += !(hints & LEVEL_COPY);
-			values[3 * n + k] += !(hints & LEVEL_COPY) && events[i].thread != q->home;
+			values[3 * n + k] += !(hints & LEVEL_COPY) && !search_is_own(q, &events[i]);
 		}
 	extra.fed = sum_beyond(values, n) / outer->turns;
 	extra.read = sum_beyond(values + n, n) / outer->turns;

@@ -24,9 +24,11 @@ static void noise_swap(struct program_event *a, struct program_event *b)
 {
 	struct program_event was = *a;
 	a->token = b->token;
+	a->kernel = b->kernel;
 	a->what = b->what;
 	a->named = b->named;
 	b->token = was.token;
+	b->kernel = was.kernel;
 	b->what = was.what;
 	b->named = was.named;
 }

@@ -72,11 +72,12 @@ void program_add(struct program *p, const struct program_event *event)
 	p->events[p->n++] = *event;
 }
 
-static void program_call(struct program *p, enum program_what what, uint64_t token)
+static void program_call(struct program *p, enum program_what what, uint64_t token, uint64_t kernel)
 {
 	uint32_t t = p->thread % THREADS;
 	const struct program_event event = {
 		.token = token,
+		.kernel = kernel,
 		.begin_ns = p->now_ns,
 		.end_ns = p->now_ns + p->busy_ns,
 		.blocked_ns = p->waited_ns[t],
@@ -95,8 +96,9 @@ static void program_call(struct program *p, enum program_what what, uint64_t tok
 
 void program_launch(struct program *p, uint32_t kernel, uint32_t grid)
 {
-	program_call(p, WHAT_LAUNCH,
-		     token_launch_of(0x400000 + 16ull * kernel, 1 + grid, 1, 1, 128, 1, 1));
+	uint64_t function = 0x400000 + 16ull * kernel;
+	program_call(p, WHAT_LAUNCH, token_launch_of(function, 1 + grid, 1, 1, 128, 1, 1),
+		     function);
 }
 
 void program_copy(struct program *p, enum program_what kind)
@@ -104,12 +106,12 @@ void program_copy(struct program *p, enum program_what kind)
 	static const uint32_t kinds[] = {
 		[WHAT_H2D] = COPY_H2D, [WHAT_D2H] = COPY_D2H, [WHAT_D2D] = COPY_D2D
 	};
-	program_call(p, kind, token_copy(kinds[kind]));
+	program_call(p, kind, token_copy(kinds[kind]), 0);
 }
 
 void program_graph(struct program *p, uint32_t graph)
 {
-	program_call(p, WHAT_GRAPH, token_graph(0xabc0 + 16ull * graph));
+	program_call(p, WHAT_GRAPH, token_graph(0xabc0 + 16ull * graph), 0);
 }
 
 void program_read_back(struct program *p)

@@ -36,7 +36,8 @@ static void add_line(struct program *p, char *const column[COLUMNS])
 		e.token = token_copy(x);
 		e.what = x >= COPY_H2D && x <= COPY_D2D ? of_copy[x] : WHAT_D2D;
 	} else {
-		e.token = token_launch_of(hash_text(column[COLUMN_NAME]), x, 1, 1, y, 1, 1);
+		e.kernel = hash_text(column[COLUMN_NAME]);
+		e.token = token_launch_of(e.kernel, x, 1, 1, y, 1, 1);
 		e.what = WHAT_LAUNCH;
 		e.named = level_name_is_optimizer(column[COLUMN_NAME]);
 	}

@@ -22,7 +22,10 @@ void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t 
 {
 	s->events = must_grow(s->events, s->n, &s->allocated, sizeof(*s->events));
 	s->events[s->n++] = (struct sequence_event){
-		.event = { token, s->now_ns, s->now_ns + SEQUENCE_BUSY_NS, 0, hints },
+		.event = { .token = token,
+			   .begin_ns = s->now_ns,
+			   .end_ns = s->now_ns + SEQUENCE_BUSY_NS,
+			   .hints = hints },
 		.thread = thread,
 	};
 	s->now_ns += SEQUENCE_APART_NS;

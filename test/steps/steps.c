@@ -178,6 +178,8 @@ static void print_goals(const struct table *table)
 	snprintf(what, sizeof(what), "locked, and right, within %.0f steps", goal->within_steps);
 	print_goal(what, share_within(t, goal->within_steps), goal->locked_share, false);
 	print_goal("false locks", tally_share(t->n_false, t->n), goal->false_locks, true);
+	if (!table->noisy.n)
+		return;
 	print_goal("right with noise", tally_share(table->noisy.n_exact, table->noisy.n),
 		   goal->noise, false);
 	print_goal("false locks with noise", tally_share(table->noisy.n_false, table->noisy.n),
@@ -239,7 +241,8 @@ int main(int argc, char **argv)
 	static struct calibration all;
 	struct options o;
 	if (!parse(&o, argc, argv)) {
-		fprintf(stderr, "usage: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...\n");
+		fprintf(stderr,
+			"usage: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...\n");
 		return 2;
 	}
 	for (int evidence = 0; evidence < EVIDENCES; evidence++) {

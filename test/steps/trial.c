@@ -38,6 +38,7 @@ void trial_sequence(struct sequence *s, const struct program *p, enum evidence e
 		const struct program_event *e = &p->events[i];
 		sequence_add(s, e->thread, e->token, hints_of(e, evidence));
 		struct level_event *event = &s->events[s->n - 1].event;
+		event->kernel = e->kernel;
 		event->begin_ns = e->begin_ns;
 		event->end_ns = e->end_ns;
 		event->blocked_ns = e->blocked_ns;

@@ -301,6 +301,66 @@ static void test_batches_do_not_matter(void **state)
 	sequence_free(&s);
 }
 
+/* Sequences of other lengths: most launches' grids are new in every step, what is launched is not. */
+static void test_other_shapes(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (uint32_t i = 0; i < 40; i++) {
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+		for (uint32_t k = 0; k < 20; k++) {
+			sequence_add(&s, k < 10 ? MAIN_THREAD : BACKWARD,
+				     token_launch_of(100 + k, 1 + i, 1, 1, 128, 1, 1), 0);
+			s.events[s.n - 1].event.kernel = 100 + k;
+		}
+		launch_range(&s, MAIN_THREAD, 300, 6, 0);
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 9);
+	sequence_free(&s);
+}
+
+/* Each request on one of three threads: what one of them launches is no other thread's backward pass. */
+static void test_pool(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	random_state = 8;
+	for (int i = 0; i < 40; i++) {
+		uint32_t worker = 5 + random_below(3);
+		copy(&s, worker, 1, LEVEL_H2D);
+		launch_range(&s, worker, 100, 12, 0);
+		copy(&s, worker, 2, LEVEL_D2H);
+		sequence_end_step(&s);
+		s.now_ns += 300000;
+	}
+	check_steps(&s, 1, 1, 9);
+	sequence_free(&s);
+}
+
+/* One thread, no names: an evaluation is the forward pass over and over, and reads. While it runs the latter part of all holds
+ * nothing else, but what has come so far is training. */
+static void test_evaluation_on_one_thread(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 1; i <= 60; i++) {
+		copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+		launch_range(&s, MAIN_THREAD, 100, 30, 0);
+		launch_range(&s, MAIN_THREAD, 200, 30, 0);
+		sequence_end_step(&s);
+		for (int k = 0; i % 10 == 0 && k < 20; k++) {
+			copy(&s, MAIN_THREAD, 1, LEVEL_H2D);
+			launch_range(&s, MAIN_THREAD, 100, 30, 0);
+			copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+		}
+	}
+	struct sequence_result r;
+	sequence_run(&s, 1, false, &r);
+	assert_true(!r.locked || r.one_per_step == 1);
+	sequence_free(&s);
+}
+
 /* No optimizer and no copy at the end: the host's pause says where a turn ends, though not where
  * waiting was. */
 static void test_gap(void **state)
@@ -613,6 +673,9 @@ int main(void)
 		cmocka_unit_test(test_interleaved_threads),
 		cmocka_unit_test(test_fed_out_of_order),
 		cmocka_unit_test(test_batches_do_not_matter),
+		cmocka_unit_test(test_other_shapes),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_evaluation_on_one_thread),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_read_back),
 		cmocka_unit_test(test_read_back_per_layer),
