@@ -182,7 +182,7 @@ static bool level_is_enough(struct levels *l, const struct levels_index *x,
 	if (l->wants_optimizer && !level->optimizer)
 		return false;
 	/* What it lacks is around it: there is an outer loop, which is the step. */
-	bool lacks = !level->optimizer && !level->tail &&
+	bool lacks = !level->optimizer && !level->tail && !level->outer_seen &&
 		     ((!level->threads && level->inside & LEVEL_THREADS) ||
 		      (!level->marked && level->inside & ~LEVEL_THREADS));
 	if (!ended && lacks && level->turns < TURNS_LACKING)
@@ -190,8 +190,8 @@ static bool level_is_enough(struct levels *l, const struct levels_index *x,
 	/* A bare one of the whole stream only: the latter part of any program is full of bare
 	 * loops, and so is a first step. */
 	bool is_bare = !level->optimizer && !level->marked && !level->tail;
-	bool may_be_inner = !level->optimizer && !level->tail && level->unusual &&
-			    level->unusual < UNUSUAL_ENOUGH;
+	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&
+			    level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	if (!ended && may_be_inner && level->turns < TURNS_DESPITE)
 		return false;
 	if (is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE))

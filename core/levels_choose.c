@@ -83,10 +83,12 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return extra.novel >= 1; /* micro-batches, and then the optimizer */
 	if (is_silent)
 		return true;
+	/* nothing but the outer loop talks to the host; one that only reads, and launches nothing more, is a log of every so many steps */
 	if (!inner->marked && !inner->threads)
-		return true; /* nothing but the outer loop talks to the host */
-	/* an optimizer is new work; evaluation is the forward pass once more */
-	return extra.inner_turns < MANY_TURNS && extra.fed < 0.5 &&
+		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
+	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
+	bool has_optimizer = inner->threads && outer->tail;
+	return extra.inner_turns < MANY_TURNS && (has_optimizer || extra.fed < 0.5) &&
 	       extra.novel >= MIN_OPTIMIZER_CALLS && extra.novel > extra.known;
 }
 
@@ -105,6 +107,7 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
+	best->outer_seen = chosen + 1 < l.n;
 	search_look_closer(q, best);
 	return best->group;
 }

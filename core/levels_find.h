@@ -53,8 +53,9 @@ struct levels_level {
 	bool optimizer;	       /* its turns have an optimizer phase, and other work */
 	bool threads;	       /* its turns launch from more than one thread */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
-	bool fed;  /* its turns copy to the device */
-	bool read; /* its turns read back, wait, or launch graphs */
+	bool outer_seen; /* a loop around it has been looked at, and is not the step */
+	bool fed;	 /* its turns copy to the device */
+	bool read;	 /* its turns read back, wait, or launch graphs */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	bool graph; /* its turns launch graphs */

@@ -12,7 +12,6 @@ from test_torch import ON_GPU, python
 
 # What is not right yet. A row goes as soon as it holds: what is right here fails the test.
 NOT_YET = {
-    "cnn": {"count", "place"},  # momentum: the first step's optimizer has other launches; the anchor is the next step's first launch
     "second_model": {"count", "period", "place", "numbers"},  # nothing is learned again when the anchor has gone for good
 }
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three

@@ -361,6 +361,25 @@ static void test_evaluation_on_one_thread(void **state)
 	sequence_free(&s);
 }
 
+/* A loop that only its log's reading, every third or tenth step, ever stops. */
+static void test_log(void **state)
+{
+	(void)state;
+	static const int everies[] = { 3, 10 };
+	for (size_t e = 0; e < sizeof(everies) / sizeof(everies[0]); e++) {
+		struct sequence s = { 0 };
+		for (int i = 0; i < 200; i++) {
+			s.now_ns += 850000;
+			launch_range(&s, MAIN_THREAD, 100, 13, 0);
+			if (i % everies[e] == 0)
+				copy(&s, MAIN_THREAD, 2, LEVEL_D2H);
+			sequence_end_step(&s);
+		}
+		check_steps(&s, 1, 0, 60);
+		sequence_free(&s);
+	}
+}
+
 /* No optimizer and no copy at the end: the host's pause says where a turn ends, though not where
  * waiting was. */
 static void test_gap(void **state)
@@ -676,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_other_shapes),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_evaluation_on_one_thread),
+		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_read_back),
 		cmocka_unit_test(test_read_back_per_layer),
