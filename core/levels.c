@@ -9,10 +9,12 @@
 
 /* The first look, and how much more must have come for the next one: often while little has come, which is a short run or a small
  * step; then all looks together cost five times the last. */
-#define FIRST_VOTE_EVENTS 48u
-#define OFTEN_EVENTS	  16384u
-#define VOTE_OFTEN	  1.125
-#define VOTE_GROWTH	  1.25
+#define FIRST_VOTE_EVENTS 12u
+/* Before so many only a loop that feeds graphs, or reads what they made, is believed: a parameter's making and copying looks like a loop. */
+#define EVENTS_LEAST 48u
+#define OFTEN_EVENTS 16384u
+#define VOTE_OFTEN   1.125
+#define VOTE_GROWTH  1.25
 /* Sooner where a loop lacks but a few turns, or is to win a second time. */
 #define VOTE_LEAST     1.03
 #define TURNS_FORESEEN 3u
@@ -33,11 +35,17 @@
 #define TURNS_BARE_ENDED 20u
 #define EVENTS_BARE	 400u
 #define COVERAGE_BARE	 0.8
+/* The smallest latter part that is asked: an end of all this share. Graphs are so few calls that eager steps before them, which
+ * are often made to warm up, fill more. */
+#define PARTS		4u
+#define PARTS_OF_GRAPHS 64u
+/* Among so many last events there is one, if graphs are what the program runs now. */
+#define GRAPH_NEAR 8u
 /* A loop that covers so much is what the stretch is about. */
 #define COVERAGE_FILLS 0.8
 /* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
- * of turns as small as a layer's so many, or so many events, must have come for the step around them to have shown itself. */
-#define CALLS_OF_LAYER	   24u
+ * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events, must have come for the step around them to have shown
+ * itself. */
 #define TURNS_MARKED_SMALL 40u
 /* One or two launches over and over, with nothing else: more often a loop inside a step than one. */
 #define TURNS_SINGLE 1000u
@@ -58,6 +66,8 @@
 /* Votes that a level must win one after the other. */
 #define WINS	   2u
 #define WINS_ENDED 1u
+/* Requests that differ may have less in common; each is fed and answered all the same. */
+#define ALIKE_REQUESTS 0.5
 /* Below this, level_confidence() is that of a guess. */
 #define MIN_CONFIDENCE 0.3
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
@@ -126,7 +136,8 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 static double level_confidence(const struct levels_level *level)
 {
 	double turns = 1 - 1.0 / level->turns;
-	return level->coverage * turns * level->alike;
+	double alike = level->alike > ALIKE_REQUESTS ? level->alike : ALIKE_REQUESTS;
+	return level->coverage * turns * alike;
 }
 
 static bool level_is_current(const struct levels_index *x, const struct levels_level *level)
@@ -162,7 +173,7 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 		return level->fed || hints & LEVEL_NAMED ? TURNS_TRAINING : TURNS_TRAINING_UNFED;
 	if (level->tail)
 		return TURNS_OPTIMIZER * round;
-	if (!ended && level->fed && !level->read)
+	if (!ended && level->fed && !level->read && !level->graph)
 		return TURNS_UNREAD;
 	if (level->marked && (ended || level->fed || level->graph || x->end >= EVENTS_BARE ||
 			      level->calls_per_turn >= CALLS_OF_LAYER))
@@ -174,12 +185,20 @@ static uint32_t level_turns_wanted(const struct levels *l, const struct levels_i
 	return level->calls_per_turn < CALLS_SINGLE ? TURNS_SINGLE : TURNS_BARE;
 }
 
+/* A graph that is fed, or whose results are read, is all the work of a step. */
+static bool level_is_graph(const struct levels_level *level)
+{
+	return level->graph && (level->fed || level->read);
+}
+
 static bool level_is_enough(struct levels *l, const struct levels_index *x,
 			    const struct levels_level *level, bool ended)
 {
 	if (level_confidence(level) < MIN_CONFIDENCE || !level_is_current(x, level))
 		return false;
 	if (l->wants_optimizer && !level->optimizer)
+		return false;
+	if (!ended && x->end - x->start < EVENTS_LEAST && !level_is_graph(level))
 		return false;
 	/* What it lacks is around it: there is an outer loop, which is the step. */
 	bool lacks = !level->optimizer && !level->tail && !level->outer_seen &&
@@ -274,6 +293,28 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 	return 0;
 }
 
+/* Whether graphs are what the program runs by now, after `end` events. */
+static bool runs_graphs(const struct levels *l, uint32_t end)
+{
+	for (uint32_t i = end; i-- > 0 && i + GRAPH_NEAR > end;)
+		if (l->store.events[i].hints & LEVEL_GRAPH)
+			return true;
+	return false;
+}
+
+/* Whether nearly all, up to its end, was this loop, which goes on or has ended only just: what came after is no longer than it was.
+ * Eager steps before a graph's make many more calls, and are over at once. */
+static bool level_fills(const struct levels *l, const struct levels_index *x,
+			const struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(x, level->reference);
+	uint32_t first = at[0], last = at[level->turns];
+	if (last - first < COVERAGE_FILLS * (last - x->start))
+		return false;
+	return level_is_current(x, level) ||
+	       (!runs_graphs(l, x->end) && x->end - last <= last - first);
+}
+
 enum look {
 	LOOK_NOTHING,
 	LOOK_WAIT,  /* a loop fills the stretch and goes on, and is not to be believed yet */
@@ -291,7 +332,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
 	bool found = is_level && level_is_enough(l, &x, &level, wins == WINS_ENDED) &&
 		     !level_describe(l, &x, &level, &choice);
-	bool fills = is_level && level.coverage >= COVERAGE_FILLS && level_is_current(&x, &level);
+	bool fills = is_level && level_fills(l, &x, &level);
 	if (found) {
 		l->leader_wins = l->leader_wins && level_has_anchor(l, &level, l->leader)
 					 ? l->leader_wins + 1
@@ -311,10 +352,10 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
  * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
-	static const uint32_t parts[] = { 1, 2, 4 };
+	uint32_t smallest = runs_graphs(l, end) ? PARTS_OF_GRAPHS : PARTS;
 	enum look look = LOOK_NOTHING;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && look == LOOK_NOTHING; i++)
-		look = levels_look(l, end - end / parts[i], end, wins);
+	for (uint32_t part = 1; part <= smallest && look == LOOK_NOTHING; part *= 2)
+		look = levels_look(l, end - end / part, end, wins);
 	if (look != LOOK_FOUND)
 		l->leader_wins = 0;
 }

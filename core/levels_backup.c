@@ -118,7 +118,9 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 {
 	struct backup b = { .store = s, .index = x };
 	look_at_turns(&b, anchor, level->calls_per_turn);
-	uint32_t wanted = b.n ? most_turns(&b, level) : 0;
+	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
+	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
+	uint32_t wanted = b.n && !is_pool ? most_turns(&b, level) : 0;
 	uint32_t found = 0;
 	int64_t nearest = NO_DISTANCE;
 	out->backup = 0;

@@ -29,11 +29,11 @@
 /* The second look's level must explain this much more than the strict one's. */
 #define FORGIVEN_ADVANTAGE 2.0
 
-static void index_note_form(struct levels_index *x, uint32_t form, uint32_t thread)
+static void index_note_form(struct levels_index *x, uint32_t form, const struct levels_stored *e)
 {
 	if (!x->form_counts[form]++)
-		x->form_threads[form] = thread;
-	else if (x->form_threads[form] != thread)
+		x->form_threads[form] = e->thread;
+	else if (x->form_threads[form] != e->thread && !(e->hints & LEVELS_ONLY_COPIES))
 		x->form_threads[form] = LEVELS_ANY_THREAD;
 }
 
@@ -53,7 +53,7 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 	/* Counted two places up, summed, then filled one place up: in the end offsets[t] is where t
 	 * begins. */
 	for (uint32_t i = start; i < end; i++) {
-		index_note_form(x, levels_store_form(s, &s->events[i]), s->events[i].thread);
+		index_note_form(x, levels_store_form(s, &s->events[i]), &s->events[i]);
 		x->offsets[s->events[i].trigram + 2]++;
 	}
 	for (uint32_t t = 0; t < n_trigrams; t++)

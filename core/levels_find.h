@@ -34,6 +34,9 @@ static inline const uint32_t *levels_index_of(const struct levels_index *x, uint
 	return x->positions + x->offsets[trigram];
 }
 
+/* A layer has fewer calls than this. */
+#define CALLS_OF_LAYER 24u
+
 /* One loop of the program. A turn goes from one occurrence of the reference to the next. */
 struct levels_level {
 	uint32_t group;	    /* its number in the search that found it */
@@ -53,9 +56,9 @@ struct levels_level {
 	bool optimizer;	       /* its turns have an optimizer phase, and other work */
 	bool threads;	       /* its turns launch from more than one thread */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
-	bool outer_seen; /* a loop around it has been looked at, and is not the step */
-	bool fed;	 /* its turns copy to the device */
-	bool read;	 /* its turns read back, wait, or launch graphs */
+	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
+	bool fed;  /* its turns copy to the device */
+	bool read; /* its turns read back, wait, or launch graphs */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	bool graph; /* its turns launch graphs */

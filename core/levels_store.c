@@ -139,28 +139,24 @@ static int store_reserve(struct levels_store *s)
 	return 0;
 }
 
-static int store_more_windows(struct token_window **windows, uint32_t have, uint32_t n)
-{
-	struct token_window *more = realloc(*windows, n * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + have, 0, (n - have) * sizeof(*more));
-	*windows = more;
-	return 0;
-}
-
 static int store_thread(struct levels_store *s, uint32_t thread, uint32_t *number)
 {
 	int rc = intern_number(&s->threads, thread, number);
 	if (rc || *number < s->n_windows)
 		return rc;
 	uint32_t n = s->n_windows ? s->n_windows * 2 : 16;
-	rc = store_more_windows(&s->windows, s->n_windows, n);
-	if (!rc)
-		rc = store_more_windows(&s->kernel_windows, s->n_windows, n);
-	if (!rc)
-		s->n_windows = n;
-	return rc;
+	struct token_window *windows = realloc(s->windows, n * sizeof(*windows));
+	if (windows)
+		s->windows = windows;
+	struct levels_thread *by_thread = realloc(s->by_thread, n * sizeof(*by_thread));
+	if (by_thread)
+		s->by_thread = by_thread;
+	if (!windows || !by_thread)
+		return -ENOMEM;
+	memset(windows + s->n_windows, 0, (n - s->n_windows) * sizeof(*windows));
+	memset(by_thread + s->n_windows, 0, (n - s->n_windows) * sizeof(*by_thread));
+	s->n_windows = n;
+	return 0;
 }
 
 int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash)
@@ -182,7 +178,9 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 		rc = store_thread(s, thread, &number);
 	if (rc)
 		return rc;
-	uint64_t form = token_window_push(&s->kernel_windows[number], kernel);
+	struct levels_thread *t = &s->by_thread[number];
+	uint64_t form = token_window_push(&t->kernels, kernel);
+	t->n_copies = event->hints & LEVEL_COPY ? t->n_copies + 1 : 0;
 	if (event->hints & LEVEL_OPTIMIZER && !s->n_before_optimizer)
 		s->n_before_optimizer = s->forms.used;
 	rc = intern_with(&s->tokens, event->token, &s->kernel_of_token, &s->kernels, kernel,
@@ -201,7 +199,8 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 		.thread = thread,
 		.blocked_us = blocked_us < LEVELS_MAX_BLOCKED_US ? (uint32_t)blocked_us
 								 : LEVELS_MAX_BLOCKED_US,
-		.hints = event->hints & 0xff,
+		.hints = (event->hints & (LEVELS_ONLY_COPIES - 1)) |
+			 (t->n_copies >= 3 ? LEVELS_ONLY_COPIES : 0),
 	};
 	return 0;
 }
@@ -283,6 +282,6 @@ void levels_store_clear(struct levels_store *s)
 	levels_store_drop_events(s);
 	intern_clear(&s->threads);
 	free(s->windows);
-	free(s->kernel_windows);
+	free(s->by_thread);
 	*s = (struct levels_store){ 0 };
 }

@@ -24,6 +24,14 @@ struct levels_intern {
 	uint32_t used, n_slots;
 };
 
+/* Of a stored event's hints: this and the two calls of its thread before it only copy, as a loader does. */
+#define LEVELS_ONLY_COPIES 0x80u
+
+struct levels_thread {
+	struct token_window kernels;
+	uint32_t n_copies; /* since it last launched */
+};
+
 struct levels_stored {
 	uint64_t begin_ns, end_ns;
 	uint32_t trigram; /* number of the trigram that this event completes */
@@ -46,7 +54,7 @@ struct levels_store {
 	 * none, or it is forgotten. */
 	uint32_t n_before_optimizer;
 	struct token_window *windows; /* by thread number */
-	struct token_window *kernel_windows;
+	struct levels_thread *by_thread;
 	uint32_t n_windows;
 };
 

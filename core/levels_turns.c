@@ -13,6 +13,8 @@
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE     0.5
 #define EXACTLY_ALIKE 0.995
+/* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
+#define BURST 0.1
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
 /* Turns that are looked at: the latest with so many events, and so many turns at least. */
@@ -37,7 +39,7 @@ struct turns {
 	uint32_t with_optimizer; /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t with_threads;	 /* turns on two threads or more */
 	uint32_t with_fed, with_graph,
-		with_read; /* turns whose own thread copies to the device; copies back, waits, launches graphs */
+		with_read; /* turns whose own thread copies to the device; launches graphs; copies back or waits */
 };
 
 /* Whether the thread that drives the turns launched this, or one of a pool of which each launches the same. */
@@ -137,7 +139,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
 	t->with_graph += (own_hints & LEVEL_GRAPH) != 0;
-	t->with_read += (own_hints & (LEVEL_D2H | LEVEL_GRAPH | LEVEL_SYNCED)) != 0;
+	t->with_read += (own_hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
 }
 
 static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
@@ -332,6 +334,13 @@ static bool is_regular(const uint32_t *at, uint32_t n)
 	return n_same + 2 >= n - 1;
 }
 
+/* A few short turns after one another, now and then. */
+static bool is_burst(const struct levels_level *level, uint32_t length)
+{
+	return level->calls_per_turn < CALLS_OF_LAYER &&
+	       (uint64_t)level->calls_per_turn * level->turns < BURST * length;
+}
+
 /*
  * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
  * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
@@ -367,21 +376,67 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	level->fed = t.with_fed >= MOST_TURNS * n;
 	level->graph = t.with_graph >= MOST_TURNS * n;
 	level->read = t.with_read >= MOST_TURNS * n;
-	level->marked = level->fed || level->read;
+	level->marked = level->fed || level->read || level->graph;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
-	return t.with_work >= MOST_TURNS * n &&
-	       level->alike >= (is_few ? EXACTLY_ALIKE : MIN_ALIKE) &&
-	       level->ordered >= MIN_ORDERED;
+	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
+	return t.with_work >= MOST_TURNS * n && !is_burst(level, at[g->count - 1] - at[0]) &&
+	       (is_request || (level->alike >= (is_few ? EXACTLY_ALIKE : MIN_ALIKE) &&
+			       level->ordered >= MIN_ORDERED));
+}
+
+static uint32_t *turns_of(const struct search *q, const struct levels_level *level)
+{
+	return (uint32_t *)levels_index_of(q->index, level->reference);
+}
+
+static uint32_t token_of_stored(const struct levels_store *s, const struct levels_stored *e)
+{
+	(void)s;
+	return e->token;
+}
+
+/* In how many turns of `level` each token is, or each kernel, in q->here; q->before holds the last such turn. */
+static void count_presence(struct search *q, const struct levels_level *level,
+			   uint32_t (*what)(const struct levels_store *,
+					    const struct levels_stored *))
+{
+	const uint32_t *at = turns_of(q, level);
+	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
+	memset(q->before, 0, q->store->tokens.used * sizeof(*q->before));
+	for (uint32_t k = 0; k < level->turns; k++)
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			uint32_t token = what(q->store, &q->store->events[i]);
+			q->here[token] += q->before[token] != k + 1;
+			q->before[token] = k + 1;
+		}
 }
 
 /* Turns longer than the median, but for the first, in which much is made once. */
-static uint32_t count_unusual(const uint32_t *at, uint32_t n, uint32_t median)
+static uint32_t count_longer(const uint32_t *at, uint32_t n, uint32_t median)
 {
 	uint32_t n_unusual = 0;
 	for (uint32_t k = 1; k + 1 < n; k++)
 		n_unusual += at[k + 1] - at[k] > median;
 	return n_unusual;
+}
+
+/* Turns, but for the first, with a kernel that most turns do not have: an inner loop that turns more often has none. */
+static uint32_t count_with_more(struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n_with = 0;
+	count_presence(q, level, levels_store_kernel);
+	for (uint32_t k = 1; k < level->turns; k++) {
+		bool has = false;
+		for (uint32_t i = at[k]; i < at[k + 1]; i++)
+			has |= !(events[i].hints & LEVEL_COPY) &&
+			       2 * q->here[levels_store_kernel(q->store, &events[i])] <
+				       level->turns;
+		n_with += has;
+	}
+	return n_with;
 }
 
 void search_look_for_tail(struct search *q, struct levels_level *level)
@@ -399,30 +454,12 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
-	level->unusual = count_unusual(at, level->turns + 1, level->calls_per_turn);
+	level->unusual = level->marked ? count_with_more(q, level)
+				       : count_longer(at, level->turns + 1, level->calls_per_turn);
 	level->inside = search_inside(q, at, level->turns + 1);
 }
 
 /* ---- Two levels ---- */
-
-static uint32_t *turns_of(const struct search *q, const struct levels_level *level)
-{
-	return (uint32_t *)levels_index_of(q->index, level->reference);
-}
-
-/* In how many turns of `level` each token is, in q->here; q->before holds the last such turn. */
-static void count_presence(struct search *q, const struct levels_level *level)
-{
-	const uint32_t *at = turns_of(q, level);
-	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
-	memset(q->before, 0, q->store->tokens.used * sizeof(*q->before));
-	for (uint32_t k = 0; k < level->turns; k++)
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t token = q->store->events[i].token;
-			q->here[token] += q->before[token] != k + 1;
-			q->before[token] = k + 1;
-		}
-}
 
 /* What the turns with most of something have beyond an ordinary one, summed. */
 static double sum_beyond(int64_t *values, uint32_t n)
@@ -447,7 +484,7 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 	if (!values)
 		return extra;
 	search_set_home(q, at, n + 1);
-	count_presence(q, inner);
+	count_presence(q, inner, token_of_stored);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t hints = events[i].hints;
