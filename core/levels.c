@@ -59,10 +59,9 @@
 #define TURNS_INNER 400u
 /* Around this level something talks to the host, or works on another thread: an outer loop, which would have shown itself by now. */
 #define TURNS_LACKING 2000u
-/* Some turns are longer than most: there is a loop around this one, which shows itself as a level once it has come so often; or
+/* Some turns are longer than most (UNUSUAL_ENOUGH): there is a loop around this one, which shows itself as a level once it has come so often; or
  * there is none, which so many turns tell. */
-#define UNUSUAL_ENOUGH 6u
-#define TURNS_DESPITE  100u
+#define TURNS_DESPITE 100u
 /* Votes that a level must win one after the other. */
 #define WINS	   2u
 #define WINS_ENDED 1u

@@ -37,6 +37,9 @@ static inline const uint32_t *levels_index_of(const struct levels_index *x, uint
 /* A layer has fewer calls than this. */
 #define CALLS_OF_LAYER 24u
 
+/* So many unusual turns, and the loop around would have shown itself as a level. */
+#define UNUSUAL_ENOUGH 6u
+
 /* One loop of the program. A turn goes from one occurrence of the reference to the next. */
 struct levels_level {
 	uint32_t group;	    /* its number in the search that found it */

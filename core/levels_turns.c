@@ -13,6 +13,8 @@
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE     0.5
 #define EXACTLY_ALIKE 0.995
+/* So many launches more are none that came in by chance. */
+#define MANY_MORE 3u
 /* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
 #define BURST 0.1
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
@@ -412,31 +414,35 @@ static void count_presence(struct search *q, const struct levels_level *level,
 		}
 }
 
-/* Turns longer than the median, but for the first, in which much is made once. */
-static uint32_t count_longer(const uint32_t *at, uint32_t n, uint32_t median)
-{
-	uint32_t n_unusual = 0;
-	for (uint32_t k = 1; k + 1 < n; k++)
-		n_unusual += at[k + 1] - at[k] > median;
-	return n_unusual;
-}
-
-/* Turns, but for the first, with a kernel that most turns do not have: an inner loop that turns more often has none. */
-static uint32_t count_with_more(struct search *q, const struct levels_level *level)
+/* How many launches more than usual a turn has: of a loop that talks to the host, kernels that most turns do not have, since
+ * an inner loop may turn more often; of a bare one, which may stand inside anything, calls beyond the median. */
+static uint32_t count_more(const struct search *q, const struct levels_level *level, uint32_t begin,
+			   uint32_t end)
 {
 	const struct levels_stored *events = q->store->events;
+	uint32_t n_more = 0;
+	if (!level->marked)
+		return end - begin > level->calls_per_turn ? end - begin - level->calls_per_turn
+							   : 0;
+	for (uint32_t i = begin; i < end; i++)
+		n_more += !(events[i].hints & LEVEL_COPY) &&
+			  2 * q->here[levels_store_kernel(q->store, &events[i])] < level->turns;
+	return n_more;
+}
+
+/* Unusual turns, but for the first, in which much is made once. Where noise adds a launch to many, those with many more. */
+static uint32_t count_unusual(struct search *q, const struct levels_level *level)
+{
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0;
-	count_presence(q, level, levels_store_kernel);
+	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_turn / 4;
+	if (level->marked)
+		count_presence(q, level, levels_store_kernel);
 	for (uint32_t k = 1; k < level->turns; k++) {
-		bool has = false;
-		for (uint32_t i = at[k]; i < at[k + 1]; i++)
-			has |= !(events[i].hints & LEVEL_COPY) &&
-			       2 * q->here[levels_store_kernel(q->store, &events[i])] <
-				       level->turns;
-		n_with += has;
+		uint32_t n_more = count_more(q, level, at[k], at[k + 1]);
+		n_with += n_more > 0;
+		n_with_many += n_more > MANY_MORE && n_more > many;
 	}
-	return n_with;
+	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
 }
 
 void search_look_for_tail(struct search *q, struct levels_level *level)
@@ -454,8 +460,7 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
-	level->unusual = level->marked ? count_with_more(q, level)
-				       : count_longer(at, level->turns + 1, level->calls_per_turn);
+	level->unusual = count_unusual(q, level);
 	level->inside = search_inside(q, at, level->turns + 1);
 }
 
