@@ -434,7 +434,7 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 static uint32_t count_unusual(struct search *q, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_turn / 4;
+	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_turn / 2;
 	if (level->marked)
 		count_presence(q, level, levels_store_kernel);
 	for (uint32_t k = 1; k < level->turns; k++) {
