@@ -101,7 +101,8 @@ struct finding_arithmetic {
 struct finding_operator {
 	const char *name;
 	struct finding_arithmetic arithmetic;
-	double per_step, gpu_ms, host_ms;
+	double per_step, host_ms;
+	double gpu_ms, all_gpu_ms; /* of what it launched itself; of operators within it, too */
 };
 
 struct finding_phase_part {
@@ -128,6 +129,13 @@ struct finding_line {
 	uint32_t site;
 	struct finding_arithmetic arithmetic;
 	double gpu_ms, host_ms, launches;
+	double backward_gpu_ms; /* of the backward pass that its forward one made necessary */
+};
+
+/* Of a class in a chain of classes. Times are of what the modules within it do, too. */
+struct finding_module {
+	const char *name; /* "Net.Block.Linear" */
+	double per_step, host_ms, gpu_ms, backward_gpu_ms;
 };
 
 struct finding_copy {
@@ -232,6 +240,8 @@ struct findings {
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;
+	VEC(struct finding_module) modules;
+	double backward_gpu_ms, tied_gpu_ms; /* of autograd; of that, with a known line */
 	VEC(struct finding_copy) copies;
 	VEC(struct finding_collective) collectives;
 	VEC(struct finding_arrival) arrivals;

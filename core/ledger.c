@@ -26,6 +26,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->operators);
 	vec_free(&f->kernels);
 	vec_free(&f->lines);
+	vec_free(&f->modules);
 	vec_free(&f->copies);
 	vec_free(&f->collectives);
 	vec_free(&f->arrivals);
@@ -92,6 +93,7 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	ledger_fill_copies(f);
 	ledger_fill_lines(f);
 	ledger_fill_operators(f);
+	ledger_fill_modules(f);
 	ledger_fill_libraries(f);
 	ledger_fill_phases(f);
 	note_gaps(f, &idle);

@@ -26,6 +26,7 @@ void ledger_fill_libraries(struct findings *f);
 
 void ledger_fill_lines(struct findings *f);
 void ledger_fill_operators(struct findings *f);
+void ledger_fill_modules(struct findings *f);
 
 /* ---- ledger_phases.c ---- */
 

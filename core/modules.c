@@ -1,6 +1,6 @@
 /*
  * A stack has no number for a call of a module, so that two calls in a row are two has to be told: from where it was called (the frames
- * outside), or from its first CUDA call's stack coming again. A loop within a module looks the same if it begins with the module's first
+ * outside), or from its first CUDA call's stack coming again, after others or after a pause. A loop within a module looks the same if it begins with the module's first
  * call; then the innermost module that explains it is taken to be the one that was called again.
  */
 #include "core/modules.h"
@@ -29,7 +29,10 @@ static uint64_t mix(uint64_t hash, const void *frame)
 static void add_stack(struct modules *s, struct frames *frames, uint32_t stack)
 {
 	struct frame_list list = frames_of(frames, stack);
-	struct module_stack entry = { .first = (uint32_t)s->entries.n };
+	struct module_stack entry = {
+		.first = (uint32_t)s->entries.n,
+		.pause_ns = spans_pause_ns(frames_operator(frames, stack, false)),
+	};
 	uint64_t outside = 0;
 	for (size_t i = list.n; i-- > 0; outside = mix(outside, list.at[i])) {
 		const char *name = phase_rules_module(&list, i);
@@ -64,6 +67,7 @@ struct open_module {
 struct nest {
 	struct modules *s;
 	size_t n;
+	uint64_t last_end_ns;
 	struct open_module open[MODULES_MOST];
 };
 
@@ -75,7 +79,8 @@ static bool loops_over_modules(const struct nest *n, const struct module_stack *
 }
 
 /* How many of the open modules the call is still in. */
-static size_t still_open(const struct nest *n, const struct module_stack *stack, uint32_t id)
+static size_t still_open(const struct nest *n, const struct module_stack *stack, uint32_t id,
+			 uint64_t begin_ns)
 {
 	const struct module_entry_of *entries = &n->s->entries.at[stack->first];
 	size_t k = 0, again = MODULES_MOST;
@@ -84,7 +89,8 @@ static size_t still_open(const struct nest *n, const struct module_stack *stack,
 		if (entries[k].outside != o->entry.outside ||
 		    strcmp(entries[k].name, o->entry.name) != 0)
 			break;
-		if (o->first_stack == id && o->has_others && !loops_over_modules(n, stack, k))
+		bool comes_again = o->has_others || begin_ns > n->last_end_ns + stack->pause_ns;
+		if (o->first_stack == id && comes_again && !loops_over_modules(n, stack, k))
 			again = k;
 	}
 	return again < k ? again : k;
@@ -93,7 +99,8 @@ static size_t still_open(const struct nest *n, const struct module_stack *stack,
 static void add_call(struct nest *n, struct module_stack stack, uint32_t id, uint64_t begin_ns,
 		     uint64_t end_ns)
 {
-	size_t k = still_open(n, &stack, id);
+	size_t k = still_open(n, &stack, id, begin_ns);
+	n->last_end_ns = end_ns;
 	for (size_t i = 0; i < k; i++) {
 		n->open[i].has_others |= n->open[i].first_stack != id;
 		n->s->at.at[n->open[i].span].end_ns = end_ns;

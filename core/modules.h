@@ -26,6 +26,7 @@ struct module_entry_of {
 
 struct module_stack {
 	uint32_t first, n; /* in `entries`, outermost first */
+	uint64_t pause_ns; /* see spans_pause_ns() */
 };
 
 /* All zero is a good start; one is used for thread after thread. */

@@ -279,3 +279,51 @@ bool operator_name(const char *function, char *to, size_t room)
 	}
 	return false;
 }
+
+/* ---- Operators and their nodes ---- */
+
+/* PyTorch's generator makes CamelCase of an operator's name without "_forward", and numbers the overloads: what is left of both without
+ * case and underscores. */
+static void spell(struct part name, char *to, size_t room)
+{
+	static const char forward[] = "forward";
+	size_t n = 0, most = sizeof(forward) - 1;
+	for (size_t i = 0; i < name.n && n + 1 < room; i++)
+		if (name.at[i] != '_')
+			to[n++] = (char)tolower((unsigned char)name.at[i]);
+	if (n > most && !memcmp(to + n - most, forward, most))
+		n -= most;
+	to[n] = 0;
+}
+
+/* "AddmmBackward0", "CopyBackwards": up to "Backward". */
+static bool is_node(struct part name, struct part *of)
+{
+	static const char backward[] = "Backward";
+	while (name.n && isdigit((unsigned char)name.at[name.n - 1]))
+		name.n--;
+	if (ends_with(name, "Backwards"))
+		name.n--;
+	*of = (struct part){ name.at, name.n - (sizeof(backward) - 1) };
+	return name.n > sizeof(backward) - 1 && ends_with(name, backward);
+}
+
+enum operator_role operator_kind(const char *name, char *kind, size_t room)
+{
+	static const char aten_prefix[] = "aten::", engine_prefix[] = "torch::autograd::";
+	static const char adding_up[] = "torch::autograd::AccumulateGrad";
+	struct part all = { name, strlen(name) }, of;
+	*kind = 0;
+	if (!strncmp(name, aten_prefix, sizeof(aten_prefix) - 1)) {
+		spell((struct part){ name + sizeof(aten_prefix) - 1,
+				     all.n - (sizeof(aten_prefix) - 1) },
+		      kind, room);
+		return OPERATOR_FORWARD;
+	}
+	if (!strncmp(name, engine_prefix, sizeof(engine_prefix) - 1))
+		return strcmp(name, adding_up) ? OPERATOR_NODE : OPERATOR_ENGINE;
+	if (!is_node(all, &of))
+		return OPERATOR_FORWARD;
+	spell(of, kind, room);
+	return OPERATOR_NODE;
+}

@@ -9,4 +9,14 @@
  * "aten::add_". False for any other function. */
 bool operator_name(const char *function, char *to, size_t room);
 
+enum operator_role {
+	OPERATOR_FORWARD, /* of ATen */
+	OPERATOR_NODE,	  /* of autograd */
+	OPERATOR_ENGINE,  /* of autograd, not made by an operator: AccumulateGrad */
+};
+
+/* By an operator's name; the texts in `kind` of an operator and of the node that it makes are equal: "addmm" of "aten::addmm" and
+ * "AddmmBackward0". Empty where it makes none, or what made it cannot be told. */
+enum operator_role operator_kind(const char *name, char *kind, size_t room);
+
 #endif

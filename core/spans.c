@@ -1,16 +1,25 @@
 /*
  * When two calls of the same operator's name are of one operator's run, and when of two, has to be guessed: a stack has no number for
  * it. They are of two if the operator was called from elsewhere (other frames, or the same ones at another line), if a range
- * began or ended in between, or if the very same stack comes again after a pause: a loop around the operator. Loops within an
- * operator launch without a pause.
+ * began or ended in between, or if the stack of its first call comes again: after other calls of it, or directly, unless the operator is
+ * one that launches in a loop. Loops within an operator begin behind its first call, or launch without a pause.
  */
 #include "core/spans.h"
 
 #include "core/bisect.h"
 
 enum {
-	PAUSE_NS = 20000,    /* a launch and what leads to it take 3 to 10 us */
+	/* PyTorch's dispatcher, an allocation and the launch's preparation take 2.5 us at least, a loop around a launch 0.2 to 1 */
+	PAUSE_NS = 1500,
+	LOOP_PAUSE_NS =
+		20000, /* in an operator that gathers arguments for each of its launches: 2 to 10 us */
 	OPERATORS_MOST = 32, /* one within the other; deeper ones are left out */
+};
+
+/* Operators on any number of tensors, of which a launch takes some; and those that work in passes. */
+static const char *const looping[] = {
+	"aten::_foreach_", "aten::_fused_", "aten::_amp_foreach_", "aten::cat",
+	"aten::topk",	   "aten::_unique", "aten::sort",	   "aten::embedding_dense_backward",
 };
 
 void spans_free(struct spans *s)
@@ -120,7 +129,7 @@ static void add_stack(struct spans *s, struct frames *frames, uint32_t stack)
 	vec_push(&s->stacks, entry);
 }
 
-static struct span_stack *stack_at(struct spans *s, struct frames *frames, uint32_t stack)
+static const struct span_stack *stack_at(struct spans *s, struct frames *frames, uint32_t stack)
 {
 	bool is_new;
 	uint64_t *at = map_at(&s->stack_of, stack, &is_new);
@@ -139,9 +148,18 @@ struct nest {
 	size_t n;
 	size_t span[OPERATORS_MOST];
 	struct span_operator operator[OPERATORS_MOST];
-	uint64_t turn, first_turn; /* of this call; of the first one in the outermost operator */
+	uint32_t first_stack[OPERATORS_MOST]; /* its first call's */
+	bool has_others[OPERATORS_MOST];      /* calls with other stacks have come since */
 	uint64_t last_end_ns;
 };
+
+uint64_t spans_pause_ns(const char *operator)
+{
+	for (size_t i = 0; i < sizeof(looping) / sizeof(*looping); i++)
+		if (!strncmp(operator, looping[i], strlen(looping[i])))
+			return LOOP_PAUSE_NS;
+	return PAUSE_NS;
+}
 
 static bool passes_edge(struct nest *n, uint64_t begin_ns)
 {
@@ -151,39 +169,48 @@ static bool passes_edge(struct nest *n, uint64_t begin_ns)
 	return passes;
 }
 
-/* How many of the open operators the call is still in. */
-static size_t still_open(const struct nest *n, const struct span_stack *stack, uint64_t begin_ns)
+/* How many of the open operators the call is still in. The outermost one that begins like this is taken to begin again: what
+ * programs call in a loop are whole operators. */
+static size_t still_open(const struct nest *n, const struct span_stack *stack, uint32_t id,
+			 uint64_t begin_ns)
 {
 	const struct span_operator *operators = &n->s->operators.at[stack->first];
 	size_t k = 0;
-	if (stack->last_turn >= n->first_turn && begin_ns - n->last_end_ns > PAUSE_NS)
-		return 0;
 	while (k < n->n && k < stack->n &&
 	       operators[k].outside ==
-		       n->operator[k].outside && !strcmp(operators[k].name, n->operator[k].name))
+		       n->operator[k].outside && !strcmp(operators[k].name, n->operator[k].name)) {
+		if (n->first_stack[k] == id &&
+		    (n->has_others[k] ||
+		     begin_ns > n->last_end_ns + spans_pause_ns(operators[stack->n - 1].name)))
+			break;
 		k++;
+	}
 	return k;
 }
 
-static void add_call(struct nest *n, struct span_stack *stack, uint64_t begin_ns, uint64_t end_ns)
+static void add_call(struct nest *n, const struct span_stack *stack, uint32_t call, uint32_t id,
+		     uint64_t begin_ns, uint64_t end_ns)
 {
-	bool passes = passes_edge(n, begin_ns);
-	size_t k = passes ? 0 : still_open(n, stack, begin_ns);
-	n->turn++;
-	if (!k)
-		n->first_turn = n->turn;
-	for (size_t i = 0; i < k; i++)
-		n->s->at.at[n->span[i]].end_ns = end_ns;
+	size_t k = passes_edge(n, begin_ns) ? 0 : still_open(n, stack, id, begin_ns);
+	for (size_t i = 0; i < k; i++) {
+		struct span *span = &n->s->at.at[n->span[i]];
+		span->end_ns = end_ns;
+		span->n_calls++;
+		n->has_others[i] |= n->first_stack[i] != id;
+	}
 	for (n->n = k; n->n < stack->n; n->n++) {
 		n->operator[n->n] = n->s->operators.at[stack->first + n->n];
+		n->first_stack[n->n] = id;
+		n->has_others[n->n] = false;
 		n->span[n->n] = n->s->at.n;
 		vec_push(&n->s->at, (struct span){ .begin_ns = begin_ns,
 						   .end_ns = end_ns,
 						   .operator= n->operator[n->n].name,
 						   .depth = (uint32_t)n->n,
+						   .first_call = call,
+						   .n_calls = 1,
 						   .kind = SPAN_OPERATOR });
 	}
-	stack->last_turn = n->turn;
 	n->last_end_ns = end_ns;
 }
 
@@ -239,7 +266,7 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 static void add_operators(struct spans *s, const struct model_step *m, size_t thread,
 			  struct frames *frames)
 {
-	struct nest n = { .s = s, .turn = s->turn };
+	struct nest n = { .s = s };
 	uint64_t *edges = range_edges(s, &n.n_edges);
 	n.edges = edges;
 	uint64_t last_ns = 0;
@@ -251,9 +278,9 @@ static void add_operators(struct spans *s, const struct model_step *m, size_t th
 		spans_clip(c, &begin_ns, &last_ns);
 		end_ns = last_ns;
 		widen(&around, &begin_ns, &end_ns);
-		add_call(&n, stack_at(s, frames, c->stack), begin_ns, end_ns);
+		add_call(&n, stack_at(s, frames, c->stack), (uint32_t)(t->first + i), c->stack,
+			 begin_ns, end_ns);
 	}
-	s->turn = n.turn;
 	free(edges);
 }
 

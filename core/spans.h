@@ -20,13 +20,14 @@ struct span {
 	uint32_t range;	      /* SPAN_RANGE: index in the model's ranges */
 	uint32_t library;     /* SPAN_LIBRARY: in its libraries */
 	uint32_t depth;	      /* 0: within no other span */
+	uint32_t first_call,
+		n_calls; /* SPAN_OPERATOR: in the model's calls, all of one thread in a row */
 	uint8_t kind;
 };
 
 /* What a stack says, looked up once: its operators, outermost first. */
 struct span_stack {
-	uint32_t first, n;  /* in `operators` */
-	uint64_t last_turn; /* when it was last seen: see spans.c */
+	uint32_t first, n; /* in `operators` */
 };
 
 struct span_operator {
@@ -43,12 +44,14 @@ struct spans {
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct span_stack) stacks;
 	VEC(struct span_operator) operators;
-	uint64_t turn; /* calls that were looked at, of all threads */
 };
 
 /* Fills `at` and `beside` for m->threads.at[thread]. `frames` may be NULL: then there are no operators. */
 void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames);
 void spans_free(struct spans *s);
+
+/* A call with the very stack of the one before it, and later than this, is of another run of the operator. */
+uint64_t spans_pause_ns(const char *operator);
 
 /* Calls of a thread follow one another; where a damaged journal says otherwise, each is taken to begin when the one before it
  * has ended. Called in order with `last_end_ns`, 0 at first. */

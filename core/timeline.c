@@ -27,6 +27,10 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->earlier);
 	vec_free(&t->stacks);
 	phases_free(&t->phases);
+	spans_free(&t->spans);
+	operator_sums_free(&t->operators);
+	module_sums_free(&t->modules);
+	tape_free(&t->tape);
 }
 
 /* ---- Threads, streams, stacks ---- */
@@ -68,6 +72,7 @@ static struct timeline_stack stack_of(struct timeline *t, uint32_t stack)
 		.site = frames_site(t->frames, stack),
 		.op = strtab_intern(&t->texts, frames_operator(t->frames, stack, false)),
 		.outer_op = strtab_intern(&t->texts, frames_operator(t->frames, stack, true)),
+		.module = module_sums_of_stack(&t->modules, t->frames, stack, &t->texts),
 		.about = stack_about(t->frames, stack),
 	};
 	vec_push(&t->stacks, found);
@@ -313,6 +318,69 @@ static uint64_t add_overheads(struct timeline *t, const struct model_step *m)
 	return total_ns;
 }
 
+/* Of each call's work, as sums from the first call on: one more than there are calls. */
+static uint64_t *gpu_sums(const struct model_step *m)
+{
+	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
+	for (size_t i = 0; i < m->works.n; i++)
+		if (m->works.at[i].kind != REC_GPU_SYNC && m->works.at[i].call < m->calls.n)
+			sums[m->works.at[i].call + 1] +=
+				m->works.at[i].end_ns - m->works.at[i].begin_ns;
+	for (size_t i = 0; i < m->calls.n; i++)
+		sums[i + 1] += sums[i];
+	return sums;
+}
+
+/* Where the step's calls were made, by the model's number. */
+static struct tape_place *places_of(struct timeline *t, const struct model_step *m,
+				    const uint32_t *call_of)
+{
+	struct tape_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
+	for (size_t i = 0; i < m->calls.n; i++)
+		places[i] = (struct tape_place){ t->calls.at[call_of[i]].site,
+						 stack_of(t, m->calls.at[i].stack).module };
+	return places;
+}
+
+static void add_modules(struct timeline *t, const struct model_step *m, const uint64_t *gpu_ns,
+			const struct tape_place *places, const struct tape_place *tied)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		module_sums_add_thread(&t->modules, m, i, t->frames, &t->texts);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		uint64_t ns = gpu_ns[i + 1] - gpu_ns[i];
+		if (places[i].module)
+			t->modules.at.at[places[i].module - 1].own_gpu_ns += ns;
+		if (tied[i].module)
+			t->modules.at.at[tied[i].module - 1].own_backward_ns += ns;
+	}
+}
+
+/* Operators, modules, and whose backward pass it is. */
+static void add_frameworks(struct timeline *t, const struct model_step *m, const uint32_t *call_of)
+{
+	uint64_t *gpu_ns = gpu_sums(m);
+	struct tape_place *places = places_of(t, m, call_of);
+	struct tape_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
+	bool *is_backward = mem_zero(m->calls.n + 1);
+	tape_begin(&t->tape, m);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		spans_find(&t->spans, m, i, t->frames);
+		operator_sums_add(&t->operators, &t->spans, gpu_ns, &t->texts);
+		tape_add_thread(&t->tape, m, i, &t->spans, &t->phases, places, t->frames);
+	}
+	tape_end(&t->tape, m, t->frames, tied, is_backward);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		t->calls.at[call_of[i]].forward_site = tied[i].site;
+		t->calls.at[call_of[i]].is_backward = is_backward[i];
+	}
+	add_modules(t, m, gpu_ns, places, tied);
+	free(is_backward);
+	free(tied);
+	free(places);
+	free(gpu_ns);
+}
+
 void timeline_add(struct timeline *t, const struct model_step *m)
 {
 	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
@@ -335,10 +403,11 @@ void timeline_add(struct timeline *t, const struct model_step *m)
 	add_works(t, m, call_of);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
-	free(call_of);
 	step.overhead_ns = add_overheads(t, m);
 	phases_find(&t->phases, m, t->frames);
 	phase_sums_add(&t->phase_sums, &t->phases, m);
+	add_frameworks(t, m, call_of);
+	free(call_of);
 	for (size_t i = 0; i < m->earlier.n; i++)
 		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
 								 m->earlier.at[i].end_ns,

@@ -7,7 +7,10 @@
 
 #include "core/frames.h"
 #include "core/model.h"
+#include "core/module_sums.h"
+#include "core/operator_sums.h"
 #include "core/phases.h"
+#include "core/tape.h"
 
 /* What a call does to the host that makes it. */
 enum timeline_wait {
@@ -22,18 +25,21 @@ enum timeline_wait {
 struct timeline_call {
 	uint64_t begin_ns, end_ns;
 	uint64_t stream, handle, bytes;
-	uint32_t name;		     /* in dict->names: the API function */
-	uint32_t stack;		     /* DICT_STACK */
-	uint32_t site;		     /* frames_site() */
-	uint32_t op;		     /* in `texts`: innermost operator; 0: none */
-	uint32_t outer_op;	     /* in `texts`: outermost operator */
-	uint32_t thread;	     /* in threads */
-	uint32_t step;		     /* in steps */
+	uint32_t name;	   /* in dict->names: the API function */
+	uint32_t stack;	   /* DICT_STACK */
+	uint32_t site;	   /* frames_site() */
+	uint32_t op;	   /* in `texts`: innermost operator; 0: none */
+	uint32_t outer_op; /* in `texts`: outermost operator */
+	uint32_t
+		forward_site; /* of the backward pass: the line that made it necessary; 0: not known */
+	uint32_t thread;      /* in threads */
+	uint32_t step;	      /* in steps */
 	uint32_t first_work, n_work; /* in work_of_call */
 	uint16_t status;
 	uint8_t category, space, device, copy, wait;
 	uint16_t about; /* of its stack: see stack_about.h */
 	bool is_captured;
+	bool is_backward; /* autograd's own: of a node, or between nodes */
 };
 
 struct timeline_work {
@@ -104,6 +110,7 @@ struct timeline_thread {
 /* What is looked up once per stack. */
 struct timeline_stack {
 	uint32_t site, op, outer_op;
+	uint32_t module; /* row of module_sums */
 	uint16_t about;
 };
 
@@ -124,6 +131,10 @@ struct timeline {
 	struct map stack_of;  /* DICT_STACK -> stacks */
 	struct phases phases; /* of the step that was added last */
 	struct phase_sums phase_sums;
+	struct spans spans; /* of the thread that was looked at last */
+	struct operator_sums operators;
+	struct module_sums modules;
+	struct tape tape;
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	uint32_t pid;

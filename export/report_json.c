@@ -238,10 +238,11 @@ static json_t *operators(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->operators.n; i++) {
 		const struct finding_operator *x = &f->operators.at[i];
-		json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "name", report_json_text(x->name),
-				      "per_step", report_json_number(x->per_step, COUNT),
-				      "gpu_ms_per_step", ms(x->gpu_ms), "host_ms_per_step",
-				      ms(x->host_ms));
+		json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
+				      report_json_text(x->name), "per_step",
+				      report_json_number(x->per_step, COUNT), "gpu_ms_per_step",
+				      ms(x->gpu_ms), "all_gpu_ms_per_step", ms(x->all_gpu_ms),
+				      "host_ms_per_step", ms(x->host_ms));
 		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
 	}
@@ -274,11 +275,34 @@ static json_t *lines(const struct findings *f)
 		set_source(o, f, x->site);
 		json_object_set_new(o, "gpu_ms_per_step", ms(x->gpu_ms));
 		json_object_set_new(o, "host_ms_per_step", ms(x->host_ms));
+		json_object_set_new(o, "backward_gpu_ms_per_step", ms(x->backward_gpu_ms));
 		json_object_set_new(o, "launches_per_step", report_json_number(x->launches, COUNT));
 		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
 	}
 	return list;
+}
+
+static json_t *modules(const struct findings *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->modules.n; i++) {
+		const struct finding_module *x = &f->modules.at[i];
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", report_json_text(x->name),
+				  "per_step", report_json_number(x->per_step, COUNT),
+				  "gpu_ms_per_step", ms(x->gpu_ms), "backward_gpu_ms_per_step",
+				  ms(x->backward_gpu_ms), "host_ms_per_step", ms(x->host_ms)));
+	}
+	return list;
+}
+
+/* Of autograd's work: how much of it has a line. */
+static json_t *backward(const struct findings *f)
+{
+	return json_pack("{s:o, s:o}", "gpu_ms_per_step", ms(f->backward_gpu_ms),
+			 "tied_gpu_ms_per_step", ms(f->tied_gpu_ms));
 }
 
 static json_t *copies(const struct findings *f)
@@ -502,6 +526,7 @@ static const struct {
 	{ "copies", copies },	  { "collectives", collectives },
 	{ "memory", memory },	  { "once", once },
 	{ "replay", replay },	  { "advice", advice },
+	{ "modules", modules },	  { "backward", backward },
 	{ "phases", phases },
 };
 

@@ -54,18 +54,27 @@ void frames_free(struct frames *f)
 	(void)f;
 }
 
+static struct frame fake_frames[FAKE_STACKS]; /* a stack's one frame */
+
 struct frame_list frames_of(struct frames *f, uint32_t stack)
 {
-	static struct frame frame;
-	static const struct frame *const list[] = { &frame };
+	static const struct frame *list[FAKE_STACKS];
 	const struct fake_stack *s = &fake_stacks[stack % FAKE_STACKS];
+	struct frame *frame = &fake_frames[stack % FAKE_STACKS];
 	(void)f;
 	if (!s->site)
 		return (struct frame_list){ 0 };
-	frame = (struct frame){
+	*frame = (struct frame){
 		.function = s->function, .file = s->file, .module = s->module, .line = s->line
 	};
-	return (struct frame_list){ .at = list, .n = 1 };
+	list[stack % FAKE_STACKS] = frame;
+	return (struct frame_list){ .at = &list[stack % FAKE_STACKS], .n = 1 };
+}
+
+const char *frame_operator(const struct frame *frame)
+{
+	const char *operator= fake_stacks[frame - fake_frames].operator;
+	return operator? operator: "";
 }
 
 uint32_t frames_site(struct frames *f, uint32_t stack)

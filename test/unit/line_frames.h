@@ -68,6 +68,12 @@ size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size
 	return 0;
 }
 
+const char *frame_operator(const struct frame *frame)
+{
+	(void)frame;
+	return "";
+}
+
 const char *frames_source(struct frames *f, const char *file, uint32_t line)
 {
 	(void)f;

@@ -92,6 +92,12 @@ size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size
 	return 0;
 }
 
+const char *frame_operator(const struct frame *frame)
+{
+	(void)frame;
+	return "";
+}
+
 /* ---- Programs: a frame takes 1.5 us to enter, half of that to leave ---- */
 
 static void enter(struct twin *tw, uint32_t stack)

@@ -27,7 +27,7 @@ static int set_up(void **state)
 	fake_add(2, "train.py", 10, "train", "", "aten::relu");
 	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
 	fake_add(4, "train.py", 40, "train", "", "");
-	timeline_start(&f->t, &f->b.dict, NULL);
+	timeline_start(&f->t, &f->b.dict, (struct frames *)fake_frames);
 	*state = f;
 	return 0;
 }

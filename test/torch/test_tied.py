@@ -1,0 +1,99 @@
+"""Operators, lines and modules of a training step against torch.profiler and autograd (tied.py)."""
+import json
+import os
+import unittest
+
+from sim_case import SimCase, report_of
+from test_torch import HERE
+
+SCHEDULE = "skip_first=15,wait=0,warmup=2,active=4,repeat=1"
+PROGRAM = os.path.join(HERE, "tied.py")
+
+
+class Tied(SimCase):
+    def both(self, kind):
+        """The report's process, and the truth."""
+        truth = os.path.join(self.base, kind + ".json")
+        seen = self.alone([PROGRAM, kind, truth])
+        self.assertEqual(seen.status, 0, seen.err)
+        run = self.under_profrun([PROGRAM, kind], SCHEDULE, "--step", "nvtx:step")
+        self.assertEqual(run.status, 0, run.err)
+        process, = report_of(run)["processes"]
+        with open(truth, encoding="utf-8") as file:
+            return process, json.load(file)
+
+    def check_operators(self, process, truth):
+        """Runs that launch, and the GPU time of what each launched itself: the same. On the host a run is seen from its first call to
+        its last one, which is a part of what it takes; with torch.profiler it takes longer, but never less than its calls."""
+        ours = {x["name"]: x for x in process["operators"]}
+        self.assertEqual(set(ours), set(truth["operators"]))
+        for name, (runs, gpu_us, _) in truth["operators"].items():
+            self.assertAlmostEqual(ours[name]["per_step"], runs, delta=0.001, msg=name)
+            self.assertAlmostEqual(ours[name]["gpu_ms_per_step"], gpu_us / 1e3, delta=0.0005 + 0.01 * gpu_us / 1e3, msg=name)
+            self.assertGreaterEqual(ours[name]["all_gpu_ms_per_step"], ours[name]["gpu_ms_per_step"], name)
+            self.assertGreater(ours[name]["host_ms_per_step"], 0, name)
+        kernels = sum(x["gpu_ms_per_step"] for x in process["lines"])
+        self.assertAlmostEqual(sum(x["gpu_ms_per_step"] for x in process["operators"]), kernels, delta=0.01 * kernels)
+
+    def check_lines(self, process, truth, least):
+        """Never more on a line than there is; of all there is at least that share on a line."""
+        ours = {str(x["line"]): 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
+        self.assertLessEqual(set(ours), set(truth["lines"]))
+        wrong_us = sum(max(0, us - truth["lines"][line]) for line, us in ours.items())
+        self.assertLess(wrong_us, 0.02 * truth["backward_us"], (ours, truth["lines"]))
+        self.assertGreater(sum(ours.values()), least * truth["backward_us"], (ours, truth["lines"]))
+        self.assertAlmostEqual(1e3 * process["backward"]["gpu_ms_per_step"], truth["backward_us"], delta=0.02 * truth["backward_us"])
+        self.assertAlmostEqual(1e3 * process["backward"]["tied_gpu_ms_per_step"], sum(ours.values()), delta=1)
+
+    def modules(self, process):
+        return {x["name"]: (x["per_step"], round(1e3 * x["gpu_ms_per_step"]), round(1e3 * x["backward_gpu_ms_per_step"]))
+                for x in process["modules"]}
+
+    def check(self, kind, least):
+        process, truth = self.both(kind)
+        self.check_operators(process, truth)
+        self.check_lines(process, truth, least)
+        return self.modules(process)
+
+    def test_mlp(self):
+        modules = self.check("mlp", 0.9)
+        self.assertEqual(modules["Mlp.Linear"], (6, 60, 170))
+
+    def test_block(self):
+        modules = self.check("block", 0.85)
+        self.assertEqual(modules["Transformer.Block.Linear"], (12, 120, 360))
+        self.assertEqual(modules["Transformer.Block"][:2], (3, 540))
+
+    def test_checkpoint(self):
+        self.check("checkpoint", 0.85)
+
+    def test_accumulation(self):
+        self.check("accumulation", 0.85)
+
+    def test_resnet18(self):
+        modules = self.check("resnet18", 0.95)
+        self.assertEqual({name: runs for name, (runs, _, _) in modules.items() if name.endswith("BasicBlock")},
+                         {"ResNet.Sequential.BasicBlock": 8})
+
+    def test_a_frozen_copy_is_not_taken_for_the_model(self):
+        self.check("teacher", 0.2)
+
+    def test_two_passes_through_the_same_layers(self):
+        """Autograd's notes are of the second pass; of the first one, line by line, nothing may be on the second one's."""
+        process, truth = self.both("two_passes")
+        self.check_operators(process, truth)
+        ours = {x["source"]: 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
+        self.assertFalse([line for line in ours if "self.other(x)" in line], ours)
+        self.assertFalse([line for line in ours if "return x * 2" in line], ours)
+        for line, us in truth["lines"].items():
+            self.assertLessEqual(sum(1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if str(x["line"]) == line), us + 1)
+
+    def test_reentrant_checkpoint(self):
+        """Its nodes belong to what the pass computes again; autograd's own notes do not reach there, the blocks' lines are those of "block"."""
+        process, _ = self.both("reentrant")
+        _, truth = self.both("block")
+        self.check_lines(process, truth, 0.85)
+
+
+if __name__ == "__main__":
+    unittest.main()
