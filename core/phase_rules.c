@@ -234,8 +234,10 @@ static uint8_t guess(struct frames *f, uint32_t stack)
 
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 {
-	struct phase_stack found = { .part = PART_NONE, .is_certain = true };
+	struct phase_stack found = { .part = PART_NONE, .is_certain = true, .module = "" };
 	struct frame_list list = frames_of(f, stack);
+	for (size_t i = list.n; i-- > 0 && !*found.module;)
+		found.module = phase_rules_module(&list, i);
 	bool has_python = false, has_users = false, has_left_forward = false;
 	for (size_t i = 0; i < list.n; i++) {
 		uint8_t part = frame_phase_part(list.at[i]);
@@ -260,6 +262,28 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 		found.part = PART_USER;
 	}
 	return found;
+}
+
+/* The next frame of Python's further in than `i`, which is one too high at first. */
+static const struct frame *next_python(const struct frame_list *list, size_t *i)
+{
+	while (*i > 0)
+		if (list->at[--*i]->kind == FRAME_KIND_PYTHON)
+			return list->at[*i];
+	return NULL;
+}
+
+bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other)
+{
+	struct frame_list a = frames_of(f, stack), b = frames_of(f, other);
+	size_t i = a.n, k = b.n;
+	const struct frame *x, *y;
+	do {
+		x = next_python(&a, &i);
+		y = next_python(&b, &k);
+	} while (x && x == y);
+	return x && y && !strcmp(x->file, y->file) && !strcmp(x->function, y->function) &&
+	       x->line > y->line;
 }
 
 /* ---- Modules ---- */

@@ -62,9 +62,13 @@ struct phase_stack {
 	uint8_t part;
 	bool is_worker; /* a thread of the autograd engine made it */
 	bool is_users; /* the user's own Python code stands between what decided and the call: a closure */
-	bool is_certain; /* frames said so; else it was guessed from operators' names */
+	bool is_certain;    /* frames said so; else it was guessed from operators' names */
+	const char *module; /* the outermost one: see phase_rules_module(); "" for none */
 };
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack);
+
+/* Where the two stacks part, in whatever function that is, `stack` is at a later line than `other`. */
+bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other);
 
 /* The class of the nn.Module whose forward() the frame is ("Linear"; "forward (model.py:12)" where Python gives no
  * qualified names), for frames that a module's call is around; "" for others. `i` counts from the innermost frame. */

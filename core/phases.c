@@ -184,6 +184,53 @@ static void settle_evaluation(struct phases *p)
 	}
 }
 
+/* The stack of the thread's first call within backward(), 0: none; and how many of the lane's calls come before the backward pass. */
+static uint32_t first_backward(const struct phases *p, const struct model_step *m, uint32_t thread,
+			       size_t *before)
+{
+	const struct model_thread *t = &m->threads.at[thread];
+	*before = p->calls.n;
+	for (size_t i = 0; i < p->calls.n; i++) {
+		uint32_t call = p->calls.at[i];
+		if (phase_of_part(p->part_of_call.at[call]) != PHASE_BACKWARD)
+			continue;
+		if (*before == p->calls.n)
+			*before = i;
+		if (call >= t->first && call < t->first + t->n)
+			return m->calls.at[call].stack;
+	}
+	return 0;
+}
+
+/*
+ * A step that was cut behind the optimizer begins with what the loop does behind it: a forward pass that is called further down than
+ * backward() is, before one of the same model that is called further up, is an evaluation.
+ */
+static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
+				    struct frames *frames)
+{
+	size_t before, n_behind = 0;
+	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0;
+	const char *evaluated = "", *trained = "";
+	for (size_t i = 0; backward && i < before; i++) {
+		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
+		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack)
+			continue;
+		const char *module = stack_of(p, frames, stack).module;
+		bool is_behind = phase_rules_is_behind(frames, stack, backward);
+		n_behind = is_behind ? i + 1 : n_behind;
+		if (*module)
+			*(is_behind ? &evaluated : &trained) = module;
+	}
+	if (!*evaluated || strcmp(evaluated, trained) != 0)
+		return;
+	for (size_t i = 0; i < n_behind; i++) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		if (phase_of_part(*part) == PHASE_FORWARD)
+			*part = PART_EVALUATION;
+	}
+}
+
 /* ---- Lanes ---- */
 
 /* The lane's calls, in order. `workers`: autograd's threads are of it. */
@@ -211,12 +258,13 @@ static bool tells(uint8_t part)
 }
 
 static void add_lane(struct phases *p, const struct model_step *m, size_t thread,
-		     const bool *workers)
+		     const bool *workers, struct frames *frames)
 {
 	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
 	gather_calls(p, m, thread, workers);
 	settle_users_calls(p);
 	settle_evaluation(p);
+	settle_early_evaluation(p, m, lane.thread, frames);
 	settle_unknown(p);
 	add_spans(p, m);
 	lane.n = p->spans.n - lane.first;
@@ -254,10 +302,10 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 			p->part_of_call.at[k] = part_of(p, &m->calls.at[k], frames, workers[i]);
 	}
 	size_t main = main_thread(m, workers);
-	add_lane(p, m, main, workers);
+	add_lane(p, m, main, workers, frames);
 	for (size_t i = 0; i < m->threads.n; i++)
 		if (i != main && !workers[i] && m->threads.at[i].n)
-			add_lane(p, m, i, NULL);
+			add_lane(p, m, i, NULL, frames);
 	free(workers);
 }
 

@@ -49,7 +49,7 @@ KEYS = [
     Key("cnn_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("amp_block.py", ("gpu",), 200, "sync", "item", 1, parts=("gradient scaler",)),
     Key("boolean_index.py", ("gpu", "sync"), 200, "sync", "item", 1),
-    Key("evaluation.py", ("sync", "gpu"), 100, "sync", "item", 0.8, parts=("evaluation",), not_yet=("parts",)),
+    Key("evaluation.py", ("sync", "gpu"), 100, "sync", "item", 0.8, parts=("evaluation",)),
     Key("print_loss.py", ("gpu", "sync"), 200, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),
     Key("two_optimizers.py", ("gpu", "sync"), 100, "sync", "item", 1, phases=("other", *TRAINING)),

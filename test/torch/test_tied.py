@@ -81,7 +81,6 @@ class Tied(SimCase):
     def test_two_passes_through_the_same_layers(self):
         """Autograd's notes are of the second pass; of the first one, line by line, nothing may be on the second one's."""
         process, truth = self.both("two_passes")
-        self.check_operators(process, truth)
         ours = {x["source"]: 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
         self.assertFalse([line for line in ours if "self.other(x)" in line], ours)
         self.assertFalse([line for line in ours if "return x * 2" in line], ours)

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -57,8 +58,11 @@ static inline const struct frame *made_frame(const char *text)
 	if (py)
 		snprintf(f->file, sizeof(f->file), "%.*s", (int)(py - text) + 3, text);
 	snprintf(f->function, sizeof(f->function), "%s", py ? py + 4 : text);
-	f->function[strcspn(f->function, "@")] = 0; /* "f@2": the same at another line */
+	char *at = strchr(f->function, '@'); /* "f@2": the same at another line */
+	uint32_t line = at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
+	f->function[strcspn(f->function, "@")] = 0;
 	f->frame = (struct frame){ .function = f->function,
+				   .line = line,
 				   .file = f->file,
 				   .module = "",
 				   .kind = py ? FRAME_KIND_PYTHON : FRAME_KIND_NATIVE,

@@ -261,6 +261,39 @@ static void evaluation_has_no_backward_pass(void **state)
 	expect(4, PART_EVALUATION, 210, 310);
 }
 
+/* What the loop does behind its optimizer, in a step that was cut there: called further down than backward(), before the model. */
+static void evaluation_of_the_turn_before(void **state)
+{
+	(void)state;
+	uint32_t model = STACK("train.py:<module>@26", CALL, "train.py:Net.forward",
+			       "at::_ops::mm"),
+		 read = STACK("train.py:<module>@31", "train.py:evaluate", "at::_ops::argmax"),
+		 evaluate = STACK("train.py:<module>@31", "train.py:evaluate", CALL,
+				  "train.py:Net.forward", "at::_ops::mm"),
+		 teacher = STACK("train.py:<module>@25", CALL, "train.py:Net.forward"),
+		 back = STACK("train.py:<module>@28", SITE "torch/_tensor.py:Tensor.backward"),
+		 loss;
+	call(1, 0, 10, evaluate);
+	call(1, 50, 60, read);
+	call(1, 100, 110, teacher); /* before backward(), so it may be of the same turn */
+	call(1, 150, 160, model);
+	call(1, 200, 210, back);
+	find();
+	expect(0, PART_EVALUATION, 0, 60);
+	expect(1, PART_MODULE, 60, 160);
+	end(state);
+	begin(state);
+	/* the next turn's forward pass is made behind the optimizer: there is no other one of this model */
+	model = STACK("train.py:<module>@31", CALL, "train.py:Net.forward", "at::_ops::mm");
+	loss = STACK("train.py:<module>@27", CALL, "loss.py:Loss.forward");
+	back = STACK("train.py:<module>@28", SITE "torch/_tensor.py:Tensor.backward");
+	call(1, 0, 10, model);
+	call(1, 50, 60, loss);
+	call(1, 200, 210, back);
+	find();
+	expect(0, PART_MODULE, 0, 60);
+}
+
 /* The step was cut behind the forward pass: what is at its end is the next one's. */
 static void a_step_that_begins_with_its_backward_pass(void **state)
 {
@@ -361,6 +394,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
 						end),
+		cmocka_unit_test_setup_teardown(evaluation_of_the_turn_before, begin, end),
 		cmocka_unit_test_setup_teardown(forward_alone_is_no_evaluation, begin, end),
 		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(threads_of_others_are_lanes_of_their_own, begin,
