@@ -267,6 +267,19 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	return c;
 }
 
+/* Whether the backup came in a step before the first that the anchor ended: it is among those that levels_count_missed() counts. */
+static bool backup_has_first(const struct levels_store *s, const struct level_choice *c)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n && c->backup; i++) {
+		uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+		if (hash == c->anchor)
+			break;
+		n += hash == c->backup;
+	}
+	return n > 1;
+}
+
 /* Describes the winner's boundary in `out`. 0 or -ENOMEM. */
 static int level_describe(const struct levels *l, const struct levels_index *x,
 			  const struct levels_level *level, struct level_choice *out)
@@ -288,7 +301,7 @@ static int level_describe(const struct levels *l, const struct levels_index *x,
 		.boundary = how,
 	};
 	levels_find_backup(s, x, level, trigram, out);
-	out->count += levels_count_missed(s, out);
+	out->count += levels_count_missed(s, out) - (out->n_missed && backup_has_first(s, out));
 	return 0;
 }
 

@@ -124,6 +124,7 @@ static void test_first_step_without_the_anchor(void **state)
 	sequence_run(&s, 1, false, &r);
 	assert_true(r.locked);
 	assert_int_equal(r.choice.n_missed, 1);
+	assert_int_equal(r.choice.count, 40);
 	sequence_free(&s);
 	for (int i = 0; i < 40; i++)
 		train_step(&s);
