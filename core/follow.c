@@ -168,14 +168,17 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.triggered(f->sink.context, f, s);
 		return;
 	}
-	if (s->event == STEP_OUTSIDE || s->number)
+	bool is_begin = s->event == STEP_BEGIN;
+	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
 		f->last_is_whole = s->event == STEP_OUTSIDE;
 	follow_add_mark(f, &(struct step_mark){
 				   .ticks = s->ticks,
-				   .number = s->event == STEP_OUTSIDE ? UINT64_MAX : s->number,
-				   .action = s->event == STEP_OUTSIDE ? SCHED_NONE : s->action,
-				   .is_outside = s->event == STEP_OUTSIDE,
-				   .is_own = s->event == STEP_BEGIN,
+				   .number = is_begin ? s->number : UINT64_MAX,
+				   .action = is_begin ? s->action : SCHED_NONE,
+				   .is_outside = !is_begin,
+				   .is_own = is_begin,
+				   .is_slice = is_begin && s->detail,
+				   .cuts = s->event == STEP_CUT,
 			   });
 }
 

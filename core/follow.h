@@ -37,6 +37,8 @@ struct step_mark {
 	uint8_t action;
 	bool is_outside; /* no step: between cudaProfilerStop and Start */
 	bool is_own;	 /* the library began it knowing what it is: nothing was learned in it */
+	bool is_slice;	 /* of time: no step was known */
+	bool cuts;	 /* the step before it did not end: its anchor stopped coming */
 };
 
 struct gpu_span {
@@ -110,7 +112,9 @@ struct follow {
 	struct once once;
 	struct follow_counts counts;
 	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */
-	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
+	uint64_t n_slices; /* among the lengths, which are of slices only until there are steps */
+	bool has_real_steps;
+	VEC(uint64_t) armed; /* numbers handed on; the first 4,096 */
 };
 
 /* `live`: the process may still write. The sink is copied. `f` stays where it is until follow_close. */
@@ -151,6 +155,7 @@ struct follow_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct step_mark *mark;
 	bool is_last, is_killed;
+	bool is_cut;		     /* its end never came */
 	struct pair_thread *threads; /* parallel to follow's */
 	size_t n_calls;
 	struct rec_gpu *works;

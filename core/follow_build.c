@@ -384,7 +384,9 @@ static void build_notes(struct build *b)
 		note(b, b->m->begin_ns, "%llu pieces of GPU work that no call could be found for",
 		     (unsigned long long)b->m->n_works_without_call);
 	if (b->m->is_cut)
-		note(b, b->m->end_ns, "the process was killed here");
+		note(b, b->m->end_ns, "%s",
+		     b->m->is_lost ? "the step's end never came: its launches have changed"
+				   : "the process was killed here");
 }
 
 static void describe(struct build *b)
@@ -409,8 +411,9 @@ static void describe(struct build *b)
 	};
 	b->m->number = b->cut->mark->number;
 	b->m->action = b->cut->mark->action;
-	b->m->detector = step_mode_name(h->steps.mode);
-	b->m->is_cut = b->cut->is_killed && b->cut->is_last;
+	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_mode_name(h->steps.mode);
+	b->m->is_cut = b->cut->is_cut;
+	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
 	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);
 	b->m->begin_ns = timebase_ns(&f->time, begin);
 	b->m->end_ns = timebase_ns(&f->time, end > begin ? end : begin);

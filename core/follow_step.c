@@ -300,6 +300,23 @@ void follow_note_armed(struct follow *f, uint64_t number)
 		vec_push(&f->armed, number);
 }
 
+/* Figures of slices of time give way to those of steps once there are any, and never mix with them. */
+static bool takes_length(struct follow *f, const struct step_mark *mark)
+{
+	if (mark->is_slice) {
+		f->n_slices++;
+		return !f->has_real_steps;
+	}
+	if (!f->has_real_steps && f->n_slices) {
+		baseline_free(&f->baseline);
+		f->baseline = (struct baseline){ 0 };
+		f->cost = (struct cost){ 0 };
+		f->step_ms = f->armed_step_ms = (struct sample){ 0 };
+	}
+	f->has_real_steps = true;
+	return true;
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -313,6 +330,8 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 		f->baseline.first_ms = ms;
 		return;
 	}
+	if (!takes_length(f, mark))
+		return;
 	baseline_add(&f->baseline, ms);
 	cost_add(&f->cost, ms, cost_kind_of(mark));
 	sample_add(&f->step_ms, ms);
@@ -329,6 +348,7 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		.mark = &mark,
 		.is_last = is_last,
 		.is_killed = killed,
+		.is_cut = is_last ? killed : f->marks.at[1].cuts,
 	};
 	cut.n_calls = follow_cut_calls(f, end);
 	cut.threads = follow_cut_threads(f);
@@ -348,7 +368,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		if (f->sink.step)
 			f->sink.step(f->sink.context, f, &m);
 	}
-	note_end(f, &mark, end, is_armed);
+	if (!cut.is_cut)
+		note_end(f, &mark, end, is_armed);
 	model_free(&m);
 	free(cut.threads);
 }

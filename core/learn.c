@@ -7,6 +7,7 @@ enum {
 	LOST_TURNS =
 		20, /* this many times a step's calls without the anchor: it was the wrong one */
 	LOST_LEAST = 10000,
+	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
 };
 
 void learn_start(struct learn *l, bool wants_optimizer)
@@ -112,6 +113,8 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 		return;
 	}
 	uint64_t hash = token_window_push(&t->window, token);
+	if (!l->first_ticks)
+		l->first_ticks = c->begin_ticks;
 	note_anchor(l, t, hash, c);
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
@@ -238,12 +241,13 @@ static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
-	uint64_t under_way = l->n_lost ? atomic_load(&shared->current) : 0;
+	uint64_t current = atomic_load(&shared->current), under_way = l->n_lost ? current : 0;
 	uint64_t first = l->counted.at[0].ticks, n;
 	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
 		return false;
 	n = l->n_before + count_ended(l, first);
-	atomic_store(&shared->base, under_way + (n ? n - 1 : 0));
+	uint64_t base = under_way + (n ? n - 1 : 0);
+	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
 	vec_free(&l->since);
@@ -269,6 +273,7 @@ static void start_again(struct learn *l)
 	learn_function_free(&l->function);
 	l->function.next_look = 0;
 	l->has_choice = false;
+	l->first_ticks = 0;
 	l->since.n = l->counted.n = 0;
 	for (size_t i = 0; i < l->threads.n; i++)
 		l->threads.at[i].has_anchor = false;
@@ -301,17 +306,29 @@ static bool was_found_again(const struct learn *l, const struct follow *f)
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
+/* Whether slices of time are to stand in for steps. */
+static void tell_patience(const struct learn *l, struct follow *f)
+{
+	const char *text = dict_find_info(&f->dict, "PROF_LEARN_S");
+	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
+	bool is_long = !l->has_choice && l->first_ticks &&
+		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);
+	atomic_store(&f->reader.header->steps.wants_slices, is_long);
+}
+
 bool learn_tell(struct learn *l, struct follow *f)
 {
 	if (l->levels && !l->has_base && was_found_again(l, f)) {
 		start_again(l);
 		l->has_base = true;
+		atomic_store(&f->reader.header->steps.wants_slices, 0);
 	}
 	if (!l->levels || l->has_base)
 		return false;
 	if (!l->has_choice) {
 		if (vote(l, f))
 			tell_anchor(l, f);
+		tell_patience(l, f);
 		return false;
 	}
 	if (!l->counted.n) {
@@ -507,6 +524,8 @@ long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a
 		end = x.first_counted;
 	if (x.first_numbered < end)
 		end = x.first_numbered;
+	if (atomic_load(&f->reader.header->steps.slices))
+		end = 0; /* numbers of slices went on from 0, and those of steps from theirs */
 	size_t n = 0;
 	while (n < x.begins.n && x.begins.at[n] < end)
 		n++;

@@ -43,6 +43,8 @@ struct learn {
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
 	uint32_t n_lost;	 /* times that the library lost its anchor, of those answered */
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
+	uint64_t
+		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
 };
 
 /* `wants_optimizer`: only a step that an optimizer ends will do. */

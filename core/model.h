@@ -161,7 +161,8 @@ struct model_step {
 	uint64_t number;
 	uint8_t action;
 	const char *detector; /* how steps are told apart: step_mode_name() */
-	bool is_cut;	      /* the process died within it */
+	bool is_cut;	      /* the process died within it, or: */
+	bool is_lost;	      /* its anchor stopped coming, so that its end is not known */
 	bool is_whole_run;    /* no steps were told apart: everything that was recorded */
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;
@@ -202,6 +203,9 @@ size_t model_first_call(const struct model_step *m, const struct model_thread *t
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
+/* Where slices of time stand in for steps. */
+#define STEP_SLICES_NAME "slices"
+
 /* "auto", "kernel", ... of an enum step_mode, whatever its value. */
 const char *step_mode_name(uint32_t mode);
 /* "record", ... of an enum sched_action. */

@@ -157,7 +157,7 @@ static inline uint64_t record_duration(const struct rec_call *c)
 enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
 
 enum step_event {
-	STEP_BEGIN, /* step `number` begins at `ticks` */
+	STEP_BEGIN, /* step `number` begins at `ticks`; `detail` not 0: it is a slice of time of so many milliseconds */
 	STEP_OUTSIDE, /* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop; the last step ended */
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
@@ -165,6 +165,7 @@ enum step_event {
 	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked */
 	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands
 			(core/turn.h); follows its STEP_NUMBERED */
+	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -623,6 +624,10 @@ struct journal_steps {
 	_Atomic uint32_t backup_within;
 	_Atomic uint64_t backup; /* 0: none */
 	_Atomic uint32_t anchor_thread;
+	_Atomic uint32_t
+		wants_slices; /* by the collector: steps have been looked for long enough */
+	_Atomic uint32_t
+		slices; /* by the library: slices of time that stood in for steps of the schedule */
 	uint32_t
 		wants_function; /* by the library: PROF_STEP=python:, and stacks of all launches come */
 };

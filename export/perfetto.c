@@ -81,7 +81,7 @@ static void write_step_slice(struct trace *t)
 	perfetto_arg_uint(b, PERFETTO_ARG_CALLS, t->m->calls.n);
 	perfetto_arg_uint(b, PERFETTO_ARG_WORKS, t->m->works.n);
 	if (t->m->is_cut)
-		perfetto_arg_uint(b, PERFETTO_ARG_CUT, 1);
+		perfetto_arg_uint(b, t->m->is_lost ? PERFETTO_ARG_LOST : PERFETTO_ARG_CUT, 1);
 	perfetto_event_end(&t->w, place);
 	perfetto_slice_end(&t->w, t->m->end_ns);
 }

@@ -126,6 +126,7 @@ enum {
 	X(CALLS, "calls")                         \
 	X(WORKS, "gpu_work")                      \
 	X(CUT, "process_was_killed")              \
+	X(LOST, "end_never_came")                 \
 	X(DOMAIN, "domain")                       \
 	X(BEGINS_BEFORE, "begins_before_step")    \
 	X(ENDS_AFTER, "ends_after_step")          \

@@ -278,10 +278,35 @@ static bool learn_from(struct process *p, struct learn_anchor *anchor)
 	return is_known;
 }
 
+/* Whether steps were looked for in vain, and slices of time recorded. */
+bool process_has_slices(const struct process *p)
+{
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	return atomic_load(&s->slices) && !atomic_load(&s->base_generation);
+}
+
+static void explain_slices(struct process *p)
+{
+	const char *patience_s = dict_find_info(&p->follow.dict, "PROF_LEARN_S");
+	if (process_has_slices(p))
+		err_set(&p->remark, 0,
+			"no repeating step was found in %.20s s of launches, so steps are slices "
+			"of "
+			"time of one second; set PROF_STEP to say what a step is, or PROF_LEARN_S "
+			"to look "
+			"longer",
+			patience_s ? patience_s : "60");
+}
+
 static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 {
 	const struct journal_steps *s = &p->follow.reader.header->steps;
 	uint32_t generation = atomic_load(&s->anchor_generation);
+	if (!generation && atomic_load(&s->slices)) {
+		*anchor = (struct learn_anchor){ 0 };
+		explain_slices(p);
+		return true;
+	}
 	if (!generation)
 		return learn_from(p, anchor);
 	*anchor = (struct learn_anchor){
@@ -559,7 +584,8 @@ static void finish(struct process *p)
 		mend_backwards(p);
 	/* a journal that was recycled cannot be read again from the start */
 	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled ||
-			 atomic_load(&p->follow.reader.header->steps.lost);
+			 atomic_load(&p->follow.reader.header->steps.lost) ||
+			 atomic_load(&p->follow.reader.header->steps.slices);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
 	p->confidence = 1;
@@ -568,6 +594,7 @@ static void finish(struct process *p)
 	if (is_locked) {
 		follow_finish(&p->follow, killed);
 		p->has_steps = p->follow.last_number != UINT64_MAX;
+		explain_slices(p);
 		if (p->n_shown || p->trouble.text[0])
 			return;
 	}

@@ -83,6 +83,9 @@ bool process_poll(struct process *p);
 /* Live: whether records are wanted quickly, because steps are being learned. */
 bool process_is_learning(const struct process *p);
 
+/* Whether its steps are slices of time, because none was found. */
+bool process_has_slices(const struct process *p);
+
 /* Whether it can still write. */
 bool process_is_alive(const struct process *p);
 

@@ -43,11 +43,15 @@ static json_t *describe_steps(const struct process *p)
 		json_array_append_new(armed, integer(f->armed.at[i]));
 	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
 			      integer(follow_count_steps(f)), "detector",
-			      has_steps ? step_mode_name(shared->mode) : "none", "confidence",
-			      has_steps ? p->confidence : 0.0, "armed", armed, "schedule_shift",
-			      integer(atomic_load(&shared->schedule_shift)), "step_ms",
-			      describe_lengths(&f->step_ms), "armed_step_ms",
+			      !has_steps	      ? "none"
+			      : process_has_slices(p) ? STEP_SLICES_NAME
+						      : step_mode_name(shared->mode),
+			      "confidence", has_steps ? p->confidence : 0.0, "armed", armed,
+			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
+			      "step_ms", describe_lengths(&f->step_ms), "armed_step_ms",
 			      describe_lengths(&f->armed_step_ms));
+	if (atomic_load(&shared->slices))
+		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));
 	if (has_steps && p->period) {
 		json_object_set_new(o, "period", integer(p->period));
 		json_object_set_new(o, "boundary", json_string(level_boundary_name(p->boundary)));

@@ -42,6 +42,9 @@ enum {
 enum { LOST_TURNS = 20, LOST_LEAST = 10000 };
 
 /* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
+/* And so long is one where they stand in for the schedule's steps. */
+enum { SCHEDULE_SLICE_MS = 1000 };
+
 enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
 
 static struct {
@@ -64,7 +67,7 @@ static struct {
 	bool was_locked;	 /* before the anchor was lost */
 	uint64_t began_ticks;	 /* the step under way */
 	uint64_t slice_ticks;	 /* time: */
-	bool slices;		 /* slices of time stand in for steps, while a window lasts */
+	unsigned slice_ms;	 /* slices of time stand in for steps: so long, 0: they do not */
 	_Atomic uint64_t
 		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
 	_Atomic uint64_t patience_ticks;
@@ -155,6 +158,7 @@ static void write_step(enum step_event event, uint64_t number, uint64_t ticks)
 		.generation = g.generation,
 		.ticks = ticks,
 		.number = number,
+		.detail = event == STEP_BEGIN ? g.slice_ms : 0,
 	});
 	blocks_step(ticks);
 }
@@ -170,7 +174,7 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 	while (trigger_take(&ask)) {
 		atomic_store_explicit(&g.asked_ticks, 0, memory_order_relaxed);
 		enum trigger_answer how = arm_is_flying(&g.arm, next) ? TRIGGER_FROM_KEPT
-					  : g.slices		      ? TRIGGER_BY_TIME
+					  : g.slice_ms		      ? TRIGGER_BY_TIME
 								      : TRIGGER_BY_STEPS;
 		struct arm_window w = arm_ask(&g.arm, next, ask.n);
 		write_record(&(struct rec_step){
@@ -206,7 +210,7 @@ static bool are_unknown(void)
 /* Somebody has been waiting for steps, and there are none. At each launch while they are unknown: a few loads. */
 static bool has_waited_long(void)
 {
-	if (g.slices || !are_unknown() || !trigger_is_asked())
+	if (g.slice_ms || !are_unknown() || !trigger_is_asked())
 		return false;
 	uint64_t now = hook_ticks(),
 		 since = atomic_load_explicit(&g.asked_ticks, memory_order_relaxed);
@@ -320,7 +324,7 @@ static void lock_steps(void)
 		 next = base + g.own + 1;
 	write_base(base);
 	arm_renumber(&g.arm, g.number + 1, next);
-	g.slices = false;
+	g.slice_ms = 0;
 	if (g.was_locked) {
 		/* steps that nobody counted shall not cost a window; several ranks take the same ones */
 		if (!g.has_company)
@@ -390,6 +394,13 @@ static bool is_lost(void)
 /* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
 static void lose_steps(void)
 {
+	/* a window that is under way ends here, not with the first step that is known again; what is recorded throughout goes on */
+	if (!arm_is_always(&g.arm) && !arm_is_flying(&g.arm, g.number)) {
+		if (g.action != SCHED_NONE)
+			gpu_stop();
+		g.action = SCHED_NONE;
+		write_step(STEP_CUT, g.number, hook_ticks());
+	}
 	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOST, memory_order_release);
 	atomic_fetch_add_explicit(&g.shared->lost, 1, memory_order_release);
@@ -419,27 +430,43 @@ static bool needs_attention(void)
 	       turn_waits(&g.turn) || atomic_load_explicit(&g.pending, memory_order_relaxed);
 }
 
-static void cross(uint64_t ticks)
+static void cross(uint64_t ticks, bool by_anchor)
 {
 	if (state() == STEP_STATE_ADOPTED) {
 		write_step(STEP_COUNTED, ++g.own, ticks);
 		g.began_ticks = ticks;
 		return;
 	}
+	if (by_anchor)
+		g.slice_ms = 0;
+	if (g.slice_ms == SCHEDULE_SLICE_MS)
+		atomic_fetch_add_explicit(&g.shared->slices, 1, memory_order_relaxed);
 	begin_step(g.number + 1, ticks);
-	if (state() == STEP_STATE_LOST && !g.slices)
+	if (by_anchor && state() == STEP_STATE_LOST)
 		find_again();
-	g.slices = g.slices && are_unknown() && arm_is_asked(&g.arm, g.number);
+	if (g.slice_ms == SLICE_MS && !(are_unknown() && arm_is_asked(&g.arm, g.number)))
+		g.slice_ms = 0;
 }
 
-static void begin_slices(uint64_t ticks)
+static void begin_slices(unsigned ms, uint64_t ticks)
 {
-	g.slices = true;
-	g.slice_ticks = ticks_of_ns(SLICE_MS * 1000000ull);
-	log_line(LOG_INFO,
-		 "no step is known yet: what was asked for is recorded in slices of %d ms",
-		 SLICE_MS);
-	begin_step(g.number + 1, ticks);
+	g.slice_ms = ms;
+	g.slice_ticks = ticks_of_ns(ms * 1000000ull);
+	log_line(LOG_INFO, "no step is known yet: slices of %u ms are recorded", ms);
+	if (ms == SCHEDULE_SLICE_MS && !g.was_locked) {
+		if (g.has_company && !arm_is_always(&g.arm))
+			agree_begin(&g.agree, g.shared, g.number);
+		else
+			begin_schedule(g.number + 1);
+	}
+	cross(ticks, false);
+}
+
+/* The collector has looked for steps for long, and the schedule waits for them. */
+static bool wants_slices(void)
+{
+	return !g.slice_ms && are_unknown() &&
+	       atomic_load_explicit(&g.shared->wants_slices, memory_order_relaxed);
 }
 
 /* A mode whose steps begin with an anchor: the first one belongs to step 0, with what came before it. */
@@ -452,7 +479,7 @@ static void begin_with_this(uint64_t ticks)
 
 static bool slice_is_over(void)
 {
-	return (g.mode == STEP_MODE_TIME || (g.slices && are_unknown())) &&
+	return (g.mode == STEP_MODE_TIME || (g.slice_ms && are_unknown())) &&
 	       hook_ticks() - g.began_ticks >= g.slice_ticks;
 }
 
@@ -474,7 +501,7 @@ void steps_notice(uint64_t hash, bool is_anchor)
 	bool urgent = moves || is_anchor || pending;
 	bool lost = !urgent && is_lost();
 	if (arm_is_off(&g.arm) ||
-	    !(urgent || lost || slice_is_over() || has_waited_long() ||
+	    !(urgent || lost || slice_is_over() || has_waited_long() || wants_slices() ||
 	      (still_learning() && has_news())) ||
 	    !enter_crossing(urgent))
 		return;
@@ -483,13 +510,16 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		lose_steps();
 	if (still_learning())
 		listen();
-	if ((pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed)) ||
-	    slice_is_over())
-		cross(ticks);
+	if (pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed))
+		cross(ticks, true);
+	else if (slice_is_over())
+		cross(ticks, false);
 	if (is_anchor)
 		begin_with_this(ticks);
 	if (has_waited_long())
-		begin_slices(ticks);
+		begin_slices(SLICE_MS, ticks);
+	else if (wants_slices())
+		begin_slices(SCHEDULE_SLICE_MS, ticks);
 	if (moves && turn_take(&g.turn, &a, hash))
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order

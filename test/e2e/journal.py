@@ -12,7 +12,7 @@ CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC,
 LIBRARY, BLOCK, MEMORY = 14, 15, 16
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
-STEP_EVENTS = "begin outside counted triggered numbered backup".split()
+STEP_EVENTS = "begin outside counted triggered numbered backup cut".split()
 RANGE_EVENTS = "push pop start end mark".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
 BLOCK_EVENTS = "made freed known live oom".split()
@@ -48,7 +48,8 @@ class Journal:
          self.dropped_dictionary) = struct.unpack_from("<QIIQQQ", self.data, HEADER.size)
         (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
          self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
-         self.lost, _, _, self.backup) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQ", self.data, HEADER.size + 40)
+         self.lost, _, _, self.backup, _, _, self.slices,
+         _) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIII", self.data, HEADER.size + 40)
 
     def ns(self, ticks):
         """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""

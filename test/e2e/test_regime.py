@@ -5,6 +5,7 @@ import unittest
 from harness import Run
 from journal import STEP
 from test_trigger import TriggerCase
+from trace import Trace
 
 LOCKED = 3  # enum step_state of core/record.h
 OTHER_CALLS = 5  # launches of a step of `other`
@@ -122,6 +123,78 @@ class Regime(RegimeCase):
         run = live.end()
         self.assertEqual(run.journal().lost, 0)
         self.assertEqual(run.journal().anchor_generation, 1)
+
+
+class Slices(RegimeCase):
+    """Where nothing repeats the schedule goes on by slices of time, until something does."""
+
+    SCHEDULE = "skip_first=1,wait=0,warmup=0,active=2,repeat=1"
+
+    def test_nothing_repeats(self):
+        live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
+        live.do("odd 4500")
+        run = live.end()
+        facts = self.facts(run)
+        self.assertEqual((facts["detector"], facts["confidence"]), ("slices", 0), run.err)
+        self.assertGreaterEqual(facts["slices"], 3)
+        self.assertEqual(run.trace_steps(), [1, 2])
+        for path in run.traces():
+            (step,) = [s for s in Trace(path).slices if s.name.startswith("step ")]
+            self.assertGreater(step.end - step.time, 0.9e9)
+        said = [line for line in run.own_lines() if "no repeating step was found in 1 s of launches, so steps are slices of time" in line]
+        self.assertEqual(len(said), 1, run.err)
+        self.assertIn("slices of time", " ".join(self.tool("report", run.folder).out.split()))
+        again = self.tool("export", run.folder, "--format", "perfetto", "-o", self.folder())
+        self.assertEqual(again.status, 0, again.err)
+        self.assertIn("slices of time", again.out)
+
+    def test_left_when_steps_are_found(self):
+        live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
+        live.do("odd 1500")
+        self.eventually("slices", lambda: live.do("odd 100") == "" and self.journal(live).slices > 0)
+        slices = self.journal(live).current_step
+        made = 0
+        while self.journal(live).step_state != LOCKED:
+            live.do("long 100")
+            made += 100
+            self.assertLess(made, 20000, live.err())
+        live.do("long 100")
+        run = live.end()
+        facts = self.facts(run)
+        self.assertEqual(facts["detector"], "auto", run.err)
+        self.assertLess(facts["step_ms"]["max"], 900)  # figures of slices have given way
+        numbers = [number for _, number in self.begins(run.journal())]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        steps = [number for generation, number in self.begins(run.journal()) if generation]
+        self.assertGreater(min(steps), slices)
+        self.assertTrue(set(run.trace_steps()) & set(steps), run.err)
+
+    def test_steps_in_time_are_not_sliced(self):
+        live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
+        while self.journal(live).step_state != LOCKED:
+            live.do("long 100")
+        time.sleep(1.2)
+        live.do("long 100")
+        self.assertEqual(live.end().journal().slices, 0)
+
+
+class CutShort(RegimeCase):
+    def test_a_window_ends_where_the_anchor_is_lost(self):
+        live, made = self.locked(schedule="skip_first=0,wait=0,warmup=0,active=1000000,repeat=1")
+        for _ in range(13):
+            live.do("strange 1000")
+        self.assertEqual(self.journal(live).lost, 1)
+        live.do("strange 2000")
+        live.do("50")
+        run = live.end()
+        (cut,) = [r for r in run.journal().of(STEP) if r.event == "cut"]
+        calls = [c for c in run.journal().calls() if c.category == "launch" and c.begin > cut.ticks]
+        self.assertGreaterEqual(len(calls), 2000)  # it was known long before the program's end
+        path = [p for p in run.traces() if p.endswith(f"step-{cut.number}.pftrace.gz")]
+        (step,) = [s for s in Trace(path[0]).slices if s.name == f"step {cut.number}"]
+        self.assertEqual(step.args["end_never_came"], 1)
+        self.assertIn(cut.number + 1, run.trace_steps())  # and the window goes on with the next step
+        self.assertIn(self.facts(run)["count"], (made + 50, made + 51))
 
 
 if __name__ == "__main__":
