@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -45,6 +46,18 @@ void run_start_collector(struct run *r);
 int run_application(struct run *r, int *wait_status);
 /* Ends this process as the application ended. */
 __attribute__((noreturn)) void run_end_like(int wait_status);
+
+/* Closes every descriptor from `first` on. */
+void run_close_from(int first);
+
+/* run_witness.c: which signals came to the whole process group. `held` are blocked. */
+struct witness {
+	pid_t pid; /* not above 0: there is none, and every signal is taken for the launcher's alone */
+	int ask, answer;
+};
+void run_witness_start(struct witness *w, const sigset_t *held);
+bool run_witness_saw(const struct witness *w, int signal);
+void run_witness_end(const struct witness *w);
 
 /* run_summary.c: waits for the collector and says what came out. */
 void run_finish(struct run *r, int wait_status, double wall_s);

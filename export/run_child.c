@@ -23,7 +23,7 @@ extern char **environ;
 
 /* ---- The collector ---- */
 
-static void close_from(int first)
+void run_close_from(int first)
 {
 	if (close_range((unsigned)first, ~0u, 0) == 0)
 		return;
@@ -60,7 +60,7 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 		dup2(nothing, fd);
 	dup2(high_control, 3);
 	dup2(high_status, 4);
-	close_from(5);
+	run_close_from(5);
 	setsid();
 	give_way();
 	for (int s = 1; s < NSIG;
@@ -167,14 +167,15 @@ static int refuse(const char *command, int error)
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
-/* Terminal signals (sent by the kernel) have reached the application, which is in the same group. */
-static void pass_on(const siginfo_t *info, pid_t application)
+/* What came to the group has reached the application, which is in it too: a terminal's signals, sent by the kernel, and others'. */
+static void pass_on(const siginfo_t *info, pid_t application, const struct witness *w)
 {
-	if (info->si_code != SI_KERNEL && info->si_pid != application)
+	bool is_for_group = run_witness_saw(w, info->si_signo);
+	if (!is_for_group && info->si_code != SI_KERNEL && info->si_pid != application)
 		kill(application, info->si_signo);
 }
 
-static int wait_for(pid_t application, const struct before *b)
+static int wait_for(pid_t application, const struct before *b, const struct witness *w)
 {
 	int status;
 	for (;;) {
@@ -183,17 +184,19 @@ static int wait_for(pid_t application, const struct before *b)
 		if (got == application)
 			return status;
 		if (sigwaitinfo(&b->waited, &info) > 0 && info.si_signo != SIGCHLD)
-			pass_on(&info, application);
+			pass_on(&info, application, w);
 	}
 }
 
 int run_application(struct run *r, int *wait_status)
 {
 	struct before before;
+	struct witness witness;
 	int told[2], error = 0;
+	hold_signals(&before);
+	run_witness_start(&witness, &before.waited);
 	if (pipe2(told, O_CLOEXEC))
 		return refuse(r->command[0], errno);
-	hold_signals(&before);
 	pid_t pid = fork();
 	if (!pid)
 		become_application(r, &before, told[1]);
@@ -205,7 +208,8 @@ int run_application(struct run *r, int *wait_status)
 	tell_collector(r, pid);
 	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
 	close(told[0]);
-	*wait_status = wait_for(pid, &before);
+	*wait_status = wait_for(pid, &before, &witness);
+	run_witness_end(&witness);
 	return has_failed ? refuse(r->command[0], error) : 0;
 }
 

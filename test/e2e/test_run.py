@@ -1,6 +1,7 @@
 """profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -97,6 +98,78 @@ class Signals(Case):
     def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
         self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
 
+    COUNTS = """
+import signal, time
+seen = []
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(number, lambda number, frame: seen.append(number))
+print("ready", flush=True)
+until = time.monotonic() + 1.5
+while time.monotonic() < until:
+    time.sleep(0.01)
+print(len(seen), "signals", flush=True)
+"""
+
+    def counted(self, send):
+        child, _ = self.start([sys.executable, "-c", self.COUNTS])
+        self.ready(child)
+        send(child)
+        out, err = child.communicate(timeout=20)
+        self.assertEqual(child.returncode, 0, err)
+        return out
+
+    def test_a_signal_to_the_group_comes_once(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            self.assertEqual(self.counted(lambda child: os.killpg(child.pid, number)), "1 signals\n")
+
+    def test_a_signal_to_the_launcher_comes_once(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            self.assertEqual(self.counted(lambda child: os.kill(child.pid, number)), "1 signals\n")
+
+    def test_one_after_the_other(self):
+        def send(child):
+            for _ in range(3):
+                os.kill(child.pid, signal.SIGTERM)
+                time.sleep(0.2)
+                os.killpg(child.pid, signal.SIGTERM)
+                time.sleep(0.2)
+
+        self.assertEqual(self.counted(send), "6 signals\n")
+
+    def test_control_c_on_a_terminal_comes_once(self):
+        line, _, env = self.launched([sys.executable, "-c", self.COUNTS])
+        pid, terminal = pty.fork()
+        if not pid:
+            os.execve(line[0], line, env)
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(terminal, 4096)
+        os.write(terminal, b"\x03")
+        try:
+            while piece := os.read(terminal, 4096):
+                shown += piece
+        except OSError:  # how a terminal says that nobody is there any more
+            pass
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
+        self.assertIn(b"1 signals", shown)
+
+    def test_the_witness_ends_with_the_launcher(self):
+        child, _ = self.start([sys.executable, "-c", self.COUNTS])
+        self.ready(child)
+        witnesses = [pid for pid in self.children(child.pid) if self.name(pid) == "group"]
+        self.assertEqual(len(witnesses), 1)
+        os.kill(child.pid, signal.SIGKILL)
+        self.eventually("the witness is gone", lambda: self.name(witnesses[0]) != "group")
+
+    def name(self, pid):
+        try:
+            with open(f"/proc/{pid}/status") as file:
+                fields = dict(line.strip().split(":\t", 1) for line in file if ":\t" in line.strip())
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        return None if fields["State"].startswith("Z") else fields["Name"]
+
     def test_control_c_kills_an_application_that_does_not(self):
         self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
 
@@ -119,7 +192,7 @@ class Signals(Case):
                                    PROF_SCHEDULE="skip_first=0,wait=1,warmup=1,active=2,repeat=0")
         self.eventually("traces of steps", lambda: len(list_traces(folder)) >= 4)
         collector = self.collector(child)
-        (application,) = [pid for pid in self.children(child.pid) if pid != collector]
+        (application,) = [pid for pid in self.children(child.pid) if pid != collector and self.name(pid) != "group"]
         os.kill(application, signal.SIGKILL)
         child.communicate(timeout=20)
         self.assertIn(child.returncode, {137, -signal.SIGKILL})

@@ -1,0 +1,79 @@
+/*
+ * Whether a signal was sent to the whole process group, so that the application has it already: of who sent it, and to whom, the kernel says
+ * nothing. So the launcher has a child in the same group which does nothing but hold its signals: what came to the group is
+ * pending there too. It ends with the launcher, however that ends.
+ */
+#include "export/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel sends to one process of a group after the other, within microseconds. */
+enum { GROUP_NS = 2000000 };
+
+/* Answers each signal's number with whether it has come. Signals that nobody asked for are those of others alone. */
+__attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask, int answer)
+{
+	uint8_t wanted;
+	static const struct timespec now;
+	prctl(PR_SET_NAME, "group");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	int high_ask = fcntl(ask, F_DUPFD, 10), high_answer = fcntl(answer, F_DUPFD, 10);
+	dup2(high_ask, 0);
+	dup2(high_answer, 1);
+	run_close_from(2);
+	while (read(0, &wanted, 1) == 1) {
+		uint8_t has_come = 0;
+		for (int s; (s = sigtimedwait(held, NULL, &now)) > 0;)
+			has_come |= s == wanted;
+		if (write(1, &has_come, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+void run_witness_start(struct witness *w, const sigset_t *held)
+{
+	int ask[2], answer[2];
+	*w = (struct witness){ .pid = -1, .ask = -1, .answer = -1 };
+	if (pipe2(ask, O_CLOEXEC))
+		return;
+	if (pipe2(answer, O_CLOEXEC)) {
+		close(ask[0]);
+		close(ask[1]);
+		return;
+	}
+	w->pid = fork();
+	if (!w->pid)
+		hold_signals(held, ask[0], answer[1]);
+	close(ask[0]);
+	close(answer[1]);
+	w->ask = ask[1];
+	w->answer = answer[0];
+}
+
+bool run_witness_saw(const struct witness *w, int signal)
+{
+	const struct timespec pause = { .tv_nsec = GROUP_NS };
+	uint8_t number = (uint8_t)signal, has_come = 0;
+	if (w->pid <= 0)
+		return false;
+	nanosleep(&pause, NULL);
+	return write(w->ask, &number, 1) == 1 && read(w->answer, &has_come, 1) == 1 && has_come;
+}
+
+void run_witness_end(const struct witness *w)
+{
+	if (w->ask >= 0)
+		close(w->ask);
+	if (w->answer >= 0)
+		close(w->answer);
+	while (w->pid > 0 && waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
