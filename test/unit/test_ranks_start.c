@@ -1,0 +1,144 @@
+/* When the ranks of a job begin: once all know their steps, or those that do have waited long enough. */
+#include "export/ranks_start.h"
+#include "test/unit/journal_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 20000, FIRST_MS = 1000 };
+
+static char folder[] = "/tmp/test_ranks_start.XXXXXX";
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+/* A rank of two whose process is alive, as the collector has it. */
+static void open_rank(struct process *p, struct output *out, const char *rank)
+{
+	struct journal_builder *b = jb_new(8, 4096);
+	struct err e = { "" };
+	char path[64];
+	b->header->steps.mode = STEP_MODE_AUTO;
+	jb_info(b, "rank", rank);
+	jb_info(b, "LOCAL_WORLD_SIZE", "2");
+	snprintf(path, sizeof(path), "%s/%s.journal", folder, rank);
+	jb_write(b, path);
+	jb_free(b);
+	assert_int_equal(process_open(p, out, path, true, &e), 0);
+	unlink(path);
+	process_poll(p);
+}
+
+static struct journal_steps *steps_of(struct process *p)
+{
+	return &p->follow.reader.header->steps;
+}
+
+static void knows_its_steps(struct process *p)
+{
+	atomic_store(&steps_of(p)->waits_for_start, 1);
+}
+
+static bool has_begun(struct process *p)
+{
+	return atomic_load(&steps_of(p)->start_is_named);
+}
+
+struct job {
+	struct output out;
+	struct process first, second;
+	struct ranks_start start;
+};
+
+static void begin(struct job *j)
+{
+	*j = (struct job){ .out = { .is_plain = true } };
+	open_rank(&j->first, &j->out, "0");
+	open_rank(&j->second, &j->out, "1");
+}
+
+static void end(struct job *j)
+{
+	process_close(&j->first);
+	process_close(&j->second);
+	output_free(&j->out);
+}
+
+static void serve(struct job *j, uint64_t now_ms)
+{
+	struct process *all[] = { &j->first, &j->second };
+	ranks_start_serve(&j->start, all, 2, folder, now_ms);
+}
+
+static void all_begin_when_all_know(void **state)
+{
+	(void)state;
+	struct job j;
+	begin(&j);
+	knows_its_steps(&j.first);
+	serve(&j, FIRST_MS);
+	assert_false(has_begun(&j.first));
+	knows_its_steps(&j.second);
+	serve(&j, FIRST_MS + 1);
+	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
+			 atomic_load(&steps_of(&j.second)->start));
+	end(&j);
+}
+
+static void who_never_knows_is_not_waited_for(void **state)
+{
+	(void)state;
+	struct job j;
+	begin(&j);
+	knows_its_steps(&j.first);
+	serve(&j, FIRST_MS);
+	serve(&j, FIRST_MS + PATIENCE_MS);
+	assert_false(has_begun(&j.first));
+	serve(&j, FIRST_MS + PATIENCE_MS + 1);
+	assert_true(has_begun(&j.first));
+	assert_false(has_begun(&j.second));
+	/* the same step for one that knows later */
+	knows_its_steps(&j.second);
+	serve(&j, FIRST_MS + 2 * PATIENCE_MS);
+	assert_true(has_begun(&j.second));
+	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
+			 atomic_load(&steps_of(&j.second)->start));
+	end(&j);
+}
+
+static void nobody_waits(void **state)
+{
+	(void)state;
+	struct job j;
+	begin(&j);
+	serve(&j, FIRST_MS);
+	serve(&j, FIRST_MS + 10 * PATIENCE_MS);
+	assert_false(has_begun(&j.first) || has_begun(&j.second));
+	assert_null(ranks_start_describe(&j.start));
+	end(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_begin_when_all_know),
+		cmocka_unit_test(who_never_knows_is_not_waited_for),
+		cmocka_unit_test(nobody_waits),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
