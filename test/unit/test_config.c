@@ -53,6 +53,8 @@ static const struct {
 	{ "PROF_FORMAT", "perfetto,memory", true },
 	{ "PROF_FORMAT", "perfetto,", false },
 	{ "PROF_FORMAT", "tarot", false },
+	{ "PROF_LEARN_S", "1", true },
+	{ "PROF_LEARN_S", "0", false },
 	{ "PROF_KEEP_TRACES", "2", true },
 	{ "PROF_KEEP_TRACES", "1", false },
 	{ "PROF_KEEP_MB", "1", true },
