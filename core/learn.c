@@ -225,7 +225,7 @@ static int by_ticks(const void *a, const void *b)
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
 	uint64_t n = 0;
-	bool waits = false, follows = !l->choice.backup_within;
+	bool follows = !l->choice.backup_within, waits = follows && l->choice.backup_is_last;
 	if (l->since.n)
 		qsort(l->since.at, l->since.n, sizeof(*l->since.at), by_ticks);
 	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {

@@ -14,7 +14,7 @@ enum {
 	CALLS_WANTED = 4,
 	CALLS_ENDED = 2,
 	LATEST =
-		8, /* launches into the call that the anchor may lie, where those before it differ */
+		64, /* launches into the call that either may lie: the first ones may be a loop over layers, and come several times */
 	TRIGRAM = 3,
 	MISSES = 10, /* of so many calls one may be unlike the others */
 };
@@ -138,6 +138,8 @@ static void find_backup(const struct learn_function *x, const call_list *calls, 
 {
 	for (int offset = anchor + TRIGRAM; offset < LATEST && !out->backup; offset++)
 		out->backup = anchor_at(x, calls, offset);
+	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
+		out->backup_is_last |= x->launches.at[i].hash == out->backup;
 }
 
 static uint32_t period_of(const call_list *calls)

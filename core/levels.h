@@ -50,6 +50,7 @@ enum level_boundary {
 struct level_choice {
 	uint64_t anchor;	/* trigram hash; the step ends after the launch that completes it */
 	uint64_t backup;	/* another one, that stands in for it (core/turn.h); 0: none */
+	bool backup_is_last;	/* it came after the last anchor, as far as was fed */
 	uint32_t backup_within; /* launches of `thread` from there to the anchor */
 	uint32_t thread;	/* that launches it */
 	uint32_t calls_per_step; /* events of all threads, median */

@@ -223,7 +223,7 @@ print(len(seen), "signals", flush=True)
         self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
         self.eventually("the collector has found it", lambda: read_json(folder).get("processes"))
         collector = self.collector(child)
-        (application,) = [pid for pid in self.children(child.pid) if pid != collector]
+        (application,) = [pid for pid in self.children(child.pid) if pid != collector and self.name(pid) != "group"]
         shutil.rmtree(os.path.join(folder, "journal"))
         os.kill(application, signal.SIGKILL)
         out, err = child.communicate(timeout=20)
