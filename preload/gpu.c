@@ -350,6 +350,9 @@ static void close_window(void)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (g.order != AGENT_FINISH)
 		switch_kinds(false);
+	/* a buffer of ours that was begun since would take the other profiler's records */
+	if (g.order == AGENT_YIELD)
+		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	/* what is missing now never comes: the next window must not wait for it again */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks);

@@ -512,12 +512,14 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 	int saved = errno;
 	uint32_t depth = hook_thread.depth;
 	size_t lost = 0;
-	if (!buffer || !journal_header())
+	if (!buffer)
 		return;
 	if (!is_ours(buffer)) {
 		gpu_yield_buffer(context, stream, buffer, bytes, valid_bytes);
 		return;
 	}
+	if (!journal_header())
+		return;
 	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
 	pthread_mutex_lock(&g.lock);
 	if (buffer != scratch)

@@ -7,6 +7,7 @@
 #include "preload/gpu_yield.h"
 
 #include "preload/gpu.h"
+#include "preload/gpu_records.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
 
@@ -42,6 +43,8 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 	if (enter()) {
 		gpu_yield();
 		atomic_store(&g.completed, completed);
+		if (completed) /* a buffer of ours may come back late */
+			completed = gpu_buffer_completed;
 	}
 	CUptiResult status = next ? next(requested, completed) : CUPTI_ERROR_NOT_INITIALIZED;
 	leave();
