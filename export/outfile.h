@@ -27,7 +27,7 @@ struct outfile {
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e);
 void outfile_write(struct outfile *o, const void *bytes, size_t n);
 
-/* Puts it in its place; 0 or -errno, and nothing is left behind then. */
+/* Puts it in its place; 0 or -errno, and nothing is left behind then. On the disk by then, if no other was within the last 250 ms. */
 int outfile_close(struct outfile *o, struct err *e);
 
 /* The same without waiting for the disk, for what is written again and again while the journals must be read: it is replaced as a
