@@ -317,6 +317,13 @@ static bool takes_length(struct follow *f, const struct step_mark *mark)
 	return true;
 }
 
+/* That the last step is over is only said when the process ends, which takes Python with PyTorch a second. */
+static bool ends_with_process(const struct follow *f)
+{
+	return f->marks.n > 1 && f->marks.at[1].is_outside && !f->marks.at[1].cuts &&
+	       f->reader.header->steps.mode != STEP_MODE_API;
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -324,6 +331,8 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 		return;
 	memory_end_step(&f->memory);
 	blocks_end_step(&f->blocks);
+	if (ends_with_process(f))
+		return;
 	uint64_t begin = mark->ticks ? mark->ticks : f->first_ticks;
 	double ms = (double)timebase_length_ns(&f->time, end - begin) / 1e6;
 	if (!mark->ticks) {
