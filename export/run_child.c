@@ -170,6 +170,8 @@ static int refuse(const char *command, int error)
 /* What came to the group has reached the application, which is in it too: a terminal's signals, sent by the kernel, and others'. */
 static void pass_on(const siginfo_t *info, pid_t application, const struct witness *w)
 {
+	if (info->si_pid == getpid()) /* SIGPIPE, where the witness has been killed */
+		return;
 	bool is_for_group = run_witness_saw(w, info->si_signo);
 	if (!is_for_group && info->si_code != SI_KERNEL && info->si_pid != application)
 		kill(application, info->si_signo);
