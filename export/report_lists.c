@@ -280,6 +280,15 @@ static const struct list_column lines_columns[] = {
 };
 LIST(lines);
 
+static const struct list_column modules_columns[] = {
+	{ "module", COLUMN_NAME, cell_text, "name" },
+	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
+	{ "its backward", COLUMN_NUMBER, cell_ms, "backward_gpu_ms_per_step" },
+	{ "CPU ms", COLUMN_NUMBER, cell_ms, "host_ms_per_step" },
+};
+LIST(modules);
+
 static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, "name" },
 	{ "times", COLUMN_NUMBER, cell_number, "per_step" },

@@ -55,6 +55,22 @@ static void say_arithmetic(const struct report_view *v)
 	json_decref(list);
 }
 
+/* Classes, each with what lies within it; and how much of the backward passes is nobody's. */
+static void say_modules(const struct report_view *v)
+{
+	const json_t *list = json_object_get(v->process, "modules"),
+		     *backward = json_object_get(v->process, "backward");
+	double all = report_number(backward, "gpu_ms_per_step"),
+	       rest = all - report_number(backward, "tied_gpu_ms_per_step");
+	char rest_ms[NUMBER_BYTES], all_ms[NUMBER_BYTES];
+	report_list_say(v, &report_list_modules, list, "Modules, per step");
+	if (json_array_size(list) && rest >= LEAST_MS)
+		text_line(v->out, TEXT_DIM,
+			  "  of the backward passes' %s ms on the GPU it isn't known whose %s are",
+			  report_ms(all_ms, sizeof(all_ms), all),
+			  report_ms(rest_ms, sizeof(rest_ms), rest));
+}
+
 static void row_of_phase(struct text_table *t, const json_t *x, const char *indent)
 {
 	table_cell(t, "%s%s", indent, report_string(x, "name"));
@@ -214,6 +230,7 @@ static const struct part {
 	{ NULL, NULL, NULL, say_phases },
 	{ "syncs", "Where the CPU waits, ms per step", &report_list_syncs, NULL },
 	{ "lines", "Lines, per step", &report_list_lines, NULL },
+	{ NULL, NULL, NULL, say_modules },
 	{ "operators", "Operators, per step", &report_list_operators, NULL },
 	{ "kernels", "Kernels, per step", &report_list_kernels, NULL },
 	{ NULL, NULL, NULL, say_arithmetic },

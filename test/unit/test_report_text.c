@@ -129,6 +129,11 @@ static const char report[] =
 	"  'lines': [{'file': '/home/me/job/model.py', 'line': 9, 'function': 'forward',"
 	"    'source': 'x = self.a(x)', 'gpu_ms_per_step': 2, 'host_ms_per_step': 0.5,"
 	"    'launches_per_step': 20}],"
+	"  'modules': [{'name': 'Net', 'per_step': 1, 'gpu_ms_per_step': 2,"
+	"     'backward_gpu_ms_per_step': 4.25, 'host_ms_per_step': 0.75},"
+	"    {'name': 'Net.Block.Linear', 'per_step': 12, 'gpu_ms_per_step': 1.5,"
+	"     'backward_gpu_ms_per_step': 3, 'host_ms_per_step': 0.5}],"
+	"  'backward': {'gpu_ms_per_step': 4.5, 'tied_gpu_ms_per_step': 4.25},"
 	"  'memory': {'device_peak_bytes': 1048576, 'at_peak': [], 'leaks': [], 'retries': 0},"
 	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1},"
 	"  'advice': [{'what': 'keep the value on the GPU', 'where': '/home/me/job/train.py:42',"
@@ -216,10 +221,38 @@ static void test_whole_report(void **state)
 	assert_says(text, "total += loss.item()   in step < main\n");
 	assert_says(text, "NVIDIA H100");
 	assert_says(text, "  backward      2.500   1.500\n    recompute   0.500   0.250\n");
+	assert_says(text, "Modules, per step\n"
+			  "  module            times  GPU ms  its backward  CPU ms\n"
+			  "  Net                   1   2.000         4.250   0.750\n"
+			  "  Net.Block.Linear     12   1.500         3.000   0.500\n"
+			  "  of the backward passes' 4.500 ms on the GPU it isn't known whose "
+			  "0.250 are\n");
 	assert_says(text, "Device memory: 1.0 MiB at its peak");
 	assert_says(text, "What cannot be said");
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
 	free(text);
+	json_decref(root);
+}
+
+static void test_modules_only_where_there_are_some(void **state)
+{
+	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
+	json_t *backward = json_object_get(process, "backward");
+	char *screen = print(root, true, false, NULL);
+	(void)state;
+	assert_null(strstr(screen, "Net.Block"));
+	json_object_set_new(backward, "tied_gpu_ms_per_step", json_real(4.5));
+	char *all_known = print(root, false, false, NULL);
+	assert_says(all_known, "Net.Block");
+	assert_null(strstr(all_known, "backward passes'"));
+	json_object_set_new(backward, "tied_gpu_ms_per_step", json_real(0));
+	json_array_clear(json_object_get(process, "modules"));
+	char *none = print(root, false, false, NULL);
+	assert_null(strstr(none, "Modules"));
+	assert_null(strstr(none, "backward passes'"));
+	free(screen);
+	free(all_known);
+	free(none);
 	json_decref(root);
 }
 
@@ -305,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_whole_report),
+		cmocka_unit_test(test_modules_only_where_there_are_some),
 		cmocka_unit_test(test_colour_does_not_count_as_width),
 		cmocka_unit_test(test_screen_of_the_slowest),
 		cmocka_unit_test(test_nothing_recorded),
