@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 
 import torch
 import torch.utils.checkpoint
@@ -246,6 +247,7 @@ def main():
     torch.cuda.synchronize()
     if path:
         watched(trainer, *path)
+    time.sleep(0.3)  # a thread of autograd's that still wants the interpreter when that goes down ends the process by SIGABRT
 
 
 if __name__ == "__main__":
