@@ -46,6 +46,8 @@ TOOL := $(if $(wildcard export/main.c),$(BUILD)/profrun)
 
 # initial-exec: a hook may run before its thread could allocate TLS. The library needs nothing but libc (scripts/check-so).
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
+# to fetch a line for writing as such; a processor that cannot takes it for a nop
+LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
 LIB_LDFLAGS := -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
 TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm

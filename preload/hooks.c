@@ -44,8 +44,7 @@ HOT static inline void call_begin(struct rec_call *c, unsigned category, bool pu
 			hook_thread_keep();
 		gpu_push((uint64_t)hook_thread.writer.slot << 32 | c->seq);
 	}
-	/* a new line every other call, and ones that nobody has touched since the last call */
-	__builtin_prefetch(hook_thread.writer.cursor, 1);
+	/* ones that nobody has touched since the last call */
 	__builtin_prefetch(hook_thread.writer.chunk, 1);
 	__builtin_prefetch(hook_thread.stacks);
 	c->begin_ticks = hook_ticks();
