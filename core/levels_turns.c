@@ -222,13 +222,34 @@ static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t
 	return n_with >= MOST_TURNS * (n - 1);
 }
 
+/* How often something came, and the quiet before and behind: in events. */
+struct recurrence {
+	uint32_t n, last, longest;
+};
+
+static void note_recurrence(struct recurrence *r, uint32_t first, uint32_t at)
+{
+	uint32_t quiet = at - (r->n ? r->last : first);
+	r->longest = quiet > r->longest ? quiet : r->longest;
+	r->last = at;
+	r->n++;
+}
+
+/* Whether a loop may be what it comes back in. Once is no loop's: a warm-up's end, a time that is taken. What has now stayed away for twice
+ * as long as ever before does not come back. */
+static bool comes_back(const struct recurrence *r, uint32_t end)
+{
+	return r->n > 1 && end - r->last <= 2 * r->longest;
+}
+
 /* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
- * than once. Once is no loop's: a warm-up's end, a time that is taken. */
+ * than once. */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
 	static const uint32_t talk[] = { LEVEL_H2D, LEVEL_D2H, LEVEL_SYNCED };
+	struct recurrence of_talk[sizeof(talk) / sizeof(*talk)] = { 0 };
 	const struct levels_stored *events = q->store->events;
-	uint32_t inside = 0, once = 0;
+	uint32_t inside = 0;
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
 		if (!search_is_own(q, &events[i])) {
 			if (!(events[i].hints & LEVEL_COPY) &&
@@ -236,11 +257,12 @@ static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32
 				inside |= LEVEL_THREADS;
 			continue;
 		}
-		for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++) {
-			inside |= once & events[i].hints & talk[t];
-			once |= events[i].hints & talk[t];
-		}
+		for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++)
+			if (events[i].hints & talk[t])
+				note_recurrence(&of_talk[t], at[0], i);
 	}
+	for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++)
+		inside |= comes_back(&of_talk[t], at[n - 1]) ? talk[t] : 0;
 	return inside;
 }
 

@@ -9,6 +9,7 @@ profrun. Its report is held against the key in cases.py. Prints a table; exit st
 import argparse
 import dataclasses
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -27,8 +28,9 @@ TORCH = os.path.join(BUILD, "torch-venv")
 PRELOADED = ("libcudart.so.13", "libcudart.so.12", "libcupti.so.13", "libcupti.so.12", "libprofsim_libs.so")
 # As many steps that programs which never wait are held back by the full queue of their stream, as in any longer run, and the armed
 # steps a multiple of the twos and threes that some programs count by.
-PROFILED = {"STEPS": "1050"}
-SCHEDULE = "skip_first=1000,wait=0,warmup=2,active=24,repeat=1"
+SKIPPED, RECORDED = 1000, 24
+# And as many that the collector, which gives way to everything else, has found the steps by then on a busy machine, too.
+LEARNED_MS = 3000
 ALONE = {"ROUNDS": "7", "STEPS": "30"}
 # A run under profrun whose steps were this much slower than alone was disturbed (or profrun is to blame): it is made again.
 DISTURBED = 1.1
@@ -41,12 +43,10 @@ class Broken(Exception):
 
 
 def command(case):
-    # Below profrun's collector, which inherits real-time priority from here: a program that spins must not keep it out.
-    before = ["chrt", "--rr", "1"] if os.sched_getscheduler(0) == os.SCHED_RR else []
     if case.source.endswith(".cpp"):
-        return [*before, os.path.join(BUILD, "test", "answers", case.name)]
+        return [os.path.join(BUILD, "test", "answers", case.name)]
     torch = os.path.join(TORCH, "bin", "python")
-    return [*before, torch if case.is_torch and os.path.exists(torch) else sys.executable, case.source]
+    return [torch if case.is_torch and os.path.exists(torch) else sys.executable, case.source]
 
 
 def environment(case, gpu, **more):
@@ -88,11 +88,13 @@ def alone(case, gpu):
     return said["slow_ms"], said["mended_ms"]
 
 
-def profiled(case, folder, gpu):
+def profiled(case, folder, gpu, slow_ms=LEARNED_MS / SKIPPED):
     """How many steps the slow program made under profrun, and the report."""
     shutil.rmtree(folder, ignore_errors=True)
-    line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--schedule", SCHEDULE]
-    done = execute([*line, "--quiet", "--", *command(case)], environment(case, gpu, **PROFILED))
+    skipped = max(SKIPPED, math.ceil(LEARNED_MS / slow_ms))
+    line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--quiet",
+            "--schedule", f"skip_first={skipped},wait=0,warmup=2,active={RECORDED},repeat=1"]
+    done = execute([*line, "--", *command(case)], environment(case, gpu, STEPS=str(skipped + 2 * RECORDED)))
     path = os.path.join(folder, "report.json")
     if not os.path.exists(path):
         execute([os.path.join(ROOT, "profrun.sh"), "report", folder], environment(case, gpu))
@@ -107,7 +109,7 @@ def answer(case, folder, gpu):
     try:
         slow_ms, mended_ms = alone(case, gpu)
         for attempt in range(TRIES):
-            steps, report = profiled(case, folder, gpu)
+            steps, report = profiled(case, folder, gpu, slow_ms)
             replay = judge.main_process(report).get("replay") or {}
             if (replay.get("measured_ms") or 0) <= DISTURBED * slow_ms:
                 break

@@ -450,6 +450,33 @@ static void test_many_alike(void **state)
 	sequence_free(&s);
 }
 
+/* Waits at the end of a warm-up and where a clock is started: they do not come back, so there is no loop around that they end. */
+static void test_waits_of_the_set_up(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 120; i++) {
+		for (int k = 0; k < 30; k++)
+			launch_range(&s, MAIN_THREAD, 100, 2, 0);
+		launch_range(&s, MAIN_THREAD, 200, 2, i == 1 || i == 11 ? LEVEL_SYNCED : 0);
+		sequence_end_step(&s);
+		s.now_ns += 100000;
+	}
+	check_steps(&s, 1, 1, 60);
+	sequence_free(&s);
+}
+
+/* Waits that do come back, however far apart: the loop whose turns they end has not been seen often enough yet. */
+static void test_waits_of_a_loop_around(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 240; i++)
+		launch_range(&s, MAIN_THREAD, 100, 30, i % 15 ? 0 : LEVEL_SYNCED);
+	check_abstains(&s, false);
+	sequence_free(&s);
+}
+
 /* The loss that is read back behind the optimizer, with or without a launch between, is its step's; a copy that nobody waits
  * for, and one in the next step's first launches, are not. */
 static void test_read_back_after_optimizer(void **state)
@@ -701,6 +728,8 @@ int main(void)
 		cmocka_unit_test(test_read_back),
 		cmocka_unit_test(test_read_back_per_layer),
 		cmocka_unit_test(test_many_alike),
+		cmocka_unit_test(test_waits_of_the_set_up),
+		cmocka_unit_test(test_waits_of_a_loop_around),
 		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_short_turns),
 		cmocka_unit_test(test_first_step_is_no_loop),
