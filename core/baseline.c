@@ -8,9 +8,11 @@
 
 #define SLOW_FACTOR 1.5
 
-void baseline_add(struct baseline *b, double ms)
+void baseline_add(struct baseline *b, double ms, bool is_armed)
 {
 	b->n++;
+	if (is_armed)
+		b->last_armed = b->n;
 	if (b->ms.n < BASELINE_KEPT) {
 		vec_push(&b->ms, (float)ms);
 		return;
@@ -86,6 +88,7 @@ void baseline_fill(struct findings *f, const struct baseline *b, const struct sa
 		f->warm_up = describe(b->ms.at, n_warm);
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);
 		f->baseline.n += b->n - b->ms.n;
+		f->armed_in_warm_up = b->last_armed && b->last_armed <= n_warm;
 	}
 	f->armed = describe_sample(armed);
 }

@@ -12,13 +12,14 @@ struct baseline {
 	VEC(float) ms;
 	uint64_t n;
 	uint64_t random;
-	double first_ms; /* step 0, set-up included, in no figure of the others; 0: not known */
+	double first_ms;     /* step 0, set-up included, in no figure of the others; 0: not known */
+	uint64_t last_armed; /* which of them, from 1, was the last one recorded; 0: none */
 };
 
-void baseline_add(struct baseline *b, double ms);
+void baseline_add(struct baseline *b, double ms, bool is_armed);
 void baseline_free(struct baseline *b);
 
-/* findings.baseline, warm_up and, from the armed ones, armed. */
+/* findings.baseline, warm_up, armed_in_warm_up and, from the armed ones, armed. */
 void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
 
 #endif

@@ -227,6 +227,7 @@ struct findings {
 	struct finding_steps baseline; /* warm-up steps left out */
 	struct finding_steps warm_up;
 	struct finding_steps armed;
+	bool armed_in_warm_up;	/* all of them: what they show is no usual step */
 	struct cost_found cost; /* of recording */
 	/* what binds */
 	uint8_t verdict;

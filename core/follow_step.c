@@ -341,7 +341,7 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 	}
 	if (!takes_length(f, mark))
 		return;
-	baseline_add(&f->baseline, ms);
+	baseline_add(&f->baseline, ms, is_armed);
 	cost_add(&f->cost, ms, cost_kind_of(mark));
 	sample_add(&f->step_ms, ms);
 	if (is_armed)

@@ -70,6 +70,12 @@ static void inherit_queue(struct walk *w, const struct timeline_step *step)
 	w->last = IDLE_NO_WORK;
 }
 
+static bool is_last(const struct timeline *t, const struct timeline_step *step)
+{
+	size_t next = (size_t)(step - t->steps.at) + 1;
+	return next == t->steps.n || !t->steps.at[next].follows;
+}
+
 static void walk_step(struct walk *w, const struct timeline_step *step)
 {
 	uint64_t at_ns = step->begin_ns;
@@ -90,6 +96,8 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 			.device = w->device.device,
 			.before = w->last,
 			.after = w->i < w->n ? known_work(w, w->keys[w->i].index) : IDLE_NO_WORK,
+			.step = step,
+			.is_last_step = is_last(w->t, step),
 		};
 		if (w->i < w->n && w->keys[w->i].ns < gap.end_ns)
 			gap.end_ns = w->keys[w->i].ns;

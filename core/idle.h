@@ -40,7 +40,9 @@ void idle_fill(struct findings *f, const struct idle *idle);
 struct idle_gap {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;
-	uint32_t before, after; /* the works around it, IDLE_NO_WORK */
+	uint32_t before, after;		  /* the works around it, IDLE_NO_WORK */
+	const struct timeline_step *step; /* that it lies in */
+	bool is_last_step;		  /* what comes directly behind the step was not recorded */
 };
 
 #define IDLE_NO_WORK UINT32_MAX

@@ -41,7 +41,7 @@ struct idle_host {
 	struct lanes lanes;
 	struct lane *lane; /* by number */
 	size_t next_overhead;
-	uint32_t device; /* of the gap under way */
+	const struct idle_gap *gap; /* under way */
 };
 
 /* ---- Set up ---- */
@@ -123,7 +123,7 @@ static uint8_t cause_of_wait(const struct idle_host *h, uint32_t call)
 
 static void give_to_wait(struct idle_host *h, uint32_t call, uint64_t ns)
 {
-	idle_add(h->idle, h->device, cause_of_wait(h, call), site_of(h, call), ns);
+	idle_add(h->idle, h->gap->device, cause_of_wait(h, call), site_of(h, call), ns);
 	h->idle->of_call[call] += ns;
 }
 
@@ -136,7 +136,7 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
-		idle_add(h->idle, h->device, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
+		idle_add(h->idle, h->gap->device, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
 }
 
 /* ---- Spans of the host ---- */
@@ -161,6 +161,24 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 	return false;
 }
 
+/* Behind the last call that was recorded: the next step is on its way, and is taken to begin like this one. */
+static bool is_behind_all(const struct idle_host *h, const struct lane *l)
+{
+	return h->gap->is_last_step &&
+	       (l->next == l->calls.n ||
+		h->t->calls.at[l->calls.at[l->next]].begin_ns >= h->gap->step->end_ns);
+}
+
+/* Which of the lane's calls the host is on its way to. */
+static size_t heading_for(const struct idle_host *h, const struct lane *l)
+{
+	size_t i = l->next;
+	if (is_behind_all(h, l))
+		while (i && h->t->calls.at[l->calls.at[i - 1]].begin_ns >= h->gap->step->begin_ns)
+			i--;
+	return i;
+}
+
 /* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {
@@ -168,7 +186,8 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 		return false;
 	if (l->next && h->t->calls.at[l->calls.at[l->next - 1]].about & ABOUT_INPUT)
 		return true;
-	for (size_t i = l->next; i < l->calls.n && i < l->next + AHEAD; i++) {
+	size_t first = heading_for(h, l);
+	for (size_t i = first; i < l->calls.n && i < first + AHEAD; i++) {
 		const struct timeline_call *c = &h->t->calls.at[l->calls.at[i]];
 		if (is_input_copy(c) || c->about & ABOUT_INPUT)
 			return true;
@@ -185,12 +204,13 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	uint64_t begin_ns = from_ns, end_ns = to_ns;
 	if (l->next)
 		begin_ns = h->t->calls.at[l->calls.at[l->next - 1]].end_ns;
-	if (l->next < l->calls.n)
+	if (l->next < l->calls.n && !is_behind_all(h, l))
 		end_ns = h->t->calls.at[l->calls.at[l->next]].begin_ns;
 	if (is_exchange(h, l))
-		idle_add(h->idle, h->device, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
+		idle_add(h->idle, h->gap->device, IDLE_COLLECTIVE, site_of(h, next),
+			 to_ns - from_ns);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
-		idle_add(h->idle, h->device, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
+		idle_add(h->idle, h->gap->device, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else
 		give_to_host(h, l, to_ns - from_ns, next);
 }
@@ -211,9 +231,9 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 		give_to_wait(h, call, ns);
 		l->given_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
-		idle_add(h->idle, h->device, IDLE_ALLOC, c->site, ns);
+		idle_add(h->idle, h->gap->device, IDLE_ALLOC, c->site, ns);
 	} else if (loads_code(h, c)) {
-		idle_add(h->idle, h->device, IDLE_MODULE, c->site, ns);
+		idle_add(h->idle, h->gap->device, IDLE_MODULE, c->site, ns);
 	} else {
 		give_to_host(h, l, ns, call);
 	}
@@ -278,8 +298,9 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 		uint64_t begin_ns = o->begin_ns > from_ns ? o->begin_ns : from_ns;
 		uint64_t end_ns = o->end_ns < to_ns ? o->end_ns : to_ns;
 		explain_host(h, &h->lane[lane], from_ns, begin_ns, next);
-		idle_add(h->idle, h->device, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER,
-			 site_of(h, next), end_ns - begin_ns);
+		idle_add(h->idle, h->gap->device,
+			 kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER, site_of(h, next),
+			 end_ns - begin_ns);
 		from_ns = end_ns;
 	}
 	explain_host(h, &h->lane[lane], from_ns, to_ns, next);
@@ -307,7 +328,7 @@ static void explain_device(struct idle_host *h, uint32_t lane, const struct idle
 		cause = IDLE_LAUNCH;
 	else if (is_collective(h, gap->after) || is_collective(h, gap->before))
 		cause = IDLE_COLLECTIVE;
-	idle_add(h->idle, h->device, cause, site_of(h, call), ns);
+	idle_add(h->idle, h->gap->device, cause, site_of(h, call), ns);
 }
 
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
@@ -315,9 +336,9 @@ void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
 	uint32_t call = gap->after == IDLE_NO_WORK ? MODEL_NO_CALL
 						   : h->t->works.at[gap->after].call;
 	uint64_t launched_ns = gap->end_ns;
-	h->device = gap->device;
+	h->gap = gap;
 	if (!h->lanes.n) {
-		idle_add(h->idle, h->device, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
+		idle_add(h->idle, h->gap->device, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
 		return;
 	}
 	uint32_t lane = h->lanes.main;

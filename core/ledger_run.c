@@ -104,6 +104,13 @@ static double count_retries(const struct findings *f, const struct memory *m)
 
 static void fill_cost(struct findings *f, const struct cost *c)
 {
+	if (f->armed_in_warm_up) {
+		findings_cannot_say(f, "what recording cost",
+				    "the recorded steps are of the warm-up, the first %llu, and "
+				    "beside them are none that they could be compared with",
+				    (unsigned long long)f->warm_up.n);
+		return;
+	}
 	f->cost = cost_find(c);
 	if (!f->cost.is_known && c->n_recorded)
 		findings_cannot_say(f, "what recording cost",

@@ -6,7 +6,12 @@
 
 #include <string.h>
 
-enum part { FUNCTION, FILE_NAME, MODULE };
+enum part {
+	FUNCTION,
+	METHOD, /* as FUNCTION, but all of its last name: what is made in such a one and called elsewhere is not meant */
+	FILE_NAME,
+	MODULE,
+};
 
 struct row {
 	uint16_t about;
@@ -23,7 +28,7 @@ static const struct row rows[] = {
 	{ ABOUT_INPUT, FILE_NAME, 0, "tensorflow/python/data/" },
 	{ ABOUT_INPUT, MODULE, 0, "libdali" },
 	{ ABOUT_INPUT, FUNCTION, 0, "DataLoader" },
-	{ ABOUT_INPUT, FUNCTION, 0, "__getitem__" },
+	{ ABOUT_INPUT, METHOD, 0, "__getitem__" },
 	{ ABOUT_COLLECTIVE, MODULE, 0, "libnccl" },
 	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupNCCL" },
 	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupGloo" },
@@ -78,13 +83,30 @@ static bool reads(const char *operator)
 	return false;
 }
 
+static bool is_last_name(const char *function, const char *name)
+{
+	size_t n = strlen(function), n_name = strlen(name);
+	return n >= n_name && !strcmp(function + n - n_name, name) &&
+	       (n == n_name || function[n - n_name - 1] == '.');
+}
+
+static bool matches(const struct row *row, const struct frame *frame)
+{
+	const char *const parts[] = { [FUNCTION] = frame->function,
+				      [METHOD] = frame->function,
+				      [FILE_NAME] = frame->file,
+				      [MODULE] = frame->module };
+	const char *part = parts[row->part];
+	return row->part == METHOD ? is_last_name(part, row->text)
+				   : strstr(part, row->text) != NULL;
+}
+
 static uint16_t about_frame(const struct frame *frame, size_t depth)
 {
 	uint16_t about = 0;
-	const char *const parts[] = { frame->function, frame->file, frame->module };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if ((!rows[i].depth || depth < rows[i].depth) && !(about & rows[i].about) &&
-		    strstr(parts[rows[i].part], rows[i].text))
+		    matches(&rows[i], frame))
 			about |= rows[i].about;
 	return about;
 }

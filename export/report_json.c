@@ -113,8 +113,9 @@ static json_t *lengths(const struct finding_steps *s)
 
 static json_t *baseline(const struct findings *f)
 {
-	return json_pack("{s:o, s:o, s:o}", "step_ms", lengths(&f->baseline), "warm_up_ms",
-			 lengths(&f->warm_up), "armed_ms", lengths(&f->armed));
+	return json_pack("{s:o, s:o, s:o, s:b}", "step_ms", lengths(&f->baseline), "warm_up_ms",
+			 lengths(&f->warm_up), "armed_ms", lengths(&f->armed), "armed_in_warm_up",
+			 f->armed_in_warm_up);
 }
 
 static json_t *bound(const struct findings *f)

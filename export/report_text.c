@@ -6,6 +6,8 @@
 #include "export/report_ranks.h"
 #include "export/report_words.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -20,7 +22,12 @@ enum {
 	IDLE_COLUMNS = 74,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
+	SKIP_STEP = 10, /* a round number of steps to skip */
 };
+
+/* Recorded steps and all of them, where that is worth a line: beyond what is called fairly steady. */
+#define APART 1.2
+#define UNDER "         " /* a line's further words */
 
 static const json_t *get(const json_t *o, const char *group, const char *name)
 {
@@ -67,6 +74,19 @@ const json_t *report_main_process(const json_t *root)
 
 /* ---- The lines of the first screen ---- */
 
+/* On two lines where one is too narrow. */
+__attribute__((format(printf, 3, 4))) static void say(struct textout *o, const char *lead,
+						      const char *format, ...)
+{
+	enum { LINES = 2 };
+	char text[TEXT_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	text_wrap(o, TEXT_PLAIN, lead, text, LINES);
+}
+
 static void say_command(struct textout *o, const json_t *root, const json_t *p)
 {
 	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES];
@@ -103,9 +123,29 @@ static void say_warm_up(struct textout *o, const json_t *p)
 	if (!json_is_object(warm_up))
 		return;
 	double n = report_number(warm_up, "n");
-	text_line(o, TEXT_PLAIN, "         without the first %.0f step%s, which took up to %s ms",
-		  n, n > 1 ? "s" : "",
-		  report_ms(most, sizeof(most), report_number(warm_up, "max")));
+	say(o, UNDER, "without the first %.0f step%s, which took up to %s ms", n, n > 1 ? "s" : "",
+	    report_ms(most, sizeof(most), report_number(warm_up, "max")));
+}
+
+/* Everything below the first lines is about the recorded steps; what they took is said where it is not what the others take. */
+static void say_recorded(struct textout *o, const json_t *p)
+{
+	char took[NUMBER_BYTES];
+	const json_t *baseline = json_object_get(p, "baseline"),
+		     *armed = json_object_get(baseline, "armed_ms");
+	double ms = report_number(armed, "p50"), times = ms / report_number(step_lengths(p), "p50"),
+	       n_warm = report_number(json_object_get(baseline, "warm_up_ms"), "n");
+	if (!json_is_object(armed) || (times < APART && times > 1 / APART))
+		return;
+	report_ms(took, sizeof(took), ms);
+	if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
+		say(o, UNDER,
+		    "the recorded ones, %s ms, are of these: skip_first=%.0f records later", took,
+		    (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
+	else
+		say(o, UNDER,
+		    "the recorded ones took %s ms, %.1f times as long; all below is theirs", took,
+		    times);
 }
 
 /* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
@@ -139,27 +179,25 @@ static void say_step(struct textout *o, const json_t *p)
 	const json_t *steps = json_object_get(p, "steps"), *ms = step_lengths(p);
 	const char *detector = report_string(steps, "detector");
 	if (!json_is_object(ms)) {
-		text_line(o, TEXT_PLAIN, "step     %s ms; %s",
-			  report_ms(p50, sizeof(p50), step_ms(p)),
-			  !strcmp(detector, "none")
-				  ? "no steps were told apart: the run is taken as one"
-				  : "too few steps to say how steady");
+		say(o, "step     ", "%s ms; %s", report_ms(p50, sizeof(p50), step_ms(p)),
+		    !strcmp(detector, "none") ? "no steps were told apart: the run is taken as one"
+					      : "too few steps to say how steady");
 		return;
 	}
-	text_line(o, TEXT_PLAIN, "step     %s ms (median of %.0f), %s (cv %.0f %%): p95 %s, max %s",
-		  report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
-		  how_steady(report_number(ms, "cv")), report_number(ms, "cv") * 100,
-		  report_ms(p95, sizeof(p95), report_number(ms, "p95")),
-		  report_ms(most, sizeof(most), report_number(ms, "max")));
+	say(o, "step     ", "%s ms (median of %.0f), %s (cv %.0f %%): p95 %s, max %s",
+	    report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
+	    how_steady(report_number(ms, "cv")), report_number(ms, "cv") * 100,
+	    report_ms(p95, sizeof(p95), report_number(ms, "p95")),
+	    report_ms(most, sizeof(most), report_number(ms, "max")));
 	say_warm_up(o, p);
+	say_recorded(o, p);
 	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
 	if (json_object_get(steps, "boundary"))
-		text_line(o, TEXT_PLAIN, "         %.0f calls a step; where it ends: %s",
-			  report_number(steps, "period"), report_string(steps, "boundary"));
-	text_line(o, TEXT_PLAIN,
-		  "         %.0f steps in all, told apart by %s (confidence %.2f)%s%s",
-		  report_number(steps, "count"), detector, report_number(steps, "confidence"),
-		  *numbers ? "; recorded " : "; none recorded", numbers);
+		say(o, UNDER, "%.0f calls a step; where it ends: %s",
+		    report_number(steps, "period"), report_string(steps, "boundary"));
+	say(o, UNDER, "%.0f steps in all, told apart by %s (confidence %.2f)%s%s",
+	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
+	    *numbers ? "; recorded " : "; none recorded", numbers);
 	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
 	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
 }
@@ -244,7 +282,7 @@ static void say_idle(struct textout *o, const json_t *p)
 
 static void say_phases(struct textout *o, const json_t *p)
 {
-	char line[TEXT_BYTES] = "phases   ", ms[NUMBER_BYTES];
+	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
 	const json_t *phases = json_object_get(p, "phases");
 	for (size_t i = 0; i < json_array_size(phases); i++) {
 		const json_t *x = json_array_get(phases, i);
@@ -254,7 +292,7 @@ static void say_phases(struct textout *o, const json_t *p)
 			 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
 	}
 	if (json_array_size(phases))
-		text_line(o, TEXT_PLAIN, "%s ms", line);
+		say(o, "phases   ", "%s ms", line);
 }
 
 /* ---- Lines of code ---- */
@@ -335,7 +373,7 @@ static void say_trust(struct textout *o, const json_t *p)
 	size_t gaps = json_array_size(json_object_get(p, "cannot_say")), used;
 	if (json_is_object(replay))
 		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
-			 report_number(replay, "error_pct"));
+			 fabs(report_number(replay, "error_pct")));
 	used = strlen(line);
 	report_overhead(cost, sizeof(cost), self);
 	if (*cost)

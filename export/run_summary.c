@@ -95,7 +95,8 @@ static void say_missing_traces(const json_t *p, const char *who)
 		fprintf(stderr, "profrun: %s: so %lld traces could not be written\n", who, failed);
 }
 
-static void say_process(const json_t *p)
+/* Its steps are told by the report's screen where that follows and is about this process alone. */
+static void say_process(const json_t *p, bool has_screen)
 {
 	char who[48];
 	const char *reason =
@@ -108,7 +109,8 @@ static void say_process(const json_t *p)
 	snprintf(who, sizeof(who), "process %lld",
 		 (long long)json_integer_value(json_object_get(p, "pid")));
 	fprintf(stderr, "profrun: %s: %lld trace%s", who, traces, traces == 1 ? "" : "s");
-	say_steps(p);
+	if (!has_screen)
+		say_steps(p);
 	fprintf(stderr, "\n");
 	if (remark)
 		fprintf(stderr, "profrun: %s: %s\n", who, remark);
@@ -122,16 +124,13 @@ static void say_process(const json_t *p)
 
 enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
 
-/* The first screen, less the lines before and behind it. Whether there was anything to report on. */
-static bool say_report(const json_t *report)
+/* The first screen, less the lines before and behind it. */
+static void say_report(const json_t *report)
 {
 	struct textout o = { .to = stderr,
 			     .margin = "  ",
 			     .has_colour = text_wants_colour(STDERR_FILENO) };
-	if (!report || !report_main_process(report))
-		return false;
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
-	return true;
 }
 
 static void say_left_out(const struct run *r, const json_t *ranks)
@@ -148,21 +147,24 @@ static void say_left_out(const struct run *r, const json_t *ranks)
 static void say_all(const struct run *r, const json_t *root)
 {
 	const json_t *processes = json_object_get(root, "processes"),
-		     *messages = json_object_get(root, "messages");
+		     *messages = json_object_get(root, "messages"),
+		     *report = json_object_get(root, "report");
+	bool has_report = report && report_main_process(report);
 	size_t n = json_array_size(processes);
 	json_int_t n_traces = 0;
 	for (size_t i = 0; i < n; i++)
 		n_traces += json_integer_value(
 			json_object_get(json_array_get(processes, i), "n_traces"));
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
-		say_process(json_array_get(processes, i));
+		say_process(json_array_get(processes, i), n == 1 && has_report);
 	if (n > PROCESSES_SAID)
 		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
 			n - PROCESSES_SAID);
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
 	say_left_out(r, json_object_get(root, "ranks_left_out"));
-	bool has_report = say_report(json_object_get(root, "report"));
+	if (has_report)
+		say_report(report);
 	if (n_traces)
 		fprintf(stderr,
 			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",

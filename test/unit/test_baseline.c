@@ -13,7 +13,7 @@ static struct findings fill(const double *ms, size_t n)
 	struct baseline b = { 0 };
 	struct sample *armed = mem_zero(sizeof(*armed));
 	for (size_t i = 0; i < n; i++) {
-		baseline_add(&b, ms[i]);
+		baseline_add(&b, ms[i], i + 2 >= n);
 		if (i + 2 >= n)
 			sample_add(armed, ms[i]);
 	}
@@ -38,6 +38,7 @@ static void warm_up_told_apart(void **state)
 	assert_float_equal(f.baseline.std, 2.3979157616563596, 1e-6);
 	assert_float_equal(f.baseline.cv, f.baseline.std / 11, 1e-9);
 	assert_int_equal(f.armed.n, 2);
+	assert_false(f.armed_in_warm_up);
 	assert_float_equal(f.armed.mean, 11, 1e-6);
 }
 
@@ -56,6 +57,25 @@ static void slow_for_half_the_run(void **state)
 	(void)state;
 	struct findings f = fill(ms, 8);
 	assert_int_equal(f.warm_up.n, 0);
+}
+
+/* All recorded steps in the warm-up, and one behind it. */
+static void recorded_in_the_warm_up(void **state)
+{
+	const double ms[] = { 90, 40, 16, 10, 10, 10, 10, 10 };
+	(void)state;
+	for (size_t last = 2; last < 4; last++) {
+		struct findings f = { 0 };
+		struct baseline b = { 0 };
+		struct sample *armed = mem_zero(sizeof(*armed));
+		for (size_t i = 0; i < 8; i++)
+			baseline_add(&b, ms[i], i && i <= last);
+		baseline_fill(&f, &b, armed);
+		assert_int_equal(f.warm_up.n, 3);
+		assert_int_equal(f.armed_in_warm_up, last == 2);
+		baseline_free(&b);
+		free(armed);
+	}
 }
 
 static void nothing_and_one(void **state)
@@ -77,9 +97,9 @@ static void bounded(void **state)
 	struct sample *armed = mem_zero(sizeof(*armed));
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		baseline_add(&b, 900);
+		baseline_add(&b, 900, false);
 	for (size_t i = 0; i < 3 * (size_t)BASELINE_KEPT; i++)
-		baseline_add(&b, 10 + (double)(i % 11));
+		baseline_add(&b, 10 + (double)(i % 11), false);
 	baseline_fill(&f, &b, armed);
 	assert_int_equal(b.ms.n, BASELINE_KEPT);
 	assert_int_equal(f.warm_up.n, 5);
@@ -93,11 +113,9 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(warm_up_told_apart),
-		cmocka_unit_test(steady_from_the_start),
-		cmocka_unit_test(slow_for_half_the_run),
-		cmocka_unit_test(nothing_and_one),
-		cmocka_unit_test(bounded),
+		cmocka_unit_test(warm_up_told_apart),	 cmocka_unit_test(steady_from_the_start),
+		cmocka_unit_test(slow_for_half_the_run), cmocka_unit_test(recorded_in_the_warm_up),
+		cmocka_unit_test(nothing_and_one),	 cmocka_unit_test(bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,6 +214,29 @@ static void cause_input_by_copy(void **state)
 	assert_int_equal(site_of(f, IDLE_INPUT), 30);
 }
 
+/* The next batch is made behind the last call of what was recorded; its copy is the next step's first call, as it was this one's. */
+static void cause_input_behind_the_last_call(void **state)
+{
+	struct fixture *f = *state;
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 2, 5, 6, 10, 4096, 3);
+	for (int i = 0; i < 4; i++)
+		call(f, "cudaEventRecord", CAT_EVENT, 6 + i, 6.5 + i, 2);
+	sb_launch(&f->b, 10, 15, 300, 1);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 700, 1e-6);
+}
+
+/* The same without a batch: the host's own time. */
+static void no_input_behind_the_last_call(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 4; i++)
+		call(f, "cudaEventRecord", CAT_EVENT, 6 + i, 6.5 + i, 2);
+	sb_launch(&f->b, 10, 15, 300, 1);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+}
+
 static void cause_input_by_frames(void **state)
 {
 	struct fixture *f = *state;
@@ -583,6 +606,8 @@ int main(void)
 		TEST(cause_launch),
 		TEST(between_queued_kernels),
 		TEST(cause_input_by_copy),
+		TEST(cause_input_behind_the_last_call),
+		TEST(no_input_behind_the_last_call),
 		TEST(cause_input_by_frames),
 		TEST(cause_exchange),
 		TEST(cause_alloc_that_waits),

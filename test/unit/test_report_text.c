@@ -211,6 +211,62 @@ static void test_first_screen(void **state)
 	json_decref(root);
 }
 
+/* Recorded steps that are none like the others: in the warm-up, and anywhere. */
+static void test_recorded_steps_apart(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "armed_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 20.8));
+	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "the recorded ones took 20.80 ms, 4.0 times as long; all below is theirs\n");
+	assert_says(text, "replayed within 0.0 %");
+	free(text);
+	json_object_set_new(baseline, "armed_in_warm_up", json_true());
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "the recorded ones, 20.80 ms, are of these: skip_first=10 records later\n");
+	free(text);
+	json_object_set_new(baseline, "armed_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
+	text = print(root, true, false, NULL);
+	assert_null(strstr(text, "recorded ones"));
+	free(text);
+	json_decref(root);
+}
+
+/* With a margin, as at a run's end: a figure that does not fit goes on a line of its own, and is not cut. */
+static void test_long_figures(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *steps = json_object_get(p, "steps");
+	json_t *lengths = json_object_get(json_object_get(p, "baseline"), "step_ms");
+	char *text;
+	size_t bytes;
+	struct textout o = open_text(&text, &bytes);
+	(void)state;
+	json_object_set_new(lengths, "cv", json_real(0.14));
+	json_object_set_new(lengths, "n", json_integer(12345));
+	json_object_set_new(lengths, "max", json_real(12345.6));
+	json_object_set_new(steps, "count", json_integer(12346));
+	for (int i = 0; i < 3; i++)
+		json_array_append_new(json_object_get(p, "phases"),
+				      json_pack("{s:s, s:f}", "name", "optimizer",
+						"host_ms_per_step", 12.5));
+	o.margin = "  ";
+	report_text_screen(&o, root, REPORT_SCREEN_LINES);
+	fclose(o.to);
+	assert_fits(text);
+	assert_says(text, "max\n           12346\n");
+	assert_says(text, "recorded\n           12-14\n");
+	assert_says(text, "optimizer 12.50,\n           optimizer 12.50 ms\n");
+	free(text);
+	json_decref(root);
+}
+
 static void test_whole_report(void **state)
 {
 	json_t *root = load();
@@ -337,6 +393,8 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_recorded_steps_apart),
+		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
 		cmocka_unit_test(test_colour_does_not_count_as_width),

@@ -131,6 +131,14 @@ static void facts_of_a_stack(void **state)
 	assert_int_equal(stack_about(f->t.frames, 4), ABOUT_WORKER);
 	assert_int_equal(stack_about(f->t.frames, 5), ABOUT_ALLOCATOR | ABOUT_ASKED_FOR);
 	assert_int_equal(stack_about(f->t.frames, 6), ABOUT_MAKING_ROOM);
+	fake_add(7, "data.py", 1, "Images.__getitem__", "", "");
+	fake_add(8, "data.py", 1, "__getitem__", "", "");
+	fake_add(9, "triton/runtime/jit.py", 1, "KernelInterface.__getitem__.<locals>.<lambda>", "",
+		 "");
+	assert_int_equal(stack_about(f->t.frames, 7), ABOUT_INPUT);
+	assert_int_equal(stack_about(f->t.frames, 8), ABOUT_INPUT);
+	assert_int_equal(stack_about(f->t.frames, 9),
+			 0); /* made there, called by who launches a kernel */
 }
 
 static void waits_by_name(void **state)
