@@ -13,7 +13,7 @@ struct operator_sum {
 	uint64_t
 		own_gpu_ns; /* of what it launched itself: over all operators, of what any of them launched */
 	uint64_t gpu_ns;  /* of what operators within it launched, too */
-	uint64_t host_ns; /* from a run's first call to its last one */
+	uint64_t host_ns; /* of its spans: from the first thing seen of a run to its last call */
 };
 
 /* All zero is a good start. */

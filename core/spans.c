@@ -27,6 +27,7 @@ void spans_free(struct spans *s)
 	vec_free(&s->at);
 	vec_free(&s->beside);
 	vec_free(&s->marks);
+	vec_free(&s->made);
 	vec_free(&s->stacks);
 	vec_free(&s->operators);
 	map_free(&s->stack_of);
@@ -129,7 +130,7 @@ static void add_stack(struct spans *s, struct frames *frames, uint32_t stack)
 	vec_push(&s->stacks, entry);
 }
 
-static const struct span_stack *stack_at(struct spans *s, struct frames *frames, uint32_t stack)
+static struct span_stack stack_at(struct spans *s, struct frames *frames, uint32_t stack)
 {
 	bool is_new;
 	uint64_t *at = map_at(&s->stack_of, stack, &is_new);
@@ -137,14 +138,27 @@ static const struct span_stack *stack_at(struct spans *s, struct frames *frames,
 		*at = s->stacks.n;
 		add_stack(s, frames, stack);
 	}
-	return &s->stacks.at[*at];
+	return s->stacks.at[*at];
+}
+
+/* The blocks that the thread asked a framework's allocator for. */
+static void add_made(struct spans *s, const struct model_step *m, size_t thread)
+{
+	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
+		const struct model_block *b = &m->blocks.at[i];
+		if (b->event == BLOCK_MADE && b->thread == thread && b->stack)
+			vec_push(&s->made, (uint32_t)i);
+	}
 }
 
 /* The operators that are open at a call. */
 struct nest {
 	struct spans *s;
+	const struct model_step *m;
+	struct frames *frames;
 	const uint64_t *edges;
 	size_t n_edges, next_edge;
+	size_t next_made;
 	size_t n;
 	size_t span[OPERATORS_MOST];
 	struct span_operator operator[OPERATORS_MOST];
@@ -159,6 +173,11 @@ uint64_t spans_pause_ns(const char *operator)
 		if (!strncmp(operator, looping[i], strlen(looping[i])))
 			return LOOP_PAUSE_NS;
 	return PAUSE_NS;
+}
+
+static bool is_same(const struct span_operator *a, const struct span_operator *b)
+{
+	return a->outside == b->outside && !strcmp(a->name, b->name);
 }
 
 static bool passes_edge(struct nest *n, uint64_t begin_ns)
@@ -176,9 +195,7 @@ static size_t still_open(const struct nest *n, const struct span_stack *stack, u
 {
 	const struct span_operator *operators = &n->s->operators.at[stack->first];
 	size_t k = 0;
-	while (k < n->n && k < stack->n &&
-	       operators[k].outside ==
-		       n->operator[k].outside && !strcmp(operators[k].name, n->operator[k].name)) {
+	while (k < n->n && k < stack->n && is_same(&operators[k], &n->operator[k])) {
 		if (n->first_stack[k] == id &&
 		    (n->has_others[k] ||
 		     begin_ns > n->last_end_ns + spans_pause_ns(operators[stack->n - 1].name)))
@@ -188,10 +205,39 @@ static size_t still_open(const struct nest *n, const struct span_stack *stack, u
 	return k;
 }
 
-static void add_call(struct nest *n, const struct span_stack *stack, uint32_t call, uint32_t id,
-		     uint64_t begin_ns, uint64_t end_ns)
+/* Operators that begin with the call were there before it, if they allocated what they work on. Fills `begins` for those from `k` on. */
+static void reach_back(struct nest *n, const struct span_stack *stack, size_t k, uint64_t from_ns,
+		       uint64_t begin_ns, uint64_t *begins)
 {
+	struct spans *s = n->s;
+	for (size_t i = k; i < stack->n; i++)
+		begins[i] = begin_ns;
+	for (; n->next_made < s->made.n; n->next_made++) {
+		const struct model_block *b = &n->m->blocks.at[s->made.at[n->next_made]];
+		if (b->ns >= begin_ns)
+			return;
+		if (b->ns <= from_ns)
+			continue;
+		struct span_stack made = stack_at(s, n->frames, b->stack);
+		for (size_t i = 0; i < made.n && i < stack->n; i++) {
+			if (!is_same(&s->operators.at[made.first + i],
+				     &s->operators.at[stack->first + i]))
+				break;
+			if (i >= k && begins[i] == begin_ns)
+				begins[i] = b->ns;
+		}
+	}
+}
+
+/* `free_ns`: no library's function lies behind it. */
+static void add_call(struct nest *n, const struct span_stack *stack, uint32_t call, uint32_t id,
+		     uint64_t free_ns, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t begins[OPERATORS_MOST];
 	size_t k = passes_edge(n, begin_ns) ? 0 : still_open(n, stack, id, begin_ns);
+	uint64_t edge_ns = n->next_edge ? n->edges[n->next_edge - 1] : 0;
+	free_ns = free_ns > n->last_end_ns ? free_ns : n->last_end_ns;
+	reach_back(n, stack, k, free_ns > edge_ns ? free_ns : edge_ns, begin_ns, begins);
 	for (size_t i = 0; i < k; i++) {
 		struct span *span = &n->s->at.at[n->span[i]];
 		span->end_ns = end_ns;
@@ -203,7 +249,7 @@ static void add_call(struct nest *n, const struct span_stack *stack, uint32_t ca
 		n->first_stack[n->n] = id;
 		n->has_others[n->n] = false;
 		n->span[n->n] = n->s->at.n;
-		vec_push(&n->s->at, (struct span){ .begin_ns = begin_ns,
+		vec_push(&n->s->at, (struct span){ .begin_ns = begins[n->n],
 						   .end_ns = end_ns,
 						   .operator= n->operator[n->n].name,
 						   .depth = (uint32_t)n->n,
@@ -241,7 +287,8 @@ static void add_libraries(struct spans *s, const struct model_step *m, size_t th
 struct around {
 	const struct model_step *m;
 	size_t thread, next;
-	uint64_t end_ns; /* of the outermost one that is open */
+	uint64_t end_ns;  /* of the outermost one that is open */
+	uint64_t free_ns; /* of those before the call the last one has ended then */
 };
 
 static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
@@ -251,6 +298,8 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 	       m->libraries.at[a->next].begin_ns <= *begin_ns;
 	     a->next++) {
 		const struct model_library *l = &m->libraries.at[a->next];
+		if (l->end_ns <= *begin_ns && l->end_ns > a->free_ns)
+			a->free_ns = l->end_ns;
 		if (l->begin_ns < a->end_ns || l->end_ns < *end_ns)
 			continue; /* it lies in one that is open, or made no call */
 		a->end_ns = l->end_ns;
@@ -266,7 +315,7 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 static void add_operators(struct spans *s, const struct model_step *m, size_t thread,
 			  struct frames *frames)
 {
-	struct nest n = { .s = s };
+	struct nest n = { .s = s, .m = m, .frames = frames };
 	uint64_t *edges = range_edges(s, &n.n_edges);
 	n.edges = edges;
 	uint64_t last_ns = 0;
@@ -278,8 +327,9 @@ static void add_operators(struct spans *s, const struct model_step *m, size_t th
 		spans_clip(c, &begin_ns, &last_ns);
 		end_ns = last_ns;
 		widen(&around, &begin_ns, &end_ns);
-		add_call(&n, stack_at(s, frames, c->stack), (uint32_t)(t->first + i), c->stack,
-			 begin_ns, end_ns);
+		struct span_stack stack = stack_at(s, frames, c->stack);
+		add_call(&n, &stack, (uint32_t)(t->first + i), c->stack, around.free_ns, begin_ns,
+			 end_ns);
 	}
 	free(edges);
 }
@@ -322,9 +372,10 @@ static void set_depths(struct spans *s)
 
 void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames)
 {
-	s->at.n = s->beside.n = s->marks.n = 0;
+	s->at.n = s->beside.n = s->marks.n = s->made.n = 0;
 	add_ranges(s, m, thread);
 	add_marks(s, m, thread);
+	add_made(s, m, thread);
 	if (frames)
 		add_operators(s, m, thread, frames);
 	add_libraries(s, m, thread);

@@ -1,7 +1,8 @@
 /*
  * What surrounds the calls of a thread, as spans that nest: the ranges that the application marked, within them the
  * framework's operators and autograd nodes, which the calls' stacks tell, and the libraries' functions. An operator is seen only while it
- * makes calls: its span goes from its first call's begin to its last one's end, or from and to that of the library's function around it.
+ * makes calls: its span goes from its first call's begin to its last one's end, or from and to that of the library's function around it;
+ * and from the first block before that call that it asked the framework's allocator for.
  */
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H
@@ -41,6 +42,7 @@ struct spans {
 	VEC(uint32_t)
 	beside; /* the thread's ranges that do: indexes in the model's ranges, by begin */
 	VEC(uint32_t) marks; /* the thread's marks, by time, likewise */
+	VEC(uint32_t) made;  /* blocks that it asked for, by time: indexes in the model's */
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct span_stack) stacks;
 	VEC(struct span_operator) operators;

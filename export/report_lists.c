@@ -295,7 +295,8 @@ static const struct list_column operators_columns[] = {
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
 	{ "CPU ms", COLUMN_NUMBER, cell_ms, "host_ms_per_step" },
 };
-LIST(operators);
+LIST(operators, .legend = "CPU ms: from a run's first allocation or CUDA call to its last call; "
+			  "not all of it");
 
 static void cell_tensor_core(const struct row *r, const char *member)
 {

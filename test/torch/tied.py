@@ -1,9 +1,12 @@
-"""Trains, one NVTX range a step. With a file's name: torch.profiler around it, and in the file, as JSON, what it and autograd itself say.
+"""Trains, one NVTX range a step. With a file's name torch.profiler is asked, too, and the file has what it says, as JSON.
 
-usage: tied.py KIND [TRUTH]       KIND: a name of KINDS
+usage: tied.py KIND                   KIND: a name of KINDS
+       tied.py KIND truth FILE        steps more, with torch.profiler and anomaly mode
+       tied.py KIND beside FILE       the same steps, with the CPU half of torch.profiler
 
-TRUTH: {"operators": {name: [runs that launch, GPU us of their own, CPU us]}, "lines": {line: backward GPU us}, "backward_us"}, of one step.
+truth: {"operators": {name: [runs that launch, GPU us of their own]}, "lines": {line: backward GPU us}, "backward_us"}, of one step.
 A node of autograd knows the line that made it by anomaly mode's note, and its launches lie in the profiler's event with its sequence number.
+beside: [{operator: [runs, CPU us]}], of each step.
 """
 import collections
 import json
@@ -17,9 +20,10 @@ import torch
 import torch.utils.checkpoint
 from torch import nn
 from torch.nn import functional as F
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, record_function
 
 STEPS, SEEN, WIDTH = 30, 4, 64
+STEP = "a step of the loop"
 HERE = os.path.abspath(__file__)
 
 
@@ -197,7 +201,7 @@ def truth(path, made_by):
     for e in events:
         if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
             gpu_us[e["args"]["correlation"]] += e["dur"]
-    operators, launching, lines = collections.defaultdict(lambda: [0, 0.0, 0.0]), {}, collections.Counter()
+    operators, launching, lines = collections.defaultdict(lambda: [0, 0.0]), {}, collections.Counter()
     last = None  # what adds gradients up has no number: it is of the node before
     on_host = [e for e in events if e.get("cat") in ("cpu_op", "cuda_runtime", "cuda_driver")]
     for e, around in nested(on_host):
@@ -220,7 +224,6 @@ def truth(path, made_by):
             lines[made_by[number]] += us / SEEN
     for o in launching.values():
         operators[o["name"]][0] += 1 / SEEN
-        operators[o["name"]][2] += o["dur"] / SEEN
     return {"operators": operators, "lines": lines, "backward_us": sum(lines.values())}
 
 
@@ -237,16 +240,49 @@ def watched(trainer, path):
         json.dump(found, file)
 
 
-def main():
-    kind, *path = sys.argv[1:]
-    trainer = Trainer(kind)
+def loop(trainer):
     for _ in range(STEPS):
         torch.cuda.nvtx.range_push("step")
-        trainer.step()
+        with record_function(STEP):
+            trainer.step()
         torch.cuda.nvtx.range_pop()
     torch.cuda.synchronize()
-    if path:
-        watched(trainer, *path)
+
+
+def host_times(path):
+    with open(path, encoding="utf-8") as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+    steps = sorted((e["ts"], e["ts"] + e["dur"], {}) for e in events if e["name"] == STEP)
+    for e, around in nested([e for e in events if is_operator(e)]):
+        if around and around[-1]["name"] == e["name"]:
+            continue  # an overload that calls another one
+        for begin, end, operators in steps:
+            if begin <= e["ts"] < end:
+                sums = operators.setdefault(e["name"], [0, 0.0])
+                sums[0] += 1
+                sums[1] += e["dur"]
+    return [operators for _, _, operators in steps]
+
+
+def beside(trainer, path):
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        loop(trainer)
+    with tempfile.NamedTemporaryFile(suffix=".json") as trace:
+        profiler.export_chrome_trace(trace.name)
+        found = host_times(trace.name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(found, file)
+
+
+def main():
+    kind, *ask = sys.argv[1:]
+    trainer = Trainer(kind)
+    if "beside" in ask:
+        beside(trainer, ask[1])
+    else:
+        loop(trainer)
+    if "truth" in ask:
+        watched(trainer, ask[1])
     time.sleep(0.3)  # a thread of autograd's that still wants the interpreter when that goes down ends the process by SIGABRT
 
 

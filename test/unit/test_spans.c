@@ -167,6 +167,63 @@ static void test_operators_end_where_ranges_do(void **state)
 	expect(5, "at::_ops::linear", 150, 160, 0);
 }
 
+static void block(uint64_t ns, uint32_t stack)
+{
+	vec_push(&made_step.blocks,
+		 (struct model_block){ .ns = ns, .event = BLOCK_MADE, .stack = stack });
+}
+
+static void test_operators_begin_where_they_allocate(void **state)
+{
+	(void)state;
+	uint32_t before = STACK("main", "at::_ops::relu", "launch");
+	uint32_t result = STACK("main", "at::_ops::linear", "at::_ops::addmm", "at::_ops::empty");
+	uint32_t elsewhere = STACK("other", "at::_ops::linear", "empty");
+	uint32_t outer = STACK("main", "at::_ops::linear", "empty");
+	uint32_t gemm = STACK("main", "at::_ops::linear", "at::_ops::addmm", "gemm");
+	made_call(100, 110, before);
+	block(105, outer); /* within a call: not of an operator that begins behind it */
+	block(120, elsewhere);
+	block(130, outer);
+	block(140, result);
+	block(150, result); /* the first one tells */
+	made_call(160, 170, gemm);
+	block(180, gemm);
+	made_call(190, 200, before);
+	find();
+	assert_int_equal(spans.at.n, 4);
+	expect(0, "at::_ops::relu", 100, 110, 0);
+	expect(1, "at::_ops::linear", 130, 170, 0);
+	expect(2, "at::_ops::addmm", 140, 170, 1);
+	expect(3, "at::_ops::relu", 190, 200, 0);
+}
+
+static void test_blocks_do_not_reach_over_ranges(void **state)
+{
+	(void)state;
+	uint32_t s = STACK("main", "at::_ops::linear", "gemm");
+	range(130, 200);
+	made_call(100, 110, 0);
+	block(120, s);
+	block(140, s);
+	made_step.blocks.at[0].thread = 1;
+	made_call(150, 160, s);
+	find();
+	expect(1, "at::_ops::linear", 140, 160, 1);
+	made_step.blocks.at[0].thread = 0;
+	find();
+	expect(1, "at::_ops::linear", 140, 160, 1);
+	made_step.ranges.n = 0;
+	find();
+	expect(0, "at::_ops::linear", 120, 160, 0);
+	made_step.n_live_blocks = 1; /* was there at the step's begin */
+	find();
+	expect(0, "at::_ops::linear", 140, 160, 0);
+	made_step.blocks.at[1].event = BLOCK_FREED;
+	find();
+	expect(0, "at::_ops::linear", 150, 160, 0);
+}
+
 static void test_ranges_that_cross_stand_beside(void **state)
 {
 	(void)state;
@@ -217,6 +274,8 @@ static void test_whatever_comes_nests(void **state)
 		}
 		for (int i = 0; i < 40; i++) {
 			uint64_t begin_ns = now + random_below(3) * random_below(20000);
+			for (uint64_t at = now; at < begin_ns; at += 1 + random_below(9000))
+				block(at, random_below(21));
 			now = begin_ns + 1 + random_below(20);
 			made_call(begin_ns, now, random_below(21));
 		}
@@ -245,6 +304,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_an_operator_that_begins_again_is_another_run,
 						begin, end),
 		cmocka_unit_test_setup_teardown(test_operators_end_where_ranges_do, begin, end),
+		cmocka_unit_test_setup_teardown(test_operators_begin_where_they_allocate, begin,
+						end),
+		cmocka_unit_test_setup_teardown(test_blocks_do_not_reach_over_ranges, begin, end),
 		cmocka_unit_test_setup_teardown(test_ranges_that_cross_stand_beside, begin, end),
 		cmocka_unit_test_teardown(test_whatever_comes_nests, end),
 	};
