@@ -52,11 +52,16 @@ void run_close_from(int first);
 
 /* run_witness.c: which signals came to the whole process group. `held` are blocked. */
 struct witness {
-	pid_t pid; /* not above 0: there is none, and every signal is taken for the launcher's alone */
+	pid_t pid; /* not above 0: there is none */
 	int ask, answer;
 };
+enum witness_saw {
+	WITNESS_SAW_NOT,
+	WITNESS_SAW,
+	WITNESS_GONE, /* there is none, or it was killed: nobody knows */
+};
 void run_witness_start(struct witness *w, const sigset_t *held);
-bool run_witness_saw(const struct witness *w, int signal);
+enum witness_saw run_witness_saw(const struct witness *w, int signal);
 void run_witness_end(const struct witness *w);
 
 /* run_summary.c: waits for the collector and says what came out. */

@@ -167,13 +167,16 @@ static int refuse(const char *command, int error)
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
-/* What came to the group has reached the application, which is in it too: a terminal's signals, sent by the kernel, and others'. */
+/*
+ * What came to the group has reached the application, which is in it too: a terminal's signals, sent by the kernel, and others'. What the
+ * kernel sends to this process alone is the application's all the same: a timer that was set before profrun was
+ * executed, a terminal that is gone.
+ */
 static void pass_on(const siginfo_t *info, pid_t application, const struct witness *w)
 {
-	if (info->si_pid == getpid()) /* SIGPIPE, where the witness has been killed */
-		return;
-	bool is_for_group = run_witness_saw(w, info->si_signo);
-	if (!is_for_group && info->si_code != SI_KERNEL && info->si_pid != application)
+	enum witness_saw saw = run_witness_saw(w, info->si_signo);
+	bool is_for_group = saw == WITNESS_GONE ? info->si_code == SI_KERNEL : saw == WITNESS_SAW;
+	if (!is_for_group && info->si_pid != application)
 		kill(application, info->si_signo);
 }
 

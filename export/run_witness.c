@@ -58,14 +58,16 @@ void run_witness_start(struct witness *w, const sigset_t *held)
 	w->answer = answer[0];
 }
 
-bool run_witness_saw(const struct witness *w, int signal)
+enum witness_saw run_witness_saw(const struct witness *w, int signal)
 {
 	const struct timespec pause = { .tv_nsec = GROUP_NS };
 	uint8_t number = (uint8_t)signal, has_come = 0;
 	if (w->pid <= 0)
-		return false;
+		return WITNESS_GONE;
 	nanosleep(&pause, NULL);
-	return write(w->ask, &number, 1) == 1 && read(w->answer, &has_come, 1) == 1 && has_come;
+	if (write(w->ask, &number, 1) != 1 || read(w->answer, &has_come, 1) != 1)
+		return WITNESS_GONE;
+	return has_come ? WITNESS_SAW : WITNESS_SAW_NOT;
 }
 
 void run_witness_end(const struct witness *w)

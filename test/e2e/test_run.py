@@ -110,8 +110,24 @@ while time.monotonic() < until:
 print(len(seen), "signals", flush=True)
 """
 
-    def counted(self, send):
-        child, _ = self.start([sys.executable, "-c", self.COUNTS])
+    # Any signal but what ends or stops it come what may, and its children's.
+    EVERY_SIGNAL = """
+import signal, time
+seen = []
+for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+    try:
+        signal.signal(number, lambda number, frame: seen.append(number))
+    except OSError:
+        pass
+print("ready", flush=True)
+until = time.monotonic() + 1.5
+while time.monotonic() < until:
+    time.sleep(0.01)
+print(len(seen), "signals:", sorted(seen), flush=True)
+"""
+
+    def counted(self, send, program=COUNTS):
+        child, _ = self.start([sys.executable, "-c", program])
         self.ready(child)
         send(child)
         out, err = child.communicate(timeout=20)
@@ -154,13 +170,45 @@ print(len(seen), "signals", flush=True)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
         self.assertIn(b"1 signals", shown)
 
+    def witness(self, child):
+        (pid,) = [pid for pid in self.children(child.pid) if self.name(pid) == "group"]
+        return pid
+
+    def test_signals_come_once_where_the_witness_was_killed(self):
+        def send(child):
+            os.kill(self.witness(child), signal.SIGKILL)
+            for number in (signal.SIGTERM, signal.SIGUSR1):
+                os.kill(child.pid, number)
+                time.sleep(0.2)
+
+        self.assertEqual(self.counted(send, self.EVERY_SIGNAL), "2 signals: [10, 15]\n")
+
+    def test_a_timer_that_was_set_before_reaches_the_application(self):
+        line, _, env = self.launched([sys.executable, "-c", self.EVERY_SIGNAL])
+        with subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 1)) as child:
+            self.ready(child)
+            self.assertEqual(child.communicate(timeout=20)[0], "1 signals: [14]\n")
+
+    def test_a_terminal_that_goes_ends_the_application(self):
+        line, _, env = self.launched([sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(60)"])
+        pid, terminal = pty.fork()
+        if not pid:
+            os.execve(line[0], line, env)
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(terminal, 4096)
+        os.close(terminal)
+        began = time.monotonic()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP)
+        self.assertLess(time.monotonic() - began, 50, "it had slept to its end")
+
     def test_the_witness_ends_with_the_launcher(self):
         child, _ = self.start([sys.executable, "-c", self.COUNTS])
         self.ready(child)
-        witnesses = [pid for pid in self.children(child.pid) if self.name(pid) == "group"]
-        self.assertEqual(len(witnesses), 1)
+        witness = self.witness(child)
         os.kill(child.pid, signal.SIGKILL)
-        self.eventually("the witness is gone", lambda: self.name(witnesses[0]) != "group")
+        self.eventually("the witness is gone", lambda: self.name(witness) != "group")
 
     def name(self, pid):
         try:
