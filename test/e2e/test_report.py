@@ -233,6 +233,14 @@ class Kinds(Case):
         self.assertGreater(p["baseline"]["step_ms"]["n"], 10)
         self.assertIn("too short for the schedule", " ".join(gap["why"] for gap in p["cannot_say"]))
 
+    def test_what_comes_behind_the_last_step_is_no_step(self):
+        for step in ("auto", "kernel:first", "sync"):
+            with self.subTest(step):
+                run = self.profiled([prog("loop"), "120", "plain", "2000", "500"], PROF_STEP=step)
+                (p,) = report_of(run.folder)["processes"]
+                n = p["baseline"]["step_ms"]["n"] + (p["baseline"]["warm_up_ms"] or {"n": 0})["n"]
+                self.assertEqual(p["steps"]["count"] - n, 2, "all but the first and the last")
+
     def test_run_that_is_one_step(self):
         run = self.profiled([prog("loop"), "2"], PROF_SCHEDULE="always")
         (p,) = report_of(run.folder)["processes"]

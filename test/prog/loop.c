@@ -1,8 +1,8 @@
 /*
  * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step, loss back.
- *   loop STEPS [plain|graph|api|mark|bare] [PAUSE_US]
+ *   loop STEPS [plain|graph|api|mark|bare] [PAUSE_US [END_MS]]
  * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
- * one; bare neither waits nor copies. A warm-up of two odd launches comes first, PAUSE_US of host work in every step.
+ * one; bare neither waits nor copies. A warm-up of two odd launches comes first, PAUSE_US of host work in every step, END_MS after the last one.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -38,6 +38,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 2 ? argv[2] : "plain";
 	useconds_t pause_us = argc > 3 ? (useconds_t)atoi(argv[3]) : 0;
 	void (*mark)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "profrun_step");
+	useconds_t end_ms = argc > 4 ? (useconds_t)atoi(argv[4]) : 0;
 	float loss = 0, *p;
 	int bare = !strcmp(how, "bare"), api = !strcmp(how, "api");
 	first = work_kernel("first_10us");
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
 			MUST(cudaProfilerStop());
 	}
 	MUST(cudaDeviceSynchronize());
+	usleep(end_ms * 1000);
 	printf("%d steps\n", steps);
 	return 0;
 }
