@@ -237,6 +237,15 @@ static void advise_pause(struct judge *j)
 		       here_ms);
 }
 
+/* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */
+static bool is_host_larger(const struct judge *j)
+{
+	double most = j->gpu_half_ms;
+	for (int i = 0; i < CAUSES; i++)
+		most = fmax(most, j->cause_ms[i]);
+	return j->host_half_ms > most;
+}
+
 static int by_gain(const void *a, const void *b)
 {
 	const struct finding_advice *x = a, *y = b;
@@ -275,7 +284,7 @@ void advice_fill(struct judge *j)
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);
-	if (j->f->verdict == VERDICT_CPU) {
+	if (j->f->verdict == VERDICT_CPU || is_host_larger(j)) {
 		advise_pause(j);
 		advise_general(j, &launches);
 	}

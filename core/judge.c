@@ -1,7 +1,7 @@
 /*
  * The verdict is read off a few plays. Waste comes first: waits, allocation, copies, input and other ranks are what a program could
- * do without, so where one of them wins a tenth of the step it is what binds, however busy device and host are. Without
- * waste it is the device or the host: whichever wins more when it is twice as fast.
+ * do without, so where one of them wins a tenth of the step it is what binds, unless a device or a host twice as fast would win
+ * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
  */
 #include "core/judge.h"
 
@@ -15,7 +15,8 @@ enum { STEPS_LEAST = 2 };
 static const double error_most_pct = 15; /* beyond that the replay says nothing */
 static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
 static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
-static const double comparable = 0.6;	 /* the smaller of two causes, of the larger */
+static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
+static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
 static const double adds =
 	1.2; /* two causes are two if both together win this much more than one */
 static const double worth_share = 0.02, worth_least_ms = 0.05;
@@ -149,9 +150,13 @@ static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	if (first >= fmax(binds * j->step_ms, beside_gpu * j->gpu_half_ms)) {
+	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
+	double host_alone = j->host_half_ms - first / 2;
+	if (first >= fmax(binds * j->step_ms, others)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
-		return j->f->verdict == VERDICT_MIXED ? second / first : 1 - second / first;
+		if (j->f->verdict == VERDICT_MIXED)
+			return second / first;
+		return fmax(0, 1 - fmax(second, host_alone) / first);
 	}
 	double gpu = j->gpu_half_ms, cpu = j->host_half_ms, larger = fmax(gpu, cpu);
 	if (larger <= 0) {

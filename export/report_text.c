@@ -123,8 +123,11 @@ static void say_warm_up(struct textout *o, const json_t *p)
 	if (!json_is_object(warm_up))
 		return;
 	double n = report_number(warm_up, "n");
-	say(o, UNDER, "without the first %.0f step%s, which took up to %s ms", n, n > 1 ? "s" : "",
-	    report_ms(most, sizeof(most), report_number(warm_up, "max")));
+	report_ms(most, sizeof(most), report_number(warm_up, "max"));
+	if (n > 1)
+		say(o, UNDER, "without the first %.0f steps, which took up to %s ms", n, most);
+	else
+		say(o, UNDER, "without the first step, which took %s ms", most);
 }
 
 /* Everything below the first lines is about the recorded steps; what they took is said where it is not what the others take. */

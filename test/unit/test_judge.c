@@ -60,7 +60,7 @@ static void verdict_is_the_cause(void **state)
 		{ hidden_both, VERDICT_SYNC },	{ blocking_copy, VERDICT_COPY },
 		{ allocating, VERDICT_MEMORY }, { free_running, VERDICT_GPU },
 		{ launch_bound, VERDICT_CPU },	{ slow_input, VERDICT_INPUT },
-		{ two_causes, VERDICT_MIXED },
+		{ two_causes, VERDICT_MIXED },	{ a_little_input, VERDICT_CPU },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -72,6 +72,30 @@ static void verdict_is_the_cause(void **state)
 		assert_true(fabs(f.error_pct) < 1);
 		forget();
 	}
+}
+
+static bool advises(const char *what)
+{
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, what))
+			return true;
+	return false;
+}
+
+/* Input binds although launches fill the rest of the step, but that is not sure, and they are named, too. */
+static void what_comes_beside_input(void **state)
+{
+	(void)state;
+	judge(some_input, false, 5);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence < 0.75);
+	assert_true(advises("make the next batch"));
+	assert_true(advises("fewer, larger launches"));
+	forget();
+	judge(slow_input, false, 5);
+	assert_true(f.confidence > 0.75);
+	assert_false(advises("fewer, larger launches"));
+	forget();
 }
 
 static void recoverable_is_what_mending_wins(void **state)
@@ -186,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(what_comes_beside_input),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),

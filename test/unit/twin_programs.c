@@ -186,6 +186,29 @@ void slow_input(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+static void input_and_launches(struct twin *tw, double input_us)
+{
+	enum { LAUNCHES = 48 };
+	twin_host(tw, input_us);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 1, false, COPY);
+	for (int i = 0; i < LAUNCHES; i++) {
+		twin_host(tw, 8);
+		twin_launch(tw, 1, 1, "tiny", 1);
+	}
+}
+
+/* A quarter of the step, and launches fill the rest. */
+void some_input(struct twin *tw)
+{
+	input_and_launches(tw, tw->is_mended ? 10 : 180);
+}
+
+/* An eighth. */
+void a_little_input(struct twin *tw)
+{
+	input_and_launches(tw, tw->is_mended ? 10 : 80);
+}
+
 /* A second thread waits for its own stream while the first goes on. */
 void two_threads(struct twin *tw)
 {
