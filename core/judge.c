@@ -48,7 +48,7 @@ static const struct {
 
 double judge_worth_ms(const struct judge *j)
 {
-	return fmax(worth_share * j->step_ms, worth_least_ms);
+	return fmax(worth_share * j->step_ms, fmin(worth_least_ms, binds * j->step_ms));
 }
 
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)

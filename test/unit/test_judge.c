@@ -82,6 +82,19 @@ static bool advises(const char *what)
 	return false;
 }
 
+/* A wait that is most of a step of 0.06 ms: what binds is named, however short. */
+static void short_steps_have_their_cause(void **state)
+{
+	(void)state;
+	judge(short_wait, false, 5);
+	assert_int_equal(f.verdict, VERDICT_SYNC);
+	for (size_t i = 0; i < f.evidence.n; i++)
+		assert_null(strstr(f.evidence.at[i].text, "next to nothing"));
+	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	forget();
+}
+
 /* Input binds although launches fill the rest of the step, but that is not sure, and they are named, too. */
 static void what_comes_beside_input(void **state)
 {
@@ -210,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(what_comes_beside_input),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),

@@ -186,6 +186,14 @@ void slow_input(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+void short_wait(struct twin *tw)
+{
+	twin_host(tw, 25);
+	twin_launch(tw, 1, 25, "layer", 1);
+	if (!tw->is_mended)
+		twin_wait_stream(tw, 1, WAIT);
+}
+
 static void input_and_launches(struct twin *tw, double input_us)
 {
 	enum { LAUNCHES = 48 };
