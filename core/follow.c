@@ -27,6 +27,7 @@ void follow_close(struct follow *f)
 	vec_free(&f->threads);
 	map_free(&f->thread_of_slot);
 	vec_free(&f->marks);
+	vec_free(&f->voided);
 	vec_free(&f->works);
 	vec_free(&f->tail);
 	vec_free(&f->externals);
@@ -145,6 +146,31 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark)
 		f->last_number = mark->number;
 }
 
+bool follow_is_void(const struct follow *f, uint32_t generation)
+{
+	for (size_t i = 0; i < f->voided.n; i++)
+		if (f->voided.at[i] == generation)
+			return true;
+	return false;
+}
+
+void follow_void(struct follow *f, uint32_t generation)
+{
+	size_t n = 1;
+	vec_push(&f->voided, generation);
+	f->last_number = f->marks.at[0].number ? f->marks.at[0].number : UINT64_MAX;
+	for (size_t i = 1; i < f->marks.n; i++) {
+		const struct step_mark mark = f->marks.at[i];
+		if (mark.generation == generation)
+			continue;
+		f->marks.at[n++] = mark;
+		if (!mark.is_outside)
+			f->last_number = mark.number;
+	}
+	f->marks.n = n;
+	f->last_is_whole = false;
+}
+
 uint64_t follow_count_steps(const struct follow *f)
 {
 	bool is_learned = f->reader.header->steps.mode == STEP_MODE_AUTO;
@@ -161,19 +187,22 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
-	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP)
+	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
 		return;
 	if (s->event == STEP_TRIGGERED) {
 		if (f->sink.triggered)
 			f->sink.triggered(f->sink.context, f, s);
 		return;
 	}
+	if (follow_is_void(f, s->generation))
+		return;
 	bool is_begin = s->event == STEP_BEGIN;
 	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
 		f->last_is_whole = s->event == STEP_OUTSIDE;
 	follow_add_mark(f, &(struct step_mark){
 				   .ticks = s->ticks,
 				   .number = is_begin ? s->number : UINT64_MAX,
+				   .generation = s->generation,
 				   .action = is_begin ? s->action : SCHED_NONE,
 				   .is_outside = !is_begin,
 				   .is_own = is_begin,
@@ -373,7 +402,8 @@ uint32_t follow_recycle(struct follow *f)
 		 kept = 0;
 	if (n_free >= total / 4)
 		return 0;
-	bool is_wanted = follow_action_is_armed(f->marks.at[0].action) && n_free >= total / 16;
+	bool is_wanted = (f->holds_steps || follow_action_is_armed(f->marks.at[0].action)) &&
+			 n_free >= total / 16;
 	for (size_t i = 0; i < f->reader.finished.n; i++) {
 		struct reader_finished *c = &f->reader.finished.at[i];
 		if (is_wanted && c->tag >= f->marks.at[0].ticks) {

@@ -34,6 +34,7 @@ struct follow_thread {
 /* A step's begin. */
 struct step_mark {
 	uint64_t ticks, number;
+	uint32_t generation; /* of the anchor that told it, 0: none did */
 	uint8_t action;
 	bool is_outside; /* no step: between cudaProfilerStop and Start */
 	bool is_own;	 /* the library began it knowing what it is: nothing was learned in it */
@@ -84,6 +85,8 @@ struct follow {
 	VEC(struct follow_thread) threads;
 	struct map thread_of_slot;
 	VEC(struct step_mark) marks; /* by ticks; [0] is the step under way */
+	bool holds_steps;	     /* live: they may turn out to be none, so none is handed on */
+	VEC(uint32_t) voided;	     /* generations of anchors that told what were no steps */
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
 	VEC(struct rec_external) externals;
@@ -133,6 +136,10 @@ void follow_finish(struct follow *f, bool killed);
 
 /* Marks that were found out afterwards. Sorted in; those before the step under way are ignored. */
 void follow_add_mark(struct follow *f, const struct step_mark *mark);
+
+/* What the anchor of this generation told is void: its marks go, those to come are ignored. While it may come to this, holds_steps is set. */
+void follow_void(struct follow *f, uint32_t generation);
+bool follow_is_void(const struct follow *f, uint32_t generation);
 
 /*
  * Steps that the process made, the one under way included; of learned ones only those that ended as the others do: what comes

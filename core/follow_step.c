@@ -421,6 +421,8 @@ void follow_close_first(struct follow *f)
 void follow_close_steps(struct follow *f, bool is_final, bool killed)
 {
 	bool is_moving = f->is_live && !f->is_over;
+	if (f->holds_steps && !is_final)
+		return;
 	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
 		if (f->is_live || is_final)
 			timebase_set(&f->time, f->reader.header, is_moving);

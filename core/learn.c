@@ -7,6 +7,8 @@ enum {
 	LOST_TURNS =
 		20, /* this many times a step's calls without the anchor: it was the wrong one */
 	LOST_LEAST = 10000,
+	HELD_MOST =
+		1000000, /* calls of steps on probation: they wait in memory for what becomes of them */
 	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
 };
 
@@ -102,6 +104,11 @@ static const char *function_setting(const struct follow *f)
 	return colon ? colon + 1 : "";
 }
 
+bool learn_is_feeding(const struct learn *l)
+{
+	return !l->has_base || l->on_probation;
+}
+
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
@@ -119,7 +126,7 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
-	else if (l->levels && !l->has_choice) {
+	else if (l->levels && (!l->has_choice || l->on_probation)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
 		levels_feed(
@@ -152,6 +159,7 @@ void learn_mark_counted(struct follow *f, const struct rec_step *step, const str
 	if (a->has_base && step->generation == a->generation)
 		follow_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
 							.number = number,
+							.generation = a->generation,
 							.action = action_of(f, number, a->arms) });
 }
 
@@ -175,10 +183,36 @@ void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
 
 /* ---- Telling the library ---- */
 
+/* What was counted on probation is void, and its steps were never handed on. */
+static void take_back(struct learn *l, struct follow *f, uint32_t calls_per_step)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	follow_void(f, l->tried);
+	atomic_store(&shared->void_generation, l->tried);
+	atomic_store(&shared->void_calls_per_step, calls_per_step);
+	atomic_fetch_add(&shared->n_corrected, 1);
+	l->tried = 0;
+	l->is_lost = false; /* the library waits for the other one, whatever comes */
+	f->holds_steps = false;
+}
+
+/* The anchor that was told last stands: the library need not journal on. */
+static void confirm(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
+	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
+	l->on_probation = f->holds_steps = false;
+	l->tried = 0;
+}
+
 static void tell_anchor(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
+	if (l->tried)
+		take_back(l, f, atomic_load(&shared->calls_per_step));
 	l->has_choice = true;
+	l->on_probation = l->choice.on_probation;
 	learn_function_free(&l->function);
 	l->n_before = l->choice.count;
 	l->n_since_anchor = 0;
@@ -190,6 +224,8 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
+	if (!l->on_probation)
+		atomic_store(&shared->sure_generation, l->generation);
 	/* release: the library that sees the generation sees the anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
 }
@@ -240,24 +276,27 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
-	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
-	uint64_t current = atomic_load(&shared->current), under_way = l->n_lost ? current : 0;
 	uint64_t first = l->counted.at[0].ticks, n;
 	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
 		return false;
 	n = l->n_before + count_ended(l, first);
-	uint64_t base = under_way + (n ? n - 1 : 0);
+	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
+	uint64_t current = atomic_load(&shared->current);
+	uint64_t base = (l->goes_on ? current : 0) + (n ? n - 1 : 0);
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
+	l->is_lost = false;
+	l->tried = l->on_probation ? l->generation : 0;
+	f->holds_steps = l->on_probation;
 	vec_free(&l->since);
 	return true;
 }
 
-static bool vote(struct learn *l, const struct follow *f)
+static bool vote(struct learn *l, const struct follow *f, struct level_choice *out)
 {
-	return wants_function(f) ? learn_function_vote(&l->function, false, &l->choice)
-				 : levels_vote(l->levels, &l->choice);
+	return wants_function(f) ? learn_function_vote(&l->function, false, out)
+				 : levels_vote(l->levels, out);
 }
 
 static bool anchor_is_lost(const struct learn *l)
@@ -266,20 +305,26 @@ static bool anchor_is_lost(const struct learn *l)
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_TURNS;
 }
 
+/* Another anchor is to be found, or has been. */
+static void forget_anchor(struct learn *l)
+{
+	l->has_choice = l->has_base = false;
+	l->since.n = l->counted.n = 0;
+	for (size_t i = 0; i < l->threads.n; i++)
+		l->threads.at[i].has_anchor = false;
+}
+
 /* The anchor stopped coming before the library could count it: the program has gone over to something else. */
 static void start_again(struct learn *l)
 {
 	levels_relearn(l->levels);
 	learn_function_free(&l->function);
 	l->function.next_look = 0;
-	l->has_choice = false;
 	l->first_ticks = 0;
-	l->since.n = l->counted.n = 0;
-	for (size_t i = 0; i < l->threads.n; i++)
-		l->threads.at[i].has_anchor = false;
+	forget_anchor(l);
 }
 
-/* What the store of launches holds is of other work: demands do not rise. */
+/* What the store of launches holds is of other work: demands do not rise. One on probation was none of the program's steps. */
 void learn_watch(struct learn *l, const struct follow *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
@@ -288,6 +333,15 @@ void learn_watch(struct learn *l, const struct follow *f)
 		return;
 	bool wants_optimizer = shared->wants_optimizer;
 	l->n_lost = n_lost;
+	l->is_lost = true;
+	if (l->on_probation && l->levels) {
+		levels_withdraw(l->levels);
+		l->on_probation = false;
+		forget_anchor(l);
+		l->generation = 0;
+		return;
+	}
+	l->goes_on = true;
 	levels_free(l->levels);
 	l->levels = levels_new();
 	if (!l->levels)
@@ -295,14 +349,13 @@ void learn_watch(struct learn *l, const struct follow *f)
 	if (wants_optimizer)
 		levels_want_optimizer(l->levels);
 	start_again(l);
-	l->has_base = false;
 	l->generation = 0; /* of nothing that is still to be read */
 }
 
 /* The lost anchor came again, and the library asks no more. */
 static bool was_found_again(const struct learn *l, const struct follow *f)
 {
-	return l->n_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
+	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
@@ -316,23 +369,51 @@ static void tell_patience(const struct learn *l, struct follow *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
+/* What has come since the anchor was told may confirm it, or replace it. */
+static void review(struct learn *l, struct follow *f)
+{
+	struct level_choice now = l->choice;
+	if (f->n_pending > HELD_MOST)
+		levels_confirm(l->levels);
+	levels_vote(l->levels, &now);
+	bool is_other = now.n_changes != l->choice.n_changes;
+	l->choice = now;
+	if (is_other) {
+		forget_anchor(l);
+		tell_anchor(l, f);
+	} else if (!now.on_probation) {
+		confirm(l, f);
+	}
+}
+
+/* The collector asks no more, nor does the library. */
+static void rest(struct learn *l, struct follow *f)
+{
+	start_again(l);
+	l->has_base = true;
+	l->is_lost = false;
+	confirm(l, f);
+	atomic_store(&f->reader.header->steps.wants_slices, 0);
+}
+
 bool learn_tell(struct learn *l, struct follow *f)
 {
-	if (l->levels && !l->has_base && was_found_again(l, f)) {
-		start_again(l);
-		l->has_base = true;
-		atomic_store(&f->reader.header->steps.wants_slices, 0);
-	}
-	if (!l->levels || l->has_base)
+	if (l->levels && !l->has_base && was_found_again(l, f))
+		rest(l, f);
+	if (!l->levels || !learn_is_feeding(l))
 		return false;
-	if (!l->has_choice) {
-		if (vote(l, f))
+	if (l->on_probation) {
+		review(l, f);
+	} else if (!l->has_choice) {
+		if (vote(l, f, &l->choice))
 			tell_anchor(l, f);
 		tell_patience(l, f);
 		return false;
 	}
+	if (l->has_base)
+		return false;
 	if (!l->counted.n) {
-		if (anchor_is_lost(l))
+		if (!l->on_probation && anchor_is_lost(l))
 			start_again(l);
 		return false;
 	}
@@ -341,6 +422,32 @@ bool learn_tell(struct learn *l, struct follow *f)
 	for (size_t i = 0; i < l->counted.n; i++)
 		mark_counted(l, f, &l->counted.at[i]);
 	return true;
+}
+
+static bool has_armed(const struct follow *f)
+{
+	for (size_t i = 0; i < f->marks.n; i++)
+		if (f->marks.at[i].action != SCHED_NONE)
+			return true;
+	return false;
+}
+
+/* What was recorded of the right steps is not given up for the place where they end. */
+bool learn_end_probation(struct learn *l, struct follow *f)
+{
+	struct level_choice now = l->choice;
+	if (!l->tried)
+		return true;
+	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
+		      (now.n_changes == l->choice.n_changes ||
+		       (now.change == LEVEL_MOVED && has_armed(f)));
+	if (stands) {
+		confirm(l, f);
+		return true;
+	}
+	take_back(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
+	l->has_base = false;
+	return false;
 }
 
 bool learn_conclude(struct learn *l, const struct follow *f)
@@ -366,6 +473,7 @@ struct finder {
 		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
 	uint32_t generation;
 	uint64_t floor, floor_ticks; /* the last step of the generation before */
+	const struct follow *follow; /* knows which generations are void */
 };
 
 static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
@@ -404,6 +512,8 @@ static void find_step(struct finder *x, const struct rec_step *s)
 		x->first_counted = s->ticks;
 	if (s->event != STEP_BEGIN || !s->number)
 		return;
+	if (follow_is_void(x->follow, s->generation))
+		return;
 	bool is_earlier = x->generation > 1 && s->generation < x->generation;
 	if (is_earlier && s->number > x->floor) {
 		x->floor = s->number;
@@ -419,9 +529,20 @@ static void set_backup(struct learn_anchor *a, const struct rec_step *s)
 	a->backup_within = (uint32_t)s->number;
 }
 
-static void list_step(learn_anchors *list, const struct rec_step *s)
+static void list_void(learn_anchors *list, uint32_t generation)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].generation != generation)
+			list->at[n++] = list->at[i];
+	list->n = n;
+}
+
+static void list_step(learn_anchors *list, learn_generations *voided, const struct rec_step *s)
 {
 	size_t i = list->n;
+	if (s->event == STEP_CORRECTED)
+		vec_push(voided, (uint32_t)s->detail);
 	if (s->event == STEP_BACKUP)
 		for (size_t k = 0; k < list->n; k++)
 			if (list->at[k].generation == s->generation)
@@ -439,7 +560,7 @@ static void list_step(learn_anchors *list, const struct rec_step *s)
 	}
 }
 
-int learn_list(const char *path, learn_anchors *list, struct err *e)
+int learn_list(const char *path, learn_anchors *list, learn_generations *voided, struct err *e)
 {
 	struct reader r;
 	struct reader_batch batch;
@@ -451,8 +572,10 @@ int learn_list(const char *path, learn_anchors *list, struct err *e)
 	while (reader_next_batch(&r, &batch))
 		while ((head = reader_next_record(&r, &batch)))
 			if (head->kind == REC_STEP)
-				list_step(list, (const struct rec_step *)head);
+				list_step(list, voided, (const struct rec_step *)head);
 	reader_close(&r);
+	for (size_t i = 0; i < voided->n; i++)
+		list_void(list, voided->at[i]);
 	return 0;
 }
 
@@ -505,6 +628,7 @@ static void add_marks(struct follow *f, const struct finder *x, const struct lea
 			follow_add_mark(
 				f, &(struct step_mark){ .ticks = x->begins.at[i],
 							.number = number,
+							.generation = a->generation,
 							.action = action_of(f, number, a->arms) });
 	}
 }
@@ -512,7 +636,8 @@ static void add_marks(struct follow *f, const struct finder *x, const struct lea
 long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a,
 		uint64_t before_ticks, struct err *e)
 {
-	struct finder x = { .anchor = a->anchor,
+	struct finder x = { .follow = f,
+			    .anchor = a->anchor,
 			    .backup = a->backup,
 			    .generation = a->generation,
 			    .first_numbered = UINT64_MAX };

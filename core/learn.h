@@ -36,12 +36,16 @@ struct learn {
 	struct learn_function function; /* PROF_STEP=python: takes the place of `levels` */
 	struct level_choice choice;
 	bool has_choice;
+	bool on_probation;   /* the choice may change: learning goes on */
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */
+	uint32_t tried;	     /* the generation that steps are counted by on probation, 0: none */
 	bool has_base;
 	uint64_t n_before;	      /* steps that had ended when it was chosen */
+	bool goes_on;		      /* an anchor before it counted steps that stand */
 	VEC(struct learn_came) since; /* what has come since */
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
-	uint32_t n_lost;	 /* times that the library lost its anchor, of those answered */
+	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
+	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
 	uint64_t
 		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
@@ -50,6 +54,9 @@ struct learn {
 /* `wants_optimizer`: only a step that an optimizer ends will do. */
 void learn_start(struct learn *l, bool wants_optimizer);
 void learn_stop(struct learn *l);
+
+/* Whether calls are to be fed. */
+bool learn_is_feeding(const struct learn *l);
 
 /* A call that was read, in its thread's order. */
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c);
@@ -62,6 +69,9 @@ void learn_watch(struct learn *l, const struct follow *f);
 
 /* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
 bool learn_tell(struct learn *l, struct follow *f);
+
+/* The process has ended. False: all of it says that the steps which were counted on probation are none; they are void. */
+bool learn_end_probation(struct learn *l, struct follow *f);
 
 /* Afterwards: what all that was fed says. False: no step could be told. */
 bool learn_conclude(struct learn *l, const struct follow *f);
@@ -86,8 +96,11 @@ struct learn_anchor {
 
 typedef VEC(struct learn_anchor) learn_anchors;
 
-/* The anchors that the library counted in the journal at `path`, oldest first. 0 or -errno. */
-int learn_list(const char *path, learn_anchors *list, struct err *e);
+typedef VEC(uint32_t) learn_generations;
+
+/* The anchors that the library counted in the journal at `path`, oldest first, but for those that turned out to be the wrong ones:
+ * their generations. 0 or -errno. */
+int learn_list(const char *path, learn_anchors *list, learn_generations *voided, struct err *e);
 
 /*
  * Reads the journal at `path` once more and adds a mark to `f` for each step that the anchor tells and that the library did

@@ -47,6 +47,12 @@ enum level_boundary {
 	LEVEL_BY_FUNCTION,  /* a function's first launch (core/learn_function.h) */
 };
 
+enum level_change {
+	LEVEL_AS_BEFORE,
+	LEVEL_MOVED,	 /* the same steps, which end at another launch, or of which there were more at first */
+	LEVEL_CORRECTED, /* other steps */
+};
+
 struct level_choice {
 	uint64_t anchor;	/* trigram hash; the step ends after the launch that completes it */
 	uint64_t backup;	/* another one, that stands in for it (core/turn.h); 0: none */
@@ -59,6 +65,9 @@ struct level_choice {
 	uint64_t n_missed; /* steps that ended without it: the first one, which may differ */
 	double confidence; /* 0 to 1 */
 	enum level_boundary boundary;
+	bool on_probation;  /* it may still turn out to be another: learning goes on */
+	uint32_t n_changes; /* of the answer while it was on probation, and the last of them: */
+	enum level_change change;
 };
 
 /* In words. */
@@ -81,14 +90,21 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 
 /*
  * Whether the step is known; if so `out` says what it is. Cheap to call after every batch: it
- * thinks only when a quarter more events have come. The choice then stays the same (count grows)
- * until levels_relearn().
+ * thinks only when a quarter more events have come. An answer comes early, on probation: feed on, and it is either confirmed, with
+ * the same anchor, or changed (n_changes), twice at most. A choice that is not on probation stays the same (count
+ * grows) until levels_relearn().
  */
 bool levels_vote(struct levels *l, struct level_choice *out);
 
 /* The same once the stream has ended: with nothing more to wait for, a level need not win a second
  * time. */
 bool levels_conclude(struct levels *l, struct level_choice *out);
+
+/* The answer on probation stands, whatever there may be to come. */
+void levels_confirm(struct levels *l);
+
+/* The answer on probation was wrong, as its anchor does not come any more. What was fed stays, and the next answer is final. */
+void levels_withdraw(struct levels *l);
 
 /*
  * The anchor failed: forget all events and learn again, from twice as many turns as the last time.

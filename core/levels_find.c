@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Fewer occurrences than this say nothing. */
-#define MIN_OCCURRENCES 4u
+#define MIN_OCCURRENCES 3u
 /* A trigram that covers less of the stretch belongs to a phase that is over or has just begun. */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u

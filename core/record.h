@@ -166,6 +166,7 @@ enum step_event {
 	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands
 			(core/turn.h); follows its STEP_NUMBERED */
 	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
+	STEP_CORRECTED, /* auto: what the anchor of generation `detail` counted is void; that of `generation` takes its place */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -594,6 +595,10 @@ static inline _Bool step_state_is_learning(uint32_t state)
  *
  * A program may go over to other work, where the anchor does not come any more. The library then counts `lost` up, and all this
  * begins anew from the step under way, `current`, which the first new anchor ends: base = current + anchors - 1.
+ *
+ * An anchor may be told on probation: it is counted, and the schedule runs on it, while the library journals on and the collector
+ * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
+ * numbers and schedule go back to where they were before it, as if the newer one were the first.
  */
 struct journal_steps {
 	/* written by the collector */
@@ -630,6 +635,13 @@ struct journal_steps {
 		slices; /* by the library: slices of time that stood in for steps of the schedule */
 	uint32_t
 		wants_function; /* by the library: PROF_STEP=python:, and stacks of all launches come */
+	/* by the collector: */
+	_Atomic uint32_t
+		sure_generation; /* this anchor stands; one that is newer is on probation */
+	_Atomic uint32_t
+		void_generation; /* the newest one that steps were counted by and that did not stand, 0: none */
+	_Atomic uint32_t n_corrected,
+		void_calls_per_step; /* how many such there were, and what it took for a step */
 };
 
 /* How a request was answered. */

@@ -98,7 +98,7 @@ static void show_kept(void *context, const struct model_step *m)
 static void on_call(void *context, struct follow *f, uint32_t thread, const struct rec_call *call)
 {
 	struct process *p = context;
-	if (!p->learn.has_base)
+	if (learn_is_feeding(&p->learn))
 		learn_feed(&p->learn, f, thread, call);
 }
 
@@ -210,7 +210,7 @@ bool process_poll(struct process *p)
 bool process_is_learning(const struct process *p)
 {
 	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
-	return !p->is_finished && step_state_is_learning(state);
+	return !p->is_finished && (step_state_is_learning(state) || p->learn.on_probation);
 }
 
 /* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. */
@@ -302,12 +302,13 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 {
 	const struct journal_steps *s = &p->follow.reader.header->steps;
 	uint32_t generation = atomic_load(&s->anchor_generation);
+	bool is_void = generation && atomic_load(&s->void_generation) == generation;
 	if (!generation && atomic_load(&s->slices)) {
 		*anchor = (struct learn_anchor){ 0 };
 		explain_slices(p);
 		return true;
 	}
-	if (!generation)
+	if (!generation || is_void)
 		return learn_from(p, anchor);
 	*anchor = (struct learn_anchor){
 		.anchor = atomic_load(&s->anchor),
@@ -327,15 +328,19 @@ struct replay {
 	struct process *p;
 	struct learn_anchor anchor; /* the last, or the only one */
 	learn_anchors earlier;	    /* of a program that went over to other work */
+	learn_generations voided;   /* anchors that turned out to be the wrong ones */
 };
 
 /* Whatever the library locked is in the journal; of the last anchor the header knows more. */
 static int find_anchors(struct process *p, struct replay *r, struct err *e)
 {
+	const struct journal_steps *s = &p->follow.reader.header->steps;
 	p->has_steps = find_anchor(p, &r->anchor);
-	if (r->anchor.generation < 2)
+	if (atomic_load(&s->void_generation))
+		vec_push(&r->voided, atomic_load(&s->void_generation));
+	if (atomic_load(&s->anchor_generation) < 2)
 		return 0;
-	int error = learn_list(p->path, &r->earlier, e);
+	int error = learn_list(p->path, &r->earlier, &r->voided, e);
 	if (error || !r->earlier.n)
 		return error;
 	if (!r->anchor.has_base ||
@@ -518,6 +523,8 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 	if (error)
 		return error;
 	struct follow *f = &p->follow;
+	for (size_t i = 0; i < r->voided.n; i++)
+		follow_void(f, r->voided.at[i]);
 	if (!is_auto)
 		p->confidence = 1;
 	if (r->anchor.anchor) {
@@ -542,6 +549,7 @@ static int replay_all(struct process *p, struct err *e)
 	struct replay r = { .p = p };
 	int error = replay_with(p, &r, e);
 	vec_free(&r.earlier);
+	vec_free(&r.voided);
 	return error;
 }
 
@@ -582,9 +590,10 @@ static void finish(struct process *p)
 	note_closing_clock(p);
 	if (is_auto && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
+	if (is_auto && !p->was_recycled)
+		learn_end_probation(&p->learn, &p->follow);
 	/* a journal that was recycled cannot be read again from the start */
-	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled ||
-			 atomic_load(&p->follow.reader.header->steps.lost) ||
+	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled || p->learn.goes_on ||
 			 atomic_load(&p->follow.reader.header->steps.slices);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;

@@ -100,6 +100,15 @@ void arm_skip(struct arm *a, uint64_t n)
 		a->shift += n;
 }
 
+void arm_take_back(struct arm *a, const struct arm *then, uint64_t next)
+{
+	struct arm_window asked = a->window;
+	bool is_new = asked.n && (asked.first != then->window.first || asked.n != then->window.n);
+	*a = *then;
+	if (is_new)
+		a->window = (struct arm_window){ next + asked.n_warmup, asked.n, asked.n_warmup };
+}
+
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next)
 {
 	if (arm_is_asked(a, before))

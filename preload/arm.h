@@ -40,6 +40,10 @@ void arm_locked(struct arm *a, uint64_t next);
 /* `n` steps were over before they were counted: the schedule's clock stood still meanwhile. */
 void arm_skip(struct arm *a, uint64_t n);
 
+/* What was armed since `then` was not what it seemed: the schedule goes back to there, and what was asked for is still to come. `next`: the
+ * first step that has not begun. */
+void arm_take_back(struct arm *a, const struct arm *then, uint64_t next);
+
 /* The step that was to be `before` is known to be `next`: a window under way goes on. */
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next);
 

@@ -65,9 +65,15 @@ static struct {
 	uint32_t within, thread; /* of the adopted anchor: struct turn_anchors */
 	uint32_t heard;		 /* the newest anchor that was looked at */
 	bool was_locked;	 /* before the anchor was lost */
-	uint64_t began_ticks;	 /* the step under way */
-	uint64_t slice_ticks;	 /* time: */
-	unsigned slice_ms;	 /* slices of time stand in for steps: so long, 0: they do not */
+	bool on_probation; /* the anchor may turn out to be the wrong one; then all is as it was: */
+	struct {
+		struct arm arm;
+		uint64_t number;
+		bool was_locked;
+	} before;
+	uint64_t began_ticks; /* the step under way */
+	uint64_t slice_ticks; /* time: */
+	unsigned slice_ms;    /* slices of time stand in for steps: so long, 0: they do not */
 	_Atomic uint64_t
 		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
 	_Atomic uint64_t patience_ticks;
@@ -95,6 +101,11 @@ static enum step_state state(void)
 	return (enum step_state)atomic_load_explicit(&g.shared->state, memory_order_relaxed);
 }
 
+static bool still_learning(void)
+{
+	return g.mode == STEP_MODE_AUTO && (state() != STEP_STATE_LOCKED || g.on_probation);
+}
+
 /* ---- The switch ---- */
 
 /* Categories that the wrappers must look at for counting, beyond those that are recorded. */
@@ -119,7 +130,7 @@ static void turn_switch(void)
 	uint32_t record = ALWAYS;
 	if (armed)
 		record = EVERYTHING;
-	else if (g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED && !arm_is_off(&g.arm))
+	else if (still_learning() && !arm_is_off(&g.arm))
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.begins_by_name, g.mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
@@ -317,12 +328,29 @@ static void write_base(uint64_t base)
 		});
 }
 
+static bool is_sure(void)
+{
+	return atomic_load_explicit(&g.shared->sure_generation, memory_order_acquire) ==
+	       g.generation;
+}
+
+/* Several ranks begin together, each with steps that are sure. */
+static void begin_with_company(void)
+{
+	if (g.arm.is_held && !g.agree.waits)
+		agree_begin(&g.agree, g.shared, g.number);
+}
+
 /* The base has come, so numbers are absolute. */
 static void lock_steps(void)
 {
 	uint64_t base = atomic_load_explicit(&g.shared->base, memory_order_relaxed),
 		 next = base + g.own + 1;
 	write_base(base);
+	g.on_probation = !is_sure();
+	g.before.arm = g.arm;
+	g.before.number = g.number;
+	g.before.was_locked = g.was_locked;
 	arm_renumber(&g.arm, g.number + 1, next);
 	g.slice_ms = 0;
 	if (g.was_locked) {
@@ -330,13 +358,13 @@ static void lock_steps(void)
 		if (!g.has_company)
 			arm_skip(&g.arm, next - 1 - g.number);
 		atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
-	} else if (g.has_company && !arm_is_always(&g.arm)) {
-		agree_begin(&g.agree, g.shared, next - 1);
-	} else {
+	} else if (!g.has_company || arm_is_always(&g.arm)) {
 		begin_schedule(next);
 	}
 	g.was_locked = true;
 	g.number = next - 1;
+	if (g.has_company && !g.on_probation)
+		begin_with_company();
 	atomic_store_explicit(&g.shared->current, g.number, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
@@ -353,23 +381,10 @@ static bool has_news(void)
 	/* pair with the collector's release stores: the values lie behind their generations */
 	if (atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire) != g.heard)
 		return true;
-	return state() == STEP_STATE_ADOPTED && g.own &&
-	       atomic_load_explicit(&g.shared->base_generation, memory_order_acquire) ==
-		       g.generation;
-}
-
-static void listen(void)
-{
-	uint32_t anchor = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
-	if (anchor != g.heard)
-		adopt_anchor(anchor);
-	else if (has_news())
-		lock_steps();
-}
-
-static bool still_learning(void)
-{
-	return g.mode == STEP_MODE_AUTO && state() != STEP_STATE_LOCKED;
+	return (g.on_probation && is_sure()) ||
+	       (state() == STEP_STATE_ADOPTED && g.own &&
+		atomic_load_explicit(&g.shared->base_generation, memory_order_acquire) ==
+			g.generation);
 }
 
 /* ---- The anchor fails to come ---- */
@@ -391,16 +406,21 @@ static bool is_lost(void)
 	return t->tokens - t->tokens_then > (most > LOST_LEAST ? most : LOST_LEAST);
 }
 
+/* A window that is under way ends here, not with the first step that is known again; what is recorded throughout goes on. */
+static void cut_window(void)
+{
+	if (arm_is_always(&g.arm) || arm_is_flying(&g.arm, g.number))
+		return;
+	if (g.action != SCHED_NONE)
+		gpu_stop();
+	g.action = SCHED_NONE;
+	write_step(STEP_CUT, g.number, hook_ticks());
+}
+
 /* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
 static void lose_steps(void)
 {
-	/* a window that is under way ends here, not with the first step that is known again; what is recorded throughout goes on */
-	if (!arm_is_always(&g.arm) && !arm_is_flying(&g.arm, g.number)) {
-		if (g.action != SCHED_NONE)
-			gpu_stop();
-		g.action = SCHED_NONE;
-		write_step(STEP_CUT, g.number, hook_ticks());
-	}
+	cut_window();
 	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOST, memory_order_release);
 	atomic_fetch_add_explicit(&g.shared->lost, 1, memory_order_release);
@@ -413,6 +433,52 @@ static void find_again(void)
 {
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOCKED, memory_order_release);
 	turn_switch();
+}
+
+/* ---- Steps on probation ---- */
+
+static void confirm_steps(void)
+{
+	g.on_probation = false;
+	if (g.has_company)
+		begin_with_company();
+	turn_switch();
+}
+
+/* The anchor of `generation` takes the place of one whose steps were none: their numbers and their windows count for nothing. */
+static void take_steps_back(uint32_t generation)
+{
+	cut_window();
+	write_record(&(struct rec_step){
+		.event = STEP_CORRECTED,
+		.generation = generation,
+		.ticks = hook_ticks(),
+		.number = g.number,
+		.detail = g.generation,
+	});
+	g.on_probation = false;
+	g.number = g.before.number;
+	g.was_locked = g.before.was_locked;
+	arm_take_back(&g.arm, &g.before.arm, g.number + 1);
+	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->current, g.number, memory_order_relaxed);
+	log_line(LOG_INFO, "steps were not what they seemed: their numbers are corrected");
+}
+
+static void listen(void)
+{
+	uint32_t anchor = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
+	bool corrects = anchor != g.heard && g.on_probation;
+	if (corrects)
+		take_steps_back(anchor);
+	if (anchor != g.heard)
+		adopt_anchor(anchor);
+	else if (g.on_probation && is_sure())
+		confirm_steps();
+	else if (has_news())
+		lock_steps();
+	if (corrects)
+		turn_switch();
 }
 
 /* ---- Boundaries ---- */

@@ -139,6 +139,16 @@ static double sequence_steps_before(const struct sequence *s, uint32_t at)
 	return s->n_ends;
 }
 
+static void note_change(struct sequence_result *r, uint32_t at)
+{
+	if (r->choice.change == LEVEL_MOVED) {
+		r->moved = true;
+		return;
+	}
+	r->corrected = true;
+	r->locked_at = at;
+}
+
 void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		  struct sequence_result *r)
 {
@@ -152,10 +162,20 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 			abort();
 		if ((i + 1) % batch && i + 1 < s->n)
 			continue;
+		uint32_t n_changes = r->choice.n_changes;
 		bool locked = levels_vote(l, &r->choice);
 		if (locked && !r->locked)
-			r->locked_at = i + 1;
+			r->tried_at = r->locked_at = i + 1;
+		if (locked && r->choice.n_changes != n_changes)
+			note_change(r, i + 1);
 		r->locked = locked;
+	}
+	uint32_t n_changes = r->choice.n_changes;
+	if (r->locked && r->choice.on_probation) {
+		levels_conclude(l, &r->choice);
+		if (r->choice.n_changes != n_changes)
+			note_change(r, s->n);
+		r->locked = r->choice.n_changes == n_changes || !r->corrected;
 	}
 	if (conclude && !r->locked) {
 		r->locked = levels_conclude(l, &r->choice);

@@ -37,7 +37,10 @@ void sequence_free(struct sequence *s);
 struct sequence_result {
 	bool locked;
 	struct level_choice choice;
-	uint32_t locked_at;   /* events that had been fed */
+	uint32_t locked_at; /* events that had been fed */
+	bool moved;	    /* since then: the same steps, which end at another launch */
+	bool corrected;	    /* the answer that was given first, at `tried_at`, was not this one */
+	uint32_t tried_at;
 	double locked_steps;  /* true steps that had passed then, the set-up not counted */
 	uint32_t n_steps;     /* true steps from there on */
 	double one_per_step;  /* share of those that hold exactly one boundary */

@@ -33,11 +33,11 @@ struct table {
 
 static void print_head(enum evidence evidence)
 {
-	printf("\n%-28s %5s | %6s %6s %8s %6s %6s %6s %8s | right in %% with noise\n",
-	       evidence_names[evidence], "runs", "exact", "place", "numbers", "false", "median",
-	       "90 %", "abstains");
-	printf("%-28s %5s | %6s %6s %8s %6s %6s %6s %8s |", "", "", "%", "%", "right %", "locks",
-	       "steps", "steps", "");
+	printf("\n%-28s %5s | %6s %6s %8s %6s %9s %6s %6s %8s | right in %% with noise\n",
+	       evidence_names[evidence], "runs", "exact", "place", "numbers", "false", "corrected",
+	       "median", "90 %", "abstains");
+	printf("%-28s %5s | %6s %6s %8s %6s %9s %6s %6s %8s |", "", "", "%", "%", "right %",
+	       "locks", "", "steps", "steps", "");
 	for (int noise = 1; noise < NOISES; noise++)
 		printf(" %8s", noise_names[noise]);
 	printf("\n");
@@ -53,10 +53,10 @@ static void print_steps(double steps)
 
 static void print_row(const char *name, const struct tally *clean, const struct tally *noisy)
 {
-	printf("%-28s %5u | %6.1f %6.1f %8.1f %6u", name, clean->n,
+	printf("%-28s %5u | %6.1f %6.1f %8.1f %6u %9u", name, clean->n,
 	       tally_share(clean->n_exact, clean->n),
 	       tally_share(clean->n_in_place, clean->n_placed),
-	       tally_share(clean->n_numbers, clean->n_steps), clean->n_false);
+	       tally_share(clean->n_numbers, clean->n_steps), clean->n_false, clean->n_corrected);
 	print_steps(tally_quantile(clean, 0.5));
 	print_steps(tally_quantile(clean, 0.9));
 	printf(" %8u |", clean->n - clean->n_locked);
@@ -74,9 +74,10 @@ static void print_wrong(const char *name, uint32_t size, uint32_t seed, enum noi
 	printf("    %s size %u seed %u noise %s: ", name, size, seed, noise_names[noise]);
 	if (t->answered)
 		printf("one a step %.3f of %u, in place %.3f, late %+d, numbers %+d, sure %.2f, %s "
-		       "%.0f steps\n",
+		       "%.0f steps%s\n",
 		       t->one_per_step, t->n_steps, t->in_place, t->late, t->numbers_off,
-		       t->confidence, t->locked ? "after" : "at the end, not after", t->steps);
+		       t->confidence, t->locked ? "after" : "at the end, not after", t->steps,
+		       t->corrected ? ", corrected" : "");
 	else
 		printf("abstains\n");
 }
@@ -178,6 +179,11 @@ static void print_goals(const struct table *table)
 	snprintf(what, sizeof(what), "locked, and right, within %.0f steps", goal->within_steps);
 	print_goal(what, share_within(t, goal->within_steps), goal->locked_share, false);
 	print_goal("false locks", tally_share(t->n_false, t->n), goal->false_locks, true);
+	printf("  %-44s %6.1f %%\n", "ends moved later, of the same steps",
+	       tally_share(t->n_moved, t->n));
+	printf("  %-44s %6.1f %%, %.0f steps later in the mean\n", "locks corrected later",
+	       tally_share(t->n_corrected, t->n),
+	       t->n_corrected ? t->steps_corrected / t->n_corrected : 0);
 	if (!table->noisy.n)
 		return;
 	print_goal("right with noise", tally_share(table->noisy.n_exact, table->noisy.n),

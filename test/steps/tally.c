@@ -27,6 +27,9 @@ void tally_add(struct tally *t, const struct trial *trial, bool has_step, bool h
 	t->n_locked += trial->locked;
 	t->n_answered += trial->answered;
 	t->n_exact += right;
+	t->n_moved += trial->moved;
+	t->n_corrected += trial->corrected;
+	t->steps_corrected += trial->steps_corrected;
 	t->n_false += has_step ? trial_is_false(trial, share_wanted(noise)) : trial->answered;
 	if (!has_step)
 		return;
@@ -47,6 +50,9 @@ void tally_merge(struct tally *into, const struct tally *t)
 	into->n_in_place += t->n_in_place;
 	into->n_placed += t->n_placed;
 	into->n_false += t->n_false;
+	into->n_moved += t->n_moved;
+	into->n_corrected += t->n_corrected;
+	into->steps_corrected += t->steps_corrected;
 	into->n_numbers += t->n_numbers;
 	for (uint32_t i = 0; i < t->n_steps && into->n_steps < TALLY_TRIALS; i++)
 		into->steps[into->n_steps++] = t->steps[i];

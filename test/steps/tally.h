@@ -14,7 +14,10 @@ struct tally {
 	uint32_t n_in_place; /* and it is */
 	uint32_t n_false;
 	uint32_t n_numbers; /* counted right from the first step on */
-	uint32_t n_steps;   /* in `steps` */
+	uint32_t n_moved;
+	uint32_t n_corrected;	/* the first answer was replaced by another */
+	double steps_corrected; /* summed, until it was */
+	uint32_t n_steps;	/* in `steps` */
 	double steps
 		[TALLY_TRIALS]; /* until locked, of those with a step to find; never: as many as there are */
 };

@@ -211,6 +211,11 @@ void trial_run(struct trial *t, const struct sequence *s)
 	sequence_run(s, 1, false, &r);
 	t->seconds = r.seconds;
 	t->locked = r.locked;
+	t->moved = r.moved;
+	t->corrected = r.corrected;
+	if (r.corrected)
+		t->steps_corrected =
+			steps_begun(s, r.locked ? r.locked_at : s->n) - steps_begun(s, r.tried_at);
 	if (r.locked)
 		t->steps = steps_begun(s, r.locked_at);
 	else

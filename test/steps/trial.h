@@ -20,7 +20,10 @@ struct trial {
 	bool locked;   /* while the program ran */
 	bool answered; /* then or at its end */
 	double confidence;
-	double steps; /* true steps that had begun when it locked */
+	double steps; /* true steps that had begun when it locked on the answer that stood in the end */
+	bool moved;		/* since then: the same steps, which end at another launch */
+	bool corrected;		/* it was another at first */
+	double steps_corrected; /* after so many steps more */
 	uint32_t
 		n_steps; /* that were judged: those after the lock, or all where it came at the end */
 	double one_per_step; /* share of them that hold exactly one boundary */

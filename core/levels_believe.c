@@ -1,0 +1,172 @@
+/* See levels_believe.h. Collector only. */
+#include "core/levels_believe.h"
+
+/* Before so many only a loop that feeds graphs, or reads what they made, is believed: a parameter's making and copying looks like a loop. */
+#define EVENTS_LEAST 48u
+/* Turns of a level with unlike neighbours are demanded by rounds: what they alternate in must have shown itself as a level of its own. */
+#define NEVER		 UINT32_MAX
+#define TURNS_ENDED	 3u
+#define TURNS_BARE_ENDED 20u
+#define EVENTS_BARE	 400u
+#define COVERAGE_BARE	 0.8
+/* Around this level something talks to the host, or works on another thread: an outer loop, which would have shown itself by now. */
+#define TURNS_LACKING 2000u
+/* Some turns are longer than most (UNUSUAL_ENOUGH): there is a loop around this one, which shows itself as a level once it has come so often; or
+ * there is none, which so many turns tell. */
+#define TURNS_DESPITE 100u
+/* One or two launches over and over, with nothing else: more often a loop inside a step than one. */
+#define CALLS_SINGLE   3u
+#define TURNS_FORESEEN 3u
+/* Requests that differ may have less in common; each is fed and answered all the same. */
+#define ALIKE_REQUESTS 0.5
+/* Below this, level_confidence() is that of a guess. */
+#define MIN_CONFIDENCE 0.3
+/* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
+ * many that there were, as when the program evaluates. */
+#define TURNS_PER_STALE 4u
+#define MAX_STALE_TURNS 3u
+
+/* Turns that must have come: for good, and to be counted on probation. */
+static const struct {
+	uint32_t turns, early;
+	bool by_round;
+} demanded[LEVEL_EVIDENCES] = {
+	/* An optimizer alone is not enough at once: a WGAN's critic steps five times before its generator does, and a step
+	 * that is to be captured as a graph runs three or more times before. */
+	[EVIDENCE_OPTIMIZER] = { 6, 3, true },
+	[EVIDENCE_TAIL] = { 6, 3, true },
+	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
+	[EVIDENCE_INNER] = { 400, NEVER },
+	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
+	 * micro-batches; where they have none, it cannot be told, and waiting does not help. */
+	[EVIDENCE_TRAINING] = { 72, NEVER },
+	[EVIDENCE_TRAINING_UNFED] = { 24, NEVER },
+	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
+	[EVIDENCE_UNREAD] = { 36, 4 },
+	[EVIDENCE_MARKED] = { 5, 4, true },
+	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
+	 * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
+	 * shown itself. */
+	[EVIDENCE_MARKED_SMALL] = { 40, 5 },
+	[EVIDENCE_BARE] = { 40, NEVER },
+	[EVIDENCE_SINGLE] = { 1000, NEVER },
+};
+
+/* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
+static double level_confidence(const struct levels_level *level)
+{
+	double turns = 1 - 1.0 / level->turns;
+	double alike = level->alike > ALIKE_REQUESTS ? level->alike : ALIKE_REQUESTS;
+	return level->coverage * turns * alike;
+}
+
+bool level_is_current(const struct levels_index *x, const struct levels_level *level)
+{
+	uint32_t last = levels_index_of(x, level->reference)[level->turns];
+	uint32_t stale = 1 + level->turns / TURNS_PER_STALE;
+	stale = stale < MAX_STALE_TURNS ? stale : MAX_STALE_TURNS;
+	return x->end - last <= stale * level->calls_per_turn;
+}
+
+/* Hints of the latter half of the stretch. */
+static uint32_t late_hints(const struct levels_store *s, const struct levels_index *x)
+{
+	uint32_t hints = 0;
+	for (uint32_t i = x->start + (x->end - x->start) / 2; i < x->end; i++)
+		hints |= s->events[i].hints;
+	return hints;
+}
+
+static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
+				       const struct levels_level *level, bool ended)
+{
+	uint32_t hints = late_hints(s, x);
+	bool is_whole = level->fed || level->graph || x->end >= EVENTS_BARE ||
+			level->calls_per_turn >= CALLS_OF_LAYER;
+	if (level->optimizer)
+		return EVIDENCE_OPTIMIZER;
+	if (!ended && hints & LEVEL_OPTIMIZER)
+		return EVIDENCE_INNER;
+	if (!ended && level->threads && !level->tail)
+		return level->fed || hints & LEVEL_NAMED ? EVIDENCE_TRAINING
+							 : EVIDENCE_TRAINING_UNFED;
+	if (level->tail)
+		return EVIDENCE_TAIL;
+	if (!ended && level->fed && !level->read && !level->graph)
+		return EVIDENCE_UNREAD;
+	if (level->marked)
+		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
+	return ended || level->calls_per_turn >= CALLS_SINGLE ? EVIDENCE_BARE : EVIDENCE_SINGLE;
+}
+
+static uint32_t turns_wanted(enum level_evidence evidence, const struct levels_level *level,
+			     const struct level_demands *d)
+{
+	if (d->ended && evidence == EVIDENCE_OPTIMIZER)
+		return TURNS_ENDED * d->factor;
+	if (d->ended && evidence == EVIDENCE_BARE)
+		return TURNS_BARE_ENDED * d->factor;
+	return demanded[evidence].turns * (demanded[evidence].by_round ? level->round : 1) *
+	       d->factor;
+}
+
+static uint32_t turns_wanted_early(enum level_evidence evidence, const struct levels_level *level,
+				   const struct level_demands *d)
+{
+	uint32_t early = demanded[evidence].early;
+	if (early == NEVER || d->ended)
+		return NEVER;
+	return early * (demanded[evidence].by_round ? level->round : 1) * d->factor;
+}
+
+/* A graph that is fed, or whose results are read, is all the work of a step. */
+static bool level_is_graph(const struct levels_level *level)
+{
+	return level->graph && (level->fed || level->read);
+}
+
+/* What it lacks is around it: there is an outer loop, which is the step. */
+static bool lacks(const struct levels_level *level)
+{
+	return !level->optimizer && !level->tail && !level->outer_seen &&
+	       ((!level->threads && level->inside & LEVEL_THREADS) ||
+		(!level->marked && level->inside & ~LEVEL_THREADS));
+}
+
+/* Whether no number of turns would do. */
+static bool is_out_of_question(const struct levels_index *x, const struct levels_level *level,
+			       const struct level_demands *d)
+{
+	if (!level_is_current(x, level) || (d->wants_optimizer && !level->optimizer))
+		return true;
+	if (!d->ended && x->end - x->start < EVENTS_LEAST && !level_is_graph(level))
+		return true;
+	if (!d->ended && lacks(level) && level->turns < TURNS_LACKING)
+		return true;
+	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&
+			    level->unusual && level->unusual < UNUSUAL_ENOUGH;
+	if (!d->ended && may_be_inner && level->turns < TURNS_DESPITE)
+		return true;
+	/* A bare one of the whole stream only: the latter part of any program is full of bare
+	 * loops, and so is a first step. */
+	bool is_bare = !level->optimizer && !level->marked && !level->tail;
+	return is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE);
+}
+
+struct level_belief levels_believe(const struct levels_store *s, const struct levels_index *x,
+				   const struct levels_level *level,
+				   const struct level_demands *demands)
+{
+	struct level_belief b = { .confidence = level_confidence(level) };
+	if (b.confidence < MIN_CONFIDENCE || is_out_of_question(x, level, demands))
+		return b;
+	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
+	uint32_t wanted = turns_wanted(evidence, level, demands),
+		 early = turns_wanted_early(evidence, level, demands);
+	b.is_enough = level->turns >= wanted;
+	b.is_promising = level->turns >= early;
+	uint32_t next = level->turns < early ? early : wanted;
+	if (next > level->turns && next - level->turns <= TURNS_FORESEEN)
+		b.turns_short = next - level->turns;
+	return b;
+}

@@ -1,0 +1,54 @@
+/*
+ * Whether a loop that was found is to be believed to be the step: at once for good, or on probation, while learning goes on. What
+ * looks like a step may be a layer, one of many micro-batches, or an inner loop; so the less a level shows of what only steps have, the
+ * more of it must come. Pure functions of a stretch of events and a level in it (core/levels_find.h).
+ */
+#ifndef CORE_LEVELS_BELIEVE_H
+#define CORE_LEVELS_BELIEVE_H
+
+#include "core/levels_find.h"
+
+/* What speaks for a level, by which turns are demanded of it. */
+enum level_evidence {
+	EVIDENCE_OPTIMIZER,
+	EVIDENCE_TAIL,
+	EVIDENCE_INNER,
+	EVIDENCE_TRAINING,
+	EVIDENCE_TRAINING_UNFED,
+	EVIDENCE_UNREAD,
+	EVIDENCE_MARKED,
+	EVIDENCE_MARKED_SMALL,
+	EVIDENCE_BARE,
+	EVIDENCE_SINGLE,
+	LEVEL_EVIDENCES
+};
+
+struct level_demands {
+	uint32_t factor; /* on the turns that are demanded */
+	bool wants_optimizer;
+	bool ended; /* nothing more will come, so there is nothing to wait for */
+};
+
+struct level_belief {
+	bool is_enough;	      /* to stay with it */
+	bool is_promising;    /* to count it on probation */
+	uint32_t turns_short; /* so few turns more and it may be enough; 0: no saying */
+	double confidence;
+};
+
+struct level_belief levels_believe(const struct levels_store *s, const struct levels_index *x,
+				   const struct levels_level *level,
+				   const struct level_demands *demands);
+
+/* Whether the level goes on at the end of the stretch. */
+bool level_is_current(const struct levels_index *x, const struct levels_level *level);
+
+/* levels_describe.c: the level's boundary, its count so far and its backup. 0 or -ENOMEM. */
+int levels_describe(const struct levels_store *s, const struct levels_index *x,
+		    const struct levels_level *level, double confidence, struct level_choice *out);
+
+/* levels_describe.c: whether two choices count the same steps of the stored events, though they may end them at another launch. */
+bool levels_agree(const struct levels_store *s, const struct level_choice *a,
+		  const struct level_choice *b);
+
+#endif

@@ -1,0 +1,92 @@
+/* Puts a level that is believed into words: its boundary, how often that has come, its backup (core/levels_believe.h). Collector only. */
+#include "core/levels_believe.h"
+#include "core/turn.h"
+
+#include <stdlib.h>
+
+struct anchor_count {
+	uint64_t n, n_missed;
+};
+
+/*
+ * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
+ * trigrams have come once more than the anchor, by the time when it came last.
+ */
+static struct anchor_count count_anchor(const struct levels_store *s,
+					const struct levels_level *level, uint32_t trigram)
+{
+	struct anchor_count c = { 0 };
+	uint32_t end = s->n, n_more = 0;
+	uint64_t *counts = calloc(s->trigrams.used + 1, sizeof(*counts));
+	while (end && s->events[end - 1].trigram != trigram)
+		end--;
+	for (uint32_t i = 0; i < end; i++) {
+		c.n += s->events[i].trigram == trigram;
+		if (counts)
+			counts[s->events[i].trigram]++;
+	}
+	for (uint32_t m = 0; counts && m < level->n_members; m++)
+		n_more += counts[level->members[m]] == c.n + 1;
+	c.n_missed = n_more * 2 > level->n_members;
+	free(counts);
+	return c;
+}
+
+/* Whether the backup came in a step before the first that the anchor ended: it is among those that levels_count_missed() counts. */
+static bool backup_has_first(const struct levels_store *s, const struct level_choice *c)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n && c->backup; i++) {
+		uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+		if (hash == c->anchor)
+			break;
+		n += hash == c->backup;
+	}
+	return n > 1;
+}
+
+int levels_describe(const struct levels_store *s, const struct levels_index *x,
+		    const struct levels_level *level, double confidence, struct level_choice *out)
+{
+	uint32_t trigram;
+	enum level_boundary how;
+	int rc = levels_find_boundary(s, x, level, &trigram, &how);
+	if (rc)
+		return rc;
+	struct anchor_count count = count_anchor(s, level, trigram);
+	*out = (struct level_choice){
+		.anchor = s->trigrams.keys[trigram],
+		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
+		.calls_per_step = level->calls_per_turn,
+		.count = count.n + count.n_missed,
+		.n_missed = count.n_missed,
+		.confidence = confidence,
+		.boundary = how,
+	};
+	levels_find_backup(s, x, level, trigram, out);
+	out->count += levels_count_missed(s, out) - (out->n_missed && backup_has_first(s, out));
+	return 0;
+}
+
+bool levels_agree(const struct levels_store *s, const struct level_choice *a,
+		  const struct level_choice *b)
+{
+	const struct level_choice *choices[] = { a, b };
+	struct turn turns[2] = { 0 };
+	int last = -1, n_violations = 0;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		for (int k = 0; k < 2; k++) {
+			const struct level_choice *c = choices[k];
+			const struct turn_anchors anchors = { c->anchor, c->backup,
+							      c->backup_within, c->thread };
+			uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+			if (!turn_is_moved(&turns[k], &anchors, s->events[i].thread, hash) ||
+			    !turn_take(&turns[k], &anchors, hash))
+				continue;
+			n_violations += k == last && n > 1;
+			n++;
+			last = k;
+		}
+	return n_violations == 0;
+}
