@@ -80,7 +80,7 @@ void levels_relearn(struct levels *l)
 		.next_vote_events = FIRST_VOTE_EVENTS,
 		.wants_optimizer = l->wants_optimizer,
 		.demand = (l->locked || l->on_probation) && l->demand < 1024 ? l->demand * 2
-									       : l->demand,
+									     : l->demand,
 	};
 }
 

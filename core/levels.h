@@ -49,7 +49,7 @@ enum level_boundary {
 
 enum level_change {
 	LEVEL_AS_BEFORE,
-	LEVEL_MOVED,	 /* the same steps, which end at another launch, or of which there were more at first */
+	LEVEL_MOVED, /* the same steps, which end at another launch, or of which there were more at first */
 	LEVEL_CORRECTED, /* other steps */
 };
 

@@ -10,7 +10,8 @@ struct anchor_count {
 
 /*
  * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
- * trigrams have come once more than the anchor, by the time when it came last.
+ * trigrams have come once more than the anchor, by the time when it came last, and twice before it came first: else it is a later step
+ * that ended without it.
  */
 static struct anchor_count count_anchor(const struct levels_store *s,
 					const struct levels_level *level, uint32_t trigram)
@@ -18,17 +19,22 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	struct anchor_count c = { 0 };
 	uint32_t end = s->n, n_more = 0;
 	uint64_t *counts = calloc(s->trigrams.used + 1, sizeof(*counts));
+	uint64_t *counts_before = calloc(s->trigrams.used + 1, sizeof(*counts_before));
 	while (end && s->events[end - 1].trigram != trigram)
 		end--;
 	for (uint32_t i = 0; i < end; i++) {
 		c.n += s->events[i].trigram == trigram;
 		if (counts)
 			counts[s->events[i].trigram]++;
+		if (counts_before && !c.n)
+			counts_before[s->events[i].trigram]++;
 	}
-	for (uint32_t m = 0; counts && m < level->n_members; m++)
-		n_more += counts[level->members[m]] == c.n + 1;
+	for (uint32_t m = 0; counts && counts_before && m < level->n_members; m++)
+		n_more += counts[level->members[m]] == c.n + 1 &&
+			  counts_before[level->members[m]] > 1;
 	c.n_missed = n_more * 2 > level->n_members;
 	free(counts);
+	free(counts_before);
 	return c;
 }
 

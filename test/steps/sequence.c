@@ -139,8 +139,15 @@ static double sequence_steps_before(const struct sequence *s, uint32_t at)
 	return s->n_ends;
 }
 
+static void note_numbers(struct sequence_result *r, uint32_t at)
+{
+	r->numbered_at = at;
+	r->n_before = r->choice.count;
+}
+
 static void note_change(struct sequence_result *r, uint32_t at)
 {
+	note_numbers(r, at);
 	if (r->choice.change == LEVEL_MOVED) {
 		r->moved = true;
 		return;
@@ -164,8 +171,10 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 			continue;
 		uint32_t n_changes = r->choice.n_changes;
 		bool locked = levels_vote(l, &r->choice);
-		if (locked && !r->locked)
+		if (locked && !r->locked) {
 			r->tried_at = r->locked_at = i + 1;
+			note_numbers(r, i + 1);
+		}
 		if (locked && r->choice.n_changes != n_changes)
 			note_change(r, i + 1);
 		r->locked = locked;
@@ -179,6 +188,7 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 	}
 	if (conclude && !r->locked) {
 		r->locked = levels_conclude(l, &r->choice);
+		note_numbers(r, s->n);
 		r->locked_at = 0; /* an export from the journal divides all steps */
 	}
 	r->seconds = now_s() - begin;

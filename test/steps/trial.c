@@ -138,13 +138,12 @@ static double one_per_step(const struct judge *j, int32_t late)
 	return n ? (double)n_one / n : 0;
 }
 
-static int32_t numbers_off(const struct judge *j, uint32_t locked_at, int32_t late)
+static int32_t numbers_off(const struct judge *j, const struct sequence_result *r, int32_t late)
 {
-	int64_t n_true = 0, first = first_mark(j), n = 0;
-	for (uint32_t k = (uint32_t)first; k < j->s->n_marks; k++)
-		n_true += j->s->marks[k].at + (int64_t)late <= locked_at &&
+	int64_t n_true = 0, n = (int64_t)r->n_before;
+	for (uint32_t k = first_mark(j); k < j->s->n_marks; k++)
+		n_true += j->s->marks[k].at + (int64_t)late <= r->numbered_at &&
 			  (j->s->marks[k].ends & j->truth);
-	n = boundaries(j, 0, locked_at);
 	return (int32_t)(n - n_true);
 }
 
@@ -155,7 +154,7 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 	double shifted = one_per_step(j, t->late);
 	if (shifted > t->one_per_step)
 		t->one_per_step = shifted;
-	t->numbers_off = numbers_off(j, r->locked_at, t->late);
+	t->numbers_off = numbers_off(j, r, t->late);
 	struct anchors possible;
 	anchors_count(&possible, j->s, (enum program_end)j->truth);
 	t->has_place = possible.n_place > 0;
