@@ -5,6 +5,7 @@
 #include "core/frames.h"
 
 #include "core/native.h"
+#include "core/operators.h"
 #include "core/origin.h"
 #include "core/path.h"
 #include "core/phase_rules.h"
@@ -34,6 +35,12 @@ struct stack {
 	bool is_truncated;
 };
 
+/* A frame of one stack that is another one's, too, under the name that it has in this one. */
+struct named_frame {
+	const struct known_frame *of;
+	struct known_frame *frame;
+};
+
 struct frames {
 	const struct dict *dict;
 	struct native *native;
@@ -42,6 +49,7 @@ struct frames {
 	struct source source;
 	VEC(struct known_frame *) blocks; /* frames never move */
 	size_t n_in_block;
+	VEC(struct named_frame) named;
 	VEC(struct known_frame *) members;
 	VEC(struct group) groups;
 	struct map group_of
@@ -77,6 +85,7 @@ void frames_free(struct frames *f)
 	map_free(&f->group_of[1]);
 	map_free(&f->stack_of);
 	vec_free(&f->blocks);
+	vec_free(&f->named);
 	vec_free(&f->members);
 	vec_free(&f->groups);
 	vec_free(&f->stacks);
@@ -86,13 +95,18 @@ void frames_free(struct frames *f)
 
 /* ---- Single frames ---- */
 
-static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
+static struct known_frame *new_frame(struct frames *f)
 {
 	if (!f->blocks.n || f->n_in_block == BLOCK_FRAMES) {
 		vec_push(&f->blocks, mem_zero(BLOCK_FRAMES * sizeof(struct known_frame)));
 		f->n_in_block = 0;
 	}
-	struct known_frame *to = &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
+	return &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
+}
+
+static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
+{
+	struct known_frame *to = new_frame(f);
 	to->native = *frame;
 	to->module_name = "";
 	to->phase_part = phase_rules_match(&frame->frame);
@@ -245,6 +259,61 @@ static void mark_stubs(const struct stack *s)
 	}
 }
 
+/* ---- Functions with a backward pass in Python ---- */
+
+enum { WRAPPERS_MOST = 8 }; /* Python frames of decorators between apply() and forward() */
+
+/* The frame as an operator of that name. */
+static const struct frame *named(struct frames *f, const struct frame *frame, const char *operator)
+{
+	for (size_t i = 0; i < f->named.n; i++)
+		if (f->named.at[i].of == known(frame) &&
+		    !strcmp(f->named.at[i].frame->native.operator, operator))
+			return &f->named.at[i].frame->native.frame;
+	struct known_frame *to = new_frame(f);
+	*to = *known(frame);
+	to->native.operator= strtab_text(&f->texts, strtab_intern(&f->texts, operator));
+	vec_push(&f->named, (struct named_frame){ known(frame), to });
+	return &to->native.frame;
+}
+
+/* What runs within an apply() of torch.autograd.Function, which stands at `i`. */
+static bool applied(const struct stack *s, size_t i, char *to, size_t room)
+{
+	for (size_t n = 0; i-- > 0 && n < WRAPPERS_MOST && !*known(s->at[i])->native.operator;) {
+		if (s->at[i]->kind != FRAME_KIND_PYTHON)
+			continue;
+		if (operator_of_function(s->at[i]->function, to, room))
+			return true;
+		n++;
+	}
+	return false;
+}
+
+/* Of every such function: of Python, or of the class that it is derived from. */
+static bool is_apply(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PYTHON
+		       ? path_ends_with(frame->file, "torch/autograd/function.py")
+		       : strstr(frame->function, "THPFunction_apply") != NULL;
+}
+
+/* Only frames further in say which function it is. */
+static void name_functions(struct frames *f, const struct stack *s)
+{
+	static const char any[] = "torch::autograd::PyNode";
+	char name[256];
+	for (size_t i = 0; i < s->n; i++) {
+		if (!is_apply(s->at[i]) || !applied(s, i, name, sizeof(name)))
+			continue;
+		s->at[i] = named(f, s->at[i], name);
+		for (i++; i < s->n && s->at[i]->kind == FRAME_KIND_NATIVE; i++)
+			if (!strcmp(known(s->at[i])->native.operator, any))
+				s->at[i] = named(f, s->at[i], name);
+		i--;
+	}
+}
+
 /* ---- Sites ---- */
 
 /* How much a frame says about where a call was made; less is better. */
@@ -329,6 +398,7 @@ static const struct stack *stack_of(struct frames *f, uint32_t id)
 	};
 	s.at = mem_resize(a.out.at, a.out.n * sizeof(*a.out.at));
 	mark_stubs(&s);
+	name_functions(f, &s);
 	s.site = site_of(f, &s);
 	bool is_new;
 	*map_at(&f->stack_of, id, &is_new) = f->stacks.n;

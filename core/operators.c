@@ -280,6 +280,24 @@ bool operator_name(const char *function, char *to, size_t room)
 	return false;
 }
 
+bool operator_of_function(const char *qualified, char *to, size_t room)
+{
+	static const struct {
+		const char *method, *suffix;
+	} rows[] = { { ".forward", "" }, { ".backward", "Backward" }, { ".vjp", "Backward" } };
+	struct part all = { qualified, strlen(qualified) };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!ends_with(all, rows[i].method))
+			continue;
+		size_t n = all.n - strlen(rows[i].method), first = n;
+		while (first && qualified[first - 1] != '.')
+			first--;
+		snprintf(to, room, "%.*s%s", (int)(n - first), qualified + first, rows[i].suffix);
+		return n > first;
+	}
+	return false;
+}
+
 /* ---- Operators and their nodes ---- */
 
 /* PyTorch's generator makes CamelCase of an operator's name without "_forward", and numbers the overloads: what is left of both without
@@ -322,8 +340,11 @@ enum operator_role operator_kind(const char *name, char *kind, size_t room)
 	}
 	if (!strncmp(name, engine_prefix, sizeof(engine_prefix) - 1))
 		return strcmp(name, adding_up) ? OPERATOR_NODE : OPERATOR_ENGINE;
-	if (!is_node(all, &of))
+	if (!is_node(all, &of)) {
+		if (!strstr(name, "::")) /* a function with a backward pass in Python */
+			spell(all, kind, room);
 		return OPERATOR_FORWARD;
+	}
 	spell(of, kind, room);
 	return OPERATOR_NODE;
 }

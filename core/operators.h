@@ -9,6 +9,10 @@
  * "aten::add_". False for any other function. */
 bool operator_name(const char *function, char *to, size_t room);
 
+/* "Doubled" of "f.<locals>.Doubled.forward", "DoubledBackward" of its backward(): what PyTorch calls a torch.autograd.Function of Python
+ * and its node, by a function's qualified name. False for any other function. */
+bool operator_of_function(const char *qualified, char *to, size_t room);
+
 enum operator_role {
 	OPERATOR_FORWARD, /* of ATen */
 	OPERATOR_NODE,	  /* of autograd */

@@ -2,6 +2,7 @@
 #ifndef CORE_PATH_H
 #define CORE_PATH_H
 
+#include <stdbool.h>
 #include <string.h>
 
 /* What follows the last slash; all of it where there is none. */
@@ -9,6 +10,14 @@ static inline const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
+}
+
+/* "torch/optim/adam.py" ends with "optim/adam.py", not with "tim/adam.py". */
+static inline bool path_ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), most = strlen(end);
+	return n >= most && !strcmp(path + n - most, end) &&
+	       (n == most || path[n - most - 1] == '/');
 }
 
 #endif

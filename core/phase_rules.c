@@ -5,6 +5,8 @@
  */
 #include "core/phase_rules.h"
 
+#include "core/path.h"
+
 #include <string.h>
 
 static const struct {
@@ -145,10 +147,7 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_file(const char *path, const char *row)
 {
-	size_t n = strlen(path), most = strlen(row);
-	if (*row == '/')
-		return strstr(path, row) != NULL;
-	return ends_with(path, row) && (n == most || path[n - most - 1] == '/');
+	return *row == '/' ? strstr(path, row) != NULL : path_ends_with(path, row);
 }
 
 /* "Adam.step" -> "step". */

@@ -113,11 +113,18 @@ class Tied(SimCase):
     def test_two_passes_through_the_same_layers(self):
         """Autograd's notes are of the second pass; of the first one, line by line, nothing may be on the second one's."""
         process, truth = self.both("two_passes")
+        self.check_operators(process, truth)
         ours = {x["source"]: 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
         self.assertFalse([line for line in ours if "self.other(x)" in line], ours)
         self.assertFalse([line for line in ours if "return x * 2" in line], ours)
         for line, us in truth["lines"].items():
             self.assertLessEqual(sum(1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if str(x["line"]) == line), us + 1)
+
+    def test_functions_of_python(self):
+        """By their classes' names, as torch.profiler has them: within each other, of a class in a function, behind autocast's decorator."""
+        process, truth = self.both("functions")
+        self.check_operators(process, truth)
+        self.assertLessEqual({"Doubled", "DoubledBackward", "Outer", "OuterBackward", "Cast", "CastBackward"}, set(truth["operators"]))
 
     def test_reentrant_checkpoint(self):
         """Its nodes belong to what the pass computes again; autograd's own notes do not reach there, the blocks' lines are those of "block"."""

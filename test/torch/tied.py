@@ -119,6 +119,42 @@ class Doubled(torch.autograd.Function):
         return gradient * 2
 
 
+class Outer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return Doubled.apply(x) + 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return Doubled.apply(gradient).neg()
+
+
+def a_function():
+    class Cast(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
+        def forward(ctx, x):
+            return x.exp()
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cuda")
+        def backward(ctx, gradient):
+            return gradient.sin()
+
+    return Cast
+
+
+class Functions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.cast = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), a_function()
+
+    def forward(self, x):
+        x = Doubled.apply(self.first(x))
+        x = Outer.apply(x)
+        return self.cast.apply(self.second(x))
+
+
 def resnet():
     import torchvision
     return torchvision.models.resnet18(num_classes=WIDTH).cuda(), lambda: torch.randn(2, 3, 64, 64, device="cuda")
@@ -136,6 +172,7 @@ KINDS = {
     "accumulation": lambda: (Transformer().cuda(), words),
     "teacher": lambda: (Student().cuda(), lambda: torch.randn(8, WIDTH, device="cuda")),
     "two_passes": lambda: (Adversary().cuda(), lambda: torch.randn(8, WIDTH, device="cuda")),
+    "functions": lambda: (Functions().cuda(), lambda: torch.randn(8, WIDTH, device="cuda")),
     "resnet18": resnet,
 }
 

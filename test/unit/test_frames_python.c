@@ -110,6 +110,41 @@ static void test_stacks_that_share_frames(void **state)
 	assert_int_equal(dict_stack(&dict, 7, out, &flags), 1);
 }
 
+enum { APPLY = 10, HALVED, HALVED_BACK, DOUBLED, WRAPPER, PLAIN };
+
+static void test_functions_of_autograd_have_their_classes_names(void **state)
+{
+	(void)state;
+	put_code(APPLY, "/v/site-packages/torch/autograd/function.py", "BackwardCFunction.apply",
+		 300);
+	put_code(HALVED, "/home/u/train.py", "Halved.forward", 10);
+	put_code(HALVED_BACK, "/home/u/train.py", "Halved.backward", 20);
+	put_code(DOUBLED, "/home/u/train.py", "make.<locals>.Doubled.backward", 30);
+	put_code(WRAPPER, "/v/site-packages/torch/amp/autocast_mode.py",
+		 "custom_bwd.<locals>.decorate_bwd", 40);
+	put_code(PLAIN, "/home/u/train.py", "helper", 50);
+	const uint64_t stacks[][3] = {
+		{ frame_python(HALVED, 4), frame_python(APPLY, 4) },
+		{ frame_python(PLAIN, 4), frame_python(HALVED_BACK, 4), frame_python(APPLY, 4) },
+		{ frame_python(DOUBLED, 4), frame_python(WRAPPER, 4), frame_python(APPLY, 4) },
+		{ frame_python(HALVED, 4), frame_python(PLAIN, 4) }, /* called by hand */
+		{ frame_python(PLAIN, 4), frame_python(APPLY, 4) },
+		{ frame_python(HALVED, 6), frame_python(APPLY, 4) },
+	};
+	static const char *const names[] = { "Halved", "HalvedBackward", "DoubledBackward", "",
+					     "",       "Halved" };
+	for (uint32_t i = 0; i < 6; i++)
+		jb_stack(builder, i + 1, 0, 0, 0, stacks[i], stacks[i][2] ? 3 : 2);
+	read_dictionary();
+	for (uint32_t i = 0; i < 6; i++)
+		assert_string_equal(frames_operator(frames, i + 1, false), names[i]);
+	assert_string_equal(frame_operator(frame_at(2, 2)), "HalvedBackward");
+	assert_string_equal(frame_operator(frame_at(2, 1)), "");
+	assert_string_equal(frame_at(2, 2)->function, "BackwardCFunction.apply");
+	assert_ptr_equal(frame_at(1, 1), frame_at(6, 1)); /* equal frames are one */
+	assert_ptr_not_equal(frame_at(1, 1), frame_at(2, 2));
+}
+
 /* ---- Whose code ---- */
 
 static void test_whose_code_it_is(void **state)
@@ -173,6 +208,7 @@ int main(void)
 		test(test_python_frames_and_the_users_line),
 		test(test_merge_by_name),
 		test(test_stacks_that_share_frames),
+		test(test_functions_of_autograd_have_their_classes_names),
 		test(test_whose_code_it_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
