@@ -69,6 +69,7 @@ struct finding_steps {
 struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
+	double late_ms; /* of the work that the steps launched, what ran when the last of them was over */
 	double tensor_core_pct;		    /* of kernel time; -1: not known */
 	uint64_t busy_ns, idle_ns, span_ns; /* over all armed steps: busy + idle = span, exactly */
 };

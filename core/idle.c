@@ -76,12 +76,27 @@ static bool is_last(const struct timeline *t, const struct timeline_step *step)
 	return next == t->steps.n || !t->steps.at[next].follows;
 }
 
+/* A host far ahead leaves work behind; where the next step was not recorded, it is in no step's busy time. */
+static void note_late(struct walk *w, const struct timeline_step *step)
+{
+	const struct timeline_step *last = step;
+	while (!is_last(w->t, last))
+		last++;
+	for (size_t i = step->first_work; i < (size_t)step->first_work + step->n_work; i++) {
+		const struct timeline_work *work = &w->t->works.at[i];
+		uint64_t from_ns = work->begin_ns > last->end_ns ? work->begin_ns : last->end_ns;
+		if (work->device == w->device.device && work->end_ns > from_ns)
+			w->device.late_ns += work->end_ns - from_ns;
+	}
+}
+
 static void walk_step(struct walk *w, const struct timeline_step *step)
 {
 	uint64_t at_ns = step->begin_ns;
 	if (!step->follows)
 		inherit_queue(w, step);
 	w->device.span_ns += step->end_ns - step->begin_ns;
+	note_late(w, step);
 	while (at_ns < step->end_ns) {
 		take_begun(w, at_ns);
 		if (w->until_ns > at_ns) {
@@ -221,6 +236,7 @@ void idle_fill(struct findings *f, const struct idle *idle)
 			.span_ns = d->span_ns,
 			.busy_ms = (double)d->busy_ns / 1e6 / steps,
 			.idle_ms = (double)d->idle_ns / 1e6 / steps,
+			.late_ms = (double)d->late_ns / 1e6 / steps,
 			.tensor_core_pct = -1,
 		};
 		if (d->span_ns)

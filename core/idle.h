@@ -17,6 +17,7 @@ struct idle_piece {
 struct idle_device {
 	uint32_t device;
 	uint64_t busy_ns, idle_ns, span_ns;
+	uint64_t late_ns; /* of work that they launched, behind the recorded steps */
 };
 
 struct idle {

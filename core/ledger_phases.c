@@ -24,12 +24,13 @@ static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8
 static void say_why_not(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
-	const char *python = dict_find_info(f->timeline->dict, "PROF_PYTHON");
+	const char *python = dict_find_info(f->timeline->dict, "PROF_PYTHON"),
+		   *stacks = dict_find_info(f->timeline->dict, "PROF_STACKS");
 	if (s->n_without_stack == s->n_calls)
 		findings_cannot_say(f, "phases",
-				    "no call has a stack (PROF_STACKS): data, forward, backward "
-				    "and "
-				    "optimizer are told by stacks");
+				    "no call has a stack%s: data, forward, backward and optimizer "
+				    "are told by stacks",
+				    stacks ? " (PROF_STACKS)" : "");
 	else
 		findings_cannot_say(f, "phases",
 				    "no stack leads through PyTorch's modules, autograd, "

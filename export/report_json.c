@@ -142,10 +142,11 @@ static json_t *gpus(const struct findings *f)
 		const struct finding_gpu *g = &f->gpus.at[i];
 		json_array_append_new(
 			list,
-			json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "device", (json_int_t)g->device,
-				  "busy_pct", report_json_number(g->busy_pct, PERCENT),
-				  "busy_ms_per_step", ms(g->busy_ms), "idle_ms_per_step",
-				  ms(g->idle_ms), "kernels_per_step",
+			json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "device",
+				  (json_int_t)g->device, "busy_pct",
+				  report_json_number(g->busy_pct, PERCENT), "busy_ms_per_step",
+				  ms(g->busy_ms), "idle_ms_per_step", ms(g->idle_ms),
+				  "late_ms_per_step", ms(g->late_ms), "kernels_per_step",
 				  report_json_number(g->kernels, COUNT), "tensor_core_pct",
 				  g->tensor_core_pct < 0
 					  ? json_null()

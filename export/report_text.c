@@ -22,6 +22,8 @@ enum {
 	IDLE_COLUMNS = 74,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
+	MOSTLY_LATE =
+		2, /* times as much work behind the steps as in them: their busy time says little */
 	SKIP_STEP = 10, /* a round number of steps to skip */
 };
 
@@ -147,8 +149,8 @@ static void say_recorded(struct textout *o, const json_t *p)
 		    (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
 		say(o, UNDER,
-		    "the recorded ones took %s ms, %.1f times as long; all below is theirs", took,
-		    times);
+		    "the recorded ones took %s ms, %.*f times as long; all below is theirs", took,
+		    times < 1 ? 2 : 1, times);
 }
 
 /* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
@@ -196,9 +198,10 @@ static void say_step(struct textout *o, const json_t *p)
 	say_recorded(o, p);
 	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
 	if (json_object_get(steps, "boundary"))
-		say(o, UNDER, "%.0f calls a step; where it ends: %s",
-		    report_number(steps, "period"), report_string(steps, "boundary"));
-	say(o, UNDER, "%.0f steps in all, told apart by %s (confidence %.2f)%s%s",
+		say(o, UNDER, "%.0f call%s a step; where it ends: %s",
+		    report_number(steps, "period"), report_number(steps, "period") > 1 ? "s" : "",
+		    report_string(steps, "boundary"));
+	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
 	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
 	    *numbers ? "; recorded " : "; none recorded", numbers);
 	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
@@ -229,13 +232,20 @@ static void say_gpus(struct textout *o, const json_t *p)
 	size_t n = json_array_size(gpus);
 	for (size_t i = 0; i < n && i < GPUS_SAID; i++) {
 		const json_t *g = json_array_get(gpus, i);
+		double busy_ms = report_number(g, "busy_ms_per_step"),
+		       late_ms = report_number(g, "late_ms_per_step"),
+		       kernels = report_number(g, "kernels_per_step");
 		text_line(o, TEXT_PLAIN,
 			  "GPU %-4.0f busy %.0f %%: works %s ms of a step, idle %s ms; %.0f "
-			  "kernels",
+			  "kernel%s",
 			  report_number(g, "device"), report_number(g, "busy_pct"),
-			  report_ms(busy, sizeof(busy), report_number(g, "busy_ms_per_step")),
+			  report_ms(busy, sizeof(busy), busy_ms),
 			  report_ms(idle, sizeof(idle), report_number(g, "idle_ms_per_step")),
-			  report_number(g, "kernels_per_step"));
+			  kernels, kernels >= 0.5 && kernels < 1.5 ? "" : "s");
+		if (late_ms > MOSTLY_LATE * busy_ms)
+			say(o, UNDER,
+			    "%s ms of its work a step ran when the recorded steps were over",
+			    report_ms(busy, sizeof(busy), late_ms));
 	}
 	if (n > GPUS_SAID)
 		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", n - GPUS_SAID);

@@ -473,6 +473,19 @@ static void work_from_long_before(void **state)
 	assert_int_equal(f->f.gpus.at[0].busy_ns, 1000000);
 }
 
+/* Launched in two steps that follow each other, run in the second and behind it; and the same of two that do not follow. */
+static void work_behind_the_steps(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 10, 900, 1500, 1);
+	sb_end(&f->b, &f->t);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_launch(&f->b, 1010, 1500, 5000, 1);
+	finish(f);
+	assert_float_equal(f->f.gpus.at[0].late_ms, 3.0 / 2, 1e-9);
+	assert_float_equal(f->f.gpus.at[0].busy_ms, 1.1 / 2, 1e-9);
+}
+
 /* ---- At random ---- */
 
 static unsigned seed;
@@ -624,6 +637,7 @@ int main(void)
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),
 		TEST(work_from_long_before),
+		TEST(work_behind_the_steps),
 		cmocka_unit_test(books_balance),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

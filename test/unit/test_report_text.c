@@ -238,6 +238,23 @@ static void test_recorded_steps_apart(void **state)
 	json_decref(root);
 }
 
+/* Steps whose work ran behind them say little of the GPU. */
+static void test_work_behind_the_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpu = json_array_get(json_object_get(p, "gpu"), 0);
+	(void)state;
+	json_object_set_new(gpu, "late_ms_per_step", json_real(3.2));
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "were over"));
+	free(text);
+	json_object_set_new(gpu, "busy_ms_per_step", json_real(0.01));
+	text = print(root, true, false, NULL);
+	assert_says(text, "3.200 ms of its work a step ran when the recorded steps were over\n");
+	free(text);
+	json_decref(root);
+}
+
 /* With a margin, as at a run's end: a figure that does not fit goes on a line of its own, and is not cut. */
 static void test_long_figures(void **state)
 {
@@ -252,6 +269,7 @@ static void test_long_figures(void **state)
 	json_object_set_new(lengths, "n", json_integer(12345));
 	json_object_set_new(lengths, "max", json_real(12345.6));
 	json_object_set_new(steps, "count", json_integer(12346));
+	json_object_set_new(steps, "detector", json_string("python:train.py:train"));
 	for (int i = 0; i < 3; i++)
 		json_array_append_new(json_object_get(p, "phases"),
 				      json_pack("{s:s, s:f}", "name", "optimizer",
@@ -261,7 +279,7 @@ static void test_long_figures(void **state)
 	fclose(o.to);
 	assert_fits(text);
 	assert_says(text, "max\n           12346\n");
-	assert_says(text, "recorded\n           12-14\n");
+	assert_says(text, "\n           recorded 12-14\n");
 	assert_says(text, "optimizer 12.50,\n           optimizer 12.50 ms\n");
 	free(text);
 	json_decref(root);
@@ -394,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_recorded_steps_apart),
+		cmocka_unit_test(test_work_behind_the_steps),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
