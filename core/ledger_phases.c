@@ -55,10 +55,11 @@ static void note_gaps(struct findings *f)
 				    100.0 * (double)s->n_guessed / (double)s->n_calls);
 	if (s->n_without_stack > s->n_calls / 20)
 		findings_cannot_say(f, "phases",
-				    "%.0f %% of the calls have no stack; they count to the phase "
-				    "that "
-				    "follows",
-				    100.0 * (double)s->n_without_stack / (double)s->n_calls);
+				    "%.0f %% of the calls have no stack; they count to %s",
+				    100.0 * (double)s->n_without_stack / (double)s->n_calls,
+				    s->n_untold ? "other, and to backward those of autograd's own "
+						  "threads"
+						: "the phase that follows");
 }
 
 void ledger_fill_phases(struct findings *f)

@@ -129,19 +129,27 @@ static void add_spans(struct phases *p, const struct model_step *m)
 
 /* ---- What only the order of calls tells ---- */
 
-/* A call without a stack is of what comes next, like the time before it. */
-static void settle_unknown(struct phases *p)
+/*
+ * A call without a stack is of what comes next, like the time before it. Where most of the lane's own thread have none (PROF_STACKS), what comes
+ * next is anything; and autograd's threads, which are told by their names, say nothing of the calls between theirs.
+ */
+static void settle_unknown(struct phases *p, const struct model_thread *own)
 {
+	size_t n = 0;
+	for (size_t i = own->first; i < own->first + own->n; i++)
+		n += p->part_of_call.at[i] == PART_UNKNOWN;
+	bool is_told = n * 2 <= own->n;
 	uint8_t next = PART_NONE;
-	for (size_t i = p->calls.n; i-- > 0;)
+	for (size_t i = p->calls.n; i-- > 0 && is_told;)
 		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
 			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
 	for (size_t i = p->calls.n; i-- > 0;) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (*part == PART_UNKNOWN)
 			*part = next;
-		next = *part;
+		next = is_told ? *part : PART_NONE;
 	}
+	p->n_untold += is_told ? 0 : n;
 }
 
 /* What the user computes on the way from the batch to backward() is forward: most often the loss. */
@@ -265,7 +273,8 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_users_calls(p);
 	settle_evaluation(p);
 	settle_early_evaluation(p, m, lane.thread, frames);
-	settle_unknown(p);
+	if (p->calls.n)
+		settle_unknown(p, &m->threads.at[thread]);
 	add_spans(p, m);
 	lane.n = p->spans.n - lane.first;
 	for (size_t i = lane.first; i < p->spans.n; i++)
@@ -291,7 +300,7 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 {
 	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
 	p->lanes.n = p->spans.n = p->part_of_call.n = 0;
-	p->n_guessed = p->n_without_stack = 0;
+	p->n_guessed = p->n_without_stack = p->n_untold = 0;
 	vec_reserve(&p->part_of_call, m->calls.n);
 	p->part_of_call.n = m->calls.n;
 	memset(p->part_of_call.at, PART_NONE, m->calls.n);
@@ -329,6 +338,7 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 	s->n_calls += m->calls.n;
 	s->n_guessed += p->n_guessed;
 	s->n_without_stack += p->n_without_stack;
+	s->n_untold += p->n_untold;
 	for (size_t i = 0; i < p->lanes.n; i++)
 		s->is_told |= p->lanes.at[i].is_told;
 }

@@ -32,6 +32,8 @@ struct phases {
 	VEC(struct phase_stack) stacks;
 	VEC(uint32_t) calls; /* of the lane that is gone through */
 	uint64_t n_guessed, n_without_stack;
+	uint64_t
+		n_untold; /* of those without a stack: with too few others around to tell them by */
 };
 
 /* `frames` may be NULL: then all is PHASE_OTHER but what autograd's threads do. */
@@ -44,7 +46,7 @@ struct phase_sums {
 	uint64_t host_ns[PHASE_PARTS_N]; /* of the main lane */
 	uint64_t gpu_ns[PHASE_PARTS_N];	 /* by the phase of the call that caused it, all lanes */
 	uint64_t steps_ns, work_ns;	 /* what the two must sum up to */
-	uint64_t n_calls, n_guessed, n_without_stack;
+	uint64_t n_calls, n_guessed, n_without_stack, n_untold;
 	bool is_told;
 };
 

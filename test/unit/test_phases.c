@@ -313,11 +313,12 @@ static void forward_alone_is_no_evaluation(void **state)
 	expect(0, PART_MODULE, 0, 1000);
 }
 
-/* Syncs alone have stacks (PROF_STACKS=sync); autograd's threads are known by their names. */
+/* They are of what comes next; autograd's threads are known by their names. */
 static void calls_without_stacks(void **state)
 {
 	(void)state;
 	call(1, 100, 110, 0);
+	call(1, 150, 160, STACK(MODEL));
 	call(1, 200, 210, STACK(MODEL));
 	call(1, 900, 910, 0);
 	call(2, 300, 310, 0);
@@ -328,6 +329,23 @@ static void calls_without_stacks(void **state)
 	expect(0, PART_MODULE, 0, 210);
 	expect(1, PART_BACKWARD, 210, 310);
 	expect(2, PART_MODULE, 310, 1000);
+}
+
+/* PROF_STACKS=sync, none: what comes next is a value that is read, or the backward pass. */
+static void hardly_a_call_with_a_stack(void **state)
+{
+	(void)state;
+	call(1, 100, 110, 0);
+	call(1, 200, 210, 0);
+	call(1, 900, 910, STACK(STEP, "cudaStreamSynchronize"));
+	call(2, 300, 310, 0);
+	strcpy(step.threads.at[1].name, "pt_autograd_0");
+	find();
+	assert_int_equal(phases.n_untold, 2);
+	expect(0, PART_NONE, 0, 210);
+	expect(1, PART_BACKWARD, 210, 310);
+	expect(2, PART_OPTIMIZER, 310, 910);
+	expect(3, PART_NONE, 910, 1000);
 }
 
 static void threads_of_others_are_lanes_of_their_own(void **state)
@@ -397,6 +415,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(evaluation_of_the_turn_before, begin, end),
 		cmocka_unit_test_setup_teardown(forward_alone_is_no_evaluation, begin, end),
 		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
+		cmocka_unit_test_setup_teardown(hardly_a_call_with_a_stack, begin, end),
 		cmocka_unit_test_setup_teardown(threads_of_others_are_lanes_of_their_own, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_program_of_another_kind, begin, end),
