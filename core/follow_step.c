@@ -324,6 +324,18 @@ static bool ends_with_process(const struct follow *f)
 	       f->reader.header->steps.mode != STEP_MODE_API;
 }
 
+/* So what it did last is its end: what the host did behind that belongs to no step. */
+static void end_at_the_last(struct model_step *m)
+{
+	uint64_t end_ns = m->begin_ns;
+	for (size_t i = 0; i < m->calls.n; i++)
+		end_ns = m->calls.at[i].end_ns > end_ns ? m->calls.at[i].end_ns : end_ns;
+	for (size_t i = 0; i < m->works.n; i++)
+		end_ns = m->works.at[i].end_ns > end_ns ? m->works.at[i].end_ns : end_ns;
+	if (end_ns > m->begin_ns && end_ns < m->end_ns)
+		m->end_ns = end_ns;
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -365,6 +377,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m);
+	if (ends_with_process(f) && !f->one_step)
+		end_at_the_last(&m);
 	bool is_any = cut.n_calls || cut.n_works;
 	drop_works(&cut);
 	drop_cut(f, end);

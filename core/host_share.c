@@ -252,6 +252,33 @@ static bool is_users_own(struct frame_list list, size_t common)
 	return false;
 }
 
+/* Nothing of the user's stands between two lines of one function: they are one, or what is between is empty or a comment. */
+static bool is_next_line(struct frames *f, const struct site *a, const struct site *b)
+{
+	if (!a->is_user || !b->is_user || b->line < a->line || strcmp(a->file, b->file) != 0 ||
+	    strcmp(a->function, b->function) != 0)
+		return false;
+	if (b->line > a->line + 1 && !*frames_source(f, a->file, a->line))
+		return false; /* the file cannot be read */
+	for (uint32_t line = a->line + 1; line < b->line; line++) {
+		const char *text = frames_source(f, a->file, line);
+		if (*text && *text != '#')
+			return false;
+	}
+	return true;
+}
+
+/* An optimizer goes over all parameters before its first launch. Twice in a row on one line may be a loop with more in it. */
+static bool is_optimizers_own(struct frames *f, const struct timeline_call *from,
+			      const struct timeline_call *to)
+{
+	if (!(to->about & ABOUT_OPTIMIZER) || !from->site || !to->site)
+		return false;
+	if (from->about & ABOUT_OPTIMIZER && from->site == to->site)
+		return false;
+	return is_next_line(f, frames_site_at(f, from->site), frames_site_at(f, to->site));
+}
+
 /* A call made twice from the same place counts as the user's loop if there is a frame of the user's, and so does what no stack is known of. */
 bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
 {
@@ -265,6 +292,7 @@ bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t 
 		return true; /* from the thread that called backward() to the engine's */
 	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
 	size_t common = a == b ? 0 : common_frames(x, y);
-	return !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
-	       !is_users_own(x, common);
+	bool is_librarys = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
+			   !is_users_own(x, common);
+	return is_librarys || is_optimizers_own(t->frames, from, to);
 }

@@ -4,6 +4,8 @@
  */
 #include "core/stack_about.h"
 
+#include "core/phase_rules.h"
+
 #include <string.h>
 
 enum part {
@@ -111,6 +113,13 @@ static uint16_t about_frame(const struct frame *frame, size_t depth)
 	return about;
 }
 
+static uint16_t about_phase(struct frames *f, uint32_t stack)
+{
+	struct phase_stack phase = phase_rules_stack(f, stack);
+	bool is_optimizers = phase_of_part(phase.part) == PHASE_OPTIMIZER && phase.is_certain;
+	return is_optimizers && !phase.is_users ? ABOUT_OPTIMIZER : 0;
+}
+
 uint16_t stack_about(struct frames *f, uint32_t stack)
 {
 	const char *operators[16];
@@ -123,5 +132,5 @@ uint16_t stack_about(struct frames *f, uint32_t stack)
 	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
 	for (size_t i = 0; i < n; i++)
 		about |= reads(operators[i]) ? ABOUT_READ : 0;
-	return about;
+	return about | about_phase(f, stack);
 }

@@ -17,6 +17,7 @@ enum stack_about {
 		1 << 8, /* within a call of backward(): a worker's calls until the next are its */
 	ABOUT_WORKER =
 		1 << 9, /* a thread of the autograd engine: no frame says which line it works for */
+	ABOUT_OPTIMIZER = 1 << 10, /* an optimizer's step and what belongs to it, by their frames */
 };
 
 uint16_t stack_about(struct frames *f, uint32_t stack);

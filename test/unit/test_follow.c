@@ -286,8 +286,37 @@ static void test_boundary_is_one_moment_for_all_threads(void **state)
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[0].n_calls, 2);
 	assert_int_equal(seen.steps.at[1].n_calls, 2);
+	assert_int_equal(seen.steps.at[0].end_ns, 200);
 	vec_free(&seen.steps);
 	jb_free(b);
+}
+
+/* The process's end is no step's: the last one ends with its last call or work. */
+static void test_the_last_step_ends_with_what_it_did(void **state)
+{
+	(void)state;
+	for (uint32_t work_ns = 100; work_ns <= 2000; work_ns += 1900) {
+		struct journal_builder *b = jb_new(16, 4096);
+		jb_thread(b, 1, 100, "main");
+		jb_string(b, 1, "k");
+		jb_kernel(b, 1, 1);
+		jb_gpu_state(b, 1, GPU_ON, 5, 0);
+		jb_step(b, 1, STEP_BEGIN, 100, 1, SCHED_RECORD);
+		jb_call(b, 1, JB_LAUNCH, 150, 10, 1, 7);
+		jb_step(b, 1, STEP_BEGIN, 1000, 2, SCHED_RECORD_AND_SAVE);
+		jb_call(b, 1, JB_LAUNCH, 1100, 300, 2, 7);
+		jb_external(b, 1, 2, 1, 2);
+		jb_work(b, 1, REC_KERNEL, 1, 1200, work_ns, 2, 7);
+		jb_step(b, 1, STEP_OUTSIDE, 900000, 2, SCHED_NONE);
+		jb_gpu_state(b, 1, GPU_FLUSHED, 900000, 0);
+		jb_end(b, 900100);
+		struct seen seen = follow_file(b, false, NULL);
+		assert_int_equal(seen.steps.n, 2);
+		assert_int_equal(seen.steps.at[0].end_ns, 1000);
+		assert_int_equal(seen.steps.at[1].end_ns, work_ns == 100 ? 1400 : 3200);
+		vec_free(&seen.steps);
+		jb_free(b);
+	}
 }
 
 /* No boundary ever: `always` gives one step of everything. */
@@ -417,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
+		cmocka_unit_test(test_the_last_step_ends_with_what_it_did),
 		cmocka_unit_test(test_many_short_steps),
 		cmocka_unit_test(test_always_without_boundaries),
 		cmocka_unit_test(test_survives_random_damage),
