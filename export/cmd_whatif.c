@@ -7,6 +7,7 @@
 #include "export/report_words.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -186,7 +187,7 @@ static void print_text(const struct answer *a)
 	if (a->has_line)
 		print_gain("without the whole line", &a->line);
 	printf("%-24s %10s ms   the replay's error is %.1f %%\n", "replayed unchanged",
-	       report_ms(replayed, sizeof(replayed), x->replayed_ms), x->error_pct);
+	       report_ms(replayed, sizeof(replayed), x->replayed_ms), fabs(x->error_pct));
 }
 
 static int answer(const struct request *r, struct process *p)

@@ -89,10 +89,22 @@ __attribute__((format(printf, 3, 4))) static void say(struct textout *o, const c
 	text_wrap(o, TEXT_PLAIN, lead, text, LINES);
 }
 
+/* Without the folder of its program. */
+static const char *own_command(const json_t *p)
+{
+	const char *command = report_string(p, "command"), *base = command;
+	for (const char *c = command; *c && *c != ' '; c++)
+		base = *c == '/' ? c + 1 : base;
+	return base;
+}
+
+/* As it was typed; of one process among several its own, which may be another program. Ranks are all the same. */
 static void say_command(struct textout *o, const json_t *root, const json_t *p)
 {
 	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES];
-	const json_t *words = get(root, "run", "command");
+	bool is_own = json_array_size(json_object_get(root, "processes")) > 1 &&
+		      !report_has_number(p, "rank");
+	const json_t *words = is_own ? NULL : get(root, "run", "command");
 	const char *cwd = json_string_value(get(root, "run", "cwd"));
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		size_t used = strlen(command);
@@ -102,8 +114,7 @@ static void say_command(struct textout *o, const json_t *root, const json_t *p)
 			word = path_base(word);
 		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
-	text_fit(fitted, sizeof(fitted), *command ? command : report_string(p, "command"), 60,
-		 CUT_MIDDLE);
+	text_fit(fitted, sizeof(fitted), *command ? command : own_command(p), 60, CUT_MIDDLE);
 	if (json_array_size(json_object_get(root, "processes")) > 1)
 		text_line(o, TEXT_BOLD, "%s, %s %.0f", fitted,
 			  report_has_number(p, "rank") ? "rank" : "process",
@@ -208,6 +219,19 @@ static void say_step(struct textout *o, const json_t *p)
 	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
 }
 
+static void say_why_unknown(struct textout *o, const json_t *p)
+{
+	const json_t *gaps = json_object_get(p, "cannot_say");
+	const char *why = NULL;
+	for (size_t i = 0; !why && i < json_array_size(gaps); i++)
+		if (!strcmp(report_string(json_array_get(gaps, i), "what"), "what binds"))
+			why = report_string(json_array_get(gaps, i), "why");
+	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
+	if (why &&
+	    json_array_size(json_object_get(p, "gpu"))) /* else the reasons follow, all of them */
+		say(o, UNDER, "- %s", why);
+}
+
 static void say_bound(struct textout *o, const json_t *p)
 {
 	const json_t *bound = json_object_get(p, "bound"),
@@ -218,7 +242,7 @@ static void say_bound(struct textout *o, const json_t *p)
 		text_line(o, TEXT_BOLD, "bound by %s (confidence %.2f): %s", noun,
 			  report_number(bound, "confidence"), report_verdict_words(verdict));
 	else
-		text_line(o, TEXT_BOLD, "bound by something that cannot be told");
+		say_why_unknown(o, p);
 	unsigned most = o->n_lines + EVIDENCE_LINES;
 	for (size_t i = 0; i < json_array_size(evidence) && o->n_lines < most; i++)
 		text_wrap(o, TEXT_PLAIN, "         - ",
@@ -300,11 +324,12 @@ static void say_phases(struct textout *o, const json_t *p)
 	for (size_t i = 0; i < json_array_size(phases); i++) {
 		const json_t *x = json_array_get(phases, i);
 		size_t used = strlen(line);
-		snprintf(line + used, sizeof(line) - used, "%s%s %s", i ? ", " : "",
-			 report_string(x, "name"),
-			 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
+		if (report_number(x, "host_ms_per_step") >= LEAST_MS)
+			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
+				 report_string(x, "name"),
+				 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
 	}
-	if (json_array_size(phases))
+	if (*line)
 		say(o, "phases   ", "%s ms", line);
 }
 
@@ -334,7 +359,7 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 	size_t n = json_array_size(advice);
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
 	if (!n) {
-		if (json_is_object(json_object_get(p, "replay")))
+		if (*report_verdict_noun(report_string(json_object_get(p, "bound"), "verdict")))
 			text_line(o, TEXT_PLAIN,
 				  "No single line was found whose mending would make steps notably "
 				  "shorter.");

@@ -133,6 +133,17 @@ static void say_report(const json_t *report)
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
 }
 
+/* As it can be typed: a folder with a blank or another character that means something to a shell stands in quotes. */
+static void say_report_command(const struct run *r)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+=:,@%";
+	bool is_plain = !r->folder[strspn(r->folder, plain)] || strchr(r->folder, '\'');
+	const char *quote = is_plain ? "" : "'";
+	fprintf(stderr, "profrun: the whole report: profrun.sh report %s%s%s\n", quote, r->folder,
+		quote);
+}
+
 static void say_left_out(const struct run *r, const json_t *ranks)
 {
 	char text[120];
@@ -170,7 +181,7 @@ static void say_all(const struct run *r, const json_t *root)
 			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
 			r->folder);
 	if (has_report)
-		fprintf(stderr, "profrun: the whole report: profrun.sh report %s\n", r->folder);
+		say_report_command(r);
 	else if (!n_traces)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
 }

@@ -57,6 +57,11 @@ class Transparent(Case):
     def test_quiet(self):
         self.assertEqual(self.profiled([prog("loop"), "30"], ["--quiet"]).err, "")
 
+    def test_folder_with_a_blank(self):
+        folder = os.path.join(self.folder(), "my runs")
+        run = self.profiled([prog("loop"), "300"], ["-o", folder, "--schedule", "always"])
+        self.assertIn(f"profrun.sh report '{folder}'\n", run.err)
+
     def test_no_cuda(self):
         run = self.profiled([prog("process"), "no-cuda"])
         self.assertEqual(run.status, 6)

@@ -238,6 +238,51 @@ static void test_recorded_steps_apart(void **state)
 	json_decref(root);
 }
 
+/* Several processes that are no ranks may be several programs. */
+static void test_command_of_a_process(void **state)
+{
+	json_t *root = load(), *processes = json_object_get(root, "processes"),
+	       *p = json_array_get(processes, 0), *other = json_deep_copy(p);
+	(void)state;
+	json_object_set_new(p, "command", json_string("/opt/a b/solve --in /data/x"));
+	json_array_append_new(processes, other);
+	json_object_del(other, "gpu");
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "a b/solve --in /data/x, process 7\n");
+	free(text);
+	json_object_set_new(p, "command", json_string("/usr/bin/solve --in /data/x"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "solve --in /data/x, process 7\nstep");
+	free(text);
+	json_object_set_new(p, "rank", json_integer(3));
+	text = print(root, true, false, NULL);
+	assert_says(text, "python train.py, rank 3\n");
+	free(text);
+	json_decref(root);
+}
+
+/* Nothing binds that could be told: the reason stands there, and not that no line was worth it. */
+static void test_verdict_unknown(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("unknown"));
+	json_array_append_new(json_object_get(p, "cannot_say"),
+			      json_pack("{s:s, s:s}", "what", "what binds", "why",
+					"only one step was recorded"));
+	json_array_clear(json_object_get(p, "advice"));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "bound by something that cannot be told\n         - only one step was "
+			  "recorded\n");
+	assert_null(strstr(text, "No single line"));
+	free(text);
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("gpu"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "No single line was found");
+	free(text);
+	json_decref(root);
+}
+
 /* Steps whose work ran behind them say little of the GPU. */
 static void test_work_behind_the_steps(void **state)
 {
@@ -413,6 +458,8 @@ int main(void)
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_work_behind_the_steps),
+		cmocka_unit_test(test_command_of_a_process),
+		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
