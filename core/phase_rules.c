@@ -272,17 +272,32 @@ static const struct frame *next_python(const struct frame_list *list, size_t *i)
 	return NULL;
 }
 
-bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other)
+struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other)
 {
 	struct frame_list a = frames_of(f, stack), b = frames_of(f, other);
+	struct phase_parting p = { 0 };
 	size_t i = a.n, k = b.n;
-	const struct frame *x, *y;
-	do {
-		x = next_python(&a, &i);
-		y = next_python(&b, &k);
-	} while (x && x == y);
-	return x && y && !strcmp(x->file, y->file) && !strcmp(x->function, y->function) &&
-	       x->line > y->line;
+	for (;;) {
+		p.at = next_python(&a, &i);
+		p.other = next_python(&b, &k);
+		if (!p.at || p.at != p.other)
+			break;
+		p.is_within_module |= frame_phase_part(p.at) == PART_MODULE;
+	}
+	p.inner = next_python(&a, &i);
+	return p;
+}
+
+bool phase_rules_part_by_line(const struct phase_parting *p)
+{
+	return p->at && p->other && !strcmp(p->at->file, p->other->file) &&
+	       !strcmp(p->at->function, p->other->function) && p->at->line != p->other->line;
+}
+
+bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other)
+{
+	struct phase_parting p = phase_rules_parting(f, stack, other);
+	return phase_rules_part_by_line(&p) && p.at->line > p.other->line;
 }
 
 /* ---- Modules ---- */

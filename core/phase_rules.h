@@ -67,6 +67,17 @@ struct phase_stack {
 };
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack);
 
+/* Where the Python frames of two stacks part, seen from the outermost one. */
+struct phase_parting {
+	const struct frame *at, *other; /* NULL: that stack ends before */
+	const struct frame *inner;	/* of the first stack, further in than `at`; NULL: none */
+	bool is_within_module;		/* both are in the same call of one there */
+};
+struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other);
+
+/* They do so in one function, at different lines. */
+bool phase_rules_part_by_line(const struct phase_parting *p);
+
 /* Where the two stacks part, in whatever function that is, `stack` is at a later line than `other`. */
 bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other);
 

@@ -5,6 +5,7 @@
  */
 #include "core/phases.h"
 
+#include "core/evaluation.h"
 #include "core/order.h"
 #include "core/timeline.h"
 
@@ -239,6 +240,29 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 	}
 }
 
+/* What a loop evaluates ahead of its forward pass. */
+static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
+				    struct frames *frames)
+{
+	size_t before, n = 0;
+	if (!frames || !first_backward(p, m, thread, &before) || !before)
+		return;
+	uint32_t *calls = mem_resize(NULL, before * sizeof(*calls));
+	bool *is_one = mem_zero(before * sizeof(*is_one));
+	for (size_t i = 0; i < before; i++) {
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION)
+			calls[n++] = p->calls.at[i];
+	}
+	evaluation_find(m, frames, thread, calls, n, m->calls.at[p->calls.at[before]].begin_ns,
+			is_one);
+	for (size_t i = 0; i < n; i++)
+		if (is_one[i])
+			p->part_of_call.at[calls[i]] = PART_EVALUATION;
+	free(calls);
+	free(is_one);
+}
+
 /* ---- Lanes ---- */
 
 /* The lane's calls, in order. `workers`: autograd's threads are of it. */
@@ -273,6 +297,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_users_calls(p);
 	settle_evaluation(p);
 	settle_early_evaluation(p, m, lane.thread, frames);
+	settle_evaluation_ahead(p, m, lane.thread, frames);
 	if (p->calls.n)
 		settle_unknown(p, &m->threads.at[thread]);
 	add_spans(p, m);

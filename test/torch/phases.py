@@ -12,7 +12,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 STEPS, WIDTH, CLASSES, BATCH = 36, 64, 10, 16
-KINDS = {"plain", "amp", "accumulation", "workers", "checkpoint", "evaluation", "hand_made", "closure"}
+KINDS = {"plain", "amp", "accumulation", "workers", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
 intervals = []
 
 
@@ -103,6 +103,8 @@ class Trainer:
             self.optimizer.step(self.passes)
             self.optimizer.zero_grad()
             return
+        if self.kind == "evaluation_ahead":
+            self.evaluate()
         for _ in range(4 if self.kind == "accumulation" else 1):
             self.passes()
         self.update()

@@ -229,6 +229,16 @@ class Phases(TorchCase):
     def test_evaluation(self):
         self.check("evaluation", [("forward", "evaluation")])
 
+    def test_evaluation_ahead_of_the_training_pass(self):
+        """It launches what the training pass launches. Without records of blocks nothing tells it: no_grad() leaves no frame."""
+        process, _ = self.check("evaluation_ahead", [("forward", "evaluation")])
+        forward, = [x for x in process["phases"] if x["name"] == "forward"]
+        evaluation, = [x for x in forward["parts"] if x["name"] == "evaluation"]
+        self.assertAlmostEqual(evaluation["gpu_ms_per_step"], forward["gpu_ms_per_step"] / 2, delta=0.01 * forward["gpu_ms_per_step"])
+        process, _, _ = self.run_kind("evaluation_ahead", PROF_MEMORY="off")
+        forward, = [x for x in process["phases"] if x["name"] == "forward"]
+        self.assertEqual(forward["parts"], [])
+
     def test_a_loss_that_is_written_out(self):
         self.check("hand_made")
 

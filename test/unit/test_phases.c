@@ -294,6 +294,69 @@ static void evaluation_of_the_turn_before(void **state)
 	expect(0, PART_MODULE, 0, 60);
 }
 
+/* A forward pass of three layers, a block for each, of which the last `n_kept` are there until the backward pass. */
+static void pass_of_layers(uint64_t at, const uint32_t layers[3], size_t n_kept)
+{
+	for (uint64_t i = 0; i < 3; i++) {
+		struct model_block b = { .ns = 1000 * (at + 2 * i),
+					 .address = at + i,
+					 .stack = layers[i],
+					 .event = BLOCK_MADE };
+		call(1, at + 2 * i, at + 2 * i + 1, layers[i]);
+		vec_push(&step.blocks, b);
+		b.event = BLOCK_FREED;
+		b.ns += 4500;
+		if (i + n_kept < 3)
+			vec_push(&step.blocks, b);
+	}
+}
+
+#define LAYER(line, between, n) \
+	STACK("train.py:run@" line, between, CALL, "train.py:Net.forward@" n, "at::_ops::mm")
+#define LAYERS(line, between)                                                                   \
+	{                                                                                       \
+		LAYER(line, between, "1"), LAYER(line, between, "2"), LAYER(line, between, "3") \
+	}
+
+static bool has_blocks = true;
+
+static void expect_ahead(const uint32_t layers[3], size_t n_kept, enum phase_part part)
+{
+	const uint32_t training[] = LAYERS("12", "train.py:fit");
+	pass_of_layers(100, layers, n_kept);
+	pass_of_layers(200, training, 2);
+	call(1, 300, 310,
+	     STACK("train.py:run@12", "train.py:fit", SITE "torch/_tensor.py:Tensor.backward"));
+	step.blocks.n = has_blocks ? step.blocks.n : 0;
+	find();
+	expect(0, part, 0, part == PART_EVALUATION ? 105 : 205);
+	end(NULL);
+	begin(NULL);
+}
+
+/* What the loop calls ahead of its training pass, with nothing left of it but the result. */
+static void evaluation_ahead_of_the_training_pass(void **state)
+{
+	(void)state;
+	const uint32_t evaluation[] = LAYERS("10", "train.py:evaluate");
+	expect_ahead(evaluation, 1, PART_EVALUATION);
+	const uint32_t other_branch[] = LAYERS("10", "train.py:evaluate");
+	expect_ahead(other_branch, 2, PART_MODULE); /* it waits for its backward pass */
+	const uint32_t teacher[] = LAYERS("10", CALL);
+	expect_ahead(teacher, 1, PART_MODULE);
+	const uint32_t same_line[] = LAYERS("12", "train.py:evaluate");
+	expect_ahead(same_line, 1, PART_MODULE);
+	has_blocks = false;
+	const uint32_t not_seen[] = LAYERS("10", "train.py:evaluate");
+	expect_ahead(not_seen, 1, PART_MODULE);
+	const uint32_t decorated[] =
+		LAYERS("10", SITE "torch/utils/_contextlib.py:decorate_context");
+	expect_ahead(decorated, 1, PART_EVALUATION);
+	has_blocks = true;
+	const uint32_t enabled[] = LAYERS("10", SITE "torch/utils/_contextlib.py:decorate_context");
+	expect_ahead(enabled, 2, PART_MODULE); /* by torch.enable_grad() */
+}
+
 /* The step was cut behind the forward pass: what is at its end is the next one's. */
 static void a_step_that_begins_with_its_backward_pass(void **state)
 {
@@ -410,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_batch_within_an_optimizers_step, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
+		cmocka_unit_test_setup_teardown(evaluation_ahead_of_the_training_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
 						end),
 		cmocka_unit_test_setup_teardown(evaluation_of_the_turn_before, begin, end),
