@@ -43,6 +43,8 @@ def profile(command, pairing):
                               stderr=subprocess.STDOUT, text=True, timeout=120)
         with open(os.path.join(folder, "run", "run.json")) as file:
             return done, json.load(file)["processes"][0]
+    except FileNotFoundError:
+        return done, None
     finally:
         shutil.rmtree(folder)
 
@@ -59,6 +61,10 @@ def main():
                 rows.append(f"skip {case}: it was not built")
                 continue
             done, process = profile(command, pairing)
+            if not process:
+                rows.append(f"not ok {case}: status {done.returncode}, nothing recorded: {done.stdout[-300:]!r}")
+                failed = True
+                continue
             records, losses = process["records"], process["losses"]
             print(f"| {name} | {pairing} | {records['calls']} | {records['launches']} | {records['kernels']} | {records['memcpys']} "
                   f"| {losses['calls_without_gpu_work']} | {losses['gpu_work_without_call']} |")
