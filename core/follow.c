@@ -26,7 +26,7 @@ void follow_close(struct follow *f)
 		vec_free(&f->threads.at[i].calls);
 	vec_free(&f->threads);
 	map_free(&f->thread_of_slot);
-	vec_free(&f->marks);
+	queue_free(&f->marks);
 	vec_free(&f->voided);
 	vec_free(&f->works);
 	vec_free(&f->tail);
@@ -92,7 +92,7 @@ int follow_open(struct follow *f, const char *path, bool live, const struct foll
 	f->is_live = live;
 	f->sink = *sink;
 	f->last_number = UINT64_MAX;
-	vec_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
+	queue_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
 	f->frames = frames_new(&f->dict);
 	timebase_set(&f->time, f->reader.header, live);
 	schedule_parse(SCHEDULE_DEFAULT, &f->schedule, NULL);
@@ -137,7 +137,7 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark)
 		f->counts.late++;
 		return;
 	}
-	vec_push(&f->marks, *mark);
+	queue_push(&f->marks, *mark);
 	size_t i = f->marks.n - 1;
 	for (; i > 1 && f->marks.at[i - 1].ticks > mark->ticks; i--)
 		f->marks.at[i] = f->marks.at[i - 1];

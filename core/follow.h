@@ -84,9 +84,9 @@ struct follow {
 	struct schedule schedule;
 	VEC(struct follow_thread) threads;
 	struct map thread_of_slot;
-	VEC(struct step_mark) marks; /* by ticks; [0] is the step under way */
-	bool holds_steps;	     /* live: they may turn out to be none, so none is handed on */
-	VEC(uint32_t) voided;	     /* generations of anchors that told what were no steps */
+	QUEUE(struct step_mark) marks; /* by ticks; [0] is the step under way */
+	bool holds_steps;     /* live: they may turn out to be none, so none is handed on */
+	VEC(uint32_t) voided; /* generations of anchors that told what were no steps */
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
 	VEC(struct rec_external) externals;

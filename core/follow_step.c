@@ -429,7 +429,7 @@ void follow_close_first(struct follow *f)
 {
 	hand_on(f, f->marks.at[1].ticks, false, false);
 	f->counts.steps++;
-	vec_shift(&f->marks, 1);
+	queue_shift(&f->marks, 1);
 }
 
 void follow_close_steps(struct follow *f, bool is_final, bool killed)

@@ -81,6 +81,49 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 			memmove((v)->at, (v)->at + gone_, (v)->n * sizeof(*(v)->at)); \
 	} while (0)
 
+/* An array that is emptied from its front: `at` moves on, and what lies before it (`gone` items) is used again once it is more than
+ * what is held. To shift each of 300,000 steps' marks by one kept a collector that had fallen behind from ever catching up. */
+#define QUEUE(type)                   \
+	struct {                      \
+		type *at;             \
+		size_t n, room, gone; \
+	}
+
+static inline void *queue_make_room(void *at, size_t n, size_t *room, size_t *gone,
+				    size_t item_bytes)
+{
+	char *base = at ? (char *)at - *gone * item_bytes : NULL;
+	if (*gone > n) {
+		memmove(base, at, n * item_bytes);
+		*gone = 0;
+		return base;
+	}
+	base = vec_grow(base, room, *gone + n + 1, item_bytes);
+	return base + *gone * item_bytes;
+}
+
+#define queue_push(q, ...)                                                                 \
+	do {                                                                               \
+		if ((q)->gone + (q)->n == (q)->room)                                       \
+			(q)->at = queue_make_room((q)->at, (q)->n, &(q)->room, &(q)->gone, \
+						  sizeof(*(q)->at));                       \
+		(q)->at[(q)->n++] = (__VA_ARGS__);                                         \
+	} while (0)
+
+#define queue_shift(q, count)           \
+	do {                            \
+		size_t gone_ = (count); \
+		(q)->at += gone_;       \
+		(q)->gone += gone_;     \
+		(q)->n -= gone_;        \
+	} while (0)
+
+#define queue_free(q)                                       \
+	do {                                                \
+		free((q)->at ? (q)->at - (q)->gone : NULL); \
+		memset((q), 0, sizeof(*(q)));               \
+	} while (0)
+
 #define vec_free(v)                           \
 	do {                                  \
 		free((v)->at);                \
