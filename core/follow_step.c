@@ -336,6 +336,13 @@ static void end_at_the_last(struct model_step *m)
 		m->end_ns = end_ns;
 }
 
+/* Where records were dropped, the ends of some steps are not known, and what lies between two is no step's length. */
+static bool ends_some_other(const struct follow *f, const struct step_mark *mark)
+{
+	return f->counts.dropped && f->marks.n > 1 && !f->marks.at[1].is_outside &&
+	       f->marks.at[1].number != mark->number + 1;
+}
+
 static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
@@ -343,7 +350,7 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 		return;
 	memory_end_step(&f->memory);
 	blocks_end_step(&f->blocks);
-	if (ends_with_process(f))
+	if (ends_with_process(f) || ends_some_other(f, mark))
 		return;
 	uint64_t begin = mark->ticks ? mark->ticks : f->first_ticks;
 	double ms = (double)timebase_length_ns(&f->time, end - begin) / 1e6;

@@ -252,6 +252,32 @@ static void test_a_step_inherits_work_under_way(void **state)
 	jb_free(b);
 }
 
+static void test_steps_whose_ends_were_dropped_have_no_length(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	const struct follow_sink sink = { 0 };
+	struct follow f;
+	struct err e;
+	jb_thread(b, 1, 100, "main");
+	for (uint64_t step = 1; step < 10; step++)
+		jb_step(b, 1, STEP_BEGIN, step * 1000000, step, SCHED_NONE);
+	jb_dropped(b, 1, 30, 9500000, 39500000);
+	for (uint64_t step = 40; step < 45; step++)
+		jb_step(b, 1, STEP_BEGIN, step * 1000000, step, SCHED_NONE);
+	jb_step(b, 1, STEP_OUTSIDE, 45000000, 0, SCHED_NONE);
+	jb_end(b, 45000000);
+	jb_write(b, path);
+	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
+	follow_read(&f);
+	follow_finish(&f, false);
+	assert_int_equal(follow_count_steps(&f), 45);
+	assert_int_equal(f.step_ms.n, 8 + 4);
+	assert_true(f.step_ms.max < 1.01);
+	follow_close(&f);
+	jb_free(b);
+}
+
 static void test_a_killed_process_gives_its_open_step(void **state)
 {
 	(void)state;
@@ -444,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
 		cmocka_unit_test(test_counts_what_is_missing),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
+		cmocka_unit_test(test_steps_whose_ends_were_dropped_have_no_length),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
 		cmocka_unit_test(test_the_last_step_ends_with_what_it_did),
