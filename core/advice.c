@@ -217,6 +217,22 @@ static void advise_general(struct judge *j, const struct general *g)
 		advise(j, site, gain, g->what, "%s; %.2f ms of it here", g->why, here_ms);
 }
 
+/* Of the pauses that the last play took away, most lie between two calls of this one line: it is the line that works, a library's code
+ * under it, and not what the program does before it. */
+static bool works_within(const struct judge *j, uint32_t site)
+{
+	double all_ns = 0, within_ns = 0;
+	for (size_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t last = j->w.before[i];
+		double ns = j->w.edit.cut_ns[i];
+		if (j->w.site[i] != site)
+			continue;
+		all_ns += ns;
+		within_ns += last != REPLAY_NONE && j->w.site[last] == site ? ns : 0;
+	}
+	return within_ns * 2 > all_ns;
+}
+
 /* The host's own work before the calls of one line. */
 static void advise_pause(struct judge *j)
 {
@@ -228,7 +244,16 @@ static void advise_pause(struct judge *j)
 	if (!change.site)
 		return;
 	double gain = judge_gain_ms(j, &change, 1);
-	if (gain >= fmax(judge_worth_ms(j), pause_share * j->step_ms))
+	if (gain < fmax(judge_worth_ms(j), pause_share * j->step_ms))
+		return;
+	if (works_within(j, change.site))
+		advise(j, change.site, gain,
+		       "spend less of the host's time in this line: fused or compiled code, fewer "
+		       "calls",
+		       "between the calls of this line the host works %.2f ms a step without "
+		       "giving the device anything",
+		       here_ms);
+	else
 		advise(j, change.site, gain,
 		       "do the host's work before this line elsewhere: earlier, in another thread, "
 		       "not at all",

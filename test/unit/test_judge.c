@@ -95,6 +95,20 @@ static void short_steps_have_their_cause(void **state)
 	forget();
 }
 
+/* The host's time goes between the calls of one line, or before the first of them. */
+static void host_work_is_where_it_is(void **state)
+{
+	(void)state;
+	judge(launch_bound, false, 5);
+	assert_true(advises("in this line"));
+	assert_false(advises("before this line"));
+	forget();
+	judge(busy_before, false, 5);
+	assert_true(advises("before this line"));
+	assert_false(advises("in this line"));
+	forget();
+}
+
 /* Input binds although launches fill the rest of the step, but that is not sure, and they are named, too. */
 static void what_comes_beside_input(void **state)
 {
@@ -224,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
 		cmocka_unit_test(short_steps_have_their_cause),
+		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),

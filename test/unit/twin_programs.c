@@ -186,6 +186,17 @@ void slow_input(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+/* The host thinks for long, then launches from one line. */
+void busy_before(struct twin *tw)
+{
+	twin_launch(tw, 1, 10, "first", NEXT);
+	twin_host(tw, tw->is_mended ? 10 : 600);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 4);
+		twin_launch(tw, 1, 10, "layer", 1);
+	}
+}
+
 void short_wait(struct twin *tw)
 {
 	twin_host(tw, 25);

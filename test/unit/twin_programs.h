@@ -24,6 +24,7 @@ void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
+void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);
 void some_input(struct twin *tw);
 void a_little_input(struct twin *tw);
