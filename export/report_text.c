@@ -155,13 +155,11 @@ static void say_recorded(struct textout *o, const json_t *p)
 		return;
 	report_ms(took, sizeof(took), ms);
 	if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
-		say(o, UNDER,
-		    "the recorded ones, %s ms, are of these: skip_first=%.0f records later", took,
-		    (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
+		say(o, UNDER, "recorded ones, %s ms, are of these: skip_first=%.0f records later",
+		    took, (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
-		say(o, UNDER,
-		    "the recorded ones took %s ms, %.*f times as long; all below is theirs", took,
-		    times < 1 ? 2 : 1, times);
+		say(o, UNDER, "recorded ones took %s ms, %.*f times as long; all below is theirs",
+		    took, times < 1 ? 2 : 1, times);
 }
 
 /* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */

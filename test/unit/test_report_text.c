@@ -221,15 +221,13 @@ static void test_recorded_steps_apart(void **state)
 	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text,
-		    "the recorded ones took 20.80 ms, 4.0 times as long; all below is theirs\n");
+	assert_says(text, "recorded ones took 20.80 ms, 4.0 times as long; all below is theirs\n");
 	assert_says(text, "replayed within 0.0 %");
 	free(text);
 	json_object_set_new(baseline, "armed_in_warm_up", json_true());
 	text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text,
-		    "the recorded ones, 20.80 ms, are of these: skip_first=10 records later\n");
+	assert_says(text, "recorded ones, 20.80 ms, are of these: skip_first=10 records later\n");
 	free(text);
 	json_object_set_new(baseline, "armed_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
 	text = print(root, true, false, NULL);
