@@ -212,7 +212,7 @@ static void say_step(struct textout *o, const json_t *p)
 		    report_string(steps, "boundary"));
 	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
 	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
-	    *numbers ? "; recorded " : "; none recorded", numbers);
+	    *numbers ? "; recorded " : "; none recorded: all below is of the whole run", numbers);
 	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
 	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
 }
@@ -396,7 +396,8 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
 		table_cell(&t, "%s", report_string(x, "source"));
 	}
-	text_line(o, TEXT_BOLD, "What lines cost, per step");
+	text_line(o, TEXT_BOLD, "What lines cost, %s",
+		  json_array_size(get(p, "steps", "armed")) ? "per step" : "in the whole run");
 	table_end(&t, o);
 }
 

@@ -281,6 +281,20 @@ static void test_verdict_unknown(void **state)
 	json_decref(root);
 }
 
+/* Steps were told apart, but none of them was recorded. */
+static void test_no_step_recorded(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_array_clear(json_object_get(json_object_get(p, "steps"), "armed"));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "none recorded: all below is\n         of the whole run\n");
+	assert_says(text, "What lines cost, in the whole run\n");
+	free(text);
+	json_decref(root);
+}
+
 /* Steps whose work ran behind them say little of the GPU. */
 static void test_work_behind_the_steps(void **state)
 {
@@ -456,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_work_behind_the_steps),
+		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_long_figures),
