@@ -13,7 +13,7 @@ TRAINING = ("forward", "backward", "optimizer")
 class Key:
     script: str
     verdicts: tuple  # (): it is not about time
-    kernel_us: int
+    kernel_us: int  # where the device must bind so much that it does with a fifth of a core for the host, too
     row: str = ""  # the list whose first row names the line: sync, advice
     kind: str = ""  # of that wait
     per_step: float = 0.0  # waits there
@@ -45,11 +45,11 @@ KEYS = [
     Key("torch_clean_accumulate.py", ("gpu",), 200, folder=UNSEEN),
     Key("torch_empty_cache.py", ("memory",), 60, "advice", folder=PROGRAMS),
     Key("torch_pageable.py", ("copy", "sync", "gpu"), 200, "sync", "copy", 1, folder=PROGRAMS, copies=(("HtoD", "Pageable -> Device"),)),
-    Key("torch_pageable.py", ("gpu",), 200, folder=PROGRAMS, environment=(("MENDED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
+    Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("MENDED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
     Key("cnn_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("amp_block.py", ("gpu",), 200, "sync", "item", 1, parts=("gradient scaler",)),
     Key("boolean_index.py", ("gpu", "sync"), 200, "sync", "item", 1),
-    Key("evaluation.py", ("sync", "gpu"), 100, "sync", "item", 0.8, parts=("evaluation",)),
+    Key("evaluation.py", ("sync", "gpu"), 800, "sync", "item", 0.8, parts=("evaluation",)),
     Key("print_loss.py", ("gpu", "sync"), 200, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),
     Key("two_optimizers.py", ("gpu", "sync"), 100, "sync", "item", 1, phases=("other", *TRAINING)),

@@ -16,4 +16,5 @@ def steps(n, **more):
         yield i
     grown = {name: (ask() - before[name]) / (n - WARM) for name, ask in more.items()}
     each_ms = [(end - begin) * 1e3 for begin, end in zip(marks[WARM:], marks[WARM + 1:])]
-    print(json.dumps({"steps": n, "median_ms": statistics.median(each_ms), "least_ms": min(each_ms), **grown}), flush=True)
+    print(json.dumps({"steps": n, "median_ms": statistics.median(each_ms), "least_ms": min(each_ms), "mean_ms": statistics.mean(each_ms),
+                      **grown}), flush=True)
