@@ -42,16 +42,16 @@ PROGRAMS, UNSEEN = os.path.join(ANSWERS, "programs"), os.path.join(ANSWERS, "uns
 
 KEYS = [
     Key("torch_item_layer.py", ("sync", "gpu"), 100, "sync", "item", 10, folder=PROGRAMS),
-    Key("torch_clean_accumulate.py", ("gpu",), 200, folder=UNSEEN),
+    Key("torch_clean_accumulate.py", ("gpu",), 400, folder=UNSEEN),
     Key("torch_empty_cache.py", ("memory",), 60, "advice", folder=PROGRAMS),
     Key("torch_pageable.py", ("copy", "sync", "gpu"), 200, "sync", "copy", 1, folder=PROGRAMS, copies=(("HtoD", "Pageable -> Device"),)),
     Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("MENDED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
     Key("cnn_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
-    Key("amp_block.py", ("gpu",), 200, "sync", "item", 1, parts=("gradient scaler",)),
-    Key("boolean_index.py", ("gpu", "sync"), 200, "sync", "item", 1),
+    Key("amp_block.py", ("gpu",), 800, "sync", "item", 1, parts=("gradient scaler",)),
+    Key("boolean_index.py", ("gpu", "sync"), 600, "sync", "item", 1),
     Key("evaluation.py", ("sync", "gpu"), 800, "sync", "item", 0.8, parts=("evaluation",)),
-    Key("print_loss.py", ("gpu", "sync"), 200, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
+    Key("print_loss.py", ("gpu", "sync"), 600, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),
-    Key("two_optimizers.py", ("gpu", "sync"), 100, "sync", "item", 1, phases=("other", *TRAINING)),
+    Key("two_optimizers.py", ("gpu", "sync"), 600, "sync", "item", 1, phases=("other", *TRAINING)),
     Key("leak.py", (), 200, "leak"),
 ]
