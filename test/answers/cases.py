@@ -102,5 +102,8 @@ CASES = [
     Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
     Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
     Case("torch_collate", ("input",), "advice", "advice", folder="unseen", kernel_us=20),
+    Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
+    Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
+    Case("torch_between", ("cpu",), "advice", "advice", folder="unseen", kernel_us=30),
     Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120),
 ]
