@@ -12,7 +12,7 @@ CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC,
 LIBRARY, BLOCK, MEMORY = 14, 15, 16
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded".split()
-STEP_EVENTS = "begin outside counted triggered numbered backup cut".split()
+STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected".split()
 RANGE_EVENTS = "push pop start end mark".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
 BLOCK_EVENTS = "made freed known live oom".split()
