@@ -188,11 +188,13 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
-static bool levels_may_try(const struct levels *l, uint32_t end)
+/* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph tells this one. */
+static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	if (l->was_withdrawn)
 		return false;
-	return !l->on_probation || (!l->choice.n_changes && !levels_goes_on(l, end));
+	return !l->on_probation || (!l->choice.n_changes &&
+				    (level->optimizer || level->graph || !levels_goes_on(l, end)));
 }
 
 static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
@@ -216,12 +218,13 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
 	if (is_level)
 		belief = levels_believe(&l->store, &x, &level, &demands);
-	bool is_early = belief.is_promising && levels_may_try(l, end);
+	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, belief.confidence, &choice);
 	bool fills = is_level && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough;
-	if (is_described && is_early)
+	if (is_described && is_early &&
+	    !(l->on_probation && levels_agree(&l->store, &l->choice, &choice)))
 		levels_try(l, &choice, l->store.events[end - 1].begin_ns);
 	if (found)
 		levels_win(l, &level, &choice, wins);

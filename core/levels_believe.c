@@ -145,6 +145,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 		return true;
 	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&
 			    level->unusual && level->unusual < UNUSUAL_ENOUGH;
+	may_be_inner |= level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
 	if (!d->ended && may_be_inner && level->turns < TURNS_DESPITE)
 		return true;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare

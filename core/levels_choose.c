@@ -16,6 +16,9 @@
 /* So many turns of a loop that talks to the host do not belong to one step. */
 #define MANY_TURNS 48.0
 
+/* Launches of another network's step, as a share of this one's. */
+#define OTHER_NETWORK 0.5
+
 struct ladder {
 	struct levels_level levels[MAX_WEIGHED];
 	uint32_t n;
@@ -71,9 +74,10 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2)
-		return true; /* other backward passes are other parts of one step */
-	if (inner->optimizer)
-		return false;
+		return true;  /* other backward passes are other parts of one step */
+	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
+		return extra.optimizers >= 0.5 &&
+		       extra.novel >= OTHER_NETWORK * inner->calls_per_turn;
 	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
 	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
 		return true;

@@ -64,6 +64,8 @@ struct levels_level {
 	bool read; /* its turns read back, wait, or launch graphs */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
+	uint32_t
+		other_steps; /* turns, of all, in which another network's step stands, with an optimizer of its own */
 	bool graph; /* its turns launch graphs */
 	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };

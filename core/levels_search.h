@@ -60,6 +60,7 @@ struct levels_extra {
 	double novel;	    /* launches that the inner turns do not have, per outer turn */
 	double known;	    /* other launches, per outer turn */
 	double foreign;	    /* launches of other threads than the turns' own, per outer turn */
+	double optimizers;  /* those that are an optimizer's, of `novel` */
 	double inner_turns; /* per outer turn */
 };
 struct levels_extra search_compare(struct search *q, const struct levels_level *inner,

@@ -33,6 +33,9 @@
  * only what is new. */
 #define MIN_OLD 0.1
 
+/* Another network's step has so many launches, as a share of a turn's. */
+#define OTHER_STEP 0.5
+
 /* What a look at every turn of a level tells. */
 struct turns {
 	double alike,
@@ -467,6 +470,29 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
 }
 
+/* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
+ * optimizer's among them, and not few: averaging the weights now and then is none. Not the first, in which much is made once. */
+static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n_with = 0;
+	if (!level->optimizer)
+		return 0;
+	count_presence(q, level, token_of_stored);
+	for (uint32_t k = 1; k < level->turns; k++) {
+		uint32_t n_new = 0, n_optimizer = 0;
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			bool is_new = !(events[i].hints & LEVEL_COPY) &&
+				      2 * q->here[events[i].token] < level->turns;
+			n_new += is_new;
+			n_optimizer += is_new && events[i].hints & LEVEL_OPTIMIZER;
+		}
+		n_with += n_optimizer && n_new >= OTHER_STEP * level->calls_per_turn;
+	}
+	return n_with;
+}
+
 void search_look_for_tail(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -483,6 +509,7 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
 	level->unusual = count_unusual(q, level);
+	level->other_steps = count_other_steps(q, level);
 	level->inside = search_inside(q, at, level->turns + 1);
 }
 
@@ -517,11 +544,13 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 			uint32_t hints = events[i].hints;
 			values[k] += (hints & LEVEL_H2D) != 0;
 			values[n + k] += (hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
-			values[2 * n + k] += !(hints & LEVEL_COPY) &&
-					     2 * q->here[events[i].token] < n + 2;
+			bool is_new = !(hints & LEVEL_COPY) && 2 * q->here[events[i].token] < n + 2;
+			values[2 * n + k] += is_new;
+			extra.optimizers += is_new && hints & LEVEL_OPTIMIZER;
 			values[4 * n + k] += !(hints & LEVEL_COPY);
 			values[3 * n + k] += !(hints & LEVEL_COPY) && !search_is_own(q, &events[i]);
 		}
+	extra.optimizers /= outer->turns;
 	extra.fed = sum_beyond(values, n) / outer->turns;
 	extra.read = sum_beyond(values + n, n) / outer->turns;
 	extra.novel = sum_beyond(values + 2ul * n, n) / outer->turns;

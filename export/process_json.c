@@ -52,6 +52,12 @@ static json_t *describe_steps(const struct process *p)
 			      describe_lengths(&f->armed_step_ms));
 	if (atomic_load(&shared->slices))
 		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));
+	if (atomic_load(&shared->n_corrected))
+		json_object_set_new(o, "corrected",
+				    json_pack("{s:o, s:o}", "times",
+					      integer(atomic_load(&shared->n_corrected)),
+					      "period_before",
+					      integer(atomic_load(&shared->void_calls_per_step))));
 	if (has_steps && p->period) {
 		json_object_set_new(o, "period", integer(p->period));
 		json_object_set_new(o, "boundary", json_string(level_boundary_name(p->boundary)));

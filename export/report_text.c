@@ -210,6 +210,12 @@ static void say_step(struct textout *o, const json_t *p)
 		say(o, UNDER, "%.0f call%s a step; where it ends: %s",
 		    report_number(steps, "period"), report_number(steps, "period") > 1 ? "s" : "",
 		    report_string(steps, "boundary"));
+	const json_t *corrected = json_object_get(steps, "corrected");
+	if (corrected)
+		say(o, UNDER,
+		    "taken for steps of %.0f calls at first, and numbered anew: nothing of these "
+		    "is counted",
+		    report_number(corrected, "period_before"));
 	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
 	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
 	    *numbers ? "; recorded " : "; none recorded: all below is of the whole run", numbers);

@@ -49,7 +49,7 @@ class Journal:
         (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
          self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
          self.lost, _, _, self.backup, _, _, self.slices,
-         _) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIII", self.data, HEADER.size + 40)
+         _, self.sure_generation, self.void_generation) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIII", self.data, HEADER.size + 40)
 
     def ns(self, ticks):
         """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""
@@ -126,8 +126,8 @@ class Journal:
                      status=packed >> 40 & 0xffff, device=packed >> 56, stream=stream, arg=arg, bytes=union,
                      seq=union & 0xffffffff, detail=union >> 32)
         elif kind == STEP:
-            event, action, generation, ticks, number, _ = struct.unpack_from("<BBIQQQ", self.data, at + 2)
-            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number)
+            event, action, generation, ticks, number, detail = struct.unpack_from("<BBIQQQ", self.data, at + 2)
+            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number, detail=detail)
         elif kind == DROPPED:
             lost, count, first, last = struct.unpack_from("<IQQQ", self.data, at + 4)
             r.update(lost=lost, count=count, first=first, last=last)

@@ -2,6 +2,7 @@
  * A loop of steps under command: reads lines from its standard input and answers each with one.
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
  *   other N N steps of other work         long N, logs N   N steps of 24 launches, and such ones with a log near their end
+ *   critic N, generator N, wgan N   N steps of a network with an optimizer, or of another, and N times five of the one and one of the other
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
  *   odd N, strange N   N launches in which nothing repeats, with pauses or without
  *   abort   dies of abort()       crash     dies of a segmentation fault
@@ -16,7 +17,7 @@
 
 #include "test/prog/work.h"
 
-static const void *first, *middle, *last;
+static const void *first, *middle, *last, *adam;
 static cudaStream_t stream;
 static long total;
 static volatile sig_atomic_t n_signals;
@@ -71,6 +72,37 @@ static void longs(const char *n)
 static void logs(const char *n)
 {
 	long_steps(atol(n), 1);
+}
+
+/* A network's launches, then its optimizer's. */
+static void learn(const void *kernel, unsigned n, unsigned network)
+{
+	for (unsigned i = 1; i <= n; i++)
+		work_launch(kernel, 100 * network + i, stream);
+	for (unsigned i = 1; i <= 3; i++)
+		work_launch(adam, 10 * network + i, stream);
+	MUST(cudaStreamSynchronize(stream));
+}
+
+static void critic(const char *n)
+{
+	for (long i = atol(n); i > 0; i--)
+		learn(first, 20, 1);
+}
+
+static void generator(const char *n)
+{
+	for (long i = atol(n); i > 0; i--)
+		learn(middle, 25, 2);
+	total++;
+}
+
+static void wgan(const char *n)
+{
+	for (long i = atol(n); i > 0; i--) {
+		critic("5");
+		generator("1");
+	}
 }
 
 static void go(const char *pause_us)
@@ -192,10 +224,11 @@ static void obey(char *line)
 		const char *name;
 		void (*run)(const char *rest);
 	} commands[] = {
-		{ "go", go },	    { "slow", slow },	    { "odd", odd },
-		{ "other", other }, { "strange", strange }, { "handler", handler },
-		{ "crash", crash }, { "abort", die },	    { "state", state },
-		{ "long", longs },  { "logs", logs },
+		{ "go", go },	    { "slow", slow },		{ "odd", odd },
+		{ "other", other }, { "strange", strange },	{ "handler", handler },
+		{ "crash", crash }, { "abort", die },		{ "state", state },
+		{ "long", longs },  { "logs", logs },		{ "critic", critic },
+		{ "wgan", wgan },   { "generator", generator },
 	};
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		size_t n = strlen(commands[i].name);
@@ -215,6 +248,7 @@ int main(void)
 	first = work_kernel("first_10us");
 	middle = work_kernel("spin_5us");
 	last = work_kernel("last_15us");
+	adam = work_kernel("multi_tensor_apply_kernel_adam_2us");
 	MUST(cudaStreamCreate(&stream));
 	MUST(cudaMalloc((void **)&p, 4096));
 	printf("ready\n");

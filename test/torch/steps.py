@@ -51,9 +51,10 @@ class Found:
     @staticmethod
     def _begins(journal, folder):
         """{number: when the step began}: as the library wrote it down, or where it was over too soon, as the traces have it."""
+        void = {r.detail for r in journal.of(STEP) if r.event == "corrected"}
         found, bases = {}, {r.generation: r.number for r in journal.of(STEP) if r.event == "numbered"}
         for r in sorted(journal.of(STEP), key=lambda r: r.ticks):
-            if r.event in ("begin", "counted") and r.number:
+            if r.event in ("begin", "counted") and r.number and r.generation not in void:
                 found.setdefault(r.number + (bases.get(r.generation, journal.base) if r.event == "counted" else 0), journal.ns(r.ticks))
         for path in () if found else glob.glob(os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
             found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices if re.fullmatch(r"step \d+", s.name))

@@ -1,0 +1,79 @@
+"""Steps that are counted early, on probation, before it is certain what a step is."""
+import os
+import time
+
+from harness import Run
+from journal import STEP
+from test_regime import LOCKED, RegimeCase
+from trace import Trace
+
+CRITIC_CALLS, GENERATOR_CALLS = 23, 28  # launches of a step of each
+ITERATION_CALLS = 5 * CRITIC_CALLS + GENERATOR_CALLS
+ITERATION_KERNELS = {"first_10us": 5 * 20, "spin_5us": 25, "multi_tensor_apply_kernel_adam_2us": 6 * 3}
+FIRST_CRITICS = 5
+
+
+class Probation(RegimeCase):
+    def critics_on_probation(self, schedule):
+        """A WGAN whose critic's first steps are taken for all that there is. How many there were."""
+        live = self.start(schedule, step=None)
+        n = FIRST_CRITICS
+        live.do(f"critic {n}")
+        self.eventually("an anchor", lambda: self.journal(live).anchor_generation == 1)
+        return live, n
+
+    def is_sure(self, live):
+        journal = self.journal(live)
+        return journal.sure_generation == journal.anchor_generation and journal.step_state == LOCKED
+
+    def until_sure(self, live, command):
+        """How many more that took."""
+        for n in range(300):
+            if self.is_sure(live):
+                return n
+            live.do(command)
+            time.sleep(0.02)
+        self.fail(f"never sure; {live.err()}")
+
+    def test_steps_are_counted_before_it_is_certain(self):
+        live, made = self.critics_on_probation("skip_first=6,wait=0,warmup=0,active=2,repeat=1")
+        self.assertEqual(self.journal(live).sure_generation, 0)
+        made += self.until_sure(live, "critic 1")
+        live.do("critic 20")
+        run = live.end()
+        begins = self.begins(run.journal())
+        self.assertEqual(begins[1][0], 1)
+        self.assertLess(begins[1][1], made)
+        self.assertIn(self.facts(run)["count"], (made + 20, made + 19))
+        self.assertNotIn("corrected", self.facts(run))
+        self.assertEqual(run.journal().void_generation, 0)
+        self.assertEqual(len(run.trace_steps()), 2)
+
+    def test_a_critic_is_not_the_whole(self):
+        live, n = self.critics_on_probation("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
+        self.assertEqual((n, self.journal(live).sure_generation), (5, 0))
+        live.do("generator 1")
+        live.do("wgan 1")
+        self.assertEqual(Run(0, "", "", live.folder).trace_steps(), [])  # recorded on the wrong steps, and held back
+        made = 2 + self.until_sure(live, "wgan 1")
+        live.do("wgan 20")
+        run = live.end()
+        facts, journal = self.facts(run), run.journal()
+        self.assertIn(facts["count"], (made + 20, made + 19))
+        self.assertEqual((facts["period"], facts["corrected"]), (ITERATION_CALLS, {"times": 1, "period_before": CRITIC_CALLS}))
+        numbers = [number for generation, number in self.begins(journal) if generation == 2]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        self.assertLessEqual(numbers[0], made + 1)
+        self.check_windows(run)
+        info = self.tool("info", run.folder)
+        self.assertRegex(info.out, rf"steps +{facts['count']} by auto")
+        with open(os.path.join(run.folder, "report.txt")) as file:
+            self.assertIn(f"taken for steps of {CRITIC_CALLS} calls at first", " ".join(file.read().split()))
+
+    def check_windows(self, run):
+        """Two of the right steps, whole."""
+        first, second = run.trace_steps()
+        self.assertEqual(second, first + 1)
+        for path in run.traces():
+            names = [s.name for s in Trace(path).on("Stream") if s.name in ITERATION_KERNELS]
+            self.assertEqual({name: names.count(name) for name in ITERATION_KERNELS}, ITERATION_KERNELS, path)
