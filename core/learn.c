@@ -369,6 +369,21 @@ static void tell_patience(const struct learn *l, struct follow *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
+static bool has_armed(const struct follow *f)
+{
+	for (size_t i = 0; i < f->marks.n; i++)
+		if (f->marks.at[i].action != SCHED_NONE)
+			return true;
+	return false;
+}
+
+/* Whether `now` counts the same steps, of which some were recorded: they are not given up for the place where they end. */
+static bool moves_too_late(const struct learn *l, const struct follow *f,
+			   const struct level_choice *now)
+{
+	return l->tried && now->change == LEVEL_MOVED && has_armed(f);
+}
+
 /* What has come since the anchor was told may confirm it, or replace it. */
 static void review(struct learn *l, struct follow *f)
 {
@@ -377,6 +392,11 @@ static void review(struct learn *l, struct follow *f)
 		levels_confirm(l->levels);
 	levels_vote(l->levels, &now);
 	bool is_other = now.n_changes != l->choice.n_changes;
+	if (is_other && moves_too_late(l, f, &now)) {
+		levels_confirm(l->levels);
+		confirm(l, f);
+		return;
+	}
 	l->choice = now;
 	if (is_other) {
 		forget_anchor(l);
@@ -424,23 +444,13 @@ bool learn_tell(struct learn *l, struct follow *f)
 	return true;
 }
 
-static bool has_armed(const struct follow *f)
-{
-	for (size_t i = 0; i < f->marks.n; i++)
-		if (f->marks.at[i].action != SCHED_NONE)
-			return true;
-	return false;
-}
-
-/* What was recorded of the right steps is not given up for the place where they end. */
 bool learn_end_probation(struct learn *l, struct follow *f)
 {
 	struct level_choice now = l->choice;
 	if (!l->tried)
 		return true;
 	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
-		      (now.n_changes == l->choice.n_changes ||
-		       (now.change == LEVEL_MOVED && has_armed(f)));
+		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now));
 	if (stands) {
 		confirm(l, f);
 		return true;

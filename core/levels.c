@@ -154,10 +154,10 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 	if (l->was_withdrawn)
 		change = LEVEL_CORRECTED;
 	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_AS_BEFORE);
-	if (l->on_probation && change == LEVEL_AS_BEFORE)
-		l->choice.confidence = choice->confidence;
-	else
+	if (!l->on_probation || change != LEVEL_AS_BEFORE)
 		l->choice = *choice;
+	l->choice.confidence = choice->confidence;
+	l->choice.signs = choice->signs;
 	if (change != LEVEL_AS_BEFORE)
 		l->choice.change = change;
 	l->choice.n_changes = n_changes;
@@ -220,7 +220,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 		belief = levels_believe(&l->store, &x, &level, &demands);
 	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
-			    !levels_describe(&l->store, &x, &level, belief.confidence, &choice);
+			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
 	bool fills = is_level && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough;
 	if (is_described && is_early &&

@@ -53,6 +53,16 @@ enum level_change {
 	LEVEL_CORRECTED, /* other steps */
 };
 
+/* What an answer's confidence is made of (core/levels_sure.c). */
+struct level_signs {
+	uint32_t turns;
+	double coverage, alike; /* of the stretch, by the turns; of a turn with the next */
+	double unusual;		/* share of the turns that are longer than most */
+	bool is_latter;		/* no loop fills all that came, and this one a latter part */
+	bool has_optimizer;	/* by name, by frames, or as a tail behind the backward pass */
+	bool is_enough;		/* turns, for it to stay */
+};
+
 struct level_choice {
 	uint64_t anchor;	/* trigram hash; the step ends after the launch that completes it */
 	uint64_t backup;	/* another one, that stands in for it (core/turn.h); 0: none */
@@ -63,7 +73,8 @@ struct level_choice {
 	uint64_t
 		count; /* steps that have ended so far: how often the anchor has come, or the backup instead, from the first event fed, and: */
 	uint64_t n_missed; /* steps that ended without it: the first one, which may differ */
-	double confidence; /* 0 to 1 */
+	double confidence; /* 0 to 1: of answers with this one so many are right */
+	struct level_signs signs;
 	enum level_boundary boundary;
 	bool on_probation;  /* it may still turn out to be another: learning goes on */
 	uint32_t n_changes; /* of the answer while it was on probation, and the last of them: */

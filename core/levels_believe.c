@@ -19,8 +19,8 @@
 #define TURNS_FORESEEN 3u
 /* Requests that differ may have less in common; each is fed and answered all the same. */
 #define ALIKE_REQUESTS 0.5
-/* Below this, level_confidence() is that of a guess. */
-#define MIN_CONFIDENCE 0.3
+/* Below this, level_strength() is that of a guess. */
+#define MIN_STRENGTH 0.3
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
  * many that there were, as when the program evaluates. */
 #define TURNS_PER_STALE 4u
@@ -52,8 +52,8 @@ static const struct {
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
 
-/* How sure: alike turns that fill the stretch, with no other loop that explains nearly as much. */
-static double level_confidence(const struct levels_level *level)
+/* Alike turns that fill the stretch, with no other loop that explains nearly as much. */
+static double level_strength(const struct levels_level *level)
 {
 	double turns = 1 - 1.0 / level->turns;
 	double alike = level->alike > ALIKE_REQUESTS ? level->alike : ALIKE_REQUESTS;
@@ -158,14 +158,23 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 				   const struct levels_level *level,
 				   const struct level_demands *demands)
 {
-	struct level_belief b = { .confidence = level_confidence(level) };
-	if (b.confidence < MIN_CONFIDENCE || is_out_of_question(x, level, demands))
+	struct level_belief b = { 0 };
+	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
 		return b;
 	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
 	uint32_t wanted = turns_wanted(evidence, level, demands),
 		 early = turns_wanted_early(evidence, level, demands);
 	b.is_enough = level->turns >= wanted;
 	b.is_promising = level->turns >= early;
+	b.signs = (struct level_signs){
+		.turns = level->turns,
+		.coverage = level->coverage,
+		.alike = level->alike,
+		.unusual = (double)level->unusual / level->turns,
+		.is_latter = x->start > 0,
+		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
+		.is_enough = b.is_enough,
+	};
 	uint32_t next = level->turns < early ? early : wanted;
 	if (next > level->turns && next - level->turns <= TURNS_FORESEEN)
 		b.turns_short = next - level->turns;

@@ -33,19 +33,23 @@ struct level_belief {
 	bool is_enough;	      /* to stay with it */
 	bool is_promising;    /* to count it on probation */
 	uint32_t turns_short; /* so few turns more and it may be enough; 0: no saying */
-	double confidence;
+	struct level_signs signs;
 };
 
 struct level_belief levels_believe(const struct levels_store *s, const struct levels_index *x,
 				   const struct levels_level *level,
 				   const struct level_demands *demands);
 
+/* levels_sure.c */
+double levels_sure(const struct level_signs *s);
+
 /* Whether the level goes on at the end of the stretch. */
 bool level_is_current(const struct levels_index *x, const struct levels_level *level);
 
 /* levels_describe.c: the level's boundary, its count so far and its backup. 0 or -ENOMEM. */
 int levels_describe(const struct levels_store *s, const struct levels_index *x,
-		    const struct levels_level *level, double confidence, struct level_choice *out);
+		    const struct levels_level *level, const struct level_signs *signs,
+		    struct level_choice *out);
 
 /* levels_describe.c: whether two choices count the same steps of the stored events, though they may end them at another launch. */
 bool levels_agree(const struct levels_store *s, const struct level_choice *a,

@@ -52,7 +52,8 @@ static bool backup_has_first(const struct levels_store *s, const struct level_ch
 }
 
 int levels_describe(const struct levels_store *s, const struct levels_index *x,
-		    const struct levels_level *level, double confidence, struct level_choice *out)
+		    const struct levels_level *level, const struct level_signs *signs,
+		    struct level_choice *out)
 {
 	uint32_t trigram;
 	enum level_boundary how;
@@ -66,7 +67,8 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		.calls_per_step = level->calls_per_turn,
 		.count = count.n + count.n_missed,
 		.n_missed = count.n_missed,
-		.confidence = confidence,
+		.confidence = levels_sure(signs),
+		.signs = *signs,
 		.boundary = how,
 	};
 	levels_find_backup(s, x, level, trigram, out);

@@ -588,6 +588,7 @@ static void finish(struct process *p)
 	bool killed = process_was_killed(p);
 	bool is_auto = mode_of(p) == STEP_MODE_AUTO;
 	note_closing_clock(p);
+	follow_read(&p->follow);
 	if (is_auto && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
 	if (is_auto && !p->was_recycled)

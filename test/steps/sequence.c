@@ -174,6 +174,7 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		if (locked && !r->locked) {
 			r->tried_at = r->locked_at = i + 1;
 			note_numbers(r, i + 1);
+			r->first = r->choice;
 		}
 		if (locked && r->choice.n_changes != n_changes)
 			note_change(r, i + 1);

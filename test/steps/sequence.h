@@ -41,7 +41,8 @@ struct sequence_result {
 	bool moved;	    /* since then: the same steps, which end at another launch */
 	bool corrected;	    /* the answer that was given first, at `tried_at`, was not this one */
 	uint32_t tried_at;
-	uint32_t numbered_at; /* when steps were numbered last, there had been so many: */
+	struct level_choice first; /* that one */
+	uint32_t numbered_at;	   /* when steps were numbered last, there had been so many: */
 	uint64_t n_before;
 	double locked_steps;  /* true steps that had passed then, the set-up not counted */
 	uint32_t n_steps;     /* true steps from there on */

@@ -2,7 +2,7 @@
  * Prints how step learning does: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...
  * On the recorded programs that are named, and on every kind of made program, each in three sizes and N variants: with the
  * launches alone, with kernels' names, with what frames say; clean and with noise. -k: only kinds and files with TEXT in
- * their name; -v: a line for each that is not right; --clean: without noise, in a fifth of the time.
+ * their name; -v: a line for each that is not right; --clean: without noise, in a fifth of the time; --outcomes: and a line for each answer.
  */
 #include "test/steps/kinds.h"
 #include "test/steps/recorded.h"
@@ -26,7 +26,7 @@ static const struct goal goals[EVIDENCES] = {
 
 struct table {
 	enum evidence evidence;
-	bool verbose, clean_only;
+	bool verbose, clean_only, outcomes;
 	struct tally clean, noisy; /* of all rows */
 	struct calibration sure;
 };
@@ -82,6 +82,19 @@ static void print_wrong(const char *name, uint32_t size, uint32_t seed, enum noi
 		printf("abstains\n");
 }
 
+/* For test/steps/fit.py: what an answer was seen to be made of, and whether it was right. */
+static void print_outcomes(const struct trial *t, bool has_step, enum noise noise, uint32_t seed)
+{
+	struct calibration_answer answers[2];
+	uint32_t n = calibration_answers(t, has_step, noise, answers);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct level_signs *s = &answers[i].choice->signs;
+		printf("outcome\t%u\t%d\t%u\t%.4f\t%.4f\t%.4f\t%d\t%d\t%d\n", seed,
+		       answers[i].is_right, s->turns, s->coverage, s->alike, s->unusual,
+		       s->is_latter, s->has_optimizer, s->is_enough);
+	}
+}
+
 struct row {
 	struct tally clean, noisy[NOISES];
 };
@@ -102,6 +115,8 @@ static void try_one(struct table *table, struct row *row, const struct program *
 		tally_add(noise ? &row->noisy[noise] : &row->clean, &t, has_step,
 			  !(kind->flags & KIND_NO_PLACE), (enum noise)noise);
 		calibration_add(&table->sure, &t, has_step, (enum noise)noise);
+		if (table->outcomes)
+			print_outcomes(&t, has_step, (enum noise)noise, seed);
 		bool good = has_step ? t.locked && (noise ? t.one_per_step >= TRIAL_SHARE_NOISY
 							  : trial_is_exact(&t))
 				     : !t.answered;
@@ -203,7 +218,7 @@ static void print_sureness(const struct calibration *c)
 
 struct options {
 	const char *text;
-	bool verbose, clean_only;
+	bool verbose, clean_only, outcomes;
 	uint32_t n_seeds;
 	const char **files;
 	int n_files;
@@ -217,6 +232,8 @@ static bool parse(struct options *o, int argc, char **argv)
 			o->verbose = true;
 		else if (!strcmp(argv[i], "--clean"))
 			o->clean_only = true;
+		else if (!strcmp(argv[i], "--outcomes"))
+			o->outcomes = true;
 		else if (!strcmp(argv[i], "-k") && i + 1 < argc)
 			o->text = argv[++i];
 		else if (!strcmp(argv[i], "--seeds") && i + 1 < argc)
@@ -247,8 +264,8 @@ int main(int argc, char **argv)
 	static struct calibration all;
 	struct options o;
 	if (!parse(&o, argc, argv)) {
-		fprintf(stderr,
-			"usage: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...\n");
+		fprintf(stderr, "usage: steps [-k TEXT] [-v] [--clean] [--outcomes] [--seeds N] "
+				"FILE.tsv[.gz]...\n");
 		return 2;
 	}
 	for (int evidence = 0; evidence < EVIDENCES; evidence++) {
@@ -256,6 +273,7 @@ int main(int argc, char **argv)
 		table->evidence = (enum evidence)evidence;
 		table->verbose = o.verbose;
 		table->clean_only = o.clean_only;
+		table->outcomes = o.outcomes;
 		if (print_table(table, &o))
 			return 1;
 		for (int band = 0; band < SURENESS_BANDS; band++) {

@@ -84,14 +84,31 @@ double tally_quantile(const struct tally *t, double q)
 	return value;
 }
 
+uint32_t calibration_answers(const struct trial *t, bool has_step, enum noise noise,
+			     struct calibration_answer answers[2])
+{
+	double wanted = noise == NOISE_NONE ? 1 : share_wanted(noise);
+	uint32_t n = 0;
+	if (t->tried)
+		answers[n++] =
+			(struct calibration_answer){ &t->first,
+						     has_step && t->first_one_per_step >= wanted };
+	if (t->answered && !t->last.on_probation)
+		answers[n++] = (struct calibration_answer){ &t->last,
+							    has_step && t->one_per_step >= wanted };
+	return n;
+}
+
 void calibration_add(struct calibration *c, const struct trial *trial, bool has_step,
 		     enum noise noise)
 {
-	uint32_t band = 0;
-	if (!trial->answered)
-		return;
-	while (trial->confidence < sureness_least[band])
-		band++;
-	c->n[band]++;
-	c->n_right[band] += is_right(trial, has_step, noise);
+	struct calibration_answer answers[2];
+	uint32_t n = calibration_answers(trial, has_step, noise, answers);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t band = 0;
+		while (answers[i].choice->confidence < sureness_least[band])
+			band++;
+		c->n[band]++;
+		c->n_right[band] += answers[i].is_right;
+	}
 }

@@ -35,6 +35,13 @@ void tally_merge(struct tally *into, const struct tally *t);
 double tally_share(uint32_t n, uint32_t of);		/* percent; of nothing: 100 */
 double tally_quantile(const struct tally *t, double q); /* of steps until locked */
 
+/* The answers of a trial, the one on probation and the last: their number. */
+struct calibration_answer {
+	const struct level_choice *choice;
+	bool is_right;
+};
+uint32_t calibration_answers(const struct trial *t, bool has_step, enum noise noise,
+			     struct calibration_answer answers[2]);
 void calibration_add(struct calibration *c, const struct trial *trial, bool has_step,
 		     enum noise noise);
 extern const double sureness_least[SURENESS_BANDS];

@@ -203,6 +203,19 @@ static void judge(const struct sequence *s, const struct sequence_result *r, str
 	free(j.before);
 }
 
+/* From when it was given. */
+static void judge_first(const struct sequence *s, const struct sequence_result *r, struct trial *t)
+{
+	struct sequence_result first = *r;
+	struct trial judged = { .locked = true };
+	first.choice = r->first;
+	first.locked_at = first.numbered_at = r->tried_at;
+	judge(s, &first, &judged);
+	t->tried = true;
+	t->first = r->first;
+	t->first_one_per_step = judged.one_per_step;
+}
+
 void trial_run(struct trial *t, const struct sequence *s)
 {
 	struct sequence_result r;
@@ -223,5 +236,8 @@ void trial_run(struct trial *t, const struct sequence *s)
 	if (!r.locked)
 		return;
 	t->confidence = r.choice.confidence;
+	t->last = r.choice;
 	judge(s, &r, t);
+	if (r.tried_at)
+		judge_first(s, &r, t);
 }

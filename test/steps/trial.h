@@ -26,11 +26,14 @@ struct trial {
 	double steps_corrected; /* after so many steps more */
 	uint32_t
 		n_steps; /* that were judged: those after the lock, or all where it came at the end */
-	double one_per_step; /* share of them that hold exactly one boundary */
-	double in_place;     /* share whose end is one */
-	int32_t late;	     /* events from a true end to the nearest boundary, median */
-	int32_t numbers_off; /* boundaries before the lock less true ends before it */
-	bool has_place;	     /* some trigram ends every step and comes once in each */
+	bool tried;	 /* the first answer came on probation: */
+	struct level_choice first, last;
+	double first_one_per_step; /* as `one_per_step`, of the first answer */
+	double one_per_step;	   /* share of them that hold exactly one boundary */
+	double in_place;	   /* share whose end is one */
+	int32_t late;		   /* events from a true end to the nearest boundary, median */
+	int32_t numbers_off;	   /* boundaries before the lock less true ends before it */
+	bool has_place;		   /* some trigram ends every step and comes once in each */
 	double seconds;
 };
 

@@ -110,6 +110,14 @@ static void test_floors(void **state)
 	}
 	/* Of those that it calls 0.9 sure nine in ten are right. */
 	assert_true(sure.n_right[0] * 10 >= sure.n[0] * 9);
+	/* And those that it is less sure of are less often right. */
+	uint32_t n = 0, n_right = 0;
+	for (int band = 1; band < SURENESS_BANDS; band++) {
+		n += sure.n[band];
+		n_right += sure.n_right[band];
+	}
+	assert_true(n >= 50);
+	assert_true(tally_share(n_right, n) < tally_share(sure.n_right[0], sure.n[0]));
 }
 
 int main(void)
