@@ -77,7 +77,7 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;  /* other backward passes are other parts of one step */
 	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
 		return extra.optimizers >= 0.5 &&
-		       extra.novel >= OTHER_NETWORK * inner->calls_per_turn;
+		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_turn;
 	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
 	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
 		return true;

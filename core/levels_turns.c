@@ -471,7 +471,7 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 }
 
 /* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
- * optimizer's among them, and not few: averaging the weights now and then is none. Not the first, in which much is made once. */
+ * optimizer's among them, and not few others: averaging the weights now and then is none. Not the first, in which much is made once. */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
@@ -488,7 +488,7 @@ static uint32_t count_other_steps(struct search *q, const struct levels_level *l
 			n_new += is_new;
 			n_optimizer += is_new && events[i].hints & LEVEL_OPTIMIZER;
 		}
-		n_with += n_optimizer && n_new >= OTHER_STEP * level->calls_per_turn;
+		n_with += n_optimizer && n_new - n_optimizer >= OTHER_STEP * level->calls_per_turn;
 	}
 	return n_with;
 }
