@@ -369,19 +369,24 @@ static void tell_patience(const struct learn *l, struct follow *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
-static bool has_armed(const struct follow *f)
+static bool has_armed(const struct follow *f, bool whole_window)
 {
-	for (size_t i = 0; i < f->marks.n; i++)
-		if (f->marks.at[i].action != SCHED_NONE)
+	bool is_any = false;
+	for (size_t i = 0; i < f->marks.n; i++) {
+		bool is_armed = f->marks.at[i].action != SCHED_NONE;
+		if (is_any && !is_armed)
 			return true;
-	return false;
+		is_any |= is_armed;
+	}
+	return is_any && !whole_window;
 }
 
-/* Whether `now` counts the same steps, of which some were recorded: they are not given up for the place where they end. */
+/* Whether `now` counts the same steps, of which a window was recorded: it is not given up for the place where they end. One that is under
+ * way begins anew, but for the process's end. */
 static bool moves_too_late(const struct learn *l, const struct follow *f,
-			   const struct level_choice *now)
+			   const struct level_choice *now, bool ended)
 {
-	return l->tried && now->change == LEVEL_MOVED && has_armed(f);
+	return l->tried && now->change == LEVEL_MOVED && has_armed(f, !ended);
 }
 
 /* What has come since the anchor was told may confirm it, or replace it. */
@@ -392,7 +397,7 @@ static void review(struct learn *l, struct follow *f)
 		levels_confirm(l->levels);
 	levels_vote(l->levels, &now);
 	bool is_other = now.n_changes != l->choice.n_changes;
-	if (is_other && moves_too_late(l, f, &now)) {
+	if (is_other && moves_too_late(l, f, &now, false)) {
 		levels_confirm(l->levels);
 		confirm(l, f);
 		return;
@@ -450,7 +455,7 @@ bool learn_end_probation(struct learn *l, struct follow *f)
 	if (!l->tried)
 		return true;
 	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
-		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now));
+		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true));
 	if (stands) {
 		confirm(l, f);
 		return true;
