@@ -12,11 +12,9 @@ enum {
 	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
 };
 
-void learn_start(struct learn *l, bool wants_optimizer)
+void learn_start(struct learn *l)
 {
 	*l = (struct learn){ .levels = levels_new() };
-	if (l->levels && wants_optimizer)
-		levels_want_optimizer(l->levels);
 }
 
 void learn_stop(struct learn *l)
@@ -109,6 +107,14 @@ bool learn_is_feeding(const struct learn *l)
 	return !l->has_base || l->on_probation;
 }
 
+/* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
+static void note_first(struct learn *l, const struct follow *f, const struct rec_call *c)
+{
+	l->first_ticks = c->begin_ticks;
+	if (l->levels && f->reader.header->steps.wants_optimizer)
+		levels_want_optimizer(l->levels);
+}
+
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
@@ -121,7 +127,7 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	}
 	uint64_t hash = token_window_push(&t->window, token);
 	if (!l->first_ticks)
-		l->first_ticks = c->begin_ticks;
+		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
@@ -331,7 +337,6 @@ void learn_watch(struct learn *l, const struct follow *f)
 	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
 	if (n_lost == l->n_lost)
 		return;
-	bool wants_optimizer = shared->wants_optimizer;
 	l->n_lost = n_lost;
 	l->is_lost = true;
 	if (l->on_probation && l->levels) {
@@ -346,8 +351,6 @@ void learn_watch(struct learn *l, const struct follow *f)
 	l->levels = levels_new();
 	if (!l->levels)
 		return;
-	if (wants_optimizer)
-		levels_want_optimizer(l->levels);
 	start_again(l);
 	l->generation = 0; /* of nothing that is still to be read */
 }

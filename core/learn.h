@@ -51,8 +51,7 @@ struct learn {
 		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
 };
 
-/* `wants_optimizer`: only a step that an optimizer ends will do. */
-void learn_start(struct learn *l, bool wants_optimizer);
+void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
 
 /* Whether calls are to be fed. */

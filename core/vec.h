@@ -92,7 +92,9 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 static inline void *queue_make_room(void *at, size_t n, size_t *room, size_t *gone,
 				    size_t item_bytes)
 {
-	char *base = at ? (char *)at - *gone * item_bytes : NULL;
+	if (!at)
+		return vec_grow(NULL, room, 1, item_bytes);
+	char *base = (char *)at - *gone * item_bytes;
 	if (*gone > n) {
 		memmove(base, at, n * item_bytes);
 		*gone = 0;

@@ -95,10 +95,15 @@ static void show_kept(void *context, const struct model_step *m)
 
 /* ---- Live ---- */
 
+static uint32_t mode_of(const struct process *p)
+{
+	return p->follow.reader.header->steps.mode;
+}
+
 static void on_call(void *context, struct follow *f, uint32_t thread, const struct rec_call *call)
 {
 	struct process *p = context;
-	if (learn_is_feeding(&p->learn))
+	if (mode_of(p) == STEP_MODE_AUTO && learn_is_feeding(&p->learn))
 		learn_feed(&p->learn, f, thread, call);
 }
 
@@ -116,11 +121,6 @@ static void set_stem(struct process *p)
 	char *dot = strrchr(p->stem, '.');
 	if (dot && dot != p->stem)
 		*dot = 0;
-}
-
-static uint32_t mode_of(const struct process *p)
-{
-	return p->follow.reader.header->steps.mode;
 }
 
 int process_open(struct process *p, struct output *output, const char *path, bool live,
@@ -150,7 +150,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		p->was_seen_alive = process_is_alive(p);
 	}
 	if (mode_of(p) == STEP_MODE_AUTO)
-		learn_start(&p->learn, p->follow.reader.header->steps.wants_optimizer);
+		learn_start(&p->learn);
 	else
 		p->follow.sink.call = NULL;
 	return 0;
