@@ -37,7 +37,7 @@ void follow_close(struct follow *f)
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
-	vec_free(&f->gpu_spans);
+	vec_free(&f->gpu_switches);
 	vec_free(&f->armed);
 	memory_free(&f->memory);
 	blocks_free(&f->blocks);
@@ -211,21 +211,29 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			   });
 }
 
+static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
+{
+	const struct gpu_switch new = { s->ticks, s->state == GPU_ON };
+	vec_push(&f->gpu_switches, new);
+	size_t i = f->gpu_switches.n - 1;
+	if (!i || f->gpu_switches.at[i - 1].ticks <= new.ticks)
+		f->gpu_state = s->state;
+	for (; i && f->gpu_switches.at[i - 1].ticks > new.ticks; i--)
+		f->gpu_switches.at[i] = f->gpu_switches.at[i - 1];
+	f->gpu_switches.at[i] = new;
+	f->saw_gpu_on |= new.is_on;
+	f->expected_of_ticks = 0;
+}
+
 static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 {
 	saw(f, s->ticks);
-	struct gpu_span *last = f->gpu_spans.n ? &f->gpu_spans.at[f->gpu_spans.n - 1] : NULL;
 	switch (s->state) {
 	case GPU_ON:
-		f->saw_gpu_on = true;
-		if (!last || last->off_ticks != UINT64_MAX)
-			vec_push(&f->gpu_spans, (struct gpu_span){ s->ticks, UINT64_MAX });
-		break;
 	case GPU_OFF:
 	case GPU_YIELDED:
 	case GPU_UNAVAILABLE:
-		if (last && last->off_ticks == UINT64_MAX)
-			last->off_ticks = s->ticks;
+		take_gpu_switch(f, s);
 		break;
 	case GPU_FLUSHED:
 		if (s->ticks > f->flushed_ticks)
@@ -233,14 +241,13 @@ static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 		f->flushed_usable_ticks =
 			f->is_live ? clock_ticks(f->time.kind)
 				   : s->ticks + timebase_ticks(&f->time, FLUSH_DELIVERY_NS);
-		return;
+		break;
 	case GPU_LOST:
 		f->counts.gpu_lost += s->detail;
-		return;
+		break;
 	default:
-		return;
+		break;
 	}
-	f->gpu_state = s->state;
 }
 
 /* One that was opened before the step may be older than all that was recorded. */

@@ -42,8 +42,10 @@ struct step_mark {
 	bool cuts;	 /* the step before it did not end: its anchor stopped coming */
 };
 
-struct gpu_span {
-	uint64_t on_ticks, off_ticks; /* off UINT64_MAX: still on */
+/* From `ticks` on calls are to have GPU records, or not. */
+struct gpu_switch {
+	uint64_t ticks;
+	bool is_on;
 };
 
 struct follow_counts {
@@ -96,8 +98,9 @@ struct follow {
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;
-	VEC(struct gpu_span) gpu_spans;
-	uint64_t n_pending;		  /* calls held */
+	VEC(struct gpu_switch)
+	gpu_switches;	    /* by ticks: the threads that told them are read in any order */
+	uint64_t n_pending; /* calls held */
 	uint64_t first_ticks, last_ticks; /* of any record */
 	uint64_t read_until_ticks;	  /* all that was written before this has been read */
 	uint64_t flushed_ticks,
@@ -106,7 +109,7 @@ struct follow {
 	uint64_t expected;	      /* calls in it that GPU work is awaited for */
 	size_t works_at_last_try, works_at_group_try;
 	bool saw_gpu_on;
-	uint32_t gpu_state; /* enum gpu_state, the last said */
+	uint32_t gpu_state; /* enum gpu_state, the last */
 	struct memory memory;
 	struct blocks blocks;
 	struct sample step_ms, armed_step_ms;

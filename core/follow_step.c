@@ -23,11 +23,9 @@ bool follow_expects_work(const struct follow *f, const struct rec_call *c)
 {
 	if (c->status || !category_has_work(dict_category(&f->dict, c->hook)))
 		return false;
-	for (size_t i = f->gpu_spans.n; i > 0; i--) {
-		const struct gpu_span *s = &f->gpu_spans.at[i - 1];
-		if (c->begin_ticks >= s->on_ticks)
-			return c->begin_ticks < s->off_ticks;
-	}
+	for (size_t i = f->gpu_switches.n; i > 0; i--)
+		if (c->begin_ticks >= f->gpu_switches.at[i - 1].ticks)
+			return f->gpu_switches.at[i - 1].is_on;
 	return false;
 }
 
@@ -279,8 +277,8 @@ static void drop_cut(struct follow *f, uint64_t end)
 	KEEP_IF(&f->drops, d, d->first_ticks >= end);
 	range_log_drop(&f->ranges, end);
 	library_log_drop(&f->libraries, end);
-	while (f->gpu_spans.n > 1 && f->gpu_spans.at[0].off_ticks < f->marks.at[0].ticks)
-		vec_shift(&f->gpu_spans, 1);
+	while (f->gpu_switches.n > 1 && f->gpu_switches.at[1].ticks <= f->marks.at[0].ticks)
+		vec_shift(&f->gpu_switches, 1);
 	f->expected_of_ticks = 0;
 	f->works_at_last_try = 0;
 }

@@ -191,12 +191,12 @@ struct rec_dropped {
 };
 
 enum gpu_state {
-	GPU_OFF,
-	GPU_ON,
+	GPU_OFF, /* calls from `ticks` on need have no GPU records; those of earlier ones may still come */
+	GPU_ON,		 /* calls from `ticks` on are to have their GPU records */
 	GPU_FLUSHED,	 /* everything launched before `ticks` has been delivered */
 	GPU_UNAVAILABLE, /* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" says why in words */
 	GPU_LOST,	 /* CUPTI itself dropped `detail` records */
-	GPU_YIELDED,	 /* the application's own profiler has CUPTI */
+	GPU_YIELDED,	 /* as OFF: the application's own profiler has CUPTI */
 };
 
 struct rec_gpu_state {

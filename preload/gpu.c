@@ -157,7 +157,7 @@ static void give_up(const char *what, CUptiResult result)
 	log_once(getenv("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
 		 "%s; calls are still timed on the host", text);
 	journal_put_info("cupti", text);
-	gpu_write_state(GPU_UNAVAILABLE, (uint64_t)result);
+	gpu_write_state(GPU_UNAVAILABLE, hook_ticks(), (uint64_t)result);
 	g.unavailable = true;
 }
 
@@ -165,7 +165,7 @@ static bool load_once(void)
 {
 	if (!strcmp(g.library, "off")) {
 		journal_put_info("cupti", "no GPU times: PROF_CUPTI=off");
-		gpu_write_state(GPU_UNAVAILABLE, 0);
+		gpu_write_state(GPU_UNAVAILABLE, hook_ticks(), 0);
 		g.unavailable = true;
 		return false;
 	}
@@ -355,8 +355,7 @@ static void close_window(void)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	/* what is missing now never comes: the next window must not wait for it again */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
-	gpu_write_state(GPU_FLUSHED, g.window_end_ticks);
-	gpu_write_state(g.order == AGENT_YIELD ? GPU_YIELDED : GPU_OFF, 0);
+	gpu_write_state(GPU_FLUSHED, g.window_end_ticks, 0);
 }
 
 /* Until a window is over and drained. A new window may begin while this one drains: then CUPTI just stays on. */
@@ -414,25 +413,45 @@ static void start_agent(void)
 
 /* ---- Start, stop, finish ---- */
 
+/*
+ * Calls are announced from here on, and their GPU records are to come. What is journaled while they are not (steps are being
+ * learned) is nobody's loss, although CUPTI may still be on for the window before: so the journal says when announcing begins and
+ * ends, not when CUPTI does. The clock is read on the window's side of the flag: who sees that the window is over began behind it.
+ * The lock is held.
+ */
+static void begin_announcing(void)
+{
+	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
+		gpu_write_state(GPU_ON, hook_ticks(), g.version);
+}
+
+/* The window ends; what was launched in it is still to be delivered. */
+static void end_announcing(enum gpu_state state)
+{
+	g.window_end_ticks = hook_ticks();
+	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
+	gpu_write_state(state, g.window_end_ticks, 0);
+}
+
 void gpu_start(void)
 {
 	int saved = errno;
 	pthread_mutex_lock(&g.lock);
 	g.wanted = true;
 	if (g.yielded)
-		gpu_write_state(GPU_YIELDED, 0);
+		gpu_write_state(GPU_YIELDED, hook_ticks(), 0);
 	if (!g.unavailable && !g.yielded && load()) {
 		g.order = AGENT_FLUSH;
 		if (!g.on && take_over()) {
 			switch_kinds(true);
 			g.on = true;
-			gpu_write_state(GPU_ON, g.version);
 			devices_describe();
 			life_register_exit();
 		}
 		if (g.on && !g.agent_runs)
 			start_agent();
-		atomic_store_explicit(&hook_switch.push, g.on, memory_order_relaxed);
+		if (g.on)
+			begin_announcing();
 	}
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
@@ -441,11 +460,10 @@ void gpu_start(void)
 void gpu_stop(void)
 {
 	int saved = errno;
-	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
 	pthread_mutex_lock(&g.lock);
 	g.wanted = false;
 	if (g.on) {
-		g.window_end_ticks = hook_ticks();
+		end_announcing(GPU_OFF);
 		g.order = AGENT_DRAIN;
 		pthread_cond_broadcast(&g.changed);
 		if (!g.agent_runs) {
@@ -461,7 +479,6 @@ void gpu_stop(void)
 /* Waits until `until` for the helper thread to have carried out its order; the lock is held. */
 static void wait_for_agent(enum agent_order order, const struct timespec *until)
 {
-	g.window_end_ticks = hook_ticks();
 	g.order = order;
 	pthread_cond_broadcast(&g.changed);
 	while (g.agent_runs && !pthread_cond_timedwait(&g.changed, &g.lock, until))
@@ -472,9 +489,10 @@ void gpu_yield(void)
 {
 	int saved = errno;
 	struct timespec until = deadline(YIELD_AT_MOST_MS);
-	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
 	pthread_mutex_lock(&g.lock);
 	g.yielded = true;
+	if (g.on)
+		end_announcing(GPU_YIELDED);
 	if (g.on && g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
 	pthread_mutex_unlock(&g.lock);
@@ -507,6 +525,8 @@ void gpu_finish(unsigned timeout_ms)
 	struct timespec until = deadline(timeout_ms);
 	/* whoever holds the lock may be stuck in CUPTI: the application must end all the same */
 	if (!pthread_mutex_timedlock(&g.lock, &until)) {
+		if (g.on && g.wanted)
+			end_announcing(GPU_OFF);
 		if (g.on && g.agent_runs)
 			wait_for_agent(AGENT_FINISH, &until);
 		pthread_mutex_unlock(&g.lock);

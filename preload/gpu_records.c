@@ -212,13 +212,13 @@ static void *reserve(unsigned kind, uint32_t bytes)
 #define RESERVE(kind, type) ((struct type *)reserve(kind, sizeof(struct type)))
 #define COMMIT(record)	    journal_commit(&hook_thread.writer, sizeof(*(record)))
 
-void gpu_write_state(enum gpu_state state, uint64_t detail)
+void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail)
 {
 	struct rec_gpu_state *r = RESERVE(REC_GPU_STATE, rec_gpu_state);
 	if (!r)
 		return;
 	r->state = (uint16_t)state;
-	r->ticks = state == GPU_FLUSHED ? detail : hook_ticks();
+	r->ticks = ticks;
 	r->detail = detail;
 	COMMIT(r);
 }
@@ -525,7 +525,7 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 	if (buffer != scratch)
 		take_all(buffer, valid_bytes);
 	if (g.lost && !g.lost(context, stream, &lost) && lost)
-		gpu_write_state(GPU_LOST, lost);
+		gpu_write_state(GPU_LOST, hook_ticks(), lost);
 	pthread_mutex_unlock(&g.lock);
 	if (buffer != scratch)
 		give_back(buffer);

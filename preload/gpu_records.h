@@ -22,8 +22,8 @@ int64_t gpu_records_pushed(void);
 /* Whether calls that have come back still wait for their GPU records. */
 bool gpu_records_outstanding(void);
 
-/* REC_GPU_STATE into the calling thread's stream. */
-void gpu_write_state(enum gpu_state state, uint64_t detail);
+/* REC_GPU_STATE into the calling thread's stream. `ticks`: since when it is so. */
+void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail);
 
 /* In a forked child: the buffers are the parent's. Cheap; gpu_records_setup clears the rest. */
 void gpu_records_forget(void);

@@ -3,7 +3,7 @@ import os
 import time
 
 from harness import Run
-from journal import STEP
+from journal import GPU_STATE, STEP
 from test_regime import LOCKED, RegimeCase
 from trace import Trace
 
@@ -65,10 +65,23 @@ class Probation(RegimeCase):
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
         self.assertLessEqual(numbers[0], made + 1)
         self.check_windows(run)
+        self.check_losses(run)
         info = self.tool("info", run.folder)
         self.assertRegex(info.out, rf"steps +{facts['count']} by auto")
         with open(os.path.join(run.folder, "report.txt")) as file:
             self.assertIn(f"taken for steps of {CRITIC_CALLS} calls at first", " ".join(file.read().split()))
+
+    def check_losses(self, run):
+        """What was journaled behind a window, since steps were still being learned, is no loss; what was timed is there."""
+        journal = run.journal()
+        states = sorted((r.ticks, r.state) for r in journal.of(GPU_STATE) if r.state in ("on", "off"))
+        self.assertEqual([state for _, state in states], ["on", "off"] * 2)
+        begin, end, again, _ = (ticks for ticks, _ in states)
+        launches = [c for c in journal.calls() if c.category == "launch"]
+        self.assertTrue([c for c in launches if begin <= c.begin < end])
+        self.assertTrue([c for c in launches if end <= c.begin < again])
+        losses = run.json["processes"][0]["losses"]
+        self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]), (0, 0))
 
     def check_windows(self, run):
         """Two of the right steps, whole."""

@@ -222,6 +222,45 @@ static void test_counts_what_is_missing(void **state)
 	jb_free(b);
 }
 
+/*
+ * Two windows with half a second between them in which calls are journaled, too (steps are being learned), while the first one's work
+ * is still delivered: nobody timed them. What is missing in the windows is missing. The later window's thread is read first.
+ */
+static void test_calls_between_windows_are_no_loss(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 2, 101, "other");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 2, GPU_ON, 500000000, 0);
+	jb_step(b, 2, STEP_BEGIN, 500000100, 3, SCHED_RECORD);
+	jb_call(b, 2, JB_LAUNCH, 500000200, 50, 1, 7); /* lost */
+	jb_call(b, 2, JB_LAUNCH, 500000300, 50, 2, 7); /* lost */
+	jb_gpu_state(b, 2, GPU_OFF, 500001000, 0);
+	jb_step(b, 2, STEP_BEGIN, 500001000, 4, SCHED_NONE);
+	jb_call(b, 2, JB_LAUNCH, 500001100, 50, 3, 7);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7);
+	jb_external(b, 1, 1, 1, 1);
+	jb_work(b, 1, REC_KERNEL, 1, 300, 50, 1, 7);
+	jb_call(b, 1, JB_LAUNCH, 200, 50, 2, 7); /* lost */
+	jb_gpu_state(b, 1, GPU_OFF, 1000, 0);
+	jb_step(b, 1, STEP_BEGIN, 1000, 2, SCHED_NONE);
+	for (uint32_t i = 0; i < 10; i++)
+		jb_call(b, 1, JB_LAUNCH, 1100 + i * 40000000ull, 50, 3 + i, 7);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 1000, 0);
+	jb_end(b, 600000000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(counts.paired, 1);
+	assert_int_equal(counts.calls_without_work, 3);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 /* A warm-up step's kernel goes on into the armed one, whose own are not there yet. */
 static void test_a_step_inherits_work_under_way(void **state)
 {
@@ -469,6 +508,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
 		cmocka_unit_test(test_counts_what_is_missing),
+		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_steps_whose_ends_were_dropped_have_no_length),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
