@@ -38,9 +38,10 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 			continue;
 		uint8_t part = part_of_code(x, d, raw[i] >> 32 & 0x7fffffff);
 		if (part == PART_OPTIMIZER)
-			return LEVEL_NAMED | LEVEL_OPTIMIZER;
+			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
 		if (part != PART_NONE)
-			return LEVEL_NAMED; /* PyTorch: an optimizer would have been told */
+			return LEVEL_NAMED |
+			       LEVEL_FRAMED; /* PyTorch: an optimizer would have been told */
 	}
 	return 0;
 }

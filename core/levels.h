@@ -26,6 +26,8 @@ enum level_hint {
 	LEVEL_GRAPH = 16,    /* a graph launch */
 	LEVEL_SYNCED = 32,   /* its thread waited for the device since its previous event */
 	LEVEL_NAMED = 64,    /* its kernel's name is known: an optimizer's would have been told */
+	LEVEL_FRAMED =
+		128, /* ...and, by Python's frames, whatever its name; set beside LEVEL_NAMED */
 };
 
 /* One call that the library pushes into its thread's token window (preload/steps.h): a launch,

@@ -19,6 +19,11 @@
 #define TURNS_FORESEEN 3u
 /* Requests that differ may have less in common; each is fed and answered all the same. */
 #define ALIKE_REQUESTS 0.5
+/* Where frames would tell an optimizer, one may still come: behind an evaluation of twenty batches, a game's forty moves, a series of sixty.
+ * Until so many turns without one the answer is on probation only. */
+#define TURNS_FRAMED 128u
+/* So many steps of an optimizer beside a level's turns are a loop of their own, which is the step. */
+#define OPTIMIZER_STEPS 2u
 /* Below this, level_strength() is that of a guess. */
 #define MIN_STRENGTH 0.3
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
@@ -77,6 +82,25 @@ static uint32_t late_hints(const struct levels_store *s, const struct levels_ind
 	return hints;
 }
 
+/* Whether an optimizer steps again and again in the latter half of the stretch, while most of the level's turns there are without. */
+static bool is_beside_optimizer(const struct levels_store *s, const struct levels_index *x,
+				const struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(x, level->reference);
+	uint32_t middle = x->start + (x->end - x->start) / 2, first = 0, n_steps = 0;
+	while (first < level->turns && at[first] <= middle)
+		first++;
+	uint32_t turn = first, last_turn = UINT32_MAX;
+	for (uint32_t i = middle; i < x->end; i++) {
+		while (turn <= level->turns && at[turn] <= i)
+			turn++;
+		bool is_next = s->events[i].hints & LEVEL_OPTIMIZER && turn != last_turn;
+		last_turn = is_next ? turn : last_turn;
+		n_steps += is_next;
+	}
+	return n_steps >= OPTIMIZER_STEPS && 2 * n_steps <= turn - first;
+}
+
 static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level, bool ended)
 {
@@ -100,14 +124,17 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 }
 
 static uint32_t turns_wanted(enum level_evidence evidence, const struct levels_level *level,
-			     const struct level_demands *d)
+			     const struct level_demands *d, bool may_have_optimizer)
 {
 	if (d->ended && evidence == EVIDENCE_OPTIMIZER)
 		return TURNS_ENDED * d->factor;
 	if (d->ended && evidence == EVIDENCE_BARE)
 		return TURNS_BARE_ENDED * d->factor;
-	return demanded[evidence].turns * (demanded[evidence].by_round ? level->round : 1) *
-	       d->factor;
+	uint32_t turns =
+		demanded[evidence].turns * (demanded[evidence].by_round ? level->round : 1);
+	if (may_have_optimizer && turns < TURNS_FRAMED)
+		turns = TURNS_FRAMED;
+	return turns * d->factor;
 }
 
 static uint32_t turns_wanted_early(enum level_evidence evidence, const struct levels_level *level,
@@ -161,8 +188,12 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 	struct level_belief b = { 0 };
 	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
 		return b;
+	if (!level->optimizer && is_beside_optimizer(s, x, level))
+		return b;
 	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
-	uint32_t wanted = turns_wanted(evidence, level, demands),
+	bool may_have_optimizer = !demands->ended && !level->optimizer &&
+				  late_hints(s, x) & LEVEL_FRAMED;
+	uint32_t wanted = turns_wanted(evidence, level, demands, may_have_optimizer),
 		 early = turns_wanted_early(evidence, level, demands);
 	b.is_enough = level->turns >= wanted;
 	b.is_promising = level->turns >= early;

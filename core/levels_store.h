@@ -14,8 +14,8 @@
 /* 48 MiB with its tables; more than a hundred steps of the longest kind seen (7,000 launches). */
 #define LEVELS_MAX_EVENTS (1u << 20)
 
-/* What 24 bits hold, 16 s: longer waits are no part of a step. */
-#define LEVELS_MAX_BLOCKED_US 0xffffffu
+/* What 23 bits hold, 8 s: longer waits are no part of a step. */
+#define LEVELS_MAX_BLOCKED_US 0x7fffffu
 
 /* Numbers 64-bit keys 0, 1, 2... in the order of their first coming. */
 struct levels_intern {
@@ -25,7 +25,7 @@ struct levels_intern {
 };
 
 /* Of a stored event's hints: this and the two calls of its thread before it only copy, as a loader does. */
-#define LEVELS_ONLY_COPIES 0x80u
+#define LEVELS_ONLY_COPIES 0x100u
 
 struct levels_thread {
 	struct token_window kernels;
@@ -37,8 +37,8 @@ struct levels_stored {
 	uint32_t trigram; /* number of the trigram that this event completes */
 	uint32_t token;
 	uint32_t thread; /* the caller's name for it */
-	uint32_t blocked_us : 24;
-	uint32_t hints : 8;
+	uint32_t blocked_us : 23;
+	uint32_t hints : 9;
 };
 
 struct levels_store {

@@ -19,6 +19,8 @@ enum kind_flag {
 	KIND_NO_STEP = 1,  /* nothing in it is a step: any answer is wrong */
 	KIND_NO_PLACE = 2, /* nothing tells where in its turn a step ends */
 	KIND_NO_NOISE = 4, /* so few launches that noise is all there is */
+	KIND_BY_FRAMES =
+		8, /* its launches begin as those of a program whose step is another: tried with frames alone */
 };
 
 extern const struct kind kinds[];
@@ -50,6 +52,10 @@ KIND(lr_finder);
 KIND(dynamic_shapes);
 KIND(reads_per_layer);
 KIND(reinforcement);
+KIND(rollouts);
+KIND(long_inner);
+KIND(inner_steps);
+KIND(evaluate_first);
 KIND(requests);
 KIND(tokens);
 KIND(samples);

@@ -390,3 +390,95 @@ KIND(reinforcement)
 		}
 	}
 }
+
+/* A policy that acts until the game is over, and learns from it once: PyTorch's REINFORCE. */
+KIND(rollouts)
+{
+	struct network net;
+	network_start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		for (uint32_t k = program_between(p, 9, 40); k > 0; k--) {
+			program_at(p, PHASE_DATA, THREAD_MAIN, 18);
+			program_copy(p, WHAT_H2D);
+			program_at(p, PHASE_FORWARD, THREAD_MAIN, 19);
+			network_infer(p, &net);
+			program_read_back(p);
+		}
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 20);
+		program_copy(p, WHAT_H2D);
+		launch_all(p, &net.after, 0);
+		network_backward(p, &net);
+		network_end_step(p, &net);
+	}
+}
+
+/* A recurrent cell as often as the series is long, then all of it again to see how good it has become: LBFGS with a closure. */
+KIND(long_inner)
+{
+	struct network net;
+	struct kernels cell, cell_back;
+	network_start(&net, p, size);
+	kernels_make(&cell, p, 6 + 2 * size, 4 + size);
+	kernels_make(&cell_back, p, 6 + 2 * size, 4 + size);
+	for (int i = 0; i < 20; i++) {
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+		for (uint32_t k = 0; k < 60; k++)
+			launch_all(p, &cell, 0);
+		launch_all(p, &net.after, 0);
+		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
+		launch_all(p, &net.back_before, 0);
+		for (uint32_t k = 0; k < 60; k++)
+			launch_all(p, &cell_back, 0);
+		network_optimizer(p, &net);
+		program_at(p, PHASE_FORWARD, THREAD_MAIN, 23);
+		for (uint32_t k = 0; k < 60; k++)
+			launch_all(p, &cell, 0);
+		program_read_back(p);
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
+/* Four tasks, each of three steps by hand, before the optimizer's: MAML. */
+KIND(inner_steps)
+{
+	struct network net;
+	struct kernels by_hand;
+	network_start(&net, p, size);
+	kernels_make(&by_hand, p, 2, 4);
+	for (int i = 0; i < STEPS; i++) {
+		for (uint32_t task = 0; task < 4; task++) {
+			program_at(p, PHASE_DATA, THREAD_MAIN, 19);
+			program_copy(p, WHAT_H2D);
+			for (uint32_t inner = 0; inner < 3; inner++) {
+				program_at(p, PHASE_FORWARD, THREAD_MAIN, 20);
+				network_infer(p, &net);
+				network_backward(p, &net);
+				program_at(p, PHASE_OTHER, THREAD_MAIN, 24);
+				for (uint32_t k = 0; k < net.parameters; k++)
+					launch_all(p, &by_hand, 0);
+			}
+			network_infer(p, &net);
+		}
+		network_backward(p, &net);
+		network_end_step(p, &net);
+	}
+}
+
+/* Two evaluations before the first step and every 25, five micro-batches a step: nanoGPT. */
+KIND(evaluate_first)
+{
+	struct network net;
+	network_start(&net, p, size);
+	for (int i = 0; i < STEPS; i++) {
+		if (i % 25 == 0)
+			evaluate(p, &net, 20);
+		if (!i)
+			program_end(p, END_FREE);
+		for (uint32_t k = 1; k < 5; k++) {
+			network_gradients(p, &net);
+			program_pause(p, net.pause_us);
+		}
+		step(p, &net);
+	}
+}

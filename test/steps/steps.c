@@ -253,7 +253,8 @@ static int print_table(struct table *table, const struct options *o)
 		if (strstr(o->files[i], o->text) && try_file(table, o->files[i]))
 			return 1;
 	for (uint32_t i = 0; i < n_kinds; i++)
-		if (strstr(kinds[i].name, o->text))
+		if (strstr(kinds[i].name, o->text) &&
+		    !(kinds[i].flags & KIND_BY_FRAMES && table->evidence < EVIDENCE_FRAMES))
 			try_kind(table, &kinds[i], o->n_seeds);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+enum { SURE = LEVEL_NAMED | LEVEL_FRAMED };
 enum { CALLER = 1, WRAPPER, STEP, CLOSURE, MODULE, OTHER_LIBRARY };
 
 static void add_string(struct dict *d, uint32_t id, const char *text)
@@ -69,10 +70,10 @@ static void test_hints(void **state)
 	struct dict d = { 0 };
 	struct learn_frames x = { 0 };
 	fill(&d);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), LEVEL_NAMED | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), LEVEL_NAMED);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
+	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE);
 	/* the forward pass in a closure is none of the optimizer's */
-	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), LEVEL_NAMED);
+	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
 	/* a stack that the dictionary does not have, and a launch without one */
@@ -90,9 +91,9 @@ static void test_kept_by_trigram(void **state)
 	struct learn_frames x = { 0 };
 	fill(&d);
 	learn_frames_hints(&x, &d, 11, 1);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), LEVEL_NAMED | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 2), LEVEL_NAMED);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), LEVEL_NAMED);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE | LEVEL_OPTIMIZER);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 2), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE);
 	learn_frames_free(&x);
 	dict_free(&d);
 }
