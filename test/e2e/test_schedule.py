@@ -120,7 +120,7 @@ class Steps(Case):
         self.assertIn("too short for the schedule: 11 steps, and step 12 (from 0) would have been the first", run.err)
 
     def test_auto_locks_late_and_moves_the_window(self):
-        run = self.loop("plain", 150, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")
+        run = self.loop("plain", 1500, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")
         first = run.trace_steps()[0]
         self.check_steps(run, [first, first + 1])
         self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
