@@ -70,6 +70,7 @@ static struct {
 	char library[PATH_MAX];
 	bool external, unavailable, loaded, on;
 	bool wanted;	/* the steps under way are armed */
+	bool took_over; /* buffers may be ours */
 	bool yielded;	/* the application's own profiler has CUPTI */
 	bool selective; /* single API functions can be switched on (12.5) */
 	uint32_t version;
@@ -293,6 +294,7 @@ static bool take_over(void)
 		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	if (result)
 		give_up("CUPTI refuses (another profiler may have it)", result);
+	g.took_over |= !result;
 	return !result;
 }
 
@@ -485,6 +487,15 @@ static void wait_for_agent(enum agent_order order, const struct timespec *until)
 		;
 }
 
+/* A buffer that was begun while the last window drained would take the other profiler's records. The lock is held. */
+static void flush_left_open(void)
+{
+	if (!g.took_over || g.agent_runs)
+		return;
+	g.took_over = false;
+	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
 void gpu_yield(void)
 {
 	int saved = errno;
@@ -495,6 +506,8 @@ void gpu_yield(void)
 		end_announcing(GPU_YIELDED);
 	if (g.on && g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
+	else
+		flush_left_open();
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
 }
