@@ -502,7 +502,7 @@ void gpu_yield(void)
 	struct timespec until = deadline(YIELD_AT_MOST_MS);
 	pthread_mutex_lock(&g.lock);
 	g.yielded = true;
-	if (g.on)
+	if (g.on && g.wanted)
 		end_announcing(GPU_YIELDED);
 	if (g.on && g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
