@@ -15,6 +15,7 @@ class Sentences(torch.utils.data.Dataset):
         return {"input_ids": ids, "labels": ids}
 
 
+torch.manual_seed(0)
 model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=2, n_embd=64, vocab_size=500, n_positions=64))
 with tempfile.TemporaryDirectory() as folder:
     arguments = TrainingArguments(folder, per_device_train_batch_size=4, gradient_accumulation_steps=2, max_steps=int(sys.argv[1]),

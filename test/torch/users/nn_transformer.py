@@ -19,6 +19,7 @@ class Seq2Seq(nn.Module):
         return self.head(self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask))
 
 
+torch.manual_seed(0)
 model = Seq2Seq().cuda()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
 warm_up = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 10))

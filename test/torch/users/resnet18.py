@@ -4,6 +4,7 @@ import sys
 import torch
 import torchvision
 
+torch.manual_seed(0)
 model = torchvision.models.resnet18(weights=None, num_classes=10).cuda()
 criterion = torch.nn.CrossEntropyLoss().cuda()
 optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
