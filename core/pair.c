@@ -22,6 +22,11 @@ struct matcher {
 	struct map sparse;
 };
 
+static bool has_work(const struct pair_input *in, const struct rec_call *call)
+{
+	return category_has_work(dict_category(in->dict, call->hook));
+}
+
 static void index_thread(struct matcher *m, size_t i)
 {
 	const struct pair_thread *t = &m->in->threads[i];
@@ -30,7 +35,7 @@ static void index_thread(struct matcher *m, size_t i)
 	x->seqs = mem_resize(NULL, t->n_calls * sizeof(*x->seqs));
 	x->calls = mem_resize(NULL, t->n_calls * sizeof(*x->calls));
 	for (size_t k = 0; k < t->n_calls; k++) {
-		if (!category_has_work(dict_category(m->in->dict, t->calls[k].hook)))
+		if (!has_work(m->in, &t->calls[k]))
 			continue;
 		x->seqs[x->n] = t->calls[k].seq;
 		x->calls[x->n++] = t->first + (uint32_t)k;
@@ -57,15 +62,27 @@ static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
 	return i ? find_seq(&m->indexes[*i], e->seq) : (uint32_t)PAIR_LATER;
 }
 
-/* The call of thread `t` that the middle of [begin, end] lies in: robust against clocks that differ by half the call. */
-static uint32_t find_around(const struct pair_thread *t, uint64_t begin, uint64_t end)
+/*
+ * The call of thread `t` that the middle of CUPTI's record of it lies in: robust against clocks that differ by half the call. A
+ * runtime that is linked in statically (cuBLAS has one) is seen where it calls the driver, within CUPTI's record: then the first
+ * call with work that the record holds.
+ */
+static uint32_t find_around(const struct pair_input *in, const struct pair_thread *t,
+			    const struct rec_api *a)
 {
-	uint64_t middle = begin + (end > begin ? (end - begin) / 2 : 0);
+	uint64_t begin = a->begin_ticks, end = a->end_ticks > begin ? a->end_ticks : begin,
+		 middle = begin + (end - begin) / 2;
 	size_t after = bisect(t->n_calls, i, t->calls[i].begin_ticks <= middle);
 	const struct rec_call *around = after ? &t->calls[after - 1] : NULL;
-	if (!around || around->begin_ticks + record_duration(around) < middle)
+	if (around && around->begin_ticks + record_duration(around) >= middle)
+		return t->first + (uint32_t)(after - 1);
+	size_t first = bisect(t->n_calls, i, t->calls[i].begin_ticks < begin);
+	while (first < t->n_calls && t->calls[first].begin_ticks <= end &&
+	       !has_work(in, &t->calls[first]))
+		first++;
+	if (first == t->n_calls || t->calls[first].begin_ticks > end)
 		return PAIR_UNKNOWN;
-	return t->first + (uint32_t)(after - 1);
+	return t->first + (uint32_t)first;
 }
 
 static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)
@@ -75,7 +92,7 @@ static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)
 	for (size_t i = 0; i < in->n_threads; i++) {
 		if (in->threads[i].tid != a->tid && in->threads[i].handle != a->tid)
 			continue;
-		uint32_t call = find_around(&in->threads[i], a->begin_ticks, a->end_ticks);
+		uint32_t call = find_around(in, &in->threads[i], a);
 		if (call != PAIR_UNKNOWN)
 			return call;
 	}

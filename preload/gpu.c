@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "preload/devices.h"
+#include "preload/gpu_calls.h"
 #include "preload/gpu_records.h"
 #include "preload/gpu_yield.h"
 #include "preload/life.h"
@@ -69,10 +70,11 @@ enum agent_order { AGENT_FLUSH, AGENT_DRAIN, AGENT_YIELD, AGENT_FINISH };
 static struct {
 	char library[PATH_MAX];
 	bool external, unavailable, loaded, on;
-	bool wanted;	/* the steps under way are armed */
-	bool took_over; /* buffers may be ours */
-	bool yielded;	/* the application's own profiler has CUPTI */
-	bool selective; /* single API functions can be switched on (12.5) */
+	bool wanted;	   /* the steps under way are armed */
+	bool took_over;	   /* buffers may be ours */
+	bool took_clock;   /* records' times are of our clock */
+	bool yielded;	   /* the application's own profiler has CUPTI */
+	_Atomic bool left; /* it has switched its last kind off, and may still flush */
 	uint32_t version;
 	pthread_mutex_t
 		lock; /* orders start, stop and finish, and guards what the helper thread waits for */
@@ -190,8 +192,6 @@ static bool load_once(void)
 	}
 	if (cupti.cuptiGetVersion)
 		cupti.cuptiGetVersion(&g.version);
-	g.selective = cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi &&
-		      cupti.cuptiGetCallbackName;
 	if (!cupti.cuptiActivityPushExternalCorrelationId ||
 	    !cupti.cuptiActivityPopExternalCorrelationId)
 		g.external = false;
@@ -214,57 +214,6 @@ HOT static uint64_t CUPTIAPI timestamp(void)
 	return hook_ticks();
 }
 
-/* CUPTI's names carry the version, and twins it behind the symbol's suffix: cudaLaunchKernel_ptsz_v7000. */
-static bool is_ours(const char *name)
-{
-	char symbol[128];
-	const char *version = strstr(name, "_v");
-	while (version && strstr(version + 1, "_v"))
-		version = strstr(version + 1, "_v");
-	size_t length = version ? (size_t)(version - name) : strlen(name);
-	snprintf(symbol, sizeof(symbol), "%.*s", (int)length, name);
-	int row = lookup_row(symbol);
-	if (row < 0)
-		row = lookup_row(name);
-	return row >= 0 && (record_gpu_work >> hook_rows[row].category & 1);
-}
-
-/* CUPTI's numbers of the calls that make GPU work: what is asked of one library once need not be asked at each window's begin
- * (4,000 names, half a millisecond). */
-enum { CALLS_MOST = 512, CALLBACKS_MOST = 2000 };
-
-static struct {
-	uint16_t ids[CALLS_MOST];
-	uint32_t n;
-} calls[2]; /* by domain */
-
-static const CUpti_CallbackDomain domains[2] = { CUPTI_CB_DOMAIN_RUNTIME_API,
-						 CUPTI_CB_DOMAIN_DRIVER_API };
-
-static void find_calls(unsigned d)
-{
-	for (uint32_t id = 1; id < CALLBACKS_MOST && calls[d].n < CALLS_MOST; id++) {
-		const char *name = NULL;
-		if (!cupti.cuptiGetCallbackName(domains[d], id, &name) && name && is_ours(name))
-			calls[d].ids[calls[d].n++] = (uint16_t)id;
-	}
-}
-
-/* API records of these calls, and of no others: PyTorch asks cudaGetDevice 600 times a step. */
-static void switch_apis(uint8_t on)
-{
-	for (unsigned d = 0; d < 2; d++) {
-		CUptiResult (*enable)(CUpti_CallbackId, uint8_t) =
-			domains[d] == CUPTI_CB_DOMAIN_RUNTIME_API
-				? cupti.cuptiActivityEnableRuntimeApi
-				: cupti.cuptiActivityEnableDriverApi;
-		if (!calls[d].n)
-			find_calls(d);
-		for (uint32_t i = 0; i < calls[d].n; i++)
-			enable(calls[d].ids[i], on);
-	}
-}
-
 static void switch_kinds(bool on)
 {
 	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable
@@ -273,12 +222,13 @@ static void switch_kinds(bool on)
 		turn(kinds[i]);
 	if (g.external)
 		turn(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
-	if (g.selective) {
-		switch_apis(on);
-	} else {
-		turn(CUPTI_ACTIVITY_KIND_RUNTIME);
-		turn(CUPTI_ACTIVITY_KIND_DRIVER);
-	}
+	gpu_calls_switch(
+		&(struct gpu_calls_cupti){ .name = cupti.cuptiGetCallbackName,
+					   .enable_kind = cupti.cuptiActivityEnable,
+					   .disable_kind = cupti.cuptiActivityDisable,
+					   .switch_runtime = cupti.cuptiActivityEnableRuntimeApi,
+					   .switch_driver = cupti.cuptiActivityEnableDriverApi },
+		on);
 }
 
 /* CUPTI's own clock is CLOCK_REALTIME; one that steps. Ours is asked for instead, where it can be. */
@@ -286,8 +236,9 @@ static bool take_over(void)
 {
 	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
 			 !cupti.cuptiActivityRegisterTimestampCallback(timestamp);
+	g.took_clock |= own_clock;
 	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords,
-			  g.version, own_clock, g.external);
+			  g.version, own_clock);
 	CUptiResult result =
 		cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
 	if (!result)
@@ -440,6 +391,8 @@ void gpu_start(void)
 	int saved = errno;
 	pthread_mutex_lock(&g.lock);
 	g.wanted = true;
+	if (g.left)
+		g.yielded = g.left = false;
 	if (g.yielded)
 		gpu_write_state(GPU_YIELDED, hook_ticks(), 0);
 	if (!g.unavailable && !g.yielded && load()) {
@@ -496,30 +449,50 @@ static void flush_left_open(void)
 	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
+/* The clock that the application's records had without us: CUPTI has no way to say "yours again". The lock is held. */
+static void give_clock_back(void)
+{
+	if (g.took_clock)
+		cupti.cuptiActivityRegisterTimestampCallback(gpu_yield_clock());
+	g.took_clock = false;
+}
+
 void gpu_yield(void)
 {
 	int saved = errno;
 	struct timespec until = deadline(YIELD_AT_MOST_MS);
 	pthread_mutex_lock(&g.lock);
 	g.yielded = true;
+	g.left = false;
 	if (g.on && g.wanted)
 		end_announcing(GPU_YIELDED);
 	if (g.on && g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
 	else
 		flush_left_open();
+	give_clock_back();
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
 }
 
+void gpu_left(void)
+{
+	g.left = true;
+}
+
 void gpu_resume(void)
 {
+	int saved = errno;
+	if (!g.left)
+		return;
 	pthread_mutex_lock(&g.lock);
-	bool again = g.yielded && g.wanted;
-	g.yielded = false;
+	bool again = g.yielded && g.left && g.wanted;
+	if (g.left)
+		g.yielded = g.left = false;
 	pthread_mutex_unlock(&g.lock);
 	if (again)
 		gpu_start();
+	errno = saved;
 }
 
 void gpu_flush_now(void)
@@ -568,7 +541,7 @@ void gpu_forget(void)
 	g = (__typeof__(g)){ .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER };
 	memset(&cupti, 0, sizeof(cupti));
-	memset(calls, 0, sizeof(calls));
+	gpu_calls_forget();
 	gpu_records_forget();
 	gpu_yield_forget();
 }

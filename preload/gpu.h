@@ -16,9 +16,14 @@ void gpu_start(void);
 /* The armed steps are over: a helper thread waits for what the GPU still works on, then switches timing off. */
 void gpu_stop(void);
 
-/* The application's own profiler is about to use CUPTI: delivers what there is, switches our timing off and leaves CUPTI alone
- * until gpu_resume. Waits half a second at most. */
+/* The application's own profiler is about to use CUPTI: delivers what there is, switches our timing off and leaves CUPTI alone.
+ * Waits half a second at most. */
 void gpu_yield(void);
+
+/* It has switched its last kind of record off. What it flushes now is still its own: whoever registers callbacks or a clock in
+ * between takes its last records, or moves their times (torch.profiler then finds none within its window). So ours goes on with
+ * gpu_resume: behind that flush, or at the next step that is armed. */
+void gpu_left(void);
 void gpu_resume(void);
 
 /* A context is about to end, and its records with it: delivers them by force, on the calling thread. */

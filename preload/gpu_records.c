@@ -5,6 +5,7 @@
 #include "preload/gpu_records.h"
 
 #include "core/log.h"
+#include "preload/gpu_calls.h"
 #include "preload/gpu_yield.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
 	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
 	uint32_t version;
-	bool own_clock, external, stale;
+	bool own_clock, stale;
 	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
 	uint8_t *made[MAX_BUFFERS]; /* every buffer that was handed out to CUPTI */
@@ -57,7 +58,7 @@ static void keep_ready(void);
 
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock, bool external)
+		       bool own_clock)
 {
 	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
 		memset(g.kernels, 0, sizeof(g.kernels));
@@ -68,9 +69,7 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	g.lost = lost;
 	g.version = version;
 	g.own_clock = own_clock;
-	g.external = external;
 	keep_ready();
-	g.external = external;
 }
 
 void gpu_records_forget(void)
@@ -468,9 +467,10 @@ static void take_external(const CUpti_Activity *record)
 static void take_api(const CUpti_Activity *record)
 {
 	const CUpti_ActivityAPI *a = (const void *)record;
-	struct rec_api *r = g.external ? NULL : RESERVE(REC_API, rec_api);
-	if (!g.external)
-		note_flight(a->correlationId, SEEN_PUSH);
+	if (!gpu_calls_wanted(a))
+		return;
+	struct rec_api *r = RESERVE(REC_API, rec_api);
+	note_flight(a->correlationId, SEEN_PUSH);
 	if (!r)
 		return;
 	r->is_driver = a->kind == CUPTI_ACTIVITY_KIND_DRIVER;

@@ -6,11 +6,10 @@
 
 #include <cupti.h>
 
-/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds.
- * `external`: a pushed id says that a call of ours came back, else CUPTI's record of the call does. */
+/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds. */
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock, bool external);
+		       bool own_clock);
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
 void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,

@@ -1,8 +1,9 @@
 /*
  * Two profilers, one CUPTI: its callbacks are one pair per process and the last one to register has them. When the application's
  * own profiler comes (libtorch calls CUPTI through the PLT, so these exports see it), ours is flushed and switched off first;
- * when the last kind of record that it enabled is disabled again, ours goes on. In between calls are timed on the host, and
- * the trace says so. Cold: some calls per profiler session.
+ * when the last kind of record that it enabled is disabled again and its records are flushed, ours goes on. In between calls are
+ * timed on the host, and the trace says so. The clock of records is one for all, too: the application has its own back. Cold: some
+ * calls per profiler session.
  */
 #include "preload/gpu_yield.h"
 
@@ -11,9 +12,12 @@
 #include "preload/hook.h"
 #include "preload/lookup.h"
 
+#include <time.h>
+
 static struct {
 	_Atomic uint64_t kinds; /* that the application has enabled */
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
+	_Atomic(CUpti_TimestampCallbackFunc) clock; /* that it registered */
 } g;
 
 /* Whether the application calls. Neither the library's own calls pass here as its, nor what CUPTI calls of itself inside: the
@@ -67,7 +71,35 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	bool is_application = enter();
 	CUptiResult status = next ? next(kind) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
+		gpu_left();
+	leave();
+	return status;
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	__typeof__(&cuptiActivityFlushAll) next = REAL(cuptiActivityFlushAll);
+	bool is_application = enter();
+	CUptiResult status = next ? next(flag) : CUPTI_ERROR_NOT_INITIALIZED;
+	if (is_application && !atomic_load(&g.kinds))
 		gpu_resume();
+	leave();
+	return status;
+}
+
+/* The first call of a session of torch.profiler. */
+EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+{
+	__typeof__(&cuptiActivityRegisterTimestampCallback) next =
+		REAL(cuptiActivityRegisterTimestampCallback);
+	bool is_application = enter();
+	if (is_application)
+		gpu_yield();
+	CUptiResult status = next ? next(clock) : CUPTI_ERROR_NOT_INITIALIZED;
+	if (is_application && !status)
+		atomic_store(&g.clock, clock);
+	if (is_application && !atomic_load(&g.kinds)) /* if nothing follows, ours goes on */
+		gpu_left();
 	leave();
 	return status;
 }
@@ -82,6 +114,7 @@ EXPORT CUptiResult cuptiFinalize(void)
 	CUptiResult status = next ? next() : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application) {
 		atomic_store(&g.kinds, 0);
+		gpu_left();
 		gpu_resume();
 	}
 	leave();
@@ -96,8 +129,22 @@ void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_
 		completed(context, stream, buffer, bytes, valid_bytes);
 }
 
+static uint64_t CUPTIAPI cupti_clock(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+CUpti_TimestampCallbackFunc gpu_yield_clock(void)
+{
+	CUpti_TimestampCallbackFunc clock = atomic_load(&g.clock);
+	return clock ? clock : cupti_clock;
+}
+
 void gpu_yield_forget(void)
 {
+	atomic_store(&g.clock, NULL);
 	atomic_store(&g.kinds, 0);
 	atomic_store(&g.completed, NULL);
 }

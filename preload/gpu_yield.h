@@ -10,6 +10,9 @@
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
 		      size_t valid_bytes);
 
+/* The clock that the application's records have: what it registered last, else CUPTI's own, CLOCK_REALTIME in ns. */
+CUpti_TimestampCallbackFunc gpu_yield_clock(void);
+
 void gpu_yield_forget(void);
 
 #endif

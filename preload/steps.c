@@ -254,6 +254,8 @@ static void begin_step(uint64_t number, uint64_t ticks)
 	g.action = arm_action(&g.arm, number);
 	if (g.action != SCHED_NONE && before == SCHED_NONE)
 		gpu_start();
+	else if (g.action != SCHED_NONE)
+		gpu_resume();
 	if (g.action == SCHED_NONE && before != SCHED_NONE)
 		gpu_stop();
 	atomic_store_explicit(&g.shared->current, number, memory_order_relaxed);

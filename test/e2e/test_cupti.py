@@ -41,7 +41,7 @@ class Cupti(Case):
             self.assertIn(word, str(process["cupti"]))
 
     def test_every_pushed_id_is_popped(self):
-        run = self.profiled([sys.executable, "-c", POP], PROF_SCHEDULE="always")
+        run = self.profiled([sys.executable, "-c", POP], PROF_SCHEDULE="always", PROF_PAIRING="external")
         self.assertEqual((run.status, run.out), (0, "empty\n"), run.err)
         self.assertEqual(len([r for r in run.journal().of(EXTERNAL)]), 5)
 

@@ -17,6 +17,7 @@ struct pair {
 static struct pair pairs[PAIRS];
 static unsigned pair_count; /* ever kept; the last PAIRS are there */
 static CUpti_TimestampCallbackFunc timestamp;
+static int64_t registered; /* when, CLOCK_MONOTONIC ns; 0: never */
 static pthread_rwlock_t lock =
 	PTHREAD_RWLOCK_INITIALIZER; /* records are converted on several threads */
 static _Atomic int64_t due_ns;	    /* the next pair */
@@ -82,10 +83,13 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 	timestamp = callback;
 	pair_count = 0;
 	pairs[pair_count++] = pair_read();
+	registered = pairs[0].monotonic;
 	pthread_rwlock_unlock(&lock);
 }
 
-/* Linear from each pair to the next, so that order is kept; before the first and after the last, as beside them. */
+/* Linear from each pair to the next, so that order is kept; after the last, as before it. What ran before the clock was registered has no
+ * time on it: torch.profiler on an H100 found none of its kernels within its window when another clock was registered before its
+ * last flush. */
 uint64_t cupti_clock_convert(int64_t t)
 {
 	if (!t)
@@ -104,7 +108,10 @@ uint64_t cupti_clock_convert(int64_t t)
 		a = pairs[low % PAIRS];
 		b = pairs[high % PAIRS];
 	}
+	bool is_before = registered && t < registered;
 	pthread_rwlock_unlock(&lock);
+	if (is_before)
+		return a.clock;
 	if (b.monotonic <= a.monotonic)
 		return a.clock + (uint64_t)(t - a.monotonic);
 	double slope = (double)(int64_t)(b.clock - a.clock) / (double)(b.monotonic - a.monotonic);

@@ -10,6 +10,9 @@
 static bool kinds[256];
 /* By domain and callback id; a whole kind sets or clears all. */
 static bool apis[2][2048];
+/* Single functions were chosen before there was a context, or a whole kind is on: otherwise choosing them brings no record, whatever the
+ * header says (13.0 on an H100). */
+static bool apis_live[2];
 static CUpti_ActivityThreadIdType thread_id_type;
 
 bool cupti_kind_on(CUpti_ActivityKind kind)
@@ -19,7 +22,7 @@ bool cupti_kind_on(CUpti_ActivityKind kind)
 
 bool cupti_api_on(enum sim_domain domain, uint32_t cbid)
 {
-	return cbid < 2048 && apis[domain][cbid];
+	return cbid < 2048 && apis[domain][cbid] && apis_live[domain];
 }
 
 /* What somebody forgot to switch off. */
@@ -39,6 +42,7 @@ void cupti_switches_reset(void)
 {
 	memset(kinds, 0, sizeof(kinds));
 	memset(apis, 0, sizeof(apis));
+	memset(apis_live, 0, sizeof(apis_live));
 }
 
 static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
@@ -56,10 +60,12 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 	    kinds[CUPTI_ACTIVITY_KIND_KERNEL])
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	kinds[kind] = on;
-	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-		memset(apis[SIM_RUNTIME], on, sizeof(apis[0]));
-	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
-		memset(apis[SIM_DRIVER], on, sizeof(apis[0]));
+	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) {
+		enum sim_domain domain = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? SIM_RUNTIME
+									     : SIM_DRIVER;
+		memset(apis[domain], on, sizeof(apis[0]));
+		apis_live[domain] = on;
+	}
 	return CUPTI_SUCCESS;
 }
 
@@ -93,9 +99,12 @@ static CUptiResult api_set(enum sim_domain domain, CUpti_CallbackId cbid, uint8_
 	CUptiResult rc = cupti_attach();
 	if (!rc && cbid >= 2048)
 		rc = CUPTI_ERROR_INVALID_PARAMETER;
-	if (!rc)
-		apis[domain][cbid] = enable;
-	return rc;
+	if (rc)
+		return rc;
+	apis[domain][cbid] = enable;
+	if (enable && !cupti_tools->current())
+		apis_live[domain] = true;
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult ct_cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)

@@ -133,7 +133,8 @@ int engine_frame_enter(struct sim_frame *frame, bool per_thread)
 	frame->saved_per_thread = t->per_thread;
 	t->per_thread = per_thread;
 	/* A call within a call (the driver's below the runtime's) shares the outer one's correlation id. */
-	if (t->depth++ == 0)
+	frame->nested = t->depth++ > 0;
+	if (!frame->nested)
 		t->correlation = 0;
 	return SIM_UNLIKELY(engine_flags) ? frame_enter_slow(frame) : 0;
 }

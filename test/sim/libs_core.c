@@ -4,6 +4,7 @@
 #include "test/sim/libs.h"
 
 #include <cuda.h>
+#include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -77,6 +78,20 @@ static CUresult kernel_find(const char *name, CUkernel *kernel)
 	return rc;
 }
 
+/* NVIDIA's libraries hold a runtime of their own, linked in statically: who interposes sees its calls of the driver, CUPTI those of the
+ * runtime. */
+static void enter_runtime(struct sim_frame *frame, uint32_t cbid, const char *name)
+{
+	*frame = (struct sim_frame){ .domain = SIM_RUNTIME, .cbid = cbid, .name = name };
+	if (driver.tools)
+		driver.tools->enter(frame, false);
+}
+
+static int leave_runtime(struct sim_frame *frame, int status)
+{
+	return driver.tools ? driver.tools->leave(frame, status) : status;
+}
+
 int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		unsigned threads)
 {
@@ -85,9 +100,14 @@ int libs_launch(void *stream, const char *name, unsigned grid_x, unsigned grid_y
 	if (!driver.launch)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	CUresult rc = kernel_find(name, &kernel);
-	return rc ? (int)rc
-		  : (int)driver.launch((CUfunction)kernel, grid_x, grid_y, grid_z, threads, 1, 1, 0,
-				       stream, NULL, NULL);
+	if (rc)
+		return (int)rc;
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+		      "cudaLaunchKernelExC");
+	rc = driver.launch((CUfunction)kernel, grid_x, grid_y, grid_z, threads, 1, 1, 0, stream,
+			   NULL, NULL);
+	return leave_runtime(&frame, (int)rc);
 }
 
 const struct sim_tools *libs_tools(void)
@@ -109,7 +129,12 @@ int libs_copy_on(void *stream, void *to, const void *from, size_t bytes)
 	pthread_once(&once, driver_find);
 	if (!driver.copy)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	return to == from ? 0 : (int)driver.copy((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream);
+	if (to == from)
+		return 0;
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync");
+	CUresult rc = driver.copy((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream);
+	return leave_runtime(&frame, (int)rc);
 }
 
 int libs_compute(void *handle, const char *function)

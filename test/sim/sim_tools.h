@@ -101,6 +101,7 @@ struct sim_frame {
 	struct cu_thread *thread;
 	uint32_t correlation;
 	bool observed;
+	bool nested; /* within another call of the same thread */
 	bool saved_per_thread, runtime_per_thread;
 	uint64_t sink_data[4]; /* owned by the sinks: the call's start on their clock */
 	uint64_t callback_data[4];

@@ -158,10 +158,7 @@ static void check_records(void)
 	      (long)(m->start - k->end));
 	check(api && api->cbid == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
 	      "the launch's record", "none");
-	check(nested && nested->cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-	      "the nested driver call's record", "none");
-	check(api && nested && nested->start >= api->start && nested->end <= api->end,
-	      "one within the other", "not so");
+	check(!nested, "no record of the driver's call within it", "one");
 	check(api && k->start > api->start + 7000,
 	      "the kernel starts 3 + 4 us after its launch began", "before");
 	check(api && api->thread == (int)syscall(SYS_gettid), "the system's thread id", "%d",
@@ -170,7 +167,7 @@ static void check_records(void)
 	      external ? (unsigned long)external->external : 0);
 	check(external && external + 1 < seen + seen_count &&
 		      (external + 1)->correlation == k->correlation &&
-		      (external + 1)->kind == CUPTI_ACTIVITY_KIND_DRIVER,
+		      (external + 1)->kind == CUPTI_ACTIVITY_KIND_RUNTIME,
 	      "stands before the API record", "it does not");
 	check(count_of(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) == 1, "and nowhere else", "%d",
 	      count_of(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION));
@@ -178,17 +175,23 @@ static void check_records(void)
 	      count_of(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
 	double age = ((double)now.tv_sec * 1e9 + (double)now.tv_nsec) - (double)m->end;
 	check(age > 0 && age < 1e9, "times are CLOCK_REALTIME", "%.0f ns ago", age);
-	/* One API only. */
-	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	/* Of a whole kind only one function, and, where a context is, one without its kind. */
 	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
-	NEED(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1));
+	NEED(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 0));
 	seen_count = 0;
 	launch(kernel, NULL);
 	NEED(cudaDeviceSynchronize());
 	NEED(cuptiActivityFlushAll(0));
-	check(count_of(CUPTI_ACTIVITY_KIND_DRIVER) == 1 && !count_of(CUPTI_ACTIVITY_KIND_RUNTIME),
-	      "one API selected", "%d and %d records", count_of(CUPTI_ACTIVITY_KIND_DRIVER),
+	check(count_of(CUPTI_ACTIVITY_KIND_RUNTIME) == 1, "all but one function of a kind", "%d records",
 	      count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
+	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	NEED(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 1));
+	seen_count = 0;
+	launch(kernel, NULL);
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(0));
+	check(!count_of(CUPTI_ACTIVITY_KIND_RUNTIME), "one function without its kind brings nothing",
+	      "%d records", count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
 }
 
 static void check_clock(void)
