@@ -183,7 +183,8 @@ def main():
         together = [case for case in wanted if case[3]]
         for lines, outcome in itertools.chain(each(judge, together), map(judge, (case for case in wanted if not case[3]))):
             outcomes.append(outcome)
-            print("\n".join(lines), flush=True)
+            if lines:
+                print("\n".join(lines), flush=True)
     return conclude(outcomes)
 
 
