@@ -1,6 +1,7 @@
-"""How well steps are found in real programs (test/torch/loops), on the simulated GPU: each with Python's frames and without.
+"""How well steps are found in real programs (test/torch/loops), on the simulated GPU, or with PROFRUN_GPU=1 on a real one: each with
+Python's frames and without.
 
-usage: steps.py [NAME...] [--keep DIR]
+usage: steps.py [NAME...] [--keep DIR] [-j N]
 
 True ends of steps come from marks that the program writes for itself and profrun does not read. A row of the table: steps
 that there are and that were counted; the number of the first one that the library began itself; of those from there on the
@@ -9,6 +10,7 @@ end to the boundary nearest to it, median; what the detector said of itself.
 """
 import argparse
 import bisect
+import concurrent.futures
 import glob
 import json
 import os
@@ -24,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
 from harness import BUILD, LAUNCHER, environment  # noqa: E402
 from journal import STEP, Journal  # noqa: E402
+from test_torch import ON_GPU, python  # noqa: E402
 from trace import Trace  # noqa: E402
 
 PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
@@ -96,7 +99,7 @@ def programs():
 def run(name, frames, folder):
     """Found, or the reason why it could not be had."""
     marks, out = os.path.join(folder, "true"), os.path.join(folder, "out")
-    command = [LAUNCHER, "--sim", "--quiet", "-o", out, "--schedule", SCHEDULE, "--", PYTHON, os.path.join(LOOPS, name + ".py")]
+    command = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "--quiet", "-o", out, "--schedule", SCHEDULE, "--", PYTHON, os.path.join(LOOPS, name + ".py")]
     env = environment(TRUE_STEPS=marks, HF_HUB_OFFLINE=1, **FRAMES[frames])
     for left in range(TRIES - 1, -1, -1):
         done = subprocess.run(command, env=env, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
@@ -110,24 +113,30 @@ def run(name, frames, folder):
         return Found(name, frames, out, [int(line) for line in file])
 
 
+def run_all(names, base, at_once):
+    """(name, frames, what run() gave), in order, each as soon as it is there."""
+    def one(row):
+        name, frames = row
+        folder = os.path.join(base, f"{name}-{frames.replace(' ', '-')}")
+        os.makedirs(folder)
+        return name, frames, run(name, frames, folder)
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        yield from pool.map(one, [(name, frames) for name in names for frames in FRAMES])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--keep", metavar="DIR", help="leave the runs' folders there")
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="so many at a time")
     options = parser.parse_args()
-    status = 0
+    global PYTHON
+    PYTHON, status = python(), 0
     print(HEAD)
     with tempfile.TemporaryDirectory() as base:
-        for name in options.names or programs():
-            for frames in FRAMES:
-                folder = os.path.join(options.keep or base, f"{name}-{frames.replace(' ', '-')}")
-                os.makedirs(folder)
-                found = run(name, frames, folder)
-                if isinstance(found, str):
-                    status = 1
-                    print(f"{name:16} {frames:9} {found}", flush=True)
-                else:
-                    print(found.row(), flush=True)
+        for name, frames, found in run_all(options.names or programs(), options.keep or base, options.j):
+            status |= isinstance(found, str)
+            print(f"{name:16} {frames:9} {found}" if isinstance(found, str) else found.row(), flush=True)
     return status
 
 

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import steps
-from test_torch import ON_GPU, python
+from test_torch import python
 
 # What is not right yet. A row goes as soon as it holds: what is right here fails the test.
 NOT_YET = {
@@ -20,7 +20,7 @@ NOT_YET = {
 LATE = {"gan": 1, "transformer": -1}
 SETTING_UP = {"graph_replay": 4}  # turns of the same work before the loop: eager ones, and the capture
 MISNUMBERED = 1  # the armed part may begin in the middle of a step
-NEEDS = {"trainer": "transformers"}
+NEEDS = {"trainer": "transformers", "compiled": "triton"}
 
 
 def setUpModule():
@@ -31,23 +31,31 @@ def has_module(name):
     return not subprocess.run([steps.PYTHON, "-c", f"import {name}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
-@unittest.skipIf(ON_GPU, "the runs are made for the simulated GPU")
+def lacks(name):
+    """The module without which the program cannot run and that cannot be imported, or None."""
+    return NEEDS[name] if name in NEEDS and not has_module(NEEDS[name]) else None
+
+
+def wrong(found):
+    """What does not hold, of what NOT_YET has rows for."""
+    late = LATE.get(found.name, 0)
+    checks = {"count": found.count - found.n_true in range(-(late > 0), 1 + SETTING_UP.get(found.name, 0)),
+              "period": found.one_per_step == 1,
+              "place": found.in_place == 1 or (late != 0 and found.late == late),
+              "numbers": found.misnumbered <= MISNUMBERED}
+    return {what for what, holds in checks.items() if not holds}
+
+
 class StepsOfRealPrograms(unittest.TestCase):
     def check(self, name, frames):
-        if name in NEEDS and not has_module(NEEDS[name]):
-            self.skipTest(f"{NEEDS[name]} cannot be imported (test/torch/setup.sh installs it)")
+        if lacks(name):
+            self.skipTest(f"{lacks(name)} cannot be imported (test/torch/setup.sh installs it)")
         with tempfile.TemporaryDirectory(prefix="profrun-steps-") as folder:
             found = steps.run(name, frames, folder)
         self.assertIsInstance(found, steps.Found, found)
         print(found.row())
         self.assertEqual(found.detector, "auto")
-        late = LATE.get(name, 0)
-        checks = {"count": found.count - found.n_true in range(-(late > 0), 1 + SETTING_UP.get(name, 0)),
-                  "period": found.one_per_step == 1,
-                  "place": found.in_place == 1 or (late != 0 and found.late == late),
-                  "numbers": found.misnumbered <= MISNUMBERED}
-        wrong = {what for what, holds in checks.items() if not holds}
-        self.assertEqual(wrong, NOT_YET.get(name, set()), found.row())
+        self.assertEqual(wrong(found), NOT_YET.get(name, set()), found.row())
 
     def test_every_program_is_tried(self):
         tried = {name for name in dir(self) if name.startswith("test_")}
