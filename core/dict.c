@@ -207,6 +207,14 @@ void dict_add(struct dict *d, const struct dict_head *record)
 	}
 }
 
+bool dict_info_is(const struct dict *d, const char *key, const char *value)
+{
+	for (size_t i = 0; i < d->infos.n; i++)
+		if (!strcmp(d->infos.at[i].key, key))
+			return !strcmp(d->infos.at[i].value, value);
+	return false;
+}
+
 void dict_free(struct dict *d)
 {
 	for (size_t i = 0; i < d->infos.n; i++) {

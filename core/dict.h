@@ -103,6 +103,9 @@ struct dict {
 };
 
 void dict_add(struct dict *d, const struct dict_head *record);
+/* Whether the process said this of itself. */
+bool dict_info_is(const struct dict *d, const char *key, const char *value);
+
 void dict_free(struct dict *d);
 
 /* A fact's value, NULL if the library did not say. */

@@ -62,6 +62,11 @@ struct pair_thread *follow_cut_threads(const struct follow *f)
 	return threads;
 }
 
+static bool expects_work(const void *follow, const struct rec_call *call)
+{
+	return follow_expects_work(follow, call);
+}
+
 void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of)
 {
@@ -77,6 +82,9 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 		.n_works = f->works.n,
 		.begin_ticks = begin,
 		.end_ticks = end,
+		.by_order = dict_info_is(&f->dict, "pairing", "order"),
+		.expects_work = expects_work,
+		.context = f,
 	};
 	pair_match(&in, call_of);
 }

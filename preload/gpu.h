@@ -7,8 +7,15 @@
 
 #include "preload/hook.h"
 
-/* `library`: PROF_CUPTI. `external`: pair by pushed ids, else by CUPTI's API records alone. */
-void gpu_configure(const char *library, bool external);
+/* How calls and GPU records find one another: PROF_PAIRING, in the order of its range. */
+enum gpu_pairing {
+	GPU_BY_ORDER,	 /* CUPTI records no calls */
+	GPU_BY_INTERVAL, /* it records those that make GPU work */
+	GPU_BY_ID,	 /* and an id for each, which is pushed around it */
+};
+
+/* `library`: PROF_CUPTI. */
+void gpu_configure(const char *library, enum gpu_pairing pairing);
 
 /* Switches GPU timing on; says once why not where it cannot. Called from the thread that crosses a step's boundary. */
 void gpu_start(void);

@@ -37,7 +37,7 @@ static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
 	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
 	uint32_t version;
-	bool own_clock, stale;
+	bool own_clock, by_work, stale;
 	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
 	uint8_t *made[MAX_BUFFERS]; /* every buffer that was handed out to CUPTI */
@@ -58,7 +58,7 @@ static void keep_ready(void);
 
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock)
+		       bool own_clock, bool by_work)
 {
 	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
 		memset(g.kernels, 0, sizeof(g.kernels));
@@ -69,6 +69,7 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	g.lost = lost;
 	g.version = version;
 	g.own_clock = own_clock;
+	g.by_work = by_work;
 	keep_ready();
 }
 
@@ -238,7 +239,7 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 		before = tag;
 	}
 	*slot = before | seen;
-	if (seen == SEEN_PUSH && !(before & SEEN_PUSH))
+	if (seen == (g.by_work ? SEEN_WORK : SEEN_PUSH) && !(before & seen))
 		atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
 	if ((before & 3) == 0 && seen == SEEN_PUSH)
 		atomic_fetch_add_explicit(&g.outstanding, 1, memory_order_relaxed);

@@ -6,10 +6,11 @@
 
 #include <cupti.h>
 
-/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds. */
+/* `version`: cuptiGetVersion. `own_clock`: times are hook_ticks already, else CLOCK_REALTIME nanoseconds.
+ * `by_work`: CUPTI records no calls; that one has come back is told by its work. */
 void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **),
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
-		       bool own_clock);
+		       bool own_clock, bool by_work);
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
 void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,

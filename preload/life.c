@@ -159,6 +159,13 @@ static bool open_journal(void)
 	return false;
 }
 
+static enum gpu_pairing pairing(const char *setting)
+{
+	if (!strcmp(setting, "interval"))
+		return GPU_BY_INTERVAL;
+	return !strcmp(setting, "external") ? GPU_BY_ID : GPU_BY_ORDER;
+}
+
 static void arm(void)
 {
 	struct config_step step;
@@ -182,7 +189,7 @@ static void arm(void)
 		return;
 	}
 	describe_process();
-	gpu_configure(g.config.cupti.text, !strcmp(g.config.pairing.text, "external"));
+	gpu_configure(g.config.cupti.text, pairing(g.config.pairing.text));
 	launch_reset();
 	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);

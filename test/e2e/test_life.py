@@ -138,7 +138,7 @@ class Threads(Unchanged):
         self.assertLess(len(journal.chunk_states), 60, "one chunk for each thread, not more")
 
     def test_many_threads_at_once(self):
-        journal = self.both([prog("threads"), "many"]).journal()
+        journal = self.both([prog("threads"), "many"], PROF_PAIRING="interval").journal()
         by_thread = {}
         for call in journal.calls():
             if call.category == "launch":

@@ -70,6 +70,7 @@ static const struct {
 	{ "PROF_BUFFER_MB", "99999999999999999999", false },
 	{ "PROF_CUPTI", "off", true },
 	{ "PROF_CUPTI", "/opt/libcupti.so", true },
+	{ "PROF_PAIRING", "order", true },
 	{ "PROF_PAIRING", "external", true },
 	{ "PROF_PAIRING", "interval", true },
 	{ "PROF_PAIRING", "inter", false },

@@ -177,21 +177,23 @@ static void check_records(void)
 	check(age > 0 && age < 1e9, "times are CLOCK_REALTIME", "%.0f ns ago", age);
 	/* Of a whole kind only one function, and, where a context is, one without its kind. */
 	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
-	NEED(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 0));
+	NEED(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020,
+					   0));
 	seen_count = 0;
 	launch(kernel, NULL);
 	NEED(cudaDeviceSynchronize());
 	NEED(cuptiActivityFlushAll(0));
-	check(count_of(CUPTI_ACTIVITY_KIND_RUNTIME) == 1, "all but one function of a kind", "%d records",
-	      count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
+	check(count_of(CUPTI_ACTIVITY_KIND_RUNTIME) == 1, "all but one function of a kind",
+	      "%d records", count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
 	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
 	NEED(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 1));
 	seen_count = 0;
 	launch(kernel, NULL);
 	NEED(cudaDeviceSynchronize());
 	NEED(cuptiActivityFlushAll(0));
-	check(!count_of(CUPTI_ACTIVITY_KIND_RUNTIME), "one function without its kind brings nothing",
-	      "%d records", count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
+	check(!count_of(CUPTI_ACTIVITY_KIND_RUNTIME),
+	      "one function without its kind brings nothing", "%d records",
+	      count_of(CUPTI_ACTIVITY_KIND_RUNTIME));
 }
 
 static void check_clock(void)
