@@ -88,8 +88,7 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 }
 
 /* Linear from each pair to the next, so that order is kept; after the last, as before it. What ran before the clock was registered has no
- * time on it: torch.profiler on an H100 found none of its kernels within its window when another clock was registered before its
- * last flush. */
+ * time on it (on an H100 such records came with 0, and torch.profiler found none of its kernels within its window). */
 uint64_t cupti_clock_convert(int64_t t)
 {
 	if (!t)
@@ -111,7 +110,7 @@ uint64_t cupti_clock_convert(int64_t t)
 	bool is_before = registered && t < registered;
 	pthread_rwlock_unlock(&lock);
 	if (is_before)
-		return a.clock;
+		return 0;
 	if (b.monotonic <= a.monotonic)
 		return a.clock + (uint64_t)(t - a.monotonic);
 	double slope = (double)(int64_t)(b.clock - a.clock) / (double)(b.monotonic - a.monotonic);
