@@ -166,8 +166,7 @@ static bool agree(const struct walk *w, size_t i, size_t j)
 {
 	const struct caller *c = &w->calls.at[i];
 	const struct group *g = &w->groups.at[j];
-	if (g->at != PAIR_UNKNOWN ||
-	    g->begin_ticks + CLOCKS_DIFFER_TICKS < c->call->begin_ticks ||
+	if (g->at != PAIR_UNKNOWN || g->begin_ticks + CLOCKS_DIFFER_TICKS < c->call->begin_ticks ||
 	    !may_be_stream(w, c->call, g->first))
 		return false;
 	switch (c->category) {
