@@ -2,8 +2,8 @@
 
 usage: test/torch/bench.py [--runs N] [--steps N] [--realtime] [-k TEXT]
 
-Each row is a process whose blocks of steps are recorded by turns, each block held against the two beside it; the recorded
-block's first steps and its last one are left out: switching is a column of its own. The first row, in which nothing is switched, says
+Each row is a process whose blocks of steps are recorded by turns, each block held against those before it and before the next
+one; the recorded block's first steps and its last one are left out: switching is a column of its own. The first row, in which nothing is switched, says
 how exact that is; the second what part of the price of GPU times is the simulated CUPTI's own. profrun runs whole, its collector
 on the other core. Then the same loop bare and under profrun with nothing recorded, by turns.
 """
@@ -29,8 +29,7 @@ SIM_ENV = {"LD_PRELOAD": " ".join(os.path.join(SIM, name) for name in ("libcudar
 ALONE = os.path.join(BUILD, "test", "torch", "cupti_alone.so")
 SKIP, BLOCK, SETTLING = 200, 12, 2
 PROFILED = 20  # windows of torch.profiler in a run: each stop takes it up to a second
-SCHEDULE = {"PROF_SCHEDULE": f"skip_first={SKIP},wait={BLOCK},warmup=0,active={BLOCK},repeat=0", "PROF_STEP": "kernel:mse_kernel",
-            "PROF_BUFFER_MB": "1024"}
+LINGERING = 5  # blocks between two recorded ones with GPU times: CUPTI stays on for 50 ms behind a window
 NO_GPU, NO_MEMORY = {"PROF_CUPTI": "off"}, {"PROF_MEMORY": "off"}
 ROWS = (  # name, what switches (None: profrun), profrun's settings
     ("nothing (how exact this is)", "", {}),
@@ -78,9 +77,17 @@ def loop(steps, realtime, before=(), env=None, more=()):
         return told, traces
 
 
+def schedule(between):
+    """profrun's settings: a block recorded, `between` blocks not."""
+    return {"PROF_SCHEDULE": f"skip_first={SKIP},wait={between * BLOCK},warmup=0,active={BLOCK},repeat=0",
+            "PROF_STEP": "kernel:mse_kernel", "PROF_BUFFER_MB": "1024"}
+
+
 def measure(row, steps, realtime, switch, settings):
+    between = LINGERING if switch is None and "PROF_CUPTI" not in settings else 1
     if switch is None:
-        told, traces = loop(steps, realtime, PROFRUN, {**SCHEDULE, **settings})
+        steps = SKIP + (steps - SKIP) * (between + 1) // 2
+        told, traces = loop(steps, realtime, PROFRUN, {**schedule(between), **settings})
         row.step_bytes += traces
     else:
         if switch.startswith("torch"):
@@ -90,12 +97,12 @@ def measure(row, steps, realtime, switch, settings):
     times = told["steps_ms"]
     blocks = [times[at:at + BLOCK] for at in range(SKIP, len(times) - BLOCK + 1, BLOCK)]
     medians = [statistics.median(block[SETTLING:-1]) for block in blocks]
-    for i in range(1, len(blocks) - 1, 2):
-        row.ratios.append(2 * medians[i] / (medians[i - 1] + medians[i + 1]))
+    for i in range(between, len(blocks) - between, between + 1):
+        row.ratios.append(2 * medians[i] / (medians[i - 1] + medians[i + between]))
         row.pauses_ms.append(blocks[i + 1][0] - medians[i + 1])
     if told["stops_ms"]:
         row.pauses_ms = [*told["stops_ms"]]
-    row.ms.append(statistics.median(medians[::2]))
+    row.ms.append(statistics.median(medians[between - 1::between + 1]))
 
 
 def interval(values):
