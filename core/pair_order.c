@@ -121,9 +121,10 @@ static void list_groups(struct walk *w)
 
 /* ---- Do a call and work agree? ---- */
 
-static bool same_shape(const uint32_t *a, const uint32_t *b)
+/* `asked` is zero where the call does not say (cuLaunch: its block was set by calls before). */
+static bool same_shape(const uint32_t *asked, const uint32_t *done)
 {
-	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+	return !asked[0] || (asked[0] == done[0] && asked[1] == done[1] && asked[2] == done[2]);
 }
 
 static bool is_launch_of(const struct dict *d, const struct rec_call *call,
@@ -146,6 +147,11 @@ static bool is_launch_of(const struct dict *d, const struct rec_call *call,
 static uint64_t bytes_of(const struct rec_gpu *work)
 {
 	return (uint64_t)work->bytes_high << 32 | work->bytes_low;
+}
+
+static bool is_kind_of(uint8_t category, const struct rec_gpu *work)
+{
+	return !work->graph && work->kind == (category == CAT_MEMCPY ? REC_MEMCPY : REC_MEMSET);
 }
 
 static uint64_t stream_key(const struct rec_call *call)
@@ -173,11 +179,9 @@ static bool agree(const struct walk *w, size_t i, size_t j)
 	case CAT_LAUNCH:
 		return is_launch_of(w->in->dict, c->call, g->first);
 	case CAT_MEMCPY:
-		return g->first->kind == REC_MEMCPY && !g->first->graph &&
+	case CAT_MEMSET: /* in several pieces: a batch, a pageable copy, a box */
+		return is_kind_of(c->category, g->first) &&
 		       (g->n > 1 || bytes_of(g->first) == c->call->arg);
-	case CAT_MEMSET:
-		return g->first->kind == REC_MEMSET && !g->first->graph &&
-		       bytes_of(g->first) == c->call->arg;
 	case CAT_GRAPH: /* CUPTI before 11.8 has no graph's number */
 		return g->first->graph || g->n > 1;
 	default:
@@ -240,6 +244,15 @@ static bool take_from_race(struct walk *w, size_t i, size_t j)
 	return false;
 }
 
+/* A copy of nothing has no work; a batch of boxes says no bytes either, and has. */
+static bool is_of_unsaid_bytes(const struct walk *w, size_t i, size_t j)
+{
+	const struct caller *c = &w->calls.at[i];
+	return c->category == CAT_MEMCPY && !c->call->arg &&
+	       is_kind_of(c->category, w->groups.at[j].first) &&
+	       (i + 1 == w->calls.n || !agree(w, i + 1, j));
+}
+
 /* How many calls are to be skipped, and how many groups; false where nothing agrees again nearby. */
 static bool find_again(const struct walk *w, size_t i, size_t j, size_t *skip_calls,
 		       size_t *skip_groups)
@@ -267,7 +280,7 @@ static void walk(struct walk *w)
 		size_t skip_calls = 1, skip_groups = 0;
 		if (is_taken(w, j) || is_before(w, i, j)) {
 			j++;
-		} else if (agree(w, i, j)) {
+		} else if (agree(w, i, j) || is_of_unsaid_bytes(w, i, j)) {
 			pair(w, i++, j++);
 		} else if (take_from_race(w, i, j)) {
 			i++;
