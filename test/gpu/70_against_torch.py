@@ -79,7 +79,7 @@ def operations(folder, dtype, prefers_lt):
 def by_us(folder):
     """[(name, us)] of each recorded step."""
     _, ran, _ = profiled([os.path.join(PROGRAMS, "same_steps.py"), *map(str, (STEPS, SKIPPED, SEEN))], folder,
-                         f"skip_first={SKIPPED},wait=0,warmup=2,active={SEEN},repeat=1")
+                         f"skip_first={SKIPPED},wait=0,warmup=2,active={SEEN},repeat=1", PROF_PAIRING="interval")  # as the tests' own reader pairs
     journal = Journal(journal_path(folder, ran))
     names = demangle(journal.kernel_name(k) for k in journal.gpu() if k.work == "kernel")
     return [[(names[journal.kernel_name(k)], (journal.ns(k.end) - journal.ns(k.begin)) / 1e3) for k in kernels_of(journal, begin, end)]
@@ -127,7 +127,7 @@ def windows(folder):
     before = alone([PYTHON, *command], os.path.join(folder, "alone"))
     if before.status != 0:
         raise Wrong(f"alone: status {before.status}: {before.last_words()}")
-    done, ran, _ = profiled(command, folder, EVERY_STEP)
+    done, ran, _ = profiled(command, folder, EVERY_STEP, PROF_PAIRING="interval")
     for theirs, beside in itertools.zip_longest(before.out.splitlines(), done.out.splitlines(), fillvalue="nothing"):
         yield f"{theirs.partition(': ')[0]}, alone and beside profrun | {theirs.partition(': ')[2]} | {beside.partition(': ')[2]}"
     journal = Journal(journal_path(folder, ran))
