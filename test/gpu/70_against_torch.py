@@ -13,10 +13,10 @@ import statistics
 import sys
 import tempfile
 
-from _common import PROGRAMS, TORCH, alone, conclude, each, interpreter_or_none, journal_path, losses, main_process, under_profrun
+from _common import PROGRAMS, TORCH, alone, conclude, each, interpreter_or_none, journal_path, losses, main_process, traces, under_profrun
 from journal import LIBRARY, Journal
 from kineto import Kineto
-from test_torch import armed_steps, demangle, kernels_of
+from trace import Trace
 
 ROUNDS = 3  # of the comparison of times, by turns
 TIMES_APART = 0.01
@@ -76,14 +76,17 @@ def operations(folder, dtype, prefers_lt):
         raise Wrong("; ".join(wrong))
 
 
+def kernels_by_step(folder):
+    """[(name, us)] of the kernels in the trace of each recorded step."""
+    return [[(s.name, (s.end - s.time) / 1e3) for s in Trace(path).slices if {"correlation", "grid"} <= s.args.keys() and "kernel" not in s.args]
+            for path in traces(folder)]
+
+
 def by_us(folder):
     """[(name, us)] of each recorded step."""
-    _, ran, _ = profiled([os.path.join(PROGRAMS, "same_steps.py"), *map(str, (STEPS, SKIPPED, SEEN))], folder,
-                         f"skip_first={SKIPPED},wait=0,warmup=2,active={SEEN},repeat=1", PROF_PAIRING="interval")  # as the tests' own reader pairs
-    journal = Journal(journal_path(folder, ran))
-    names = demangle(journal.kernel_name(k) for k in journal.gpu() if k.work == "kernel")
-    return [[(names[journal.kernel_name(k)], (journal.ns(k.end) - journal.ns(k.begin)) / 1e3) for k in kernels_of(journal, begin, end)]
-            for _, begin, end in armed_steps(journal)]
+    profiled([os.path.join(PROGRAMS, "same_steps.py"), *map(str, (STEPS, SKIPPED, SEEN))], folder,
+             f"skip_first={SKIPPED},wait=0,warmup=2,active={SEEN},repeat=1")
+    return kernels_by_step(folder)
 
 
 def by_torch(folder):
@@ -127,11 +130,10 @@ def windows(folder):
     before = alone([PYTHON, *command], os.path.join(folder, "alone"))
     if before.status != 0:
         raise Wrong(f"alone: status {before.status}: {before.last_words()}")
-    done, ran, _ = profiled(command, folder, EVERY_STEP, PROF_PAIRING="interval")
+    done, _, _ = profiled(command, folder, EVERY_STEP)
     for theirs, beside in itertools.zip_longest(before.out.splitlines(), done.out.splitlines(), fillvalue="nothing"):
         yield f"{theirs.partition(': ')[0]}, alone and beside profrun | {theirs.partition(': ')[2]} | {beside.partition(': ')[2]}"
-    journal = Journal(journal_path(folder, ran))
-    counts = [len(kernels_of(journal, begin, end)) for _, begin, end in armed_steps(journal)][1:-1]  # the first and the last may be parts
+    counts = [len(step) for step in kernels_by_step(folder)][1:-1]  # the first and the last may be parts
     whole = statistics.mode(counts)
     runs = [(is_whole, len(list(steps))) for is_whole, steps in itertools.groupby(counts, lambda n: n == whole)]
     yield f"profrun's steps in turn: whole ({whole} kernels), (in part or not) | | {' '.join(str(n) if good else f'({n})' for good, n in runs)}"
