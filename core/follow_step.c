@@ -277,7 +277,7 @@ static void drop_cut(struct follow *f, uint64_t end)
 	KEEP_IF(&f->externals, e, is_of_later_call(f, e));
 	if (!f->externals.n)
 		vec_free(&f->externals);
-	KEEP_IF(&f->apis, a, a->begin_ticks >= end);
+	KEEP_IF(&f->apis, a, a->end_ticks >= end);
 	if (!f->apis.n)
 		vec_free(&f->apis);
 	KEEP_IF(&f->overheads, o, o->begin_ticks >= end);

@@ -97,6 +97,8 @@ static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)
 		if (call != PAIR_UNKNOWN)
 			return call;
 	}
+	if (a->end_ticks >= in->end_ticks) /* the next step may begin with a call within it */
+		return PAIR_LATER;
 	return a->begin_ticks < in->begin_ticks ? PAIR_EARLIER : PAIR_UNKNOWN;
 }
 

@@ -2,6 +2,7 @@
 
 It reads whole files of finished runs and trusts them; what it gives are plain lists and dictionaries.
 """
+import bisect
 import mmap
 import struct
 
@@ -207,9 +208,16 @@ class Journal:
             return {r.correlation: by_seq.get((r.thread, r.seq)) for r in external}
         slots = {t.handle: slot for slot, t in self.threads.items()}
         slots.update({t.tid: slot for slot, t in self.threads.items()})
+        by_slot = {slot: sorted((c for c in work if c.slot == slot), key=lambda c: c.begin) for slot in self.threads}
+        begins = {slot: [c.begin for c in calls] for slot, calls in by_slot.items()}
         found = {}
         for api in self.of(API):
-            for call in work:
-                if call.slot == slots.get(api.tid) and call.begin <= api.begin and api.end <= call.end:
-                    found[api.correlation] = call
+            slot = slots.get(api.tid)
+            # the call around the record; or, where the runtime is a library's own, the call of the driver within it
+            at = bisect.bisect_right(begins.get(slot, []), api.begin) - 1
+            near = by_slot.get(slot, [])[max(at, 0):at + 2]
+            around = [c for c in near if c.begin <= api.begin and api.end <= c.end]
+            within = [c for c in near if api.begin <= c.begin and c.end <= api.end]
+            if around or within:
+                found[api.correlation] = (around or within)[0]
         return found
