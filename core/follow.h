@@ -186,6 +186,9 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t);
 void follow_close_first(struct follow *f);
 
+/* follow_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. */
+void follow_pair_by_order(struct follow *f);
+
 /* follow_group.c: closes the first n steps; each of them has a successor. */
 void follow_close_group(struct follow *f, size_t n);
 

@@ -117,6 +117,7 @@ void follow_close_group(struct follow *f, size_t n)
 {
 	struct aside later;
 	bool are_all = n + 1 == f->marks.n;
+	follow_pair_by_order(f);
 	if (n <= ONE_BY_ONE || are_all) {
 		close_halves(f, n);
 		return;

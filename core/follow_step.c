@@ -62,11 +62,6 @@ struct pair_thread *follow_cut_threads(const struct follow *f)
 	return threads;
 }
 
-static bool expects_work(const void *follow, const struct rec_call *call)
-{
-	return follow_expects_work(follow, call);
-}
-
 void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of)
 {
@@ -82,9 +77,6 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 		.n_works = f->works.n,
 		.begin_ticks = begin,
 		.end_ticks = end,
-		.by_order = dict_info_is(&f->dict, "pairing", "order"),
-		.expects_work = expects_work,
-		.context = f,
 	};
 	pair_match(&in, call_of);
 }
@@ -113,6 +105,7 @@ static uint8_t *find_work(struct follow *f, uint64_t begin, uint64_t end)
 	struct pair_thread *threads = follow_cut_threads(f);
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
 	uint8_t *has_work = mem_zero(n_calls);
+	follow_pair_by_order(f);
 	follow_match(f, threads, begin, end, call_of);
 	for (size_t i = 0; i < f->works.n; i++)
 		if (call_of[i] < n_calls)
@@ -428,6 +421,7 @@ static void drop_unwanted(struct follow *f)
 	};
 	cut.n_calls = follow_cut_calls(f, end);
 	cut.threads = follow_cut_threads(f);
+	follow_pair_by_order(f);
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m); /* memory that it took or gave is counted on */
@@ -460,5 +454,6 @@ void follow_close_steps(struct follow *f, bool is_final, bool killed)
 		return;
 	}
 	timebase_set(&f->time, f->reader.header, is_moving);
+	follow_pair_by_order(f);
 	hand_on(f, UINT64_MAX, true, killed);
 }

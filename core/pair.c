@@ -5,7 +5,6 @@
 #include "core/pair.h"
 
 #include "core/bisect.h"
-#include "core/pair_order.h"
 #include "core/vec.h"
 
 struct seq_index {
@@ -150,10 +149,6 @@ static uint32_t recall(const struct matcher *m, uint32_t correlation)
 
 void pair_match(const struct pair_input *in, uint32_t *call_of)
 {
-	if (in->by_order) {
-		pair_by_order(in, call_of);
-		return;
-	}
 	struct matcher m = { .in = in, .indexes = mem_zero(in->n_threads * sizeof(*m.indexes)) };
 	for (size_t i = 0; i < in->n_threads; i++)
 		index_thread(&m, i);

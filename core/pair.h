@@ -1,7 +1,7 @@
 /*
  * Which call caused which piece of GPU work. Exact by CUPTI's external correlation (correlation -> thread slot and seq); where
- * there is none, by CUPTI's own record of the API call, which overlaps the hooked call of the same thread; where CUPTI was not
- * asked to record calls, by their order. GPU records may come in any order; what belongs to calls before or after the ones given
+ * there is none, by CUPTI's own record of the API call, which overlaps the hooked call of the same thread. Where CUPTI was not
+ * asked to record calls, pair_order.h finds what the external correlation would say. GPU records may come in any order; what belongs to calls before or after the ones given
  * is told apart from what belongs to none.
  */
 #ifndef CORE_PAIR_H
@@ -34,10 +34,8 @@ struct pair_input {
 	const struct rec_gpu *works;
 	size_t n_works;
 	uint64_t begin_ticks, end_ticks; /* of the step */
-	bool by_order;			 /* CUPTI recorded no calls: pair_order.h */
-	bool (*expects_work)(
-		const void *context,
-		const struct rec_call *call); /* by order: whether CUPTI was on for it */
+	/* for pair_order.h alone: whether CUPTI was on for it */
+	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
 };
 

@@ -3,9 +3,10 @@
  * time they began and the work by number are the same sequence, but for what one side lacks: a call without work (between two
  * places on the host), work whose call was not seen or was dropped, two threads that call at the same moment. Both are walked at once;
  * a pair must agree in what was asked for (kernel, grid, block; bytes; a graph; the stream), and work never begins before its call.
- * Where calls of several threads overlap, any of the next pieces of work may be theirs. Where nothing agrees, the nearest place is
- * looked for from which on they agree again. On an H100 that saves the launching thread half of
- * what CUPTI costs: recording calls makes every call of the API dearer, cudaGetDevice 480 ns instead of 50.
+ * A number is given out while its call is under way: so a call's work may lie behind that of calls of other threads which began
+ * meanwhile, and never before that of one that had ended. Where nothing agrees, the nearest place is looked for from which on they
+ * agree again. On an H100 all this saves the launching thread half of what CUPTI costs: recording calls makes every call of the
+ * API dearer, cudaGetDevice 480 ns instead of 50.
  */
 #include "core/pair_order.h"
 
@@ -16,31 +17,51 @@
 enum {
 	LOOK_AHEAD = 96, /* calls and pieces of work that may be skipped at one place, together */
 	RUN = 3,	 /* that agree behind it */
-	RACING = 16,	 /* calls that are under way at once */
+	RACING =
+		64, /* calls that are under way at once; of a longer one only so many are looked at */
+	STRAYS = 4, /* pieces of work among theirs whose calls are not known */
+	SWAPPED =
+		4, /* by how many places work of calls that race may lie behind, where they agree again */
+	WALKS = 3,  /* each knows the streams better than the one before */
+	ALONE = 64, /* how much more a pair says of its stream where no other call was under way */
 	MOSTLY_PCT =
 		90, /* of a stream's calls that have work on the same of CUPTI's streams: it is that one */
 };
+
+#define NOBODY UINT32_MAX /* a group's call is not found */
 
 /* GPU and host clocks are related by CUPTI to within this. */
 #define CLOCKS_DIFFER_TICKS 20000
 
 struct caller {
 	const struct rec_call *call;
-	uint32_t number;
+	const struct launch_entry *launch; /* of a launch; NULL: not known */
+	uint32_t thread;		   /* place in the input */
+	uint32_t
+		lost; /* calls of its thread whose records were dropped, between it and the one before */
 	uint8_t category;
+	bool is_alone; /* no other call was under way */
 };
 
 /* All work of one call. */
 struct group {
 	const struct rec_gpu *first;
-	uint32_t correlation, n;
+	uint32_t order; /* correlation, counted from where it does not wrap around */
+	uint32_t n;
 	uint64_t begin_ticks; /* of the earliest */
-	uint32_t at;	      /* its call's place among the calls, else a pair_answer */
+	uint32_t at;	      /* its call's place among the calls, or NOBODY */
 };
 
 /* The application's stream, as one of CUPTI's. A handle may stand for several: the default stream of each thread, or one made anew. */
 struct stream {
-	uint32_t id, n, votes; /* votes: Boyer and Moore's majority */
+	uint32_t id;
+	uint64_t n, votes; /* votes: Boyer and Moore's majority */
+};
+
+/* A call under way that was given work with others' before it: once it has ended, those others are of no later call. */
+struct overtaker {
+	uint64_t end_ticks;
+	size_t group;
 };
 
 struct walk {
@@ -51,6 +72,9 @@ struct walk {
 	struct map
 		stream_of; /* by handle and device -> place in streams; known behind the first walk */
 	bool knows_streams;
+	struct overtaker overtakers[RACING];
+	size_t n_overtakers;
+	size_t barren; /* no place with so many calls and groups before it, or fewer, is one to go on from */
 };
 
 /* ---- The two sequences ---- */
@@ -60,33 +84,71 @@ static int by_begin(const void *a, const void *b)
 	const struct caller *x = a, *y = b;
 	if (x->call->begin_ticks != y->call->begin_ticks)
 		return x->call->begin_ticks < y->call->begin_ticks ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* Of one thread, which made them in this order; where the one before expected work, a dropped one did. */
+static void list_thread(struct walk *w, uint32_t thread)
+{
+	const struct pair_input *in = w->in;
+	const struct pair_thread *t = &in->threads[thread];
+	uint32_t expected_seq = 0;
+	bool knows_seq = false;
+	for (size_t k = 0; k < t->n_calls; k++) {
+		const struct rec_call *call = &t->calls[k];
+		uint8_t category = dict_category(in->dict, call->hook);
+		if (!category_has_work(category))
+			continue;
+		bool expects_work = in->expects_work(in->context, call);
+		if (expects_work)
+			vec_push(&w->calls,
+				 (struct caller){ .call = call,
+						  .launch =
+							  category == CAT_LAUNCH
+								  ? dict_launch(in->dict, call->arg)
+								  : NULL,
+						  .thread = thread,
+						  .lost = knows_seq ? call->seq - expected_seq : 0,
+						  .category = category });
+		knows_seq = expects_work || (call->status && knows_seq);
+		expected_seq = call->seq + 1;
+	}
+}
+
+static uint64_t end_of(const struct rec_call *call)
+{
+	return call->begin_ticks + record_duration(call);
+}
+
+static void note_alone(struct walk *w)
+{
+	uint64_t last_end = 0;
+	for (size_t i = 0; i < w->calls.n; i++) {
+		struct caller *c = &w->calls.at[i];
+		uint64_t end = end_of(c->call);
+		c->is_alone = last_end <= c->call->begin_ticks &&
+			      (i + 1 == w->calls.n || end <= c[1].call->begin_ticks);
+		last_end = end > last_end ? end : last_end;
+	}
 }
 
 static void list_calls(struct walk *w)
 {
-	const struct pair_input *in = w->in;
-	for (size_t i = 0; i < in->n_threads; i++) {
-		const struct pair_thread *t = &in->threads[i];
-		for (size_t k = 0; k < t->n_calls; k++) {
-			const struct rec_call *call = &t->calls[k];
-			if (!in->expects_work(in->context, call))
-				continue;
-			struct caller c = { call, t->first + (uint32_t)k,
-					    dict_category(in->dict, call->hook) };
-			vec_push(&w->calls, c);
-		}
-	}
-	if (w->calls.n)
+	bool is_sorted = true;
+	for (size_t i = 0; i < w->in->n_threads; i++)
+		list_thread(w, (uint32_t)i);
+	for (size_t i = 1; i < w->calls.n && is_sorted; i++)
+		is_sorted = w->calls.at[i - 1].call->begin_ticks <=
+			    w->calls.at[i].call->begin_ticks;
+	if (!is_sorted)
 		qsort(w->calls.at, w->calls.n, sizeof(*w->calls.at), by_begin);
+	note_alone(w);
 }
 
-/* Modulo 2^32: a busy process counts that far within an hour or two. */
-static int by_correlation(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
-	int32_t apart = (int32_t)(x->correlation - y->correlation);
-	return apart < 0 ? -1 : apart > 0;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static bool is_wait(const struct rec_gpu *work)
@@ -94,21 +156,22 @@ static bool is_wait(const struct rec_gpu *work)
 	return work->kind == REC_GPU_SYNC;
 }
 
-static void list_groups(struct walk *w)
+/* A busy process counts to 2^32 within an hour or two. What is held at once lies within half of that around any of it. */
+static uint32_t first_order(const struct pair_input *in)
 {
-	const struct pair_input *in = w->in;
+	for (size_t i = 0; i < in->n_works; i++)
+		if (!is_wait(&in->works[i]))
+			return in->works[i].correlation - (1u << 31);
+	return 0;
+}
+
+/* What is of one call becomes one. */
+static void join_groups(struct walk *w)
+{
 	size_t n = 0;
-	for (size_t i = 0; i < in->n_works; i++) {
-		const struct rec_gpu *g = &in->works[i];
-		struct group one = { g, g->correlation, 1, g->begin_ticks, PAIR_UNKNOWN };
-		if (!is_wait(g))
-			vec_push(&w->groups, one);
-	}
-	if (w->groups.n)
-		qsort(w->groups.at, w->groups.n, sizeof(*w->groups.at), by_correlation);
 	for (size_t i = 0; i < w->groups.n; i++) {
 		struct group *g = &w->groups.at[i], *last = n ? &w->groups.at[n - 1] : NULL;
-		if (!last || last->correlation != g->correlation) {
+		if (!last || last->order != g->order) {
 			w->groups.at[n++] = *g;
 			continue;
 		}
@@ -119,6 +182,25 @@ static void list_groups(struct walk *w)
 	w->groups.n = n;
 }
 
+static void list_groups(struct walk *w)
+{
+	const struct pair_input *in = w->in;
+	uint32_t first = first_order(in);
+	bool is_sorted = true;
+	vec_reserve(&w->groups, in->n_works);
+	for (size_t i = 0; i < in->n_works; i++) {
+		const struct rec_gpu *g = &in->works[i];
+		struct group one = { g, g->correlation - first, 1, g->begin_ticks, NOBODY };
+		if (is_wait(g))
+			continue;
+		is_sorted &= !w->groups.n || w->groups.at[w->groups.n - 1].order <= one.order;
+		w->groups.at[w->groups.n++] = one;
+	}
+	if (!is_sorted)
+		qsort(w->groups.at, w->groups.n, sizeof(*w->groups.at), by_order);
+	join_groups(w);
+}
+
 /* ---- Do a call and work agree? ---- */
 
 /* `asked` is zero where the call does not say (cuLaunch: its block was set by calls before). */
@@ -127,10 +209,9 @@ static bool same_shape(const uint32_t *asked, const uint32_t *done)
 	return !asked[0] || (asked[0] == done[0] && asked[1] == done[1] && asked[2] == done[2]);
 }
 
-static bool is_launch_of(const struct dict *d, const struct rec_call *call,
+static bool is_launch_of(const struct dict *d, const struct launch_entry *l,
 			 const struct rec_gpu *work)
 {
-	const struct launch_entry *l = dict_launch(d, call->arg);
 	if (work->kind != REC_KERNEL || work->graph)
 		return false;
 	if (!l)
@@ -172,12 +253,12 @@ static bool agree(const struct walk *w, size_t i, size_t j)
 {
 	const struct caller *c = &w->calls.at[i];
 	const struct group *g = &w->groups.at[j];
-	if (g->at != PAIR_UNKNOWN || g->begin_ticks + CLOCKS_DIFFER_TICKS < c->call->begin_ticks ||
+	if (g->at != NOBODY || g->begin_ticks + CLOCKS_DIFFER_TICKS < c->call->begin_ticks ||
 	    !may_be_stream(w, c->call, g->first))
 		return false;
 	switch (c->category) {
 	case CAT_LAUNCH:
-		return is_launch_of(w->in->dict, c->call, g->first);
+		return is_launch_of(w->in->dict, c->launch, g->first);
 	case CAT_MEMCPY:
 	case CAT_MEMSET: /* in several pieces: a batch, a pageable copy, a box */
 		return is_kind_of(c->category, g->first) &&
@@ -189,59 +270,105 @@ static bool agree(const struct walk *w, size_t i, size_t j)
 	}
 }
 
-/* ---- The walk ---- */
-
-static void pair(struct walk *w, size_t i, size_t j)
-{
-	w->groups.at[j].at = (uint32_t)i;
-}
+/* ---- Calls that are under way at once ---- */
 
 static bool is_taken(const struct walk *w, size_t j)
 {
-	return j < w->groups.n && w->groups.at[j].at != PAIR_UNKNOWN;
+	return w->groups.at[j].at != NOBODY;
 }
 
-/* From here on they agree, as far as there is anything. */
-static bool agree_on(const struct walk *w, size_t i, size_t j)
-{
-	size_t n = 0;
-	for (; n < RUN && i < w->calls.n && j < w->groups.n; i++, j++, n++) {
-		while (n && is_taken(w, j))
-			j++;
-		if (j == w->groups.n || !agree(w, i, j))
-			break;
-	}
-	return n == RUN || (n && (i == w->calls.n || j == w->groups.n));
-}
-
-static uint64_t end_of(const struct rec_call *call)
-{
-	return call->begin_ticks + record_duration(call);
-}
-
-/* Whether a call of another thread was under way as well: numbers are given out in any order then. */
-static bool races(const struct walk *w, size_t i)
+/* How many calls of other threads began while this one was under way: theirs may have got a lower number. */
+static size_t count_racing(const struct walk *w, size_t i)
 {
 	const struct caller *c = &w->calls.at[i];
-	for (size_t k = i + 1; k < w->calls.n && k <= i + RACING; k++)
-		if (w->calls.at[k].call->begin_ticks <= end_of(c->call))
-			return true;
-	for (size_t k = i; k && k + RACING > i; k--)
-		if (end_of(w->calls.at[k - 1].call) >= c->call->begin_ticks)
-			return true;
-	return false;
+	size_t n = 0;
+	for (size_t k = i + 1; k < w->calls.n && n < RACING; k++) {
+		if (w->calls.at[k].call->begin_ticks > end_of(c->call))
+			break;
+		n += w->calls.at[k].thread != c->thread;
+	}
+	return n;
 }
 
 static bool take_from_race(struct walk *w, size_t i, size_t j)
 {
-	if (!races(w, i))
+	size_t left = count_racing(w, i);
+	if (!left || w->n_overtakers == RACING)
 		return false;
-	for (size_t k = j; k < w->groups.n && k <= j + RACING; k++)
+	left += STRAYS;
+	for (size_t k = j; k < w->groups.n && left; k++) {
 		if (agree(w, i, k)) {
-			pair(w, i, k);
+			w->groups.at[k].at = (uint32_t)i;
+			w->overtakers[w->n_overtakers++] =
+				(struct overtaker){ end_of(w->calls.at[i].call), k };
 			return true;
 		}
+		left -= !is_taken(w, k);
+	}
 	return false;
+}
+
+/* The first group that can be of call i or a later one, as far as that is known. */
+static size_t pass_overtaken(struct walk *w, size_t i, size_t j)
+{
+	uint64_t now = w->calls.at[i].call->begin_ticks;
+	size_t n = 0;
+	for (size_t k = 0; k < w->n_overtakers; k++) {
+		if (w->overtakers[k].end_ticks >= now)
+			w->overtakers[n++] = w->overtakers[k];
+		else if (w->overtakers[k].group >= j)
+			j = w->overtakers[k].group + 1;
+	}
+	w->n_overtakers = n;
+	return j;
+}
+
+/* ---- The walk ---- */
+
+/* From here on they agree, as far as there is anything. */
+static bool agree_on(const struct walk *w, size_t i, size_t j)
+{
+	unsigned used = 1; /* of the groups from j on; bit 0 is j */
+	size_t n = 1;
+	if (!agree(w, i, j))
+		return false;
+	for (; n < RUN && ++i < w->calls.n; n++) {
+		size_t k = 0, most = w->calls.at[i].is_alone ? 1 : SWAPPED;
+		for (; j < w->groups.n && (used & 1 || is_taken(w, j)); j++)
+			used >>= 1;
+		while (k < most && j + k < w->groups.n && (used >> k & 1 || !agree(w, i, j + k)))
+			k++;
+		if (j == w->groups.n)
+			return true;
+		if (k == most || j + k == w->groups.n)
+			return false;
+		used |= 1u << k;
+	}
+	return true;
+}
+
+/*
+ * The nearest place to go on from; false where there is none nearby. Where none was found before, only what lies further is looked
+ * at: else a million calls that agree nowhere took a minute.
+ */
+static bool find_again(struct walk *w, size_t *i, size_t *j)
+{
+	size_t here = *i + *j, d = w->barren > here ? w->barren - here + 1 : 1;
+	for (; d <= LOOK_AHEAD; d++)
+		for (size_t k = 0; k <= d; k++)
+			if (*i + k < w->calls.n && *j + d - k < w->groups.n &&
+			    agree_on(w, *i + k, *j + d - k)) {
+				*i += k;
+				*j += d - k;
+				return true;
+			}
+	w->barren = here + LOOK_AHEAD;
+	return false;
+}
+
+static bool is_before(const struct walk *w, size_t i, size_t j)
+{
+	return w->groups.at[j].begin_ticks + CLOCKS_DIFFER_TICKS < w->calls.at[i].call->begin_ticks;
 }
 
 /* A copy of nothing has no work; a batch of boxes says no bytes either, and has. */
@@ -253,42 +380,28 @@ static bool is_of_unsaid_bytes(const struct walk *w, size_t i, size_t j)
 	       (i + 1 == w->calls.n || !agree(w, i + 1, j));
 }
 
-/* How many calls are to be skipped, and how many groups; false where nothing agrees again nearby. */
-static bool find_again(const struct walk *w, size_t i, size_t j, size_t *skip_calls,
-		       size_t *skip_groups)
+/* The work of calls whose records were dropped is there all the same. */
+static size_t pass_lost(const struct walk *w, size_t i, size_t j)
 {
-	for (size_t d = 1; d <= LOOK_AHEAD; d++)
-		for (size_t k = 0; k <= d; k++)
-			if (i + k < w->calls.n && j + d - k < w->groups.n &&
-			    agree_on(w, i + k, j + d - k)) {
-				*skip_calls = k;
-				*skip_groups = d - k;
-				return true;
-			}
-	return false;
-}
-
-static bool is_before(const struct walk *w, size_t i, size_t j)
-{
-	return w->groups.at[j].begin_ticks + CLOCKS_DIFFER_TICKS < w->calls.at[i].call->begin_ticks;
+	uint32_t lost = w->calls.at[i].lost;
+	return lost && lost < w->groups.n - j && agree_on(w, i, j + lost) ? j + lost : j;
 }
 
 static void walk(struct walk *w)
 {
 	size_t i = 0, j = 0;
-	while (i < w->calls.n && j < w->groups.n) {
-		size_t skip_calls = 1, skip_groups = 0;
-		if (is_taken(w, j) || is_before(w, i, j)) {
+	w->barren = w->n_overtakers = 0;
+	while (i < w->calls.n) {
+		j = pass_overtaken(w, i, j);
+		while (j < w->groups.n && (is_taken(w, j) || is_before(w, i, j)))
 			j++;
-		} else if (agree(w, i, j) || is_of_unsaid_bytes(w, i, j)) {
-			pair(w, i++, j++);
-		} else if (take_from_race(w, i, j)) {
+		if (j == w->groups.n)
+			break;
+		j = pass_lost(w, i, j);
+		if (agree(w, i, j) || is_of_unsaid_bytes(w, i, j))
+			w->groups.at[j++].at = (uint32_t)i++;
+		else if (take_from_race(w, i, j) || !find_again(w, &i, &j))
 			i++;
-		} else {
-			find_again(w, i, j, &skip_calls, &skip_groups);
-			i += skip_calls;
-			j += skip_groups;
-		}
 	}
 }
 
@@ -297,7 +410,7 @@ static void walk(struct walk *w)
 static struct stream *stream_of(struct walk *w, const struct group *g)
 {
 	bool is_new;
-	if (g->at >= PAIR_CALLS_END || g->first->graph)
+	if (g->at == NOBODY || g->first->graph)
 		return NULL;
 	uint64_t *at = map_at(&w->stream_of, stream_key(w->calls.at[g->at].call), &is_new);
 	if (is_new) {
@@ -307,72 +420,93 @@ static struct stream *stream_of(struct walk *w, const struct group *g)
 	return &w->streams.at[*at];
 }
 
-/* Which of CUPTI's each is, by most of its calls; what was paired is forgotten. */
-static void learn_streams(struct walk *w)
+static unsigned weight_of(const struct walk *w, size_t j)
 {
+	return w->calls.at[w->groups.at[j].at].is_alone ? ALONE : 1;
+}
+
+static void vote(struct stream *s, uint32_t id, unsigned weight)
+{
+	if (s->id == id) {
+		s->votes += weight;
+	} else if (s->votes >= weight) {
+		s->votes -= weight;
+	} else {
+		s->id = id;
+		s->votes = weight - s->votes;
+	}
+}
+
+/* Which of CUPTI's each is, by most of its calls. Whether a pair contradicts that; else another walk would find the same. */
+static bool learn_streams(struct walk *w)
+{
+	bool are_any_wrong = false;
+	for (size_t k = 0; k < w->streams.n; k++)
+		w->streams.at[k] = (struct stream){ 0 };
 	for (size_t j = 0; j < w->groups.n; j++) {
 		struct stream *s = stream_of(w, &w->groups.at[j]);
-		if (s && !s->votes)
-			s->id = w->groups.at[j].first->stream;
-		if (s)
-			s->votes += s->id == w->groups.at[j].first->stream ? 1 : -1u;
-		if (s)
-			s->n++;
+		if (!s)
+			continue;
+		vote(s, w->groups.at[j].first->stream, weight_of(w, j));
+		s->n += weight_of(w, j);
 	}
-	for (size_t k = 0; k < w->streams.n; k++)
+
+	for (size_t k = 0; w->streams.at && k < w->streams.n; k++)
 		w->streams.at[k].votes = 0;
 	for (size_t j = 0; j < w->groups.n; j++) {
 		struct stream *s = stream_of(w, &w->groups.at[j]);
-		if (s)
-			s->votes += s->id == w->groups.at[j].first->stream;
-		w->groups.at[j].at = PAIR_UNKNOWN;
+		if (s && s->id == w->groups.at[j].first->stream)
+			s->votes += weight_of(w, j);
 	}
-	for (size_t k = 0; k < w->streams.n; k++)
-		if (w->streams.at[k].votes * 100ull < w->streams.at[k].n * (uint64_t)MOSTLY_PCT)
-			w->streams.at[k].n = 0;
+	for (size_t k = 0; w->streams.at && k < w->streams.n; k++) {
+		struct stream *s = &w->streams.at[k];
+		are_any_wrong |= s->votes < s->n;
+		if (s->votes * 100 < s->n * MOSTLY_PCT)
+			s->n = 0;
+	}
 	w->knows_streams = true;
+	return are_any_wrong;
 }
 
-/* Work behind the last that has a call is of calls that are not read yet, or were made while none were announced. */
-static void name_the_rest(struct walk *w)
+static void forget_pairs(struct walk *w)
 {
-	size_t end = w->groups.n;
-	while (end && w->groups.at[end - 1].at == PAIR_UNKNOWN)
-		end--;
+	for (size_t j = 0; j < w->groups.n; j++)
+		w->groups.at[j].at = NOBODY;
+}
+
+static size_t name_calls(const struct walk *w, struct rec_external *externals)
+{
+	size_t n = 0;
 	for (size_t j = 0; j < w->groups.n; j++) {
-		struct group *g = &w->groups.at[j];
-		if (g->at == PAIR_UNKNOWN && g->begin_ticks < w->in->begin_ticks)
-			g->at = PAIR_EARLIER;
-		else if (g->at == PAIR_UNKNOWN && j >= end)
-			g->at = PAIR_LATER;
+		const struct group *g = &w->groups.at[j];
+		if (g->at == NOBODY)
+			continue;
+		const struct caller *c = &w->calls.at[g->at];
+		externals[n++] = (struct rec_external){
+			.kind = REC_EXTERNAL,
+			.words = sizeof(struct rec_external) / 8,
+			.correlation = g->first->correlation,
+			.thread = w->in->threads[c->thread].slot,
+			.seq = c->call->seq,
+		};
 	}
+	return n;
 }
 
-static uint32_t recall(const struct walk *w, const struct rec_gpu *work)
-{
-	const struct group wanted = { .correlation = work->correlation };
-	const struct group *g = w->groups.n && !is_wait(work)
-					? bsearch(&wanted, w->groups.at, w->groups.n,
-						  sizeof(wanted), by_correlation)
-					: NULL;
-	if (!g)
-		return PAIR_UNKNOWN;
-	return g->at < PAIR_CALLS_END ? w->calls.at[g->at].number : g->at;
-}
-
-void pair_by_order(const struct pair_input *in, uint32_t *call_of)
+size_t pair_by_order(const struct pair_input *in, struct rec_external *externals)
 {
 	struct walk w = { .in = in };
 	list_calls(&w);
 	list_groups(&w);
 	walk(&w);
-	learn_streams(&w);
-	walk(&w);
-	name_the_rest(&w);
-	for (size_t i = 0; i < in->n_works; i++)
-		call_of[i] = recall(&w, &in->works[i]);
+	for (int n = 1; n < WALKS && learn_streams(&w); n++) {
+		forget_pairs(&w);
+		walk(&w);
+	}
+	size_t n = name_calls(&w, externals);
 	vec_free(&w.calls);
 	vec_free(&w.groups);
 	vec_free(&w.streams);
 	map_free(&w.stream_of);
+	return n;
 }

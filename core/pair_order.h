@@ -4,7 +4,8 @@
 
 #include "core/pair.h"
 
-/* As pair_match. */
-void pair_by_order(const struct pair_input *in, uint32_t *call_of);
+/* Says which call each correlation id is, as CUPTI's external correlation would, so that all that closes steps need not know how
+ * it was found. Ids whose call is not found are left out. `externals` has room for n_works; returns how many there are. */
+size_t pair_by_order(const struct pair_input *in, struct rec_external *externals);
 
 #endif
