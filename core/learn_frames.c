@@ -2,46 +2,67 @@
 #include "core/learn_frames.h"
 
 #include "core/levels.h"
+#include "core/origin.h"
 #include "core/phase_rules.h"
+
+#include <string.h>
 
 void learn_frames_free(struct learn_frames *x)
 {
-	vec_free(&x->part_of_code);
+	vec_free(&x->codes);
 	map_free(&x->hints_of_trigram);
 }
 
-static uint8_t part_of_code(struct learn_frames *x, const struct dict *d, uint32_t id)
+/* With and without qualified names (Python 3.11). */
+static bool is_step(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+	return !strcmp(dot ? dot + 1 : function, "step");
+}
+
+static struct learn_code code_of(struct learn_frames *x, const struct dict *d, uint32_t id)
 {
 	const struct code_entry *code = dict_code(d, id);
 	if (!code)
-		return PART_NONE;
-	while (x->part_of_code.n <= id)
-		vec_push(&x->part_of_code, 0);
-	if (!x->part_of_code.at[id]) {
+		return (struct learn_code){ .part = PART_NONE };
+	while (x->codes.n <= id)
+		vec_push(&x->codes, (struct learn_code){ 0 });
+	if (!x->codes.at[id].is_known) {
 		const struct frame frame = { .function = strtab_text(&d->names, code->name),
 					     .file = strtab_text(&d->names, code->file),
 					     .module = "",
 					     .kind = FRAME_KIND_PYTHON };
-		x->part_of_code.at[id] = (uint8_t)(phase_rules_match(&frame) + 1);
+		x->codes.at[id] =
+			(struct learn_code){ .is_known = true,
+					     .part = phase_rules_match(&frame),
+					     .is_users = !origin_is_python_library(frame.file),
+					     .is_step = is_step(frame.function) };
 	}
-	return x->part_of_code.at[id] - 1;
+	return x->codes.at[id];
 }
 
-/* The innermost frame that is part of anything decides: a closure's forward pass within an optimizer's step is none of it. */
+/*
+ * The innermost frame that is part of anything decides: a closure's forward pass within an optimizer's step is none of it. Nor is
+ * what the closure itself asks for, as a loss that it prints: the user's own code that an optimizer calls is its step, of an
+ * optimizer that the user wrote, or a closure.
+ */
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
 {
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags;
 	size_t n = dict_stack(d, stack, raw, &flags);
+	bool is_closures = false;
 	for (size_t i = 0; i < n; i++) {
 		if (!(raw[i] & FRAME_PYTHON))
 			continue;
-		uint8_t part = part_of_code(x, d, raw[i] >> 32 & 0x7fffffff);
-		if (part == PART_OPTIMIZER)
+		struct learn_code code = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
+		if (code.part == PART_OPTIMIZER && !is_closures)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
-		if (part != PART_NONE)
+		if (code.part != PART_NONE)
 			return LEVEL_NAMED |
 			       LEVEL_FRAMED; /* PyTorch: an optimizer would have been told */
+		if (code.is_users)
+			is_closures = !code.is_step; /* of the outermost one so far */
 	}
 	return 0;
 }

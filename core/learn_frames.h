@@ -9,8 +9,15 @@
 #include "core/map.h"
 #include "core/vec.h"
 
+struct learn_code {
+	bool is_known; /* asked already */
+	uint8_t part;  /* enum phase_part */
+	bool is_users; /* the user's own, not a library's */
+	bool is_step;  /* named like an optimizer's step */
+};
+
 struct learn_frames {
-	VEC(uint8_t) part_of_code; /* enum phase_part + 1, 0: not asked yet */
+	VEC(struct learn_code) codes;
 	struct map hints_of_trigram;
 };
 

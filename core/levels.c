@@ -9,7 +9,7 @@
 
 /* The first look, and how much more must have come for the next one: often while little has come, which is a short run or a small
  * step; then all looks together cost five times the last. */
-#define FIRST_VOTE_EVENTS 12u
+#define FIRST_VOTE_EVENTS 5u
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
@@ -20,9 +20,9 @@
 #define WINS	   2u
 #define WINS_ENDED 1u
 /* The smallest latter part that is asked: an end of all this share. Graphs are so few calls that eager steps before them, which
- * are often made to warm up, fill more. */
-#define PARTS		4u
-#define PARTS_OF_GRAPHS 64u
+ * are often made to warm up, fill any share: of them, an end of so many events. */
+#define PARTS		 4u
+#define EVENTS_OF_GRAPHS 12u
 /* Among so many last events there is one, if graphs are what the program runs now. */
 #define GRAPH_NEAR 8u
 /* A loop that covers so much is what the stretch is about. */
@@ -30,6 +30,8 @@
 
 /* An anchor on probation that did not come in so many turns is given up for another that is as good. */
 #define STALE_TURNS 3u
+/* Turns of the loop around another have so many times its calls. */
+#define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
 #define PROBATION_EVENTS 500000u
 #define PROBATION_NS	 300000000000ull
@@ -37,6 +39,7 @@
 struct levels {
 	struct levels_store store;
 	uint64_t next_vote_events; /* counted from the first one fed */
+	uint64_t first_graph;	   /* events by the first graph launch, it included; 0: none yet */
 	uint32_t
 		expected; /* events of the store by when the last vote's leader may win, 0: no saying */
 	uint32_t demand;      /* factor on the turns wanted, doubled by every anchor that failed */
@@ -84,6 +87,15 @@ void levels_relearn(struct levels *l)
 	};
 }
 
+/* From here on a step may be far shorter than those before: looks are as near as at the beginning. */
+static void note_first_graph(struct levels *l)
+{
+	l->first_graph = l->store.n_forgotten + l->store.n;
+	uint64_t soon = l->first_graph + FIRST_VOTE_EVENTS;
+	if (soon < l->next_vote_events)
+		l->next_vote_events = soon;
+}
+
 int levels_feed(struct levels *l, uint32_t thread, const struct level_event *event)
 {
 	uint64_t hash;
@@ -92,7 +104,10 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 		l->choice.count += !rc && hash == l->choice.anchor;
 	if (rc || l->locked)
 		return rc;
-	return levels_store_keep(&l->store, thread, event, hash);
+	rc = levels_store_keep(&l->store, thread, event, hash);
+	if (event->hints & LEVEL_GRAPH && !l->first_graph)
+		note_first_graph(l);
+	return rc;
 }
 
 static bool level_has_anchor(const struct levels *l, const struct levels_level *level,
@@ -188,13 +203,16 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
-/* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph tells this one. */
+/* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph
+ * tells this one, or it is the loop around. */
 static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	if (l->was_withdrawn)
 		return false;
-	return !l->on_probation || (!l->choice.n_changes &&
-				    (level->optimizer || level->graph || !levels_goes_on(l, end)));
+	bool is_around = level->marked && level->coverage >= COVERAGE_FILLS &&
+			 level->calls_per_turn >= AROUND * l->choice.calls_per_step;
+	return !l->on_probation || (!l->choice.n_changes && (level->optimizer || level->graph ||
+							     is_around || !levels_goes_on(l, end)));
 }
 
 static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
@@ -203,6 +221,14 @@ static void levels_try(struct levels *l, const struct level_choice *choice, uint
 	l->on_probation = l->choice.on_probation = true;
 	l->since_events = l->store.n_forgotten + l->store.n;
 	l->since_ns = now_ns;
+}
+
+/* How many events there are once `n` more turns have come: its last one is under way. */
+static uint32_t end_of_turns(const struct levels_index *x, const struct levels_level *level,
+			     uint32_t n)
+{
+	uint32_t last = levels_index_of(x, level->reference)[level->turns];
+	return last + n * level->calls_per_turn + 1;
 }
 
 /* Looks at the events [start, end) for a level to be believed. */
@@ -231,7 +257,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	if (found)
 		l->expected = x.end + level.calls_per_turn / 2;
 	else if (belief.turns_short)
-		l->expected = x.end + belief.turns_short * level.calls_per_turn;
+		l->expected = end_of_turns(&x, &level, belief.turns_short);
 	levels_level_free(&level);
 	levels_index_free(&x);
 	return found ? LOOK_FOUND : fills ? LOOK_WAIT : LOOK_NOTHING;
@@ -241,7 +267,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
  * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
-	uint32_t smallest = runs_graphs(l, end) ? PARTS_OF_GRAPHS : PARTS;
+	uint32_t smallest = runs_graphs(l, end) ? 1 + end / EVENTS_OF_GRAPHS : PARTS;
 	enum look look = LOOK_NOTHING;
 	for (uint32_t part = 1; part <= smallest && look == LOOK_NOTHING; part *= 2)
 		look = levels_look(l, end - end / part, end, wins);
@@ -282,11 +308,22 @@ void levels_withdraw(struct levels *l)
 	l->was_withdrawn = true;
 }
 
+/* Events of the store that came before graphs, by which the looks are not counted; not of many, as each look takes its time. */
+static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
+{
+	uint64_t first = l->first_graph;
+	bool is_near = first > l->store.n_forgotten &&
+		       first - l->store.n_forgotten <= OFTEN_EVENTS &&
+		       first - l->store.n_forgotten < end;
+	return is_near ? (uint32_t)(first - l->store.n_forgotten) : 0;
+}
+
 /* How many events of the store there are to be by the vote after that on the first `end`. */
 static uint64_t next_vote(const struct levels *l, uint32_t end)
 {
-	double most = (double)end * (end < OFTEN_EVENTS ? VOTE_OFTEN : VOTE_GROWTH),
-	       least = (double)end * VOTE_LEAST + 1;
+	uint32_t before = events_before_graphs(l, end), since = end - before;
+	double most = before + since * (end < OFTEN_EVENTS ? VOTE_OFTEN : VOTE_GROWTH) + 1,
+	       least = before + since * VOTE_LEAST + 1;
 	if (!l->expected || l->expected >= most)
 		return (uint64_t)most;
 	return l->expected > least ? l->expected : (uint64_t)least;

@@ -1,7 +1,7 @@
 /* See levels_believe.h. Collector only. */
 #include "core/levels_believe.h"
 
-/* Before so many only a loop that feeds graphs, or reads what they made, is believed: a parameter's making and copying looks like a loop. */
+/* Before so many only a loop that launches graphs, or reads and copies nothing to the device, is believed: a parameter's making and copying looks like a loop. */
 #define EVENTS_LEAST 48u
 /* Turns of a level with unlike neighbours are demanded by rounds: what they alternate in must have shown itself as a level of its own. */
 #define NEVER		 UINT32_MAX
@@ -38,8 +38,8 @@ static const struct {
 } demanded[LEVEL_EVIDENCES] = {
 	/* An optimizer alone is not enough at once: a WGAN's critic steps five times before its generator does, and a step
 	 * that is to be captured as a graph runs three or more times before. */
-	[EVIDENCE_OPTIMIZER] = { 6, 3, true },
-	[EVIDENCE_TAIL] = { 6, 3, true },
+	[EVIDENCE_OPTIMIZER] = { 8, 3, true },
+	[EVIDENCE_TAIL] = { 12, 3, true },
 	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
@@ -48,7 +48,10 @@ static const struct {
 	[EVIDENCE_TRAINING_UNFED] = { 24, NEVER },
 	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
 	[EVIDENCE_UNREAD] = { 36, 4 },
-	[EVIDENCE_MARKED] = { 5, 4, true },
+	/* A graph that is fed, or whose results are read, is all the work of a step. */
+	[EVIDENCE_GRAPH] = { 5, 4, true },
+	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
+	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
 	 * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
 	 * shown itself. */
@@ -105,7 +108,7 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 				       const struct levels_level *level, bool ended)
 {
 	uint32_t hints = late_hints(s, x);
-	bool is_whole = level->fed || level->graph || x->end >= EVENTS_BARE ||
+	bool is_whole = level->fed || x->end >= EVENTS_BARE ||
 			level->calls_per_turn >= CALLS_OF_LAYER;
 	if (level->optimizer)
 		return EVIDENCE_OPTIMIZER;
@@ -118,6 +121,8 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_TAIL;
 	if (!ended && level->fed && !level->read && !level->graph)
 		return EVIDENCE_UNREAD;
+	if (level->graph && (level->fed || level->read))
+		return EVIDENCE_GRAPH;
 	if (level->marked)
 		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
 	return ended || level->calls_per_turn >= CALLS_SINGLE ? EVIDENCE_BARE : EVIDENCE_SINGLE;
@@ -146,10 +151,10 @@ static uint32_t turns_wanted_early(enum level_evidence evidence, const struct le
 	return early * (demanded[evidence].by_round ? level->round : 1) * d->factor;
 }
 
-/* A graph that is fed, or whose results are read, is all the work of a step. */
-static bool level_is_graph(const struct levels_level *level)
+/* Parameters are made by launches and copies to the device, each of which may be waited for; never by graphs, nor read. */
+static bool is_no_set_up(const struct levels_level *level)
 {
-	return level->graph && (level->fed || level->read);
+	return level->graph || (level->read && !level->fed);
 }
 
 /* What it lacks is around it: there is an outer loop, which is the step. */
@@ -166,7 +171,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 {
 	if (!level_is_current(x, level) || (d->wants_optimizer && !level->optimizer))
 		return true;
-	if (!d->ended && x->end - x->start < EVENTS_LEAST && !level_is_graph(level))
+	if (!d->ended && x->end - x->start < EVENTS_LEAST && !is_no_set_up(level))
 		return true;
 	if (!d->ended && lacks(level) && level->turns < TURNS_LACKING)
 		return true;

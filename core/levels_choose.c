@@ -88,7 +88,7 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (is_silent)
 		return true;
 	/* nothing but the outer loop talks to the host; one that only reads, and launches nothing more, is a log of every so many steps */
-	if (!inner->marked && !inner->threads)
+	if (!inner->fed && !inner->read && !inner->threads)
 		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
 	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
 	bool has_optimizer = inner->threads && outer->tail;

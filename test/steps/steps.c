@@ -2,7 +2,7 @@
  * Prints how step learning does: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...
  * On the recorded programs that are named, and on every kind of made program, each in three sizes and N variants: with the
  * launches alone, with kernels' names, with what frames say; clean and with noise. -k: only kinds and files with TEXT in
- * their name; -v: a line for each that is not right; --clean: without noise, in a fifth of the time; --outcomes: and a line for each answer.
+ * their name; -v: a line for each that is not right, or that locks late; --clean: without noise, in a fifth of the time; --outcomes: and a line for each answer.
  */
 #include "test/steps/kinds.h"
 #include "test/steps/recorded.h"
@@ -120,7 +120,8 @@ static void try_one(struct table *table, struct row *row, const struct program *
 		bool good = has_step ? t.locked && (noise ? t.one_per_step >= TRIAL_SHARE_NOISY
 							  : trial_is_exact(&t))
 				     : !t.answered;
-		if (table->verbose && !good)
+		bool late = has_step && !noise && t.steps > goals[table->evidence].within_steps;
+		if (table->verbose && (!good || late))
 			print_wrong(kind->name, size, seed, (enum noise)noise, &t);
 		sequence_free(&s);
 		program_free(&disturbed);

@@ -180,11 +180,11 @@ static void find_boundaries(struct judge *j, const struct level_choice *c)
 	}
 }
 
-static double steps_begun(const struct sequence *s, uint32_t at)
+static double steps_begun(const struct sequence *s, uint32_t truth, uint32_t at)
 {
 	double n = 1;
 	for (uint32_t k = 0; k < s->n_marks; k++)
-		n += s->marks[k].at < at && s->marks[k].ends & END_STEP;
+		n += s->marks[k].at < at && s->marks[k].ends & truth;
 	return n;
 }
 
@@ -200,8 +200,10 @@ static void judge(const struct sequence *s, const struct sequence_result *r, str
 	}
 	j.truth = END_OTHER;
 	judge_truth(&j, r, &other);
-	if (other.n_steps && other.one_per_step > t->one_per_step)
+	if (other.n_steps && other.one_per_step > t->one_per_step) {
 		*t = other;
+		t->truth = END_OTHER;
+	}
 	free(j.before);
 }
 
@@ -227,19 +229,21 @@ void trial_run(struct trial *t, const struct sequence *s)
 	t->locked = r.locked;
 	t->moved = r.moved;
 	t->corrected = r.corrected;
-	if (r.corrected)
-		t->steps_corrected =
-			steps_begun(s, r.locked ? r.locked_at : s->n) - steps_begun(s, r.tried_at);
-	if (r.locked)
-		t->steps = steps_begun(s, r.locked_at);
-	else
+	t->truth = END_STEP;
+	uint32_t tried_at = r.tried_at, ended_at = r.locked ? r.locked_at : s->n;
+	if (!r.locked)
 		sequence_run(s, s->n ? s->n : 1, true, &r);
 	t->answered = r.locked;
-	if (!r.locked)
-		return;
-	t->confidence = r.choice.confidence;
-	t->last = r.choice;
-	judge(s, &r, t);
-	if (r.tried_at)
+	if (r.locked) {
+		t->confidence = r.choice.confidence;
+		t->last = r.choice;
+		judge(s, &r, t);
+	}
+	double steps = steps_begun(s, t->truth, ended_at);
+	if (t->locked)
+		t->steps = steps;
+	if (t->corrected)
+		t->steps_corrected = steps - steps_begun(s, t->truth, tried_at);
+	if (r.locked && r.tried_at)
 		judge_first(s, &r, t);
 }

@@ -20,6 +20,8 @@ struct trial {
 	bool locked;   /* while the program ran */
 	bool answered; /* then or at its end */
 	double confidence;
+	enum program_end
+		truth; /* that the answer was held against: END_OTHER where it is nearer to that */
 	double steps; /* true steps that had begun when it locked on the answer that stood in the end */
 	bool moved;		/* since then: the same steps, which end at another launch */
 	bool corrected;		/* it was another at first */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 enum { SURE = LEVEL_NAMED | LEVEL_FRAMED };
-enum { CALLER = 1, WRAPPER, STEP, CLOSURE, MODULE, OTHER_LIBRARY };
+enum { CALLER = 1, WRAPPER, STEP, CLOSURE, MODULE, OTHER_LIBRARY, OWN_STEP, OWN_PART };
 
 static void add_string(struct dict *d, uint32_t id, const char *text)
 {
@@ -58,10 +58,15 @@ static void fill(struct dict *d)
 	add_code(d, CLOSURE, "/home/me/train.py", "main.<locals>.closure");
 	add_code(d, MODULE, "/v/site-packages/torch/nn/modules/module.py", "Module._call_impl");
 	add_code(d, OTHER_LIBRARY, "/v/site-packages/cupy/core.py", "add");
+	add_code(d, OWN_STEP, "/home/me/lion.py", "Lion.step");
+	add_code(d, OWN_PART, "/home/me/lion.py", "update");
 	add_stack(d, 1, (uint32_t[]){ 0, STEP, WRAPPER, CALLER }, 4);
 	add_stack(d, 2, (uint32_t[]){ 0, MODULE, CALLER }, 3);
 	add_stack(d, 3, (uint32_t[]){ 0, MODULE, CLOSURE, STEP, WRAPPER, CALLER }, 6);
 	add_stack(d, 4, (uint32_t[]){ 0, OTHER_LIBRARY, CALLER }, 3);
+	add_stack(d, 5, (uint32_t[]){ 0, CLOSURE, STEP, WRAPPER, CALLER }, 5);
+	add_stack(d, 6, (uint32_t[]){ 0, OWN_PART, OWN_STEP, WRAPPER, CALLER }, 5);
+	add_stack(d, 7, (uint32_t[]){ 0, OTHER_LIBRARY, STEP, WRAPPER, CALLER }, 5);
 }
 
 static void test_hints(void **state)
@@ -74,6 +79,10 @@ static void test_hints(void **state)
 	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE);
 	/* the forward pass in a closure is none of the optimizer's */
 	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE);
+	/* ...nor is the loss that the closure reads; an optimizer of the user's own is one, as is what it calls */
+	assert_int_equal(learn_frames_hints(&x, &d, 23, 5), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 25, 6), SURE | LEVEL_OPTIMIZER);
+	assert_int_equal(learn_frames_hints(&x, &d, 27, 7), SURE | LEVEL_OPTIMIZER);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
 	/* a stack that the dictionary does not have, and a launch without one */
