@@ -38,8 +38,8 @@ static const struct {
 } demanded[LEVEL_EVIDENCES] = {
 	/* An optimizer alone is not enough at once: a WGAN's critic steps five times before its generator does, and a step
 	 * that is to be captured as a graph runs three or more times before. */
-	[EVIDENCE_OPTIMIZER] = { 8, 3, true },
-	[EVIDENCE_TAIL] = { 12, 3, true },
+	[EVIDENCE_OPTIMIZER] = { 7, 3, true },
+	[EVIDENCE_TAIL] = { 6, 3, true },
 	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
