@@ -37,11 +37,16 @@ static const struct shape {
 	const char *text;
 	uint32_t launches_in_step; /* 0: all of them */
 	bool has_stacks;
+	bool by_order; /* CUPTI recorded no calls */
 } shapes[] = {
-	{ "steps of 5,000 calls, no stacks", 5000, false },
-	{ "steps of 25,000 calls", 25000, true },
-	{ "steps of 100 calls", 100, true },
-	{ "one step", 0, true },
+	{ "steps of 5,000 calls, no stacks", 5000, false, false },
+	{ "steps of 25,000 calls", 25000, true, false },
+	{ "steps of 100 calls", 100, true, false },
+	{ "one step", 0, true, false },
+	{ "steps of 5,000 calls, no stacks, paired by order", 5000, false, true },
+	{ "steps of 25,000 calls, paired by order", 25000, true, true },
+	{ "steps of 100 calls, paired by order", 100, true, true },
+	{ "one step, paired by order", 0, true, true },
 };
 
 static char folder[] = "/tmp/profrun-bench-XXXXXX";
@@ -65,7 +70,7 @@ static void add_names(struct journal_builder *b)
 			 "at::native::Functor>(int)",
 			 i);
 		jb_string(b, i, name);
-		jb_launch_shape(b, i, i, i * 8);
+		jb_launch_shape(b, i, i, 1); /* as jb_work has it */
 		jb_kernel(b, i, i);
 	}
 }
@@ -119,7 +124,7 @@ static void add_stacks(struct journal_builder *b)
 struct making {
 	struct journal_builder *b;
 	uint32_t seq, launches_in_step;
-	bool has_stacks;
+	bool has_stacks, by_order;
 };
 
 static void add_call(struct making *m, enum jb_hook hook, uint64_t at, uint64_t length,
@@ -129,7 +134,8 @@ static void add_call(struct making *m, enum jb_hook hook, uint64_t at, uint64_t 
 	jb_call_from(m->b, 1, hook, at, length, id, kernel, m->has_stacks ? id % STACKS + 1 : 0);
 	if (!kernel)
 		return;
-	jb_external(m->b, CUPTI_SLOT, id, 1, id);
+	if (!m->by_order)
+		jb_external(m->b, CUPTI_SLOT, id, 1, id);
 	jb_work(m->b, CUPTI_SLOT, REC_KERNEL, kernel, at + 6000, 3000 + id % 900, id, 7);
 }
 
@@ -154,7 +160,8 @@ static struct journal_builder *build(const struct shape *shape, uint32_t n_event
 				     sizeof(struct rec_external) + 2) /
 				    2;
 	struct making m = { .launches_in_step = shape->launches_in_step,
-			    .has_stacks = shape->has_stacks };
+			    .has_stacks = shape->has_stacks,
+			    .by_order = shape->by_order };
 	if (!m.launches_in_step)
 		m.launches_in_step = n_events / 2;
 	uint32_t n_steps = n_events / (2 * m.launches_in_step);
@@ -162,6 +169,7 @@ static struct journal_builder *build(const struct shape *shape, uint32_t n_event
 	m.b = jb_new_with((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 16, JOURNAL_CHUNK_BYTES,
 			  4 << 20);
 	add_names(m.b);
+	jb_info(m.b, "pairing", shape->by_order ? "order" : "external");
 	if (shape->has_stacks) {
 		add_frames(m.b);
 		add_stacks(m.b);

@@ -1,9 +1,10 @@
 """When the GPU's own times cannot be had, or not all: the run goes on with host times, and run.json, stderr and the trace say so."""
+import collections
 import sys
 import unittest
 
 from harness import Case, prog
-from journal import EXTERNAL
+from journal import CALL, EXTERNAL
 from trace import Trace
 
 ARMED = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
@@ -76,6 +77,22 @@ class Cupti(Case):
         self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
         for trace in traces:
             self.assertEqual(len([s for s in trace.slices if trace.tracks[s.track].name.startswith("GPU 0 Stream")]), 6)
+
+    def test_a_profiler_of_the_applications_own(self):
+        """Its kernels come to it, in its own clock, though it flushes behind its last switch; ours has the others, of both sides."""
+        expected = "20 kernels, 20 in time\n" * 2
+        self.assertEqual(self.bare([prog("own_profiler")]).out, expected)
+        for pairing in ("order", "interval", "external"):
+            with self.subTest(pairing=pairing):
+                run = self.profiled([prog("own_profiler")], PROF_SCHEDULE="always", PROF_PAIRING=pairing)
+                self.assertEqual((run.status, run.out), (0, expected), run.err)
+                journal = run.journal()
+                kernels = [r for r in journal.gpu() if r.work == "kernel"]
+                names = collections.Counter(journal.kernel_name(r) for r in kernels)
+                self.assertEqual({name: n for name, n in names.items() if "first" in name}, {"first_10us": 60})
+                self.assertEqual(names["last_15us"], 0)
+                calls = [r.begin for r in journal.of(CALL) if r.category == "launch"]
+                self.assertLess(min(calls), min(r.begin for r in kernels))
 
     def test_interval_pairing_sees_the_same(self):
         _, process, traces = self.loop(PROF_PAIRING="interval")

@@ -11,13 +11,17 @@ PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows l
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
-PROG_ALL := $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 $(PROG_NVCC)
+PROG_ALL := $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler $(PROG_NVCC)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
 $(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
+
+$(PROG)/own_profiler: test/prog/own_profiler.c $(PROG_SIM13) $(BUILD)/sim/libcupti.so.13
+	$(call say,CC,$<)
+	$(prog_build) $< $(PROG_SIM13) $(BUILD)/sim/libcupti.so.13 -o $@
 
 $(PROG)/every_runtime12: test/prog/every_runtime12.c $(PROG_SIM12)
 	$(call say,CC,$<)

@@ -147,6 +147,34 @@ static void test_by_intervals(void **state)
 		assert_int_equal(answer[i], wanted[i]);
 }
 
+/* A runtime that is linked in statically is seen where it calls the driver, inside CUPTI's record of the runtime's own call. */
+static void test_a_record_that_holds_the_call(void **state)
+{
+	(void)state;
+	struct pair_input in = *example();
+	const struct rec_api apis[] = {
+		{ .correlation = 50, .tid = 100, .begin_ticks = 1180, .end_ticks = 1280 },
+		/* its middle lies behind the call; and the wait before it has no work */
+		{ .correlation = 51, .tid = 100, .begin_ticks = 1060, .end_ticks = 1255 },
+		{ .correlation = 52, .tid = 200, .begin_ticks = 900, .end_ticks = 1120 },
+		/* in none, and around none */
+		{ .correlation = 53, .tid = 200, .begin_ticks = 1060, .end_ticks = 1240 },
+		/* the next step may begin with a call within it */
+		{ .correlation = 54, .tid = 200, .begin_ticks = 1380, .end_ticks = 1500 },
+	};
+	const struct rec_gpu works[] = { work(50, 1300), work(51, 1300), work(52, 1300),
+					 work(53, 1300), work(54, 1600) };
+	const uint32_t wanted[] = { 2, 2, 4, PAIR_UNKNOWN, PAIR_LATER };
+	uint32_t answer[N(works)];
+	in.apis = apis;
+	in.n_apis = N(apis);
+	in.works = works;
+	in.n_works = N(works);
+	pair_match(&in, answer);
+	for (size_t i = 0; i < N(works); i++)
+		assert_int_equal(answer[i], wanted[i]);
+}
+
 /* Clocks that differ by a little less than half a call still land in it; the pushed id wins over the interval. */
 static void test_skewed_clocks_and_both_kinds(void **state)
 {
@@ -204,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_by_pushed_ids_in_any_order),
 		cmocka_unit_test(test_tells_earlier_later_lost_and_unknown_apart),
 		cmocka_unit_test(test_by_intervals),
+		cmocka_unit_test(test_a_record_that_holds_the_call),
 		cmocka_unit_test(test_skewed_clocks_and_both_kinds),
 		cmocka_unit_test(test_wrapped_seq_and_sparse_ids),
 	};
