@@ -117,7 +117,7 @@ class Journal:
 
     def _record(self, at, slot):
         kind = self.data[at]
-        r = Record(kind=kind, slot=slot)
+        r = Record(kind=kind, slot=slot, at=at)
         if kind == CALL:
             hook, stack, begin, packed, union, stream, arg = struct.unpack_from("<HI5Q", self.data, at + 2)
             duration = packed & (1 << 40) - 1
