@@ -349,7 +349,7 @@ static bool agree_on(const struct walk *w, size_t i, size_t j)
 
 /*
  * The nearest place to go on from; false where there is none nearby. Where none was found before, only what lies further is looked
- * at: else a million calls that agree nowhere took a minute.
+ * at: else a million calls that agree nowhere took 40 s, not 2.
  */
 static bool find_again(struct walk *w, size_t *i, size_t *j)
 {
