@@ -417,8 +417,10 @@ void gpu_start(void)
 	int saved = errno;
 	pthread_mutex_lock(&g.lock);
 	g.wanted = true;
-	if (g.left)
-		g.yielded = g.left = false;
+	if (g.left) {
+		g.yielded = false;
+		g.left = false;
+	}
 	if (g.yielded)
 		gpu_write_state(GPU_YIELDED, hook_ticks(), 0);
 	if (!g.unavailable && !g.yielded && load()) {
@@ -513,8 +515,10 @@ void gpu_resume(void)
 		return;
 	pthread_mutex_lock(&g.lock);
 	bool again = g.yielded && g.left && g.wanted;
-	if (g.left)
-		g.yielded = g.left = false;
+	if (g.left) {
+		g.yielded = false;
+		g.left = false;
+	}
 	pthread_mutex_unlock(&g.lock);
 	if (again)
 		gpu_start();

@@ -88,16 +88,16 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 }
 
 /* The first call of a session of torch.profiler. */
-EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
 {
 	__typeof__(&cuptiActivityRegisterTimestampCallback) next =
 		REAL(cuptiActivityRegisterTimestampCallback);
 	bool is_application = enter();
 	if (is_application)
 		gpu_yield();
-	CUptiResult status = next ? next(clock) : CUPTI_ERROR_NOT_INITIALIZED;
+	CUptiResult status = next ? next(funcTimestamp) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && !status)
-		atomic_store(&g.clock, clock);
+		atomic_store(&g.clock, funcTimestamp);
 	if (is_application && !atomic_load(&g.kinds)) /* if nothing follows, ours goes on */
 		gpu_left();
 	leave();

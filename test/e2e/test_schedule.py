@@ -67,8 +67,7 @@ class Steps(Case):
         for path in run.traces():
             trace = Trace(path)
             (step,) = [s for s in trace.slices if s.name.startswith("step ")]
-            self.assertLess(9e6, step.end - step.time)
-            self.assertLess(step.end - step.time, 40e6)
+            self.assertLess(9e6, step.end - step.time)  # a slice ends with the first call behind it, when that comes
 
     def test_api(self):
         run = self.loop("api", 6, PROF_STEP="api")

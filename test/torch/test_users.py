@@ -11,7 +11,8 @@ import unittest
 
 from kineto import Kineto
 from sim_case import STEPS_OFF, SimCase, report_of
-from test_torch import HERE, STEPS, armed_steps, demangle, kernels_of
+from test_torch import HERE, STEPS
+from trace import Trace
 
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
 ARMED = 3
@@ -22,6 +23,12 @@ PHASES = {"forward", "backward", "optimizer"}
 def said(text):
     """Output without what differs from one run alone to the next."""
     return MEASURED.sub(r"\1': '-'", text)
+
+
+def kernels_of(trace):
+    """[(name, us)] in the order of their launches."""
+    found = [s for s in trace.slices if {"correlation", "grid"} <= s.args.keys() and "kernel" not in s.args]
+    return [(s.name, (s.end - s.time) / 1e3) for s in sorted(found, key=lambda s: int(s.args["correlation"]))]
 
 
 class Program:
@@ -40,7 +47,7 @@ class Program:
         cls.seen = case.alone([os.path.join(HERE, "oracle.py"), trace, *program])
         cls.run_ = case.under_profrun(program, SCHEDULE)
         if cls.run_alone.status == cls.seen.status == cls.run_.status == 0:
-            cls.kineto, cls.journal = Kineto(trace), cls.run_.journal()
+            cls.kineto = Kineto(trace)
             cls.process, = report_of(cls.run_)["processes"]
 
     @classmethod
@@ -66,9 +73,7 @@ class Program:
         theirs = [(work.name, work.us) for work in self.kineto.work("kernel")]
         a_step = collections.Counter(len(step) for step in self.kineto.by_step("kernel"))
         self.assertEqual(len(a_step), 1, a_step)
-        names = demangle(self.journal.kernel_name(k) for k in self.journal.gpu() if k.work == "kernel")
-        ours = [[(names[self.journal.kernel_name(k)], (self.journal.ns(k.end) - self.journal.ns(k.begin)) / 1e3)
-                 for k in kernels_of(self.journal, begin, end)] for _, begin, end in armed_steps(self.journal)]
+        ours = [kernels_of(Trace(path)) for path in self.run_.traces_in_order()]
         self.assertEqual([len(step) for step in ours], list(a_step) * ARMED)
         row, all_names = [name for step in ours for name, _ in step], [name for name, _ in theirs]
         at = next((i for i in range(len(all_names)) if all_names[i:i + len(row)] == row), None)
