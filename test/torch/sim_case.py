@@ -5,12 +5,11 @@ import shutil
 import unittest
 
 import test_torch
+from at_exit import DIES_AT_EXIT, TRIES
 from harness import LAUNCHER, SIM, Case, environment
 
 STEPS_OFF = 1  # a first or last turn that differs from the others may be none
 PRELOADED = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
-# A thread of autograd's may still want the interpreter while it goes down, with profrun and without; such a run is made again.
-DIES_AT_EXIT, TRIES = "terminate called without an active exception", 4
 
 
 class SimCase(Case):

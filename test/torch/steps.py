@@ -24,6 +24,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+from at_exit import DIES_AT_EXIT, TRIES  # noqa: E402
 from harness import BUILD, LAUNCHER, environment  # noqa: E402
 from journal import STEP, Journal  # noqa: E402
 from test_torch import ON_GPU, python  # noqa: E402
@@ -35,7 +36,6 @@ SCHEDULE = "skip_first=0,wait=0,warmup=0,active=100000,repeat=1"  # every call f
 FRAMES = {"frames": {}, "no frames": {"PROF_PYTHON": "off"}}
 CALLS = ("launch", "graph", "memcpy")
 LIMIT_S = 180
-DIES_AT_EXIT, TRIES = "terminate called without an active exception", 3
 
 
 class Found:

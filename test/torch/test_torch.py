@@ -13,6 +13,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+from at_exit import DIES_AT_EXIT, TRIES  # noqa: E402
 from harness import BUILD, LAUNCHER, SIM, Case, environment, truth  # noqa: E402
 from trace import Trace  # noqa: E402
 
@@ -51,6 +52,13 @@ class TorchCase(Case):
     def train(self, *arguments, profiled=True, options=(), **settings):
         """With records of calls, which the tests' own reader pairs by; by order profrun pairs alone."""
         settings.setdefault("PROF_PAIRING", "interval")
+        for _ in range(TRIES):
+            run = self.train_once(arguments, profiled, options, settings)
+            if DIES_AT_EXIT not in run.err:
+                break
+        return run
+
+    def train_once(self, arguments, profiled, options, settings):
         command = [PYTHON, TRAIN, "--steps", str(STEPS), *arguments]
         if profiled:
             folder = self.folder()
