@@ -157,9 +157,11 @@ static uint64_t count_ended(const struct learn_function *x, const call_list *cal
 	return n + (offset < 0 && x->launches.at[x->launches.n - 1].hash == anchor);
 }
 
-static bool choose(struct learn_function *x, const call_list *calls, struct level_choice *out)
+/* `latest`: launches into the call, one more than the anchor may lie. */
+static bool choose(struct learn_function *x, const call_list *calls, int latest,
+		   struct level_choice *out)
 {
-	for (int offset = -1; offset < LATEST; offset++) {
+	for (int offset = -1; offset < latest; offset++) {
 		uint64_t anchor = anchor_at(x, calls, offset);
 		if (!anchor)
 			continue;
@@ -177,15 +179,31 @@ static bool choose(struct learn_function *x, const call_list *calls, struct leve
 	return false;
 }
 
+/* Without what was launched outside since the last call: it may be the function's own work once more (an evaluation's passes), of which
+ * only the beginning is there, and is seen whole when a call comes again. Until then no launch of the function's own is an anchor. */
+static size_t count_settled(const struct learn_function *x)
+{
+	size_t n = x->launches.n;
+	while (n && x->launches.at[n - 1].at == FUNCTION_OUTSIDE)
+		n--;
+	return n;
+}
+
 bool learn_function_vote(struct learn_function *x, bool ended, struct level_choice *out)
 {
 	call_list calls = { 0 };
 	if (!x->launches.n || (!ended && x->launches.n < x->next_look))
 		return false;
 	x->next_look = x->launches.n + x->launches.n / LOOK_GROWTH + FIRST_LOOK;
+	size_t n_all = x->launches.n;
+	x->launches.n = ended ? n_all : count_settled(x);
 	find_calls(x, &calls);
 	x->n_calls = calls.n;
-	bool found = calls.n >= (ended ? CALLS_ENDED : CALLS_WANTED) && choose(x, &calls, out);
+	bool found = calls.n >= (ended ? CALLS_ENDED : CALLS_WANTED) &&
+		     choose(x, &calls, x->launches.n < n_all ? 0 : LATEST, out);
+	for (size_t i = x->launches.n; found && i < n_all; i++)
+		out->count += x->launches.at[i].hash == out->anchor;
+	x->launches.n = n_all;
 	vec_free(&calls);
 	return found;
 }

@@ -1,6 +1,7 @@
 /* What the stack of a launch says to step learning (core/learn_frames.h). */
 #include "core/learn_frames.h"
 
+#include "core/learn_function.h"
 #include "core/levels.h"
 
 #include <setjmp.h>
@@ -107,11 +108,75 @@ static void test_kept_by_trigram(void **state)
 	dict_free(&d);
 }
 
+/* Launches of a loop that calls a function, and every four steps does the first part of the function's work three times over. */
+struct stream {
+	uint64_t hashes[8192];
+	uint32_t stacks[8192];
+	size_t n;
+	uint64_t before[2];
+};
+
+static void launch(struct stream *s, uint64_t kernel, uint32_t stack)
+{
+	s->hashes[s->n] = (s->before[0] * 100 + s->before[1]) * 100 + kernel;
+	s->stacks[s->n++] = stack;
+	s->before[0] = s->before[1];
+	s->before[1] = kernel;
+}
+
+static void make_steps(struct stream *s, unsigned n_forward)
+{
+	for (unsigned step = 1; step <= 40; step++) {
+		for (unsigned i = 0; i < n_forward + 5; i++)
+			launch(s, 1 + i, 6);
+		launch(s, 90, 4);
+		for (unsigned pass = 0; step % 4 == 0 && pass < 3; pass++)
+			for (unsigned i = 0; i < n_forward; i++)
+				launch(s, 1 + i, 4);
+	}
+}
+
+/* How often the anchor comes that is found where so many launches come at a time. */
+static size_t count_found(const struct stream *s, size_t at_a_time)
+{
+	struct dict d = { 0 };
+	struct learn_function x = { 0 };
+	struct level_choice choice = { 0 };
+	size_t n = 0;
+	bool found = false;
+	fill(&d);
+	for (size_t at = 0; at < s->n && !found; at++) {
+		learn_function_feed(&x, &d, "lion.py:step", 1, s->hashes[at], s->stacks[at]);
+		found = at % at_a_time == 0 && learn_function_vote(&x, false, &choice);
+	}
+	if (!found) /* every look fell where work was done outside */
+		found = learn_function_vote(&x, true, &choice);
+	for (size_t i = 0; found && i < s->n; i++)
+		n += s->hashes[i] == choice.anchor;
+	learn_function_free(&x);
+	dict_free(&d);
+	return n;
+}
+
+/* Some looks fall right behind where the other work has begun. */
+static void test_function_whose_work_is_done_outside_too(void **state)
+{
+	(void)state;
+	for (unsigned n_forward = 3; n_forward < 20; n_forward++) {
+		static struct stream s;
+		memset(&s, 0, sizeof(s));
+		make_steps(&s, n_forward);
+		for (size_t at_a_time = 1; at_a_time < 150; at_a_time++)
+			assert_in_range(count_found(&s, at_a_time), 39, 40);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_kept_by_trigram),
+		cmocka_unit_test(test_function_whose_work_is_done_outside_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
