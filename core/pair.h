@@ -1,8 +1,8 @@
 /*
  * Which call caused which piece of GPU work. Exact by CUPTI's external correlation (correlation -> thread slot and seq); where
  * there is none, by CUPTI's own record of the API call, which overlaps the hooked call of the same thread. Where CUPTI was not
- * asked to record calls, pair_order.h finds what the external correlation would say. GPU records may come in any order; what belongs to calls before or after the ones given
- * is told apart from what belongs to none.
+ * asked to record calls, pair_order.h finds what the external correlation would say. GPU records may come in any order; what belongs
+ * to calls before or after the ones given is told apart from what belongs to none.
  */
 #ifndef CORE_PAIR_H
 #define CORE_PAIR_H
