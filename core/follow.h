@@ -108,6 +108,7 @@ struct follow {
 	uint64_t expected_of_ticks;   /* the end of the step that `expected` was counted for */
 	uint64_t expected;	      /* calls in it that GPU work is awaited for */
 	size_t works_at_last_try, works_at_group_try;
+	uint64_t records_paired; /* by order: nothing has come since so many */
 	bool saw_gpu_on;
 	uint32_t gpu_state; /* enum gpu_state, the last */
 	struct memory memory;
@@ -186,7 +187,8 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t);
 void follow_close_first(struct follow *f);
 
-/* follow_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. */
+/* follow_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. What was
+ * found stands until more is read: it was found of more than what is left. */
 void follow_pair_by_order(struct follow *f);
 
 /* follow_group.c: closes the first n steps; each of them has a successor. */

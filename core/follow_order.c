@@ -11,8 +11,9 @@ static bool expects_work(const void *follow, const struct rec_call *call)
 
 void follow_pair_by_order(struct follow *f)
 {
-	if (!dict_info_is(&f->dict, "pairing", "order"))
+	if (!dict_info_is(&f->dict, "pairing", "order") || f->counts.records == f->records_paired)
 		return;
+	f->records_paired = f->counts.records;
 	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
 	for (size_t i = 0; i < f->threads.n; i++)
 		threads[i] = (struct pair_thread){

@@ -12,7 +12,7 @@ enum {
 	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
 	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
 	READY_SHARE =
-		8, /* of the steps held: fewer wait for company, closing looks at all that is held */
+		3, /* of the steps held: fewer wait for company, pairing looks at all that is held */
 	NEW_SHARE = 8, /* of the works held: fewer new ones are not worth another try */
 };
 

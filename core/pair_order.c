@@ -37,6 +37,7 @@ struct caller {
 	const struct rec_call *call;
 	const struct launch_entry *launch; /* of a launch; NULL: not known */
 	uint32_t thread;		   /* place in the input */
+	uint32_t stream;		   /* place among the streams */
 	uint32_t
 		lost; /* calls of its thread whose records were dropped, between it and the one before */
 	uint8_t category;
@@ -68,9 +69,8 @@ struct walk {
 	const struct pair_input *in;
 	VEC(struct caller) calls;
 	VEC(struct group) groups;
-	VEC(struct stream) streams;
-	struct map
-		stream_of; /* by handle and device -> place in streams; known behind the first walk */
+	VEC(struct stream) streams; /* known behind the first walk */
+	struct map stream_of;	    /* by handle and device -> place in streams */
 	bool knows_streams;
 	struct overtaker overtakers[RACING];
 	size_t n_overtakers;
@@ -87,6 +87,17 @@ static int by_begin(const void *a, const void *b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
+static uint32_t place_of_stream(struct walk *w, const struct rec_call *call)
+{
+	bool is_new;
+	uint64_t *at = map_at(&w->stream_of, call->stream * 64 + call->device, &is_new);
+	if (is_new) {
+		*at = w->streams.n;
+		vec_push(&w->streams, (struct stream){ 0 });
+	}
+	return (uint32_t)*at;
+}
+
 /* Of one thread, which made them in this order; where the one before expected work, a dropped one did. */
 static void list_thread(struct walk *w, uint32_t thread)
 {
@@ -94,6 +105,7 @@ static void list_thread(struct walk *w, uint32_t thread)
 	const struct pair_thread *t = &in->threads[thread];
 	uint32_t expected_seq = 0;
 	bool knows_seq = false;
+	vec_reserve(&w->calls, t->n_calls);
 	for (size_t k = 0; k < t->n_calls; k++) {
 		const struct rec_call *call = &t->calls[k];
 		uint8_t category = dict_category(in->dict, call->hook);
@@ -108,6 +120,7 @@ static void list_thread(struct walk *w, uint32_t thread)
 								  ? dict_launch(in->dict, call->arg)
 								  : NULL,
 						  .thread = thread,
+						  .stream = place_of_stream(w, call),
 						  .lost = knows_seq ? call->seq - expected_seq : 0,
 						  .category = category });
 		knows_seq = expects_work || (call->status && knows_seq);
@@ -235,18 +248,11 @@ static bool is_kind_of(uint8_t category, const struct rec_gpu *work)
 	return !work->graph && work->kind == (category == CAT_MEMCPY ? REC_MEMCPY : REC_MEMSET);
 }
 
-static uint64_t stream_key(const struct rec_call *call)
-{
-	return call->stream * 64 + call->device;
-}
-
 /* A graph's nodes run on streams of their own. */
-static bool may_be_stream(const struct walk *w, const struct rec_call *call,
-			  const struct rec_gpu *work)
+static bool may_be_stream(const struct walk *w, const struct caller *c, const struct rec_gpu *work)
 {
-	const uint64_t *at =
-		w->knows_streams && !work->graph ? map_find(&w->stream_of, stream_key(call)) : NULL;
-	return !at || !w->streams.at[*at].n || w->streams.at[*at].id == work->stream;
+	const struct stream *s = &w->streams.at[c->stream];
+	return !w->knows_streams || work->graph || !s->n || s->id == work->stream;
 }
 
 static bool agree(const struct walk *w, size_t i, size_t j)
@@ -254,7 +260,7 @@ static bool agree(const struct walk *w, size_t i, size_t j)
 	const struct caller *c = &w->calls.at[i];
 	const struct group *g = &w->groups.at[j];
 	if (g->at != NOBODY || g->begin_ticks + CLOCKS_DIFFER_TICKS < c->call->begin_ticks ||
-	    !may_be_stream(w, c->call, g->first))
+	    !may_be_stream(w, c, g->first))
 		return false;
 	switch (c->category) {
 	case CAT_LAUNCH:
@@ -409,15 +415,9 @@ static void walk(struct walk *w)
 
 static struct stream *stream_of(struct walk *w, const struct group *g)
 {
-	bool is_new;
 	if (g->at == NOBODY || g->first->graph)
 		return NULL;
-	uint64_t *at = map_at(&w->stream_of, stream_key(w->calls.at[g->at].call), &is_new);
-	if (is_new) {
-		*at = w->streams.n;
-		vec_push(&w->streams, (struct stream){ 0 });
-	}
-	return &w->streams.at[*at];
+	return &w->streams.at[w->calls.at[g->at].stream];
 }
 
 static unsigned weight_of(const struct walk *w, size_t j)
@@ -451,14 +451,14 @@ static bool learn_streams(struct walk *w)
 		s->n += weight_of(w, j);
 	}
 
-	for (size_t k = 0; w->streams.at && k < w->streams.n; k++)
+	for (size_t k = 0; k < w->streams.n; k++)
 		w->streams.at[k].votes = 0;
 	for (size_t j = 0; j < w->groups.n; j++) {
 		struct stream *s = stream_of(w, &w->groups.at[j]);
 		if (s && s->id == w->groups.at[j].first->stream)
 			s->votes += weight_of(w, j);
 	}
-	for (size_t k = 0; w->streams.at && k < w->streams.n; k++) {
+	for (size_t k = 0; k < w->streams.n; k++) {
 		struct stream *s = &w->streams.at[k];
 		are_any_wrong |= s->votes < s->n;
 		if (s->votes * 100 < s->n * MOSTLY_PCT)
