@@ -11,9 +11,10 @@ enum {
 	MOST_UNWANTED = 1 << 16,   /* calls held of a step that will not be shown */
 	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
 	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
-	READY_SHARE =
-		3, /* of the steps held: fewer wait for company, pairing looks at all that is held */
-	NEW_SHARE = 8, /* of the works held: fewer new ones are not worth another try */
+	/* of the steps held: fewer wait for company, since pairing looks at all that is held */
+	READY_SHARE = 4,
+	READY_SHARE_LIVE = 8, /* somebody waits for the traces */
+	NEW_SHARE = 8,	      /* of the works held: fewer new ones are not worth another try */
 };
 
 /* How long GPU work is awaited when nothing says that it will not come. */
@@ -185,7 +186,7 @@ static size_t count_ready(struct follow *f)
 	size_t n_past = 0, n_given_up = 0;
 	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
 		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
-	if (!n_past || n_past * READY_SHARE < f->marks.n - 1)
+	if (!n_past || n_past * (f->is_live ? READY_SHARE_LIVE : READY_SHARE) < f->marks.n - 1)
 		return 0;
 	if (n_given_up)
 		return n_given_up;
