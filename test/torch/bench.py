@@ -80,7 +80,7 @@ def loop(steps, realtime, before=(), env=None, more=()):
 def schedule(between):
     """profrun's settings: a block recorded, `between` blocks not."""
     return {"PROF_SCHEDULE": f"skip_first={SKIP},wait={between * BLOCK},warmup=0,active={BLOCK},repeat=0",
-            "PROF_STEP": "kernel:mse_kernel", "PROF_BUFFER_MB": "1024"}
+            "PROF_BUFFER_MB": "1024"}
 
 
 def measure(row, steps, realtime, switch, settings):
