@@ -10,7 +10,7 @@
 #include <regex.h>
 #include <string.h>
 
-_Atomic uint64_t launch_table[LAUNCH_SLOTS];
+struct launch_table launch_table;
 
 static struct {
 	_Atomic uint32_t used;
@@ -26,7 +26,7 @@ void launch_watch(const char *pattern)
 void launch_reset(void)
 {
 	if (g.used)
-		memset((void *)launch_table, 0, sizeof(launch_table));
+		memset((void *)&launch_table, 0, sizeof(launch_table));
 	g.used = 0;
 	g.has_pattern = false;
 }
@@ -43,15 +43,29 @@ static void describe(uint64_t token, const struct launch_shape *shape, const cha
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
+/* Where the token may stand, in the order in which it is looked for. */
+static _Atomic uint64_t *place_of(uint64_t token, uint32_t nth)
+{
+	return nth ? &launch_table.slots[((token >> 1) + nth - 1) & (LAUNCH_SLOTS - 1)]
+		   : &launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)];
+}
+
+/* The first place that is the token's, whose entry it has then, or was free. */
+static uint32_t find(uint64_t token, uint64_t *entry)
+{
+	uint32_t nth = 0;
+	while ((*entry = atomic_load_explicit(place_of(token, nth), memory_order_relaxed)) &&
+	       !launch_is_of(*entry, token))
+		nth++;
+	return nth;
+}
+
 bool launch_learn(uint64_t token, const struct launch_shape *shape)
 {
-	uint32_t at = token >> 1 & (LAUNCH_SLOTS - 1);
 	uint64_t entry;
-	while ((entry = atomic_load_explicit(&launch_table[at], memory_order_relaxed))) {
-		if ((entry ^ token) <= 1)
-			return entry & 1;
-		at = (at + 1) & (LAUNCH_SLOTS - 1);
-	}
+	uint32_t nth = find(token, &entry);
+	if (entry)
+		return entry & 1;
 	if (atomic_load_explicit(&g.used, memory_order_relaxed) > LAUNCH_SLOTS / 4 * 3) {
 		log_once(LOG_WARN,
 			 "more than %u shapes of launches: further ones have no name from the host "
@@ -64,9 +78,9 @@ bool launch_learn(uint64_t token, const struct launch_shape *shape)
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
 	/* another thread may have been here first, with the same launch or another one: then its word stands */
-	while (!atomic_compare_exchange_strong(&launch_table[at], &none, fresh) &&
-	       (none ^ token) > 1) {
-		at = (at + 1) & (LAUNCH_SLOTS - 1);
+	while (!atomic_compare_exchange_strong(place_of(token, nth), &none, fresh) &&
+	       !launch_is_of(none, token)) {
+		nth++;
 		none = 0;
 	}
 	if (!none) {
