@@ -37,7 +37,8 @@ static bool lock(struct journal_header *h)
 		     token_trigram(token(STEP - 3), token(STEP - 2), token(STEP - 1)));
 	atomic_store(&h->steps.anchor_generation, 1);
 	time_calls(cudaLaunchKernel);
-	atomic_store(&h->steps.sure_generation, 1); /* else it is on probation, and goes on recording */
+	atomic_store(&h->steps.sure_generation,
+		     1); /* else it is on probation, and goes on recording */
 	atomic_store(&h->steps.base, 0);
 	atomic_store(&h->steps.base_generation, 1);
 	time_calls(cudaLaunchKernel);
