@@ -1,0 +1,101 @@
+#include "core/pair_gaps.h"
+
+enum { ENOUGH = 3, MOSTLY_PCT = 75 };
+
+/* By what is asked for and what came before it. */
+struct usual {
+	uint32_t step, n, votes;
+};
+
+struct table {
+	struct map of;
+	VEC(struct usual) at;
+};
+
+static uint64_t neighbours(uint32_t before, uint32_t behind)
+{
+	return (uint64_t)before << 32 | behind;
+}
+
+static struct usual *usual_of(struct table *t, uint64_t key)
+{
+	bool is_new;
+	uint64_t *at = map_at(&t->of, key, &is_new);
+	if (is_new) {
+		*at = t->at.n;
+		vec_push(&t->at, (struct usual){ 0 });
+	}
+	return &t->at.at[*at];
+}
+
+/* By most of the groups; a few of them follow a hole. */
+static void learn(struct table *t, const struct sides *s, bool is_recount)
+{
+	for (size_t j = 1; j < s->groups.n; j++) {
+		const struct group *g = &s->groups.at[j];
+		struct usual *u = usual_of(t, neighbours(g[-1].symbol, g->symbol));
+		uint32_t step = g->order - g[-1].order;
+		if (is_recount) {
+			u->n++;
+			u->votes += u->step == step;
+		} else if (u->step == step || !u->votes) {
+			u->step = step;
+			u->votes++;
+		} else {
+			u->votes--;
+		}
+	}
+}
+
+static const struct usual *known(const struct table *t, const struct caller *c)
+{
+	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->lost)
+		return NULL;
+	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
+	const struct usual *u = at ? &t->at.at[*at] : NULL;
+	return u && u->n >= ENOUGH && u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT ? u : NULL;
+}
+
+void gaps_learn(struct sides *s)
+{
+	struct table t = { 0 };
+	learn(&t, s, false);
+	for (size_t k = 0; k < t.at.n; k++)
+		t.at.at[k].votes = 0;
+	learn(&t, s, true);
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct caller *c = &s->calls.at[i];
+		const struct usual *u = i ? known(&t, c) : NULL;
+		c->losses = c->lost + (i ? c[-1].losses : 0);
+		c->unsaid = !u + (i ? c[-1].unsaid : 0);
+		c->expected = (u ? u->step : 1) + (i ? c[-1].expected : 0);
+	}
+	map_free(&t.of);
+	vec_free(&t.at);
+}
+
+static uint32_t several(uint32_t first, size_t n)
+{
+	return first + COST_STEP * (uint32_t)n;
+}
+
+uint32_t gap_cost(const struct sides *s, const struct gap *g)
+{
+	if (g->from_j == PAIR_START)
+		return (g->i ? several(COST_MISSING, g->i) : 0) + (g->j ? COST_EARLIER : 0);
+	const struct caller *a = &s->calls.at[g->from_i], *b = &s->calls.at[g->i];
+	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
+	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
+	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
+	bool is_said = a->unsaid == b->unsaid;
+	size_t foreign = works > lost ? works - lost : lost - works;
+	if (!calls && !foreign)
+		return lost ? COST_LOST : is_said && step != expected ? COST_ODD_NUMBER : 0;
+	uint32_t cost = 0;
+	if (foreign)
+		cost = several(COST_FOREIGN, foreign < FOREIGN_STEPS ? foreign : FOREIGN_STEPS);
+	if (calls)
+		cost += is_said && step == expected && !foreign ? COST_NUMBERED
+								: several(COST_MISSING, calls);
+	return cost + (step < (is_said ? expected : calls + 1) + works ? COST_ODD_NUMBER : 0);
+}

@@ -1,0 +1,37 @@
+/*
+ * How much CUPTI's numbers grow from a call to the next. Every call of the API takes one, ours or not, and between the same two
+ * pieces of work a program makes mostly the same calls: in PyTorch's traces 19 times of 20. So where work is missing, the numbers say how
+ * many calls' it is, though all kernels are alike.
+ */
+#ifndef CORE_PAIR_GAPS_H
+#define CORE_PAIR_GAPS_H
+
+#include "core/pair_sides.h"
+
+/* Fills the calls' expected, unsaid and losses. */
+void gaps_learn(struct sides *s);
+
+/* Between what is paired: the work before and behind it, or where there is none yet. */
+struct gap {
+	size_t from_i, from_j; /* the pair before; PAIR_START: there is none */
+	size_t i, j;
+};
+
+#define PAIR_START SIZE_MAX
+
+/* What it costs to leave out what lies between; 0: nothing does, and the numbers agree. */
+uint32_t gap_cost(const struct sides *s, const struct gap *g);
+
+/* A step is less than half of what it costs to begin leaving out: two calls or pieces of work that agree by chance are no reason to stop. */
+enum {
+	COST_STEP = 48,
+	COST_NUMBERED = 96,   /* calls without work, which the numbers leave room for */
+	COST_ODD_NUMBER = 97, /* a number that is not the expected one */
+	COST_MISSING = 160,   /* calls without work; and so many steps as there are */
+	COST_FOREIGN = 160,   /* likewise work without a call */
+	COST_LOST = 8,	  /* as many pieces of work without a call as records of calls were lost */
+	COST_EARLIER = 8, /* work of calls before the first */
+	FOREIGN_STEPS = 16, /* at most: a library's own launches come by the hundred */
+};
+
+#endif
