@@ -263,12 +263,23 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	return found ? LOOK_FOUND : fills ? LOOK_WAIT : LOOK_NOTHING;
 }
 
+/* Events of the store that came before graphs, by which the looks are not counted; not of many, as each look takes its time. */
+static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
+{
+	uint64_t first = l->first_graph;
+	bool is_near = first > l->store.n_forgotten &&
+		       first - l->store.n_forgotten <= OFTEN_EVENTS &&
+		       first - l->store.n_forgotten < end;
+	return is_near ? (uint32_t)(first - l->store.n_forgotten) : 0;
+}
+
 /* One vote on the first `end` events. Set-up fills the beginning of many programs: where no loop fills all of them, the latter
  * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
 	uint32_t smallest = runs_graphs(l, end) ? 1 + end / EVENTS_OF_GRAPHS : PARTS;
-	enum look look = LOOK_NOTHING;
+	uint32_t before = runs_graphs(l, end) ? events_before_graphs(l, end) : 0;
+	enum look look = before ? levels_look(l, before, end, wins) : LOOK_NOTHING;
 	for (uint32_t part = 1; part <= smallest && look == LOOK_NOTHING; part *= 2)
 		look = levels_look(l, end - end / part, end, wins);
 	if (look != LOOK_FOUND)
@@ -306,16 +317,6 @@ void levels_withdraw(struct levels *l)
 {
 	l->on_probation = false;
 	l->was_withdrawn = true;
-}
-
-/* Events of the store that came before graphs, by which the looks are not counted; not of many, as each look takes its time. */
-static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
-{
-	uint64_t first = l->first_graph;
-	bool is_near = first > l->store.n_forgotten &&
-		       first - l->store.n_forgotten <= OFTEN_EVENTS &&
-		       first - l->store.n_forgotten < end;
-	return is_near ? (uint32_t)(first - l->store.n_forgotten) : 0;
 }
 
 /* How many events of the store there are to be by the vote after that on the first `end`. */

@@ -16,6 +16,9 @@
 #define NO_DISTANCE INT64_MAX
 /* So few turns that one may be unlike the others. */
 #define FEW_TURNS 16u
+/* Launches between that come and go, as a share of all between. */
+#define SPREAD_MOST  4
+#define TURNS_OF_LOG 4u
 
 struct backup {
 	const struct levels_store *store;
@@ -92,7 +95,19 @@ static uint32_t most_turns(const struct backup *b, const struct levels_level *le
 	return most - (most < FEW_TURNS ? most != 0 : most / 32);
 }
 
-/* Launches of the anchor's thread from the backup to the anchor, median. */
+/*
+ * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: as much again is
+ * waited for, or every other step would end launches before its anchor. One turn alone may be longer by a log; much more in many turns is
+ * an evaluation, or an inner loop, and nothing to wait for.
+ */
+static uint32_t patience(int64_t *launches, uint32_t n)
+{
+	int64_t median = levels_median(launches, n); /* sorts */
+	int64_t longest = launches[n - 1 - (n >= TURNS_OF_LOG)], spread = longest - launches[0];
+	return (uint32_t)(spread <= median / SPREAD_MOST ? longest + spread : median);
+}
+
+/* Launches of the anchor's thread from the backup to the anchor, at most. */
 static uint32_t launches_between(const struct backup *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -110,7 +125,7 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram)
 			launches[n_turns] += events[e].thread == thread;
 		n_turns++;
 	}
-	return n_turns ? (uint32_t)levels_median(launches, n_turns) : 0;
+	return n_turns ? patience(launches, n_turns) : 0;
 }
 
 void levels_find_backup(const struct levels_store *s, const struct levels_index *x,

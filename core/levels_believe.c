@@ -49,13 +49,13 @@ static const struct {
 	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that is fed, or whose results are read, is all the work of a step. */
-	[EVIDENCE_GRAPH] = { 5, 4, true },
+	[EVIDENCE_GRAPH] = { 5, 3, true },
 	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
 	 * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
 	 * shown itself. */
-	[EVIDENCE_MARKED_SMALL] = { 40, 5 },
+	[EVIDENCE_MARKED_SMALL] = { 40, 4 },
 	[EVIDENCE_BARE] = { 40, NEVER },
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
@@ -186,6 +186,14 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 	return is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE);
 }
 
+/* An anchor is three calls, so where a turn has less its first one has come with turns of its own behind it. */
+static uint32_t turns_seen(const struct levels_level *level)
+{
+	return level->turns + (level->calls_per_turn < CALLS_SINGLE
+				       ? (CALLS_SINGLE - 1) / level->calls_per_turn
+				       : 0);
+}
+
 struct level_belief levels_believe(const struct levels_store *s, const struct levels_index *x,
 				   const struct levels_level *level,
 				   const struct level_demands *demands)
@@ -201,7 +209,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 	uint32_t wanted = turns_wanted(evidence, level, demands, may_have_optimizer),
 		 early = turns_wanted_early(evidence, level, demands);
 	b.is_enough = level->turns >= wanted;
-	b.is_promising = level->turns >= early;
+	b.is_promising = turns_seen(level) >= early;
 	b.signs = (struct level_signs){
 		.turns = level->turns,
 		.coverage = level->coverage,

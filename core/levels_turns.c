@@ -28,10 +28,17 @@
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
+/* Where so few of a turn's launches tell it from others, turns must be alike in length: so many, by so much. */
+#define SPARSE	     50u
+#define STEADY_TURNS 0.66
+#define LENGTH_OFF   0.5
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
  * only what is new. */
 #define MIN_OLD 0.1
+
+/* Of micro-batches never two turns one after the other have one. */
+#define OPTIMIZER_AGAIN 2u
 
 /* Another network's step has so many launches, as a share of a turn's. */
 #define OTHER_STEP 0.5
@@ -41,8 +48,9 @@ struct turns {
 	double alike,
 		ordered;    /* summed over pairs of neighbours: common launches, common trigrams */
 	uint32_t with_work; /* turns that launch something */
-	uint32_t with_optimizer; /* turns with an optimizer's launches, see MIN_OLD */
-	uint32_t with_threads;	 /* turns on two threads or more */
+	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
+	uint32_t since_optimizer; /* turns from the first such one on */
+	uint32_t with_threads;	  /* turns on two threads or more */
 	uint32_t with_fed, with_graph,
 		with_read; /* turns whose own thread copies to the device; launches graphs; copies back or waits */
 };
@@ -141,6 +149,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 			    (before_length > end - begin ? before_length : end - begin);
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer && n_old >= MIN_OLD * (end - begin);
+	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
 	t->with_graph += (own_hints & LEVEL_GRAPH) != 0;
@@ -238,11 +247,11 @@ static void note_recurrence(struct recurrence *r, uint32_t first, uint32_t at)
 	r->n++;
 }
 
-/* Whether a loop may be what it comes back in. Once is no loop's: a warm-up's end, a time that is taken. What has now stayed away for twice
- * as long as ever before does not come back. */
+/* Whether a loop may be what it comes back in, be it that it has come once so far. What has now stayed away for twice as long as ever before
+ * does not come back: a warm-up's end, a time that is taken. */
 static bool comes_back(const struct recurrence *r, uint32_t end)
 {
-	return r->n > 1 && end - r->last <= 2 * r->longest;
+	return r->n && end - r->last <= 2 * r->longest;
 }
 
 /* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
@@ -352,6 +361,18 @@ static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 	return first;
 }
 
+/* Whether most turns are about as long as the median. What launches that are lost or exchanged leave behind by chance comes at any time. */
+static bool is_steady(const uint32_t *at, uint32_t n, uint32_t median)
+{
+	uint32_t n_like = 0;
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		uint32_t length = at[k + 1] - at[k];
+		uint32_t off = length > median ? length - median : median - length;
+		n_like += off <= LENGTH_OFF * median;
+	}
+	return n_like >= STEADY_TURNS * (n - 1);
+}
+
 /* Whether all turns but some at either end are equally long. */
 static bool is_regular(const uint32_t *at, uint32_t n)
 {
@@ -366,6 +387,14 @@ static bool is_burst(const struct levels_level *level, uint32_t length)
 {
 	return level->calls_per_turn < CALLS_OF_LAYER &&
 	       (uint64_t)level->calls_per_turn * level->turns < BURST * length;
+}
+
+/* Most turns have an optimizer's phase; or all but the first ones have, up to half: a loss scale that begins too high skips those. */
+static bool has_optimizer(const struct turns *t, uint32_t n)
+{
+	bool was_skipped = t->with_optimizer >= OPTIMIZER_AGAIN &&
+			   t->with_optimizer == t->since_optimizer && 2 * t->since_optimizer >= n;
+	return was_skipped || t->with_optimizer >= MOST_TURNS * n;
 }
 
 /*
@@ -390,6 +419,9 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
 	if (is_few && !is_regular(at, g->count))
 		return false;
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
+	if (is_sparse && !is_steady(at, g->count, level->calls_per_turn))
+		return false;
 	struct turns t;
 	search_set_home(q, at, g->count);
 	q->turns = level->turns;
@@ -398,7 +430,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
 	level->ordered = t.ordered / (n - 1);
-	level->optimizer = t.with_optimizer >= MOST_TURNS * n;
+	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_TURNS * n;
 	level->fed = t.with_fed >= MOST_TURNS * n;
 	level->graph = t.with_graph >= MOST_TURNS * n;

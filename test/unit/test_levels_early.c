@@ -1,0 +1,195 @@
+/*
+ * Step learning's first answers on made launch sequences: what the first five steps already tell, and what they leave open. All else is in
+ * test_levels.c.
+ */
+#include "test/steps/sequence.h"
+
+#include "core/record.h"
+#include "core/token.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { FORWARD = 100, BACKWARD = 300, OPTIMIZER = 500, CHECK = 700, OTHERS = 20000 };
+
+static uint64_t random_state;
+
+static bool chance(uint32_t percent)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % 100 < percent;
+}
+
+static void launch(struct sequence *s, uint32_t k, uint32_t hints)
+{
+	uint64_t token = token_launch(0x400000 + 16ull * k, (uint32_t[3]){ 1, 1, 1 },
+				      (uint32_t[3]){ 128, 1, 1 });
+	sequence_add(s, 0, token, hints | LEVEL_NAMED);
+}
+
+static void launch_range(struct sequence *s, uint32_t first, uint32_t n, uint32_t hints)
+{
+	for (uint32_t k = first; k < first + n; k++)
+		launch(s, k, hints);
+}
+
+static void copy(struct sequence *s, uint32_t kind, uint32_t hint)
+{
+	sequence_add(s, 0, token_copy(kind), hint | LEVEL_COPY);
+}
+
+static void check_known_after(const struct sequence *s, double within_steps)
+{
+	struct sequence_result r;
+	sequence_run(s, 1, false, &r);
+	if (!r.locked || r.corrected || r.one_per_step < 1 || r.locked_steps > within_steps)
+		fail_msg("locked %d, corrected %d, after %.1f steps, one boundary a step in %.3f",
+			 r.locked, r.corrected, r.locked_steps, r.one_per_step);
+}
+
+/* A loss scale that begins too high: the first steps end without the optimizer. */
+static void test_optimizer_skipped_at_first(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 30; i++) {
+		launch_range(&s, FORWARD, 30, 0);
+		launch_range(&s, BACKWARD, 40, 0);
+		if (i >= 2)
+			launch_range(&s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
+		launch_range(&s, CHECK, 4, 0);
+		sequence_end_step(&s);
+	}
+	check_known_after(&s, 6);
+	sequence_free(&s);
+}
+
+/* ...which is no accumulation: there every other turn has one. */
+static void test_every_other_turn_has_the_optimizer(void **state)
+{
+	(void)state;
+	struct sequence_result r;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 60; i++) {
+		launch_range(&s, FORWARD, 30, 0);
+		launch_range(&s, BACKWARD, 40, 0);
+		if (i % 2)
+			launch_range(&s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
+		if (i % 2)
+			sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked && !r.corrected);
+	assert_true(r.one_per_step == 1);
+	sequence_free(&s);
+}
+
+static void eager_steps(struct sequence *s, uint32_t n, uint32_t calls)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		launch_range(s, FORWARD, calls, 0);
+		launch_range(s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
+	}
+}
+
+/* Their steps make so many calls that no share of all that came is the graphs' alone. */
+static void test_graphs_behind_long_steps(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	eager_steps(&s, 3, 900);
+	sequence_end(&s, END_FREE);
+	uint32_t begin = s.n;
+	for (int i = 0; i < 60; i++) {
+		copy(&s, COPY_H2D, LEVEL_H2D);
+		sequence_add(&s, 0, token_graph(0xabc0), LEVEL_GRAPH);
+		copy(&s, COPY_D2H, LEVEL_D2H);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_true(r.one_per_step == 1);
+	assert_in_range(r.locked_at, begin, begin + 3 * 4);
+	sequence_free(&s);
+}
+
+/* Of one call a turn, three make the anchor. */
+static void test_one_launch_and_a_wait(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 100; i++) {
+		launch(&s, FORWARD, LEVEL_SYNCED);
+		sequence_end_step(&s);
+	}
+	check_known_after(&s, 7);
+	sequence_free(&s);
+}
+
+/* Where launches come and go the anchor is waited for a little longer than in the first turns: else the step ends before it. */
+static void test_launches_between_come_and_go(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	random_state = 7;
+	for (int i = 0; i < 60; i++) {
+		launch_range(&s, FORWARD, 190, 0);
+		for (uint32_t k = 0; k < 150; k++) {
+			launch(&s, OPTIMIZER + k % 3, LEVEL_OPTIMIZER);
+			if (chance(3))
+				launch(&s, CHECK, LEVEL_OPTIMIZER);
+		}
+		launch_range(&s, OPTIMIZER + 10, 3, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	if (r.exact < 0.9)
+		fail_msg("the step's end is a boundary in %.3f of %u", r.exact, r.n_steps);
+	sequence_free(&s);
+}
+
+/* A sample is thirty iterations, of which one in a few holds a launch that never comes again. Until the second sample's end has been read
+ * nothing says that they belong together but that the first's was. */
+static void test_read_once_so_far(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	uint32_t n_others = OTHERS;
+	random_state = 3;
+	for (int i = 0; i < 30; i++) {
+		launch(&s, CHECK, 0);
+		for (int k = 0; k < 30; k++) {
+			launch_range(&s, FORWARD, 20, 0);
+			if (chance(20))
+				launch(&s, n_others++, 0);
+		}
+		copy(&s, COPY_D2H, LEVEL_D2H);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	if (r.locked && r.one_per_step < 1)
+		fail_msg("after %.1f steps: one boundary a step in %.3f", r.locked_steps,
+			 r.one_per_step);
+	sequence_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_optimizer_skipped_at_first),
+		cmocka_unit_test(test_every_other_turn_has_the_optimizer),
+		cmocka_unit_test(test_graphs_behind_long_steps),
+		cmocka_unit_test(test_one_launch_and_a_wait),
+		cmocka_unit_test(test_launches_between_come_and_go),
+		cmocka_unit_test(test_read_once_so_far),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
