@@ -203,14 +203,19 @@ static void advise_sets(struct judge *j)
 
 struct general {
 	struct whatif_change change;
-	double least_share; /* of the step */
+	enum judge_cause cause; /* CAUSES: this change has not been played so far */
+	double least_share;	/* of the step */
 	const char *what, *why;
 };
 
 static void advise_general(struct judge *j, const struct general *g)
 {
-	double gain = judge_gain_ms(j, &g->change, 1), here_ms;
-	if (gain < fmax(judge_worth_ms(j), g->least_share * j->step_ms))
+	double least_ms = fmax(judge_worth_ms(j), g->least_share * j->step_ms), here_ms;
+	if (g->cause < CAUSES && j->cause_ms[g->cause] < least_ms)
+		return;
+	double gain =
+		judge_gain_ms(j, &g->change, 1); /* known or not: top_site() reads this play */
+	if (gain < least_ms)
 		return;
 	uint32_t site = top_site(j, &here_ms);
 	if (site)
@@ -281,24 +286,28 @@ void advice_fill(struct judge *j)
 {
 	static const struct general memory = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
+		CAUSE_MEMORY,
 		0,
 		"keep the memory instead of allocating and freeing it every step",
 		"allocating and freeing take the host's time, and freeing waits for the device",
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+		CAUSE_INPUT,
 		0,
 		"make the next batch while the device works: loader processes, prefetching",
 		"the step waits for its input",
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
+		CAUSE_COPY,
 		launch_share,
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
 	};
 	static const struct general launches = {
 		{ .kind = WHATIF_ONE_LAUNCH },
+		CAUSES,
 		launch_share,
 		"make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
 		"the host takes longer to launch the work than the device to do it",

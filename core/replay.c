@@ -9,8 +9,6 @@ struct play {
 	const struct replay *r;
 	const struct replay_edit *edit;
 	double *lane, *stream, *event; /* ns: how far each is */
-	double *op_end;		       /* of each call that is another's anchor */
-	double *work_end;
 	double host_scale;
 };
 
@@ -33,7 +31,7 @@ static double work_begin(const struct play *p, const struct replay_work *w, doub
 {
 	double begin = later(issued + w->latency_ns, p->stream[w->stream] + w->after_ns);
 	if (w->dep != REPLAY_NONE)
-		begin = later(begin, p->work_end[w->dep] + w->dep_ns);
+		begin = later(begin, p->r->work_end[w->dep] + w->dep_ns);
 	return begin;
 }
 
@@ -49,7 +47,7 @@ static double submit(struct play *p, const struct replay_op *op, double issued)
 			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		end = begin + w->duration_ns * scale;
-		p->work_end[i] = end;
+		p->r->work_end[i] = end;
 		p->stream[w->stream] = later(p->stream[w->stream], end);
 		last = later(last, end);
 	}
@@ -106,9 +104,9 @@ static void play_op(struct play *p, uint32_t i)
 	if (edit->cut_ns)
 		gap = later(0, gap - edit->cut_ns[i]);
 	double now = op->anchor == REPLAY_NONE ? *clock + gap
-					       : later(*clock, p->op_end[op->anchor] + gap);
+					       : later(*clock, p->r->op_end[op->anchor] + gap);
 	*clock = flags & EDIT_GONE ? now : make_call(p, op, now, flags);
-	p->op_end[i] = *clock;
+	p->r->op_end[i] = *clock;
 }
 
 static double furthest(const struct play *p)
@@ -148,15 +146,13 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	p.lane = mem_zero(r->n_lanes * sizeof(*p.lane));
 	p.stream = mem_zero(r->streams.n * sizeof(*p.stream));
 	p.event = mem_zero(r->n_events * sizeof(*p.event));
-	p.op_end = mem_zero(r->ops.n * sizeof(*p.op_end));
-	p.work_end = mem_zero(r->works.n * sizeof(*p.work_end));
+	memset(r->op_end, 0, r->ops.n * sizeof(*r->op_end));
+	memset(r->work_end, 0, r->works.n * sizeof(*r->work_end));
 	double sum = 0;
 	for (size_t i = 0; i < r->runs.n; i++)
 		sum += play_run(&p, &r->runs.at[i]);
 	free(p.lane);
 	free(p.stream);
 	free(p.event);
-	free(p.op_end);
-	free(p.work_end);
 	return r->n_steps ? sum / r->n_steps : 0;
 }

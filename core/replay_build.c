@@ -177,12 +177,16 @@ void replay_build(struct replay *r, const struct timeline *t)
 		replay_find_anchors(r);
 	join_ends(r);
 	replay_trace_free(&m);
+	r->op_end = mem_zero(r->ops.n * sizeof(*r->op_end));
+	r->work_end = mem_zero(r->works.n * sizeof(*r->work_end));
 }
 
 void replay_free(struct replay *r)
 {
 	for (size_t i = 0; i < r->runs.n; i++)
 		free(r->runs.at[i].tail_ns);
+	free(r->op_end);
+	free(r->work_end);
 	vec_free(&r->ops);
 	vec_free(&r->works);
 	vec_free(&r->streams);

@@ -420,14 +420,19 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 	return err_set(e, -EINVAL, "an unknown change");
 }
 
-static void count_touched(const struct whatif *w, struct whatif_result *out)
+/* Whether anything is. */
+static bool count_touched(const struct whatif *w, struct whatif_result *out)
 {
-	for (size_t i = 0; i < w->replay.ops.n; i++)
-		out->calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
+	size_t calls = 0, works = 0, longer = 0;
+	for (size_t i = 0; i < w->replay.ops.n; i++) {
+		calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
+		longer += w->edit.cut_ns[i] < 0;
+	}
 	for (size_t i = 0; w->is_scaled && i < w->replay.works.n; i++)
-		out->works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
-	out->calls /= w->replay.n_steps;
-	out->works /= w->replay.n_steps;
+		works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
+	out->calls = (double)calls / w->replay.n_steps;
+	out->works = (double)works / w->replay.n_steps;
+	return calls || works || longer;
 }
 
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
@@ -446,12 +451,12 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 			return status;
 	}
 	cut_gaps(w);
-	count_touched(w, out);
+	bool is_any = count_touched(w, out);
 	out->steps = r->n_steps;
 	out->measured_ms = r->measured_ns / 1e6;
 	out->replayed_ms = w->replayed_ns / 1e6;
 	out->error_pct = (w->replayed_ns / r->measured_ns - 1) * 100;
-	out->gain_ms = n ? (w->replayed_ns - replay_play(r, &w->edit)) / 1e6 : 0;
+	out->gain_ms = is_any ? (w->replayed_ns - replay_play(r, &w->edit)) / 1e6 : 0;
 	out->changed_ms = out->measured_ms - out->gain_ms;
 	out->gain_pct = out->gain_ms / out->measured_ms * 100;
 	return 0;
