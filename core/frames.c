@@ -11,6 +11,7 @@
 #include "core/phase_rules.h"
 #include "core/pylines.h"
 #include "core/source.h"
+#include "core/stack_about.h"
 
 #include <stdio.h>
 
@@ -20,8 +21,10 @@ enum { BLOCK_FRAMES = 256 };
 struct known_frame {
 	struct native_frame native;
 	const char *module_name; /* see frame_module_name() */
+	uint16_t about[ABOUT_DEPTHS];
 	uint8_t phase_part;
 	bool is_framework;
+	bool is_apply; /* of torch.autograd.Function or a class derived from it */
 };
 
 struct group {
@@ -104,12 +107,21 @@ static struct known_frame *new_frame(struct frames *f)
 	return &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
 }
 
+static bool is_apply(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PYTHON
+		       ? path_ends_with(frame->file, "torch/autograd/function.py")
+		       : strstr(frame->function, "THPFunction_apply") != NULL;
+}
+
 static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
 {
 	struct known_frame *to = new_frame(f);
 	to->native = *frame;
 	to->module_name = "";
 	to->phase_part = phase_rules_match(&frame->frame);
+	to->is_apply = is_apply(&frame->frame);
+	stack_about_match(&frame->frame, to->about);
 	to->is_framework = frame->frame.kind == FRAME_KIND_NATIVE ||
 			   origin_is_framework(frame->frame.file);
 	vec_push(&f->members, to);
@@ -290,21 +302,13 @@ static bool applied(const struct stack *s, size_t i, char *to, size_t room)
 	return false;
 }
 
-/* Of every such function: of Python, or of the class that it is derived from. */
-static bool is_apply(const struct frame *frame)
-{
-	return frame->kind == FRAME_KIND_PYTHON
-		       ? path_ends_with(frame->file, "torch/autograd/function.py")
-		       : strstr(frame->function, "THPFunction_apply") != NULL;
-}
-
 /* Only frames further in say which function it is. */
 static void name_functions(struct frames *f, const struct stack *s)
 {
 	static const char any[] = "torch::autograd::PyNode";
 	char name[256];
 	for (size_t i = 0; i < s->n; i++) {
-		if (!is_apply(s->at[i]) || !applied(s, i, name, sizeof(name)))
+		if (!known(s->at[i])->is_apply || !applied(s, i, name, sizeof(name)))
 			continue;
 		s->at[i] = named(f, s->at[i], name);
 		for (i++; i < s->n && s->at[i]->kind == FRAME_KIND_NATIVE; i++)
@@ -448,6 +452,11 @@ const char *frame_operator(const struct frame *frame)
 uint8_t frame_phase_part(const struct frame *frame)
 {
 	return known(frame)->phase_part;
+}
+
+uint16_t frame_about(const struct frame *frame, size_t i)
+{
+	return known(frame)->about[stack_about_depth(i)];
 }
 
 const char *frame_module_name(const struct frame *frame)

@@ -68,6 +68,9 @@ const char *frame_operator(const struct frame *frame);
 /* enum phase_part of the frame alone: see phase_rules.h. */
 uint8_t frame_phase_part(const struct frame *frame);
 
+/* enum stack_about of the frame alone, which is number `i` from the innermost: see stack_about.h. */
+uint16_t frame_about(const struct frame *frame, size_t i);
+
 /* Of a Python function called forward: its class ("Linear"), or "forward (model.py:12)" where that is not known. Else "". */
 const char *frame_module_name(const struct frame *frame);
 

@@ -11,6 +11,7 @@ struct seq_index {
 	const struct pair_thread *thread;
 	uint32_t *seqs, *calls; /* of calls with GPU work */
 	uint32_t n;
+	uint32_t next; /* behind the one that was found last: ids come in the order of the calls */
 };
 
 struct matcher {
@@ -43,16 +44,17 @@ static void index_thread(struct matcher *m, size_t i)
 	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
 }
 
-/* Sorted by construction; nearly always without holes, so the first guess hits. Compared modulo 2^32. */
-static uint32_t find_seq(const struct seq_index *x, uint32_t seq)
+/* Sorted by construction; compared modulo 2^32. */
+static uint32_t find_seq(struct seq_index *x, uint32_t seq)
 {
 	if ((int32_t)(seq - x->thread->closed_seq) <= 0)
 		return PAIR_EARLIER;
 	if (!x->n || (int32_t)(seq - x->seqs[x->n - 1]) > 0)
 		return PAIR_LATER;
-	size_t at = (uint32_t)(seq - x->seqs[0]);
+	uint32_t at = x->next;
 	if (at >= x->n || x->seqs[at] != seq)
-		at = bisect(x->n - 1, i, (int32_t)(x->seqs[i] - seq) < 0);
+		at = (uint32_t)bisect(x->n - 1, i, (int32_t)(x->seqs[i] - seq) < 0);
+	x->next = at + 1;
 	return x->seqs[at] == seq ? x->calls[at] : (uint32_t)PAIR_LOST;
 }
 

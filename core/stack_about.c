@@ -103,14 +103,21 @@ static bool matches(const struct row *row, const struct frame *frame)
 				   : strstr(part, row->text) != NULL;
 }
 
-static uint16_t about_frame(const struct frame *frame, size_t depth)
+unsigned stack_about_depth(size_t number)
 {
-	uint16_t about = 0;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if ((!rows[i].depth || depth < rows[i].depth) && !(about & rows[i].about) &&
-		    matches(&rows[i], frame))
-			about |= rows[i].about;
-	return about;
+	return (number >= NEAR) + (number >= CLOSE);
+}
+
+void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS])
+{
+	memset(about, 0, ABOUT_DEPTHS * sizeof(*about));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unsigned n = rows[i].depth ? stack_about_depth(rows[i].depth) : ABOUT_DEPTHS;
+		if (!matches(&rows[i], frame))
+			continue;
+		for (unsigned k = 0; k < n; k++)
+			about[k] |= rows[i].about;
+	}
 }
 
 static uint16_t about_phase(struct frames *f, uint32_t stack)
@@ -128,7 +135,7 @@ uint16_t stack_about(struct frames *f, uint32_t stack)
 		return 0;
 	struct frame_list list = frames_of(f, stack);
 	for (size_t i = 0; i < list.n; i++)
-		about |= about_frame(list.at[i], i);
+		about |= frame_about(list.at[i], i);
 	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
 	for (size_t i = 0; i < n; i++)
 		about |= reads(operators[i]) ? ABOUT_READ : 0;

@@ -22,4 +22,12 @@ enum stack_about {
 
 uint16_t stack_about(struct frames *f, uint32_t stack);
 
+/* Fills by how far out the frame stands (few, some, any number of frames from the innermost) what it says of its stack. A scan of the table:
+ * asked once per frame, see frame_about(). */
+enum { ABOUT_DEPTHS = 3 };
+void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS]);
+
+/* Which of these a frame's number in its stack is. */
+unsigned stack_about_depth(size_t number);
+
 #endif

@@ -3,6 +3,7 @@
 #define TEST_UNIT_FRAME_FACTS_H
 
 #include "core/phase_rules.h"
+#include "core/stack_about.h"
 
 /* What an object's names lack, if a test says so. */
 static const char *made_remark;
@@ -10,6 +11,13 @@ static const char *made_remark;
 uint8_t frame_phase_part(const struct frame *frame)
 {
 	return phase_rules_match(frame);
+}
+
+uint16_t frame_about(const struct frame *frame, size_t i)
+{
+	uint16_t about[ABOUT_DEPTHS];
+	stack_about_match(frame, about);
+	return about[stack_about_depth(i)];
 }
 
 const char *frame_module_name(const struct frame *frame)
