@@ -1,0 +1,152 @@
+/* Calls and GPU work as a journal has them where CUPTI records no calls, for the tests of pairing by order. */
+#ifndef UNIT_MADE_ORDER_H
+#define UNIT_MADE_ORDER_H
+
+#include "core/map.h"
+#include "core/pair_order.h"
+#include "core/vec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum {
+	HOOK_LAUNCH = 1,
+	HOOK_MEMCPY,
+	HOOK_MEMSET,
+	HOOK_GRAPH,
+	HOOK_SYNC,
+	HOOK_STREAM_SYNC,
+	HOOK_STREAM,
+	HOOK_LAUNCH_PTSZ,
+	HOOKS
+};
+enum { KERNELS = 40, UNNAMED = 50, UNSHAPED = 60, NO_LAUNCH = 70, THREADS = 8 };
+enum { LATENCY = 30, LENGTH = 50 };
+
+static struct made {
+	struct dict dict;
+	struct made_thread {
+		VEC(struct rec_call) calls;
+		uint32_t seq;
+	} threads[THREADS];
+	VEC(struct rec_gpu) works;
+	uint64_t off_begin, off_end; /* CUPTI is off between */
+	struct rec_external *answers;
+	size_t n_answers;
+} m;
+
+/* Kernel k has the grid 1 x 1 x 1 like all others, so only its name tells it apart; UNNAMED is a launch whose name was made up. */
+static int set_up(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t category;
+	} hooks[HOOKS] = {
+		[0] = { "", CAT_COUNT },
+		[HOOK_LAUNCH] = { "cudaLaunchKernel", CAT_LAUNCH },
+		[HOOK_MEMCPY] = { "cudaMemcpyAsync", CAT_MEMCPY },
+		[HOOK_MEMSET] = { "cudaMemsetAsync", CAT_MEMSET },
+		[HOOK_GRAPH] = { "cudaGraphLaunch", CAT_GRAPH },
+		[HOOK_SYNC] = { "cudaDeviceSynchronize", CAT_SYNC },
+		[HOOK_STREAM_SYNC] = { "cudaStreamSynchronize", CAT_SYNC },
+		[HOOK_STREAM] = { "cudaStreamCreate", CAT_STREAM },
+		[HOOK_LAUNCH_PTSZ] = { "cudaLaunchKernel_ptsz", CAT_LAUNCH },
+	};
+	(void)state;
+	m = (struct made){ 0 };
+	for (size_t i = 0; i < HOOKS; i++)
+		vec_push(
+			&m.dict.hooks,
+			(struct hook_entry){ .category = hooks[i].category,
+					     .name = strtab_intern(&m.dict.names, hooks[i].name) });
+	for (uint32_t k = 0; k <= UNSHAPED; k++) {
+		vec_push(&m.dict.kernels, (struct kernel_entry){ .name = k,
+								 .block = { 32, 1, 1 },
+								 .is_known = k < UNSHAPED });
+		*map_at(&m.dict.launch_of_token, k, NULL) = m.dict.launches.n;
+		vec_push(&m.dict.launches, (struct launch_entry){ .token = k,
+								  .name = k,
+								  .grid = { 1, 1, 1 },
+								  .block = { 32, 1, 1 },
+								  .is_named = k < UNNAMED });
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	dict_free(&m.dict);
+	for (size_t i = 0; i < THREADS; i++)
+		vec_free(&m.threads[i].calls);
+	vec_free(&m.works);
+	free(m.answers);
+	return 0;
+}
+
+static bool has_work(uint16_t hook)
+{
+	return category_has_work(m.dict.hooks.at[hook].category);
+}
+
+/* Its number; calls of a thread come in order. */
+static uint32_t call_on(uint32_t thread, uint16_t hook, uint64_t begin, uint64_t arg,
+			uint64_t stream)
+{
+	struct made_thread *t = &m.threads[thread];
+	vec_push(&t->calls, (struct rec_call){ .hook = hook,
+					       .begin_ticks = begin,
+					       .duration = LENGTH,
+					       .seq = has_work(hook) ? ++t->seq : 0,
+					       .stream = stream,
+					       .arg = arg });
+	return t->seq;
+}
+
+__attribute__((unused)) static uint32_t call(uint16_t hook, uint64_t begin, uint64_t arg)
+{
+	return call_on(0, hook, begin, arg, 0);
+}
+
+static struct rec_gpu *work(uint8_t kind, uint32_t correlation, uint64_t begin, uint32_t what)
+{
+	struct rec_gpu g = {
+		.kind = kind, .correlation = correlation, .begin_ticks = begin, .stream = 7
+	};
+	if (kind == REC_KERNEL) {
+		g.name = what;
+		g.grid[0] = g.grid[1] = g.grid[2] = 1;
+	} else {
+		g.bytes_low = what;
+	}
+	vec_push(&m.works, g);
+	return &m.works.at[m.works.n - 1];
+}
+
+static bool expects_work(const void *context, const struct rec_call *c)
+{
+	(void)context;
+	return !c->status && has_work(c->hook) &&
+	       !(c->begin_ticks >= m.off_begin && c->begin_ticks < m.off_end);
+}
+
+static void pair_all(void)
+{
+	struct pair_thread threads[THREADS];
+	for (uint32_t i = 0; i < THREADS; i++)
+		threads[i] = (struct pair_thread){ .slot = i + 1,
+						   .calls = m.threads[i].calls.at,
+						   .n_calls = m.threads[i].calls.n };
+	const struct pair_input in = { .dict = &m.dict,
+				       .threads = threads,
+				       .n_threads = THREADS,
+				       .works = m.works.at,
+				       .n_works = m.works.n,
+				       .expects_work = expects_work };
+	m.answers = mem_resize(m.answers, m.works.n * sizeof(*m.answers));
+	m.n_answers = pair_by_order(&in, m.answers);
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* Pairing by order in runs made at random, against what CUPTI's ids would have said. */
+#include "test/unit/made_order.h"
+
+enum { SEEDS = 5, EXTRA_NUMBERS = 3 };
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)((random_state >> 11) % n);
+}
+
+static bool random_permille(uint32_t permille)
+{
+	return random_below(1000) < permille;
+}
+
+/* Per mille of all calls, where nothing else is said. */
+struct random_run {
+	const char *name;
+	uint32_t threads, kernels, n;
+	uint32_t turn; /* the same calls come after so many; 0: no two turns are alike */
+	uint32_t
+		numbers; /* that CUPTI gives out per call: what the program asks of the API besides */
+	uint32_t odd;	 /* a few numbers more */
+	uint32_t lost_calls, lost_works;
+	uint32_t empty,
+		copies_of_nothing; /* calls that make no work, of a kernel and of no bytes */
+	uint32_t strays;	   /* work that no call was seen of */
+	uint32_t wait_every;	   /* calls of a thread; 0: never */
+	uint32_t gpu_pct;	   /* what a kernel takes, of what a call does */
+	uint32_t right_permille,
+		wrong_permille; /* at least and at most, of all work and of what was paired */
+};
+
+struct truth {
+	uint64_t number_ticks; /* when CUPTI gave out its number */
+	uint64_t begin_ticks, end_ticks;
+	uint32_t answer, thread, kernel, numbers;
+	bool has_call, has_work;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const struct truth *x = a, *y = b;
+	return x->number_ticks < y->number_ticks ? -1 : x->number_ticks > y->number_ticks;
+}
+
+static uint32_t kernel_of(const struct random_run *run, uint32_t i)
+{
+	static uint32_t turn[1000];
+	if (!run->turn)
+		return random_below(run->kernels);
+	if (i < run->turn)
+		turn[i] = random_below(run->kernels);
+	return turn[i % run->turn];
+}
+
+static void make_call(const struct random_run *run, struct truth *one, uint64_t *at, uint64_t *gpu)
+{
+	uint32_t length = 4000 + random_below(12000);
+	bool is_copy = random_permille(run->copies_of_nothing),
+	     is_stray = random_permille(run->strays);
+	*at += 2000 + random_below(20000);
+	one->number_ticks = *at + random_below(length);
+	one->has_work = !is_copy && !random_permille(run->empty);
+	one->numbers =
+		run->numbers + (random_permille(run->odd) ? 1 + random_below(EXTRA_NUMBERS) : 0);
+	one->has_call = !is_stray && !random_permille(run->lost_calls);
+	if (one->has_call) {
+		call_on(one->thread, is_copy ? HOOK_MEMCPY : HOOK_LAUNCH, *at,
+			is_copy ? 0 : one->kernel, 0xa00 + one->thread);
+		m.threads[one->thread].calls.at[m.threads[one->thread].calls.n - 1].duration =
+			length;
+	} else if (!is_stray) {
+		m.threads[one->thread].seq++;
+	}
+	one->answer = one->thread * 1000000 + m.threads[one->thread].seq;
+	*at += length;
+	one->begin_ticks = one->number_ticks + 5000 > *gpu ? one->number_ticks + 5000 : *gpu;
+	one->end_ticks = one->begin_ticks + (4000 + random_below(16000)) * run->gpu_pct / 100;
+	if (one->has_work)
+		*gpu = one->end_ticks;
+}
+
+static void make_wait(uint32_t thread, uint64_t *at, uint64_t gpu)
+{
+	uint64_t end = gpu > *at + 1000 ? gpu + 2000 : *at + 2000;
+	call_on(thread, HOOK_STREAM_SYNC, *at + 500, 0, 0xa00 + thread);
+	m.threads[thread].calls.at[m.threads[thread].calls.n - 1].duration = end - *at - 500;
+	*at = end;
+}
+
+static void make_at_random(const struct random_run *run, struct truth *truths)
+{
+	uint64_t at[THREADS] = { 0 }, gpu[THREADS] = { 0 };
+	for (uint32_t i = 0; i < run->n; i++) {
+		uint32_t t = i % run->threads;
+		truths[i] = (struct truth){ .thread = t, .kernel = kernel_of(run, i) };
+		make_call(run, &truths[i], &at[t], &gpu[t]);
+		if (run->wait_every && (i / run->threads + 1) % run->wait_every == 0)
+			make_wait(t, &at[t], gpu[t]);
+	}
+	qsort(truths, run->n, sizeof(*truths), by_number);
+	uint32_t number = 0;
+	for (uint32_t i = 0; i < run->n; i++) {
+		const struct truth *one = &truths[i];
+		number += one->numbers;
+		if (!one->has_work || random_permille(run->lost_works))
+			continue;
+		struct rec_gpu *g = work(REC_KERNEL, number, one->begin_ticks, one->kernel);
+		g->stream = 13 + one->thread;
+		g->end_ticks = one->end_ticks;
+		g->node = i; /* for the comparison alone: no graph */
+	}
+}
+
+struct score {
+	uint32_t n, right, wrong, paired;
+};
+
+static struct score compare(const struct random_run *run, uint64_t seed)
+{
+	struct truth *truths = mem_zero(run->n * sizeof(*truths));
+	struct map answers = { 0 };
+	struct score score = { 0 };
+	random_state = seed;
+	make_at_random(run, truths);
+	pair_all();
+	for (size_t i = 0; i < m.n_answers; i++)
+		*map_at(&answers, m.answers[i].correlation, NULL) =
+			(m.answers[i].thread - 1) * 1000000 + m.answers[i].seq;
+	for (size_t i = 0; i < m.works.n; i++) {
+		const struct truth *one = &truths[m.works.at[i].node];
+		const uint64_t *answer = map_find(&answers, m.works.at[i].correlation);
+		bool is_right = answer && one->has_call && *answer == one->answer;
+		score.n += one->has_call;
+		score.right += is_right;
+		score.paired += answer != NULL;
+		score.wrong += answer && !is_right;
+	}
+	map_free(&answers);
+	free(truths);
+	return score;
+}
+
+static const struct random_run runs[] = {
+	/* clang-format off */
+	{ .name = "all is there", .threads = 1, .kernels = 40, .right_permille = 1000 },
+	{ .name = "twins, all there", .threads = 1, .kernels = 1, .right_permille = 1000 },
+	{ .name = "two threads", .threads = 2, .kernels = 40, .right_permille = 1000 },
+	{ .name = "eight threads", .threads = 8, .kernels = 40, .right_permille = 1000 },
+	{ .name = "losses", .threads = 1, .kernels = 40, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "many losses", .threads = 1, .kernels = 40, .lost_calls = 50, .lost_works = 50 },
+	{ .name = "turns, losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "turns, many losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 50, .lost_works = 50 },
+	{ .name = "turns of PyTorch's, losses", .threads = 1, .kernels = 10, .turn = 300, .numbers = 4, .odd = 50, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "irregular calls", .threads = 1, .kernels = 40, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50 },
+	{ .name = "irregular calls in turns", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50 },
+	{ .name = "all at once", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50 },
+	{ .name = "twins, losses", .threads = 1, .kernels = 1, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "twins, losses, numbers", .threads = 1, .kernels = 1, .numbers = 3, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100 },
+	{ .name = "twins, no two numbers alike", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100 },
+	{ .name = "twins far ahead", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100, .gpu_pct = 500 },
+	{ .name = "twins with empty calls", .threads = 1, .kernels = 1, .numbers = 3, .odd = 50, .empty = 20, .strays = 20, .wait_every = 100 },
+	{ .name = "two threads, losses", .threads = 2, .kernels = 40, .lost_calls = 5, .lost_works = 5 },
+	{ .name = "four threads, many losses", .threads = 4, .kernels = 40, .lost_calls = 20, .lost_works = 20 },
+	{ .name = "four threads of twins, losses", .threads = 4, .kernels = 1, .numbers = 2, .lost_works = 5, .wait_every = 100 },
+	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20, .lost_works = 5 },
+	/* clang-format on */
+};
+
+static void test_against_ids(void **state)
+{
+	for (size_t k = 0; k < sizeof(runs) / sizeof(*runs); k++) {
+		struct random_run run = runs[k];
+		struct score all = { 0 };
+		run.n = 4000;
+		run.numbers += !run.numbers;
+		run.gpu_pct = run.gpu_pct ? run.gpu_pct : 100;
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			tear_down(state);
+			set_up(state);
+			struct score one = compare(&run, seed * 7919);
+			all.n += one.n, all.right += one.right, all.wrong += one.wrong;
+			all.paired += one.paired;
+		}
+		print_message("%s: %.2f %% right, %.3f %% wrong\n", run.name,
+			      100.0 * all.right / all.n, 100.0 * all.wrong / all.paired);
+		assert_true(all.right * 1000ull >= all.n * (uint64_t)run.right_permille);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_against_ids, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
