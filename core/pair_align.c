@@ -167,7 +167,7 @@ static size_t branch(struct align *a, struct way *w, struct way *to)
 		return n;
 	}
 	bool agrees = w->next < a->s->groups.n && is_behind_last(a, w) &&
-		      pair_agree(a->s, a->i, w->next);
+		      !a->s->calls.at[a->i].lost && pair_agree(a->s, a->i, w->next);
 	size_t n_parked = a->n_parked;
 	park_later(a, w);
 	try_expected(a, w, to, &n);
@@ -184,13 +184,12 @@ static size_t branch(struct align *a, struct way *w, struct way *to)
 
 /* ---- All ways ---- */
 
-/* What it will cost at least, up to the call that comes next. */
+/* As if it were to go on at the call that comes next. */
 static uint32_t cost_so_far(const struct align *a, const struct way *w)
 {
-	size_t calls = w->pair == NO_PAIR ? a->i + 1 : a->i - a->pairs.at[w->pair].i;
-	if (!calls)
-		return w->cost;
-	return w->cost + COST_MISSING + COST_STEP * (uint32_t)calls;
+	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
+	size_t calls = last ? a->i - last->i : a->i + 1, works = last ? w->next - last->j - 1 : 0;
+	return w->cost + gap_length_cost(calls, works);
 }
 
 /* Of those that go on with the same work the cheapest; those that are too dear go. */

@@ -2,7 +2,7 @@
 
 enum { ENOUGH = 3, MOSTLY_PCT = 75 };
 
-/* By what is asked for and what came before it. */
+/* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
 struct usual {
 	uint32_t step, n, votes;
 };
@@ -49,7 +49,7 @@ static void learn(struct table *t, const struct sides *s, bool is_recount)
 
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->lost)
+	if (!c->symbol || !c[-1].symbol || c->is_behind_other)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
@@ -68,34 +68,35 @@ void gaps_learn(struct sides *s)
 		const struct usual *u = i ? known(&t, c) : NULL;
 		c->losses = c->lost + (i ? c[-1].losses : 0);
 		c->unsaid = !u + (i ? c[-1].unsaid : 0);
-		c->expected = (u ? u->step : 1) + (i ? c[-1].expected : 0);
+		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
 	}
 	map_free(&t.of);
 	vec_free(&t.at);
 }
 
-static uint32_t several(uint32_t first, size_t n)
+uint32_t gap_length_cost(size_t calls, size_t works)
 {
-	return first + COST_STEP * (uint32_t)n;
+	size_t foreign = works < FOREIGN_STEPS ? works : FOREIGN_STEPS;
+	return (calls ? COST_MISSING + COST_STEP * (uint32_t)calls : 0) +
+	       (works ? COST_FOREIGN + COST_STEP * (uint32_t)foreign : 0);
 }
 
 uint32_t gap_cost(const struct sides *s, const struct gap *g)
 {
 	if (g->from_j == PAIR_START)
-		return (g->i ? several(COST_MISSING, g->i) : 0) + (g->j ? COST_EARLIER : 0);
+		return gap_length_cost(g->i, 0) + (g->j ? COST_EARLIER : 0);
 	const struct caller *a = &s->calls.at[g->from_i], *b = &s->calls.at[g->i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
 	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
 	bool is_said = a->unsaid == b->unsaid;
 	size_t foreign = works > lost ? works - lost : lost - works;
+	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
+		      (is_said && !foreign && step != expected);
+	uint32_t odd = is_odd ? COST_ODD_NUMBER : 0;
 	if (!calls && !foreign)
-		return lost ? COST_LOST : is_said && step != expected ? COST_ODD_NUMBER : 0;
-	uint32_t cost = 0;
-	if (foreign)
-		cost = several(COST_FOREIGN, foreign < FOREIGN_STEPS ? foreign : FOREIGN_STEPS);
-	if (calls)
-		cost += is_said && step == expected && !foreign ? COST_NUMBERED
-								: several(COST_MISSING, calls);
-	return cost + (step < (is_said ? expected : calls + 1) + works ? COST_ODD_NUMBER : 0);
+		return odd + (lost ? COST_LOST : 0);
+	if (is_said && step == expected && !foreign)
+		return COST_NUMBERED;
+	return gap_length_cost(calls, foreign) + odd;
 }

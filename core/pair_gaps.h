@@ -22,6 +22,9 @@ struct gap {
 /* What it costs to leave out what lies between; 0: nothing does, and the numbers agree. */
 uint32_t gap_cost(const struct sides *s, const struct gap *g);
 
+/* The same, where nothing is said of numbers. */
+uint32_t gap_length_cost(size_t calls, size_t works);
+
 /* A step is less than half of what it costs to begin leaving out: two calls or pieces of work that agree by chance are no reason to stop. */
 enum {
 	COST_STEP = 48,
