@@ -45,7 +45,7 @@ struct align {
 static struct gap gap_to(const struct align *a, const struct way *w, size_t i, size_t j)
 {
 	if (w->pair == NO_PAIR)
-		return (struct gap){ PAIR_START, PAIR_START, i, j };
+		return (struct gap){ PAIR_START, w->next, i, j };
 	return (struct gap){ a->pairs.at[w->pair].i, a->pairs.at[w->pair].j, i, j };
 }
 

@@ -83,8 +83,8 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 
 uint32_t gap_cost(const struct sides *s, const struct gap *g)
 {
-	if (g->from_j == PAIR_START)
-		return gap_length_cost(g->i, 0) + (g->j ? COST_EARLIER : 0);
+	if (g->from_i == PAIR_START)
+		return gap_length_cost(g->i, g->j - g->from_j);
 	const struct caller *a = &s->calls.at[g->from_i], *b = &s->calls.at[g->i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;

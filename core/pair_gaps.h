@@ -13,7 +13,8 @@ void gaps_learn(struct sides *s);
 
 /* Between what is paired: the work before and behind it, or where there is none yet. */
 struct gap {
-	size_t from_i, from_j; /* the pair before; PAIR_START: there is none */
+	size_t from_i,
+		from_j; /* the pair before; PAIR_START: there is none, and the first work that may be of these calls */
 	size_t i, j;
 };
 

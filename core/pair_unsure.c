@@ -14,7 +14,7 @@ struct pairs {
 	size_t n;
 };
 
-static const struct pair start = { PAIR_START, PAIR_START, false };
+static const struct pair start = { PAIR_START, 0, false };
 
 /* A pair that may move, its neighbours on the side of the hole and on the other one. */
 struct slide {

@@ -178,6 +178,8 @@ static void test_against_ids(void **state)
 {
 	for (size_t k = 0; k < sizeof(runs) / sizeof(*runs); k++) {
 		struct random_run run = runs[k];
+		if (getenv("ONLY") && strcmp(run.name, getenv("ONLY")))
+			continue;
 		struct score all = { 0 };
 		run.n = 4000;
 		run.numbers += !run.numbers;
@@ -186,6 +188,9 @@ static void test_against_ids(void **state)
 			tear_down(state);
 			set_up(state);
 			struct score one = compare(&run, seed * 7919);
+			if (getenv("ONLY"))
+				print_message("seed %d wrong %u of %u\n", (int)seed, one.wrong,
+					      one.n);
 			all.n += one.n, all.right += one.right, all.wrong += one.wrong;
 			all.paired += one.paired;
 		}
