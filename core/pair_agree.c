@@ -39,18 +39,18 @@ static bool may_be_stream(const struct sides *s, const struct caller *c, const s
 }
 
 /* Work does not begin before its call, and has ended when a wait for it returns. */
-static bool is_in_time(const struct caller *c, const struct group *g)
+static bool is_in_time(const struct sides *s, const struct caller *c, const struct group *g)
 {
-	return g->begin_ticks + CLOCKS_DIFFER_TICKS >= c->call->begin_ticks &&
+	return g->begin_ticks + s->clocks_differ_ticks >= c->call->begin_ticks &&
 	       (c->deadline_ticks == UINT64_MAX ||
-		g->end_ticks <= c->deadline_ticks + CLOCKS_DIFFER_TICKS);
+		g->end_ticks <= c->deadline_ticks + s->clocks_differ_ticks);
 }
 
 bool pair_could_agree(const struct sides *s, size_t i, size_t j)
 {
 	const struct caller *c = &s->calls.at[i];
 	const struct group *g = &s->groups.at[j];
-	if ((c->symbol != g->symbol && c->symbol && g->symbol) || !is_in_time(c, g) ||
+	if ((c->symbol != g->symbol && c->symbol && g->symbol) || !is_in_time(s, c, g) ||
 	    !may_be_stream(s, c, g->first))
 		return false;
 	switch (c->category) {
@@ -72,6 +72,6 @@ bool pair_may_be_unsaid(const struct sides *s, size_t i, size_t j)
 	const struct caller *c = &s->calls.at[i];
 	const struct group *g = &s->groups.at[j];
 	return c->category == CAT_MEMCPY && !c->call->arg && g->at == PAIR_NOBODY &&
-	       is_kind_of(c->category, g->first) && is_in_time(c, g) &&
+	       is_kind_of(c->category, g->first) && is_in_time(s, c, g) &&
 	       may_be_stream(s, c, g->first) && (i + 1 == s->calls.n || !pair_agree(s, i + 1, j));
 }

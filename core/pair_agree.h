@@ -18,7 +18,8 @@ bool pair_may_be_unsaid(const struct sides *s, size_t i, size_t j);
 /* The work began before the call: it is of no later call either. */
 static inline bool pair_is_before(const struct sides *s, size_t i, size_t j)
 {
-	return s->groups.at[j].begin_ticks + CLOCKS_DIFFER_TICKS < s->calls.at[i].call->begin_ticks;
+	return s->groups.at[j].begin_ticks + s->clocks_differ_ticks <
+	       s->calls.at[i].call->begin_ticks;
 }
 
 #endif

@@ -19,7 +19,9 @@ enum {
 	CHOICES = 3, /* of them that are followed */
 	BRANCHES = CHOICES + 4,
 	IN_A_ROW = 4,
-	COST_UNSAID = 40, /* a copy that may be another kind of one */
+	SURE = 40,	       /* how much dearer another way must be */
+	RIVAL_STEPS = 1 << 24, /* in all, that are gone back along them */
+	COST_UNSAID = 40,      /* a copy that may be another kind of one */
 };
 
 #define NO_PAIR UINT32_MAX
@@ -34,8 +36,14 @@ struct way {
 	uint32_t cost;
 };
 
+/* A way that was given up for another one of nearly the same cost, which had its pair `of` then and none up to call i. */
+struct rival {
+	uint32_t of, pair, i;
+};
+
 struct align {
 	struct sides *s;
+	VEC(struct rival) rivals;
 	VEC(struct pair) pairs;
 	struct way ways[WAYS], parked[PARKED];
 	size_t n_ways, n_parked;
@@ -192,35 +200,52 @@ static uint32_t cost_so_far(const struct align *a, const struct way *w)
 	return w->cost + gap_length_cost(calls, works);
 }
 
+static void sort_by_cost(struct way *ways, uint32_t *costs, size_t n)
+{
+	for (size_t k = 1; k < n; k++) {
+		const struct way way = ways[k];
+		const uint32_t cost = costs[k];
+		size_t at = k;
+		for (; at && costs[at - 1] > cost; at--) {
+			ways[at] = ways[at - 1];
+			costs[at] = costs[at - 1];
+		}
+		ways[at] = way;
+		costs[at] = cost;
+	}
+}
+
+/* The way that goes on with the same work at less cost, of the n first ones. */
+static const struct way *find_cheaper(const struct align *a, const struct way *w)
+{
+	for (size_t k = 0; k < a->n_ways; k++)
+		if (a->ways[k].next == w->next)
+			return &a->ways[k];
+	return NULL;
+}
+
+static void note_rival(struct align *a, const struct way *way, const struct way *rival,
+		       uint32_t dearer)
+{
+	if (dearer <= SURE && way->pair != NO_PAIR && rival->pair != NO_PAIR)
+		vec_push(&a->rivals, (struct rival){ way->pair, rival->pair, (uint32_t)a->i });
+}
+
 /* Of those that go on with the same work the cheapest; those that are too dear go. */
 static void choose(struct align *a, struct way *from, size_t n)
 {
 	uint32_t costs[WAYS * BRANCHES + PARKED];
+	for (size_t k = 0; k < n; k++)
+		costs[k] = cost_so_far(a, &from[k]);
+	sort_by_cost(from, costs, n);
 	a->n_ways = 0;
-	for (size_t k = 0; k < n; k++) { /* sorted in by cost */
-		uint32_t cost = cost_so_far(a, &from[k]);
-		size_t at = a->n_ways;
-		for (; at && costs[at - 1] > cost; at--)
-			;
-		bool is_known = false;
-		for (size_t x = 0; x < at && !is_known; x++)
-			is_known = a->ways[x].next == from[k].next;
-		if (is_known || at == WAYS)
-			continue;
-		size_t last = at;
-		while (last < a->n_ways && a->ways[last].next != from[k].next)
-			last++;
-		if (last == a->n_ways && a->n_ways < WAYS)
-			a->n_ways++;
-		else if (last == a->n_ways)
-			last--;
-		memmove(&a->ways[at + 1], &a->ways[at], (last - at) * sizeof(*a->ways));
-		memmove(&costs[at + 1], &costs[at], (last - at) * sizeof(*costs));
-		a->ways[at] = from[k];
-		costs[at] = cost;
+	for (size_t k = 0; k < n && a->n_ways < WAYS && costs[k] <= costs[0] + TOO_DEAR; k++) {
+		const struct way *cheaper = find_cheaper(a, &from[k]);
+		if (cheaper)
+			note_rival(a, cheaper, &from[k], costs[k] - cost_so_far(a, cheaper));
+		else
+			a->ways[a->n_ways++] = from[k];
 	}
-	while (a->n_ways > 1 && costs[a->n_ways - 1] > costs[0] + TOO_DEAR)
-		a->n_ways--;
 }
 
 static void unpark(struct align *a, struct way *to, size_t *n)
@@ -245,21 +270,69 @@ static void lay_call(struct align *a)
 	choose(a, all, n);
 }
 
-/* Work behind the last call is of calls that are not read yet: few, for they are read before it. */
+/* Work behind the last call is of calls that are not read yet: few, for they are read before it. Calls without work behind the last work are
+ * under way, which is usual. */
+static uint32_t cost_in_all(const struct align *a, const struct way *w)
+{
+	size_t left = a->s->groups.n - w->next;
+	bool are_calls_left = w->pair == NO_PAIR || a->pairs.at[w->pair].i + 1 < a->s->calls.n;
+	return w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0) +
+	       (are_calls_left ? COST_STEP : 0);
+}
+
 static const struct way *best_way(const struct align *a)
 {
-	const struct way *best = NULL;
-	uint32_t least = UINT32_MAX;
-	for (size_t k = 0; k < a->n_ways; k++) {
-		const struct way *w = &a->ways[k];
-		size_t left = a->s->groups.n - w->next;
-		uint32_t cost = w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0);
-		if (cost >= least)
-			continue;
-		least = cost;
-		best = w;
-	}
+	const struct way *best = &a->ways[0];
+	for (size_t k = 1; k < a->n_ways; k++)
+		if (cost_in_all(a, &a->ways[k]) < cost_in_all(a, best))
+			best = &a->ways[k];
 	return best;
+}
+
+/* ---- What might be otherwise ---- */
+
+/* Back to where both are the same: pairs of the way that the rival does not have are not sure. */
+static void doubt(const struct align *a, const struct rival *r, bool *are_unsure, size_t *left)
+{
+	const struct pair *pairs = a->pairs.at;
+	uint32_t way = r->of, rival = r->pair;
+	for (; pairs && *left && way != rival && way != NO_PAIR; --*left) {
+		bool is_behind = rival != NO_PAIR && pairs[rival].j >= pairs[way].j;
+		bool is_same = is_behind && pairs[rival].j == pairs[way].j &&
+			       pairs[rival].i == pairs[way].i;
+		are_unsure[way] |= !is_behind;
+		if (is_behind)
+			rival = pairs[rival].before;
+		if (!is_behind || is_same)
+			way = pairs[way].before;
+	}
+}
+
+static void take_way(struct align *a, const struct way *best)
+{
+	bool *are_unsure = mem_zero(a->pairs.n);
+	uint32_t *until =
+		mem_zero(a->pairs.n * sizeof(*until)); /* the call of the pair behind it */
+	size_t left = RIVAL_STEPS;
+	for (uint32_t k = best->pair, i = UINT32_MAX; k != NO_PAIR; k = a->pairs.at[k].before) {
+		until[k] = i;
+		i = a->pairs.at[k].i;
+	}
+	for (size_t k = 0; k < a->n_ways; k++)
+		if (&a->ways[k] != best)
+			note_rival(a, best, &a->ways[k],
+				   cost_in_all(a, &a->ways[k]) - cost_in_all(a, best));
+	for (size_t k = 0; k < a->rivals.n; k++)
+		if (a->rivals.at[k].i < until[a->rivals.at[k].of])
+			doubt(a, &a->rivals.at[k], are_unsure, &left);
+	for (uint32_t k = best->pair; k != NO_PAIR; k = a->pairs.at[k].before)
+		a->s->groups.at[a->pairs.at[k].j].at = a->pairs.at[k].i;
+	pair_drop_unsure(a->s);
+	for (uint32_t k = best->pair; k != NO_PAIR; k = a->pairs.at[k].before)
+		if (are_unsure[k])
+			a->s->groups.at[a->pairs.at[k].j].at = PAIR_NOBODY;
+	free(are_unsure);
+	free(until);
 }
 
 void pair_align(struct sides *s)
@@ -274,9 +347,7 @@ void pair_align(struct sides *s)
 		else
 			lay_call(&a);
 	}
-	const struct way *best = best_way(&a);
-	for (uint32_t k = best ? best->pair : NO_PAIR; k != NO_PAIR; k = a.pairs.at[k].before)
-		s->groups.at[a.pairs.at[k].j].at = a.pairs.at[k].i;
+	take_way(&a, best_way(&a));
 	vec_free(&a.pairs);
-	pair_drop_unsure(s);
+	vec_free(&a.rivals);
 }

@@ -1,6 +1,6 @@
 #include "core/pair_gaps.h"
 
-enum { ENOUGH = 3, MOSTLY_PCT = 75 };
+enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
 
 /* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
 struct usual {
@@ -56,6 +56,16 @@ static const struct usual *known(const struct table *t, const struct caller *c)
 	return u && u->n >= ENOUGH && u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT ? u : NULL;
 }
 
+static uint32_t cost_of_odd(const struct table *t)
+{
+	uint64_t n = 0, votes = 0;
+	for (size_t k = 0; k < t->at.n; k++) {
+		n += t->at.at[k].n;
+		votes += t->at.at[k].votes;
+	}
+	return votes * 100 >= n * NEARLY_ALL_PCT ? COST_RARE_NUMBER : COST_ODD_NUMBER;
+}
+
 void gaps_learn(struct sides *s)
 {
 	struct table t = { 0 };
@@ -63,6 +73,7 @@ void gaps_learn(struct sides *s)
 	for (size_t k = 0; k < t.at.n; k++)
 		t.at.at[k].votes = 0;
 	learn(&t, s, true);
+	s->odd_cost = cost_of_odd(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
 		const struct usual *u = i ? known(&t, c) : NULL;
@@ -93,7 +104,7 @@ uint32_t gap_cost(const struct sides *s, const struct gap *g)
 	size_t foreign = works > lost ? works - lost : lost - works;
 	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
 		      (is_said && !foreign && step != expected);
-	uint32_t odd = is_odd ? COST_ODD_NUMBER : 0;
+	uint32_t odd = is_odd ? s->odd_cost : 0;
 	if (!calls && !foreign)
 		return odd + (lost ? COST_LOST : 0);
 	if (is_said && step == expected && !foreign)

@@ -29,10 +29,11 @@ uint32_t gap_length_cost(size_t calls, size_t works);
 /* A step is less than half of what it costs to begin leaving out: two calls or pieces of work that agree by chance are no reason to stop. */
 enum {
 	COST_STEP = 48,
-	COST_NUMBERED = 96,   /* calls without work, which the numbers leave room for */
-	COST_ODD_NUMBER = 97, /* a number that is not the expected one */
-	COST_MISSING = 160,   /* calls without work; and so many steps as there are */
-	COST_FOREIGN = 160,   /* likewise work without a call */
+	COST_NUMBERED = 96,	/* calls without work, which the numbers leave room for */
+	COST_ODD_NUMBER = 97,	/* a number that is not the expected one */
+	COST_RARE_NUMBER = 200, /* likewise, where nearly all are as expected */
+	COST_MISSING = 160,	/* calls without work; and so many steps as there are */
+	COST_FOREIGN = 160,	/* likewise work without a call */
 	COST_LOST = 8,	  /* as many pieces of work without a call as records of calls were lost */
 	COST_EARLIER = 8, /* work of calls before the first */
 	FOREIGN_STEPS = 16, /* at most: a library's own launches come by the hundred */

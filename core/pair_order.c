@@ -74,17 +74,26 @@ static void split(struct parts *p)
 	}
 }
 
-static void pair_part(struct parts *p, struct sides *part)
+static bool has_several_streams(const struct sides *s)
 {
-	struct sides *s = p->whole;
+	for (size_t j = 1; j < s->groups.n; j++)
+		if (s->groups.at[j].first->stream != s->groups.at[0].first->stream)
+			return true;
+	return false;
+}
+
+static void pair_part(struct parts *p, size_t k)
+{
+	struct sides *s = p->whole, *part = &p->at.at[k];
 	part->lanes.at = s->lanes.at; /* shared */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
+	part->clocks_differ_ticks = s->clocks_differ_ticks;
 	sides_note_alone(part);
-	if (sides_race(part))
-		pair_walk(part);
-	else
+	if (!sides_race(part))
 		pair_align(part);
+	else if (k != PART_REST || !has_several_streams(part)) /* else who has whose is not known */
+		pair_walk(part);
 	for (size_t j = 0; j < part->groups.n; j++) {
 		const struct group *g = &part->groups.at[j];
 		s->groups.at[g->home].at = g->at == PAIR_NOBODY ? PAIR_NOBODY
@@ -98,7 +107,7 @@ static void pair_in_parts(struct sides *s)
 	struct parts p = { .whole = s };
 	split(&p);
 	for (size_t k = 0; k < p.at.n; k++) {
-		pair_part(&p, &p.at.at[k]);
+		pair_part(&p, k);
 		sides_free(&p.at.at[k]);
 	}
 	vec_free(&p.at);

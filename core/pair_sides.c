@@ -509,7 +509,7 @@ bool sides_learn_streams(struct sides *s)
 
 void sides_list(struct sides *s, const struct pair_input *in)
 {
-	*s = (struct sides){ .in = in };
+	*s = (struct sides){ .in = in, .clocks_differ_ticks = CLOCKS_DIFFER_TICKS };
 	list_calls(s);
 	list_groups(s);
 }

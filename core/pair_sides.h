@@ -56,6 +56,8 @@ struct sides {
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
 	bool knows_streams;
+	uint32_t odd_cost;	      /* pair_gaps.h */
+	uint64_t clocks_differ_ticks; /* at most */
 };
 
 void sides_list(struct sides *s, const struct pair_input *in);

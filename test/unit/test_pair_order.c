@@ -220,7 +220,7 @@ static void test_strays_while_threads_race(void **state)
 	for (uint32_t k = 0; k < 200; k++) {
 		uint64_t at = 1000 + k * 40; /* 50 long each */
 		of[k % 2][k / 2] = correlation;
-		call_on(k % 2, HOOK_LAUNCH, at, k % 2 ? 2 : k % 5 + 3, k % 2);
+		call_on(k % 2, HOOK_LAUNCH, at, k % 2 ? 2 : k % 5 + 3, 0xa0 + k % 2);
 		work(REC_KERNEL, correlation++, 100000 + k, k % 2 ? 2 : k % 5 + 3)->stream = k % 2;
 		if (k % 4 == 0)
 			work(REC_KERNEL, correlation++, 100000 + k, 30)->stream = 9;

@@ -147,30 +147,30 @@ static struct score compare(const struct random_run *run, uint64_t seed)
 	return score;
 }
 
+/* Where twins are launched throughout, only CUPTI's numbers say which call lost its work: where these are irregular too, nothing is paired. */
 static const struct random_run runs[] = {
 	/* clang-format off */
 	{ .name = "all is there", .threads = 1, .kernels = 40, .right_permille = 1000 },
 	{ .name = "twins, all there", .threads = 1, .kernels = 1, .right_permille = 1000 },
 	{ .name = "two threads", .threads = 2, .kernels = 40, .right_permille = 1000 },
 	{ .name = "eight threads", .threads = 8, .kernels = 40, .right_permille = 1000 },
-	{ .name = "losses", .threads = 1, .kernels = 40, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "many losses", .threads = 1, .kernels = 40, .lost_calls = 50, .lost_works = 50 },
-	{ .name = "turns, losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "turns, many losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 50, .lost_works = 50 },
-	{ .name = "turns of PyTorch's, losses", .threads = 1, .kernels = 10, .turn = 300, .numbers = 4, .odd = 50, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "irregular calls", .threads = 1, .kernels = 40, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50 },
-	{ .name = "irregular calls in turns", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50 },
-	{ .name = "all at once", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50 },
-	{ .name = "twins, losses", .threads = 1, .kernels = 1, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "twins, losses, numbers", .threads = 1, .kernels = 1, .numbers = 3, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100 },
+	{ .name = "losses", .threads = 1, .kernels = 40, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "many losses", .threads = 1, .kernels = 40, .lost_calls = 50, .lost_works = 50, .right_permille = 995, .wrong_permille = 1 },
+	{ .name = "turns, losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 5, .lost_works = 5, .right_permille = 999 },
+	{ .name = "turns, many losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 50, .lost_works = 50, .right_permille = 990, .wrong_permille = 1 },
+	{ .name = "turns of PyTorch's, losses", .threads = 1, .kernels = 10, .turn = 300, .numbers = 4, .odd = 50, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "irregular calls", .threads = 1, .kernels = 40, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .right_permille = 980, .wrong_permille = 1 },
+	{ .name = "irregular calls in turns", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .right_permille = 970, .wrong_permille = 4 },
+	{ .name = "all at once", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50, .right_permille = 940, .wrong_permille = 8 },
+	{ .name = "twins, losses", .threads = 1, .kernels = 1, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "twins, losses, numbers", .threads = 1, .kernels = 1, .numbers = 3, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100, .right_permille = 700, .wrong_permille = 30 },
 	{ .name = "twins, no two numbers alike", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100 },
 	{ .name = "twins far ahead", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100, .gpu_pct = 500 },
-	{ .name = "twins with empty calls", .threads = 1, .kernels = 1, .numbers = 3, .odd = 50, .empty = 20, .strays = 20, .wait_every = 100 },
-	{ .name = "two threads, losses", .threads = 2, .kernels = 40, .lost_calls = 5, .lost_works = 5 },
-	{ .name = "four threads, many losses", .threads = 4, .kernels = 40, .lost_calls = 20, .lost_works = 20 },
+	{ .name = "two threads, losses", .threads = 2, .kernels = 40, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "four threads, many losses", .threads = 4, .kernels = 40, .lost_calls = 20, .lost_works = 20, .right_permille = 990, .wrong_permille = 1 },
 	{ .name = "four threads of twins, losses", .threads = 4, .kernels = 1, .numbers = 2, .lost_works = 5, .wait_every = 100 },
-	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20, .lost_works = 5 },
+	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20, .lost_works = 5, .right_permille = 980, .wrong_permille = 1 },
 	/* clang-format on */
 };
 
@@ -178,8 +178,6 @@ static void test_against_ids(void **state)
 {
 	for (size_t k = 0; k < sizeof(runs) / sizeof(*runs); k++) {
 		struct random_run run = runs[k];
-		if (getenv("ONLY") && strcmp(run.name, getenv("ONLY")))
-			continue;
 		struct score all = { 0 };
 		run.n = 4000;
 		run.numbers += !run.numbers;
@@ -188,15 +186,13 @@ static void test_against_ids(void **state)
 			tear_down(state);
 			set_up(state);
 			struct score one = compare(&run, seed * 7919);
-			if (getenv("ONLY"))
-				print_message("seed %d wrong %u of %u\n", (int)seed, one.wrong,
-					      one.n);
-			all.n += one.n, all.right += one.right, all.wrong += one.wrong;
+			all.n += one.n;
+			all.right += one.right;
+			all.wrong += one.wrong;
 			all.paired += one.paired;
 		}
-		print_message("%s: %.2f %% right, %.3f %% wrong\n", run.name,
-			      100.0 * all.right / all.n, 100.0 * all.wrong / all.paired);
 		assert_true(all.right * 1000ull >= all.n * (uint64_t)run.right_permille);
+		assert_true(all.wrong * 1000ull <= all.paired * (uint64_t)run.wrong_permille);
 	}
 }
 
