@@ -38,12 +38,19 @@ struct birth {
 	uint64_t key, ticks;
 };
 
+/* Where the last call's answer was found: the next one's is mostly the same. */
+struct hints {
+	uint64_t lane_key;
+	size_t lane, lane_wait, device_wait, context_wait;
+};
+
 struct listing {
 	struct sides *s;
 	struct trait *traits; /* by hook */
 	VEC(struct wait) waits;
 	VEC(struct birth) births;
 	struct map lanes; /* by key -> place in lanes */
+	struct hints last;
 };
 
 /* ---- What functions are ---- */
@@ -287,11 +294,19 @@ static void sort_waits(struct listing *l)
 	}
 }
 
-static uint64_t first_return(const struct listing *l, uint64_t key, uint64_t after)
+static bool is_wait_before(const struct listing *l, size_t i, uint64_t key, uint64_t ticks)
 {
-	size_t at = bisect(l->waits.n, i,
-			   l->waits.at[i].key < key || (l->waits.at[i].key == key &&
-							l->waits.at[i].begin_ticks < after));
+	const struct wait *w = &l->waits.at[i];
+	return w->key < key || (w->key == key && w->begin_ticks < ticks);
+}
+
+static uint64_t first_return(const struct listing *l, size_t *hint, uint64_t key, uint64_t after)
+{
+	size_t at = *hint;
+	if ((at && !is_wait_before(l, at - 1, key, after)) ||
+	    (at < l->waits.n && is_wait_before(l, at, key, after)))
+		at = bisect(l->waits.n, i, is_wait_before(l, i, key, after));
+	*hint = at;
 	return at < l->waits.n && l->waits.at[at].key == key ? l->waits.at[at].end_ticks
 							     : UINT64_MAX;
 }
@@ -302,16 +317,32 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Only a launch is surely on the current device: a copy may go to another's stream. */
-static uint64_t deadline_of(const struct listing *l, const struct caller *c, uint64_t key)
+static uint64_t deadline_of(struct listing *l, const struct caller *c, uint64_t key)
 {
 	const struct rec_call *call = c->call;
-	uint64_t ticks = first_return(l, key, c->end_ticks);
+	uint64_t ticks = first_return(l, &l->last.lane_wait, key, c->end_ticks);
 	if (is_waiting_copy(l, call))
 		ticks = least(ticks, c->end_ticks);
 	if (c->category != CAT_LAUNCH || call->device == DEVICE_UNKNOWN)
 		return ticks;
-	ticks = least(ticks, first_return(l, device_key(call), c->end_ticks));
-	return least(ticks, first_return(l, context_key(call, c->thread), c->end_ticks));
+	ticks = least(ticks, first_return(l, &l->last.device_wait, device_key(call), c->end_ticks));
+	return least(ticks, first_return(l, &l->last.context_wait, context_key(call, c->thread),
+					 c->end_ticks));
+}
+
+static size_t place_of_lane(struct listing *l, uint64_t key)
+{
+	bool is_new;
+	if (l->s->lanes.n && l->last.lane_key == key)
+		return l->last.lane;
+	uint64_t *at = map_at(&l->lanes, key, &is_new);
+	if (is_new) {
+		*at = l->s->lanes.n;
+		vec_push(&l->s->lanes, (struct lane){ 0 });
+	}
+	l->last.lane_key = key;
+	l->last.lane = (size_t)*at;
+	return l->last.lane;
 }
 
 static void find_lanes(struct listing *l)
@@ -319,14 +350,8 @@ static void find_lanes(struct listing *l)
 	struct sides *s = l->s;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		bool is_new;
-		uint64_t key = lane_key(l, c->call, c->thread),
-			 *at = map_at(&l->lanes, key, &is_new);
-		if (is_new) {
-			*at = s->lanes.n;
-			vec_push(&s->lanes, (struct lane){ 0 });
-		}
-		c->lane = (uint32_t)*at;
+		uint64_t key = lane_key(l, c->call, c->thread);
+		c->lane = (uint32_t)place_of_lane(l, key);
 		c->deadline_ticks = l->waits.n ? deadline_of(l, c, key) : UINT64_MAX;
 	}
 }
