@@ -12,7 +12,7 @@ enum {
 	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
 	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
 	/* of the steps held: fewer wait for company, since pairing looks at all that is held */
-	READY_SHARE = 4,
+	READY_SHARE = 3,
 	READY_SHARE_LIVE = 8, /* somebody waits for the traces */
 	NEW_SHARE = 8,	      /* of the works held: fewer new ones are not worth another try */
 };
