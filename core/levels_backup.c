@@ -12,7 +12,6 @@
 #define MAX_LOOKED_AT 64u
 /* So far before the anchor, in launches, what changes there is not likely to reach; in small turns a quarter of them. */
 #define APART	    12u
-#define TRIGRAM	    3u
 #define NO_DISTANCE INT64_MAX
 /* So few turns that one may be unlike the others. */
 #define FEW_TURNS 16u

@@ -24,6 +24,9 @@
 #define TURNS_FRAMED 128u
 /* So many steps of an optimizer beside a level's turns are a loop of their own, which is the step. */
 #define OPTIMIZER_STEPS 2u
+/* Turns with work of another kind: again and again; more, as a share, and turns differ. */
+#define STRANGE_AGAIN 3u
+#define STRANGE_MOST  0.6
 /* Below this, level_strength() is that of a guess. */
 #define MIN_STRENGTH 0.3
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
@@ -60,11 +63,13 @@ static const struct {
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
 
-/* Alike turns that fill the stretch, with no other loop that explains nearly as much. */
+/* Alike turns that fill the stretch, with no other loop that explains nearly as much. An optimizer tells turns that differ: a game is of
+ * as many moves as it takes. */
 static double level_strength(const struct levels_level *level)
 {
 	double turns = 1 - 1.0 / level->turns;
-	double alike = level->alike > ALIKE_REQUESTS ? level->alike : ALIKE_REQUESTS;
+	double least = level->optimizer ? 1 : ALIKE_REQUESTS;
+	double alike = level->alike > least ? level->alike : least;
 	return level->coverage * turns * alike;
 }
 
@@ -165,6 +170,15 @@ static bool lacks(const struct levels_level *level)
 		(!level->marked && level->inside & ~LEVEL_THREADS));
 }
 
+/* Again and again, but not in most of its turns, there is work of another kind, and no loop was found that it belongs to: launches were lost or
+ * exchanged, or that loop has not turned often enough. */
+static bool is_torn(const struct levels_level *level)
+{
+	return !level->optimizer && !level->tail && !level->around &&
+	       level->alike >= ALIKE_REQUESTS && level->strange >= STRANGE_AGAIN &&
+	       level->strange <= STRANGE_MOST * level->turns;
+}
+
 /* Whether no number of turns would do. */
 static bool is_out_of_question(const struct levels_index *x, const struct levels_level *level,
 			       const struct level_demands *d)
@@ -173,10 +187,14 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 		return true;
 	if (!d->ended && x->end - x->start < EVENTS_LEAST && !is_no_set_up(level))
 		return true;
+	if (is_torn(level) && level->turns < TURNS_LACKING)
+		return true;
 	if (!d->ended && lacks(level) && level->turns < TURNS_LACKING)
 		return true;
+	/* where all turns differ none is unusual */
 	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&
-			    level->unusual && level->unusual < UNUSUAL_ENOUGH;
+			    level->alike >= ALIKE_REQUESTS && level->unusual &&
+			    level->unusual < UNUSUAL_ENOUGH;
 	may_be_inner |= level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
 	if (!d->ended && may_be_inner && level->turns < TURNS_DESPITE)
 		return true;
@@ -189,9 +207,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 /* An anchor is three calls, so where a turn has less its first one has come with turns of its own behind it. */
 static uint32_t turns_seen(const struct levels_level *level)
 {
-	return level->turns + (level->calls_per_turn < CALLS_SINGLE
-				       ? (CALLS_SINGLE - 1) / level->calls_per_turn
-				       : 0);
+	return level->turns + (TRIGRAM - 1) / level->calls_per_turn;
 }
 
 struct level_belief levels_believe(const struct levels_store *s, const struct levels_index *x,

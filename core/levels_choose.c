@@ -111,7 +111,8 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
-	best->outer_seen = chosen + 1 < l.n && !best->marked && !best->threads;
+	best->around = chosen + 1 < l.n;
+	best->outer_seen = best->around && !best->marked && !best->threads;
 	search_look_closer(q, best);
 	return best->group;
 }

@@ -107,7 +107,7 @@ static void search_candidates(struct search *q)
 		if (count < MIN_OCCURRENCES)
 			continue;
 		const uint32_t *at = levels_index_of(x, t);
-		if (at[count - 1] - at[0] >= MIN_COVERAGE * length)
+		if (levels_span(x, at, count) >= MIN_COVERAGE * length)
 			q->candidates[q->n_candidates++] = (struct candidate){ t, count, NO_GROUP };
 	}
 	qsort(q->candidates, q->n_candidates, sizeof(*q->candidates), compare_candidates);

@@ -34,6 +34,16 @@ static inline const uint32_t *levels_index_of(const struct levels_index *x, uint
 	return x->positions + x->offsets[trigram];
 }
 
+/* A trigram's launches. */
+#define TRIGRAM 3u
+
+/* Events of the stretch from a trigram's first launch to its last one. */
+static inline uint32_t levels_span(const struct levels_index *x, const uint32_t *at, uint32_t count)
+{
+	uint32_t before = at[0] - x->start;
+	return at[count - 1] - at[0] + (before < TRIGRAM ? before + 1 : TRIGRAM);
+}
+
 /* A layer has fewer calls than this. */
 #define CALLS_OF_LAYER 24u
 
@@ -66,7 +76,9 @@ struct levels_level {
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	uint32_t
 		other_steps; /* turns, of all, in which another network's step stands, with an optimizer of its own */
-	bool graph; /* its turns launch graphs */
+	uint32_t strange; /* turns, of all, with work in one piece that most of them do not have */
+	bool around;	  /* a loop around it was looked at, and is none of the step */
+	bool graph;	  /* its turns launch graphs */
 	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 

@@ -28,10 +28,12 @@
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
-/* Where so few of a turn's launches tell it from others, turns must be alike in length: so many, by so much. */
+/* Where so few of a turn's launches tell it from others, turns must be alike: so many, in length by so much. */
 #define SPARSE	     50u
 #define STEADY_TURNS 0.66
-#define LENGTH_OFF   0.5
+#define LENGTH_OFF   0.25
+/* Between two optimizers' phases there are at least so many other launches. */
+#define PHASE_APART 8u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
  * only what is new. */
@@ -39,6 +41,10 @@
 
 /* Of micro-batches never two turns one after the other have one. */
 #define OPTIMIZER_AGAIN 2u
+
+/* Launches in a row that fewer turns have, as a share, are work of another kind. */
+#define STRANGE_CALLS 3u
+#define STRANGE_BELOW 0.6
 
 /* Another network's step has so many launches, as a share of a turn's. */
 #define OTHER_STEP 0.5
@@ -342,7 +348,7 @@ static uint32_t search_round(struct search *q, const struct levels_level *level)
 {
 	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
 	uint32_t round = 1;
-	for (uint32_t lag = 2; lag <= MAX_ROUND && lag < level->turns; lag++) {
+	for (uint32_t lag = 2; lag <= MAX_ROUND && 2 * lag < level->turns; lag++) {
 		double alike = search_alike(q, level, lag);
 		if (alike > best && alike >= SAME_WORK) {
 			best = alike + ROUND_ADVANTAGE;
@@ -361,15 +367,37 @@ static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 	return first;
 }
 
-/* Whether most turns are about as long as the median. What launches that are lost or exchanged leave behind by chance comes at any time. */
-static bool is_steady(const uint32_t *at, uint32_t n, uint32_t median)
+/* Optimizers' phases in [begin, end): launches of theirs with a forward pass, or a backward one, before them. */
+static uint32_t count_phases(const struct levels_stored *events, uint32_t begin, uint32_t end)
 {
-	uint32_t n_like = 0;
-	for (uint32_t k = 0; k + 1 < n; k++) {
-		uint32_t length = at[k + 1] - at[k];
-		uint32_t off = length > median ? length - median : median - length;
-		n_like += off <= LENGTH_OFF * median;
+	uint32_t n = 0, since = PHASE_APART;
+	for (uint32_t i = begin; i < end; i++) {
+		bool is_optimizers = events[i].hints & LEVEL_OPTIMIZER;
+		n += is_optimizers && since >= PHASE_APART;
+		since = is_optimizers ? 0 : since + 1;
 	}
+	return n;
+}
+
+/* Whether most turns have as many optimizers' phases as the median one, or, where there are none, are about as long. What launches that are
+ * lost or exchanged leave behind by chance comes at any time. */
+static bool is_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
+{
+	int64_t *values = malloc(2ul * n * sizeof(*values)), *phases = values + n;
+	uint32_t n_like = 0;
+	if (!values)
+		return true;
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		values[k] = at[k + 1] - at[k];
+		phases[k] = count_phases(events, at[k], at[k + 1]);
+	}
+	int64_t phases_usual = levels_median(phases, n - 1),
+		length_usual = levels_median(values, n - 1);
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += phases_usual
+				  ? phases[k] == phases_usual
+				  : llabs(values[k] - length_usual) <= LENGTH_OFF * length_usual;
+	free(values);
 	return n_like >= STEADY_TURNS * (n - 1);
 }
 
@@ -413,14 +441,15 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		.n_members = g->n_members,
 		.turns = g->count - 1,
 		.calls_per_turn = median_length(at, g->count),
-		.coverage = (double)(at[g->count - 1] - at[0]) / (q->index->end - q->index->start),
+		.coverage = (double)levels_span(q->index, at, g->count) /
+			    (q->index->end - q->index->start),
 	};
 	/* few kernels over and over make few trigrams that come once: then the order must be exact */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
 	if (is_few && !is_regular(at, g->count))
 		return false;
 	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
-	if (is_sparse && !is_steady(at, g->count, level->calls_per_turn))
+	if (is_sparse && !is_steady(q->store->events, at, g->count))
 		return false;
 	struct turns t;
 	search_set_home(q, at, g->count);
@@ -502,6 +531,28 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
 }
 
+/* Turns with so many launches in a row that most turns do not have: an optimizer's, of micro-batches. Not the first, in which much is made
+ * once. A launch that came in by chance stands alone. */
+static uint32_t count_strange(struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n_with = 0;
+	count_presence(q, level, levels_store_kernel);
+	for (uint32_t k = 1; k < level->turns; k++) {
+		uint32_t run = 0, longest = 0;
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
+			bool is_new = !(events[i].hints & LEVEL_COPY) &&
+				      q->here[kernel] < STRANGE_BELOW * level->turns;
+			run = is_new ? run + 1 : 0;
+			longest = run > longest ? run : longest;
+		}
+		n_with += longest >= STRANGE_CALLS;
+	}
+	return n_with;
+}
+
 /* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
  * optimizer's among them, and not few others: averaging the weights now and then is none. Not the first, in which much is made once. */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
@@ -541,6 +592,7 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
 	level->unusual = count_unusual(q, level);
+	level->strange = count_strange(q, level);
 	level->other_steps = count_other_steps(q, level);
 	level->inside = search_inside(q, at, level->turns + 1);
 }

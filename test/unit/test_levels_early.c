@@ -181,6 +181,98 @@ static void test_read_once_so_far(void **state)
 	sequence_free(&s);
 }
 
+/* A game takes as many moves as it takes: no two turns are alike, but that each ends with the optimizer. */
+static void test_optimizer_after_more_or_less(void **state)
+{
+	(void)state;
+	static const int moves[] = { 12, 40, 9, 33, 25, 11, 38, 17 };
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < moves[i % 8]; k++) {
+			copy(&s, COPY_H2D, LEVEL_H2D);
+			launch_range(&s, FORWARD, 20, LEVEL_FRAMED);
+			copy(&s, COPY_D2H, LEVEL_D2H);
+		}
+		launch_range(&s, BACKWARD, 30, LEVEL_FRAMED);
+		launch_range(&s, OPTIMIZER, 6, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	if (r.one_per_step < 1 || r.locked_steps > 5)
+		fail_msg("after %.1f steps: one boundary a step in %.3f", r.locked_steps,
+			 r.one_per_step);
+	sequence_free(&s);
+}
+
+/* Requests have a beginning and an answer in common, and nothing between. */
+static void test_requests_that_differ(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	random_state = 5;
+	for (int i = 0; i < 40; i++) {
+		copy(&s, COPY_H2D, LEVEL_H2D);
+		launch_range(&s, FORWARD, 4, 0);
+		for (uint32_t k = 0; k < 40; k++)
+			if (chance(40))
+				launch(&s, CHECK + k * (k + (uint32_t)i % 7), 0);
+		copy(&s, COPY_D2H, LEVEL_D2H);
+		sequence_end_step(&s);
+	}
+	check_known_after(&s, 6);
+	sequence_free(&s);
+}
+
+/* Micro-batches, and behind every fourth an optimizer that nothing tells. Launches are lost, so that the step has no loop of its own that
+ * would be found; the micro-batches' is not the step all the same. */
+static void test_work_of_another_kind(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	random_state = 9;
+	for (int i = 0; i < 40; i++) {
+		for (uint32_t k = 0; k < 4 * 60; k++)
+			if (!chance(2))
+				launch(&s, FORWARD + k % 60, 0);
+		launch(&s, OPTIMIZER, 0);
+		launch(&s, OPTIMIZER + (chance(50) ? 1 : 2), 0);
+		launch(&s, OPTIMIZER + (chance(50) ? 3 : 4), 0);
+		launch(&s, OPTIMIZER + (chance(50) ? 5 : 6), 0);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, true, &r);
+	if (r.locked && r.one_per_step < 0.8)
+		fail_msg("after %.1f steps: one boundary a step in %.3f of %u", r.locked_steps,
+			 r.one_per_step, r.n_steps);
+	sequence_free(&s);
+}
+
+/* An optimizer behind each of many calls, of which few are lost: what chance leaves behind once in some steps is no step. */
+static void test_chance_is_no_loop(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	random_state = 11;
+	for (int i = 0; i < 60; i++) {
+		for (uint32_t k = 0; k < 1600; k++)
+			if (!chance(2))
+				launch(&s, FORWARD + k % 400 % 37, 0);
+		for (uint32_t k = 0; k < 24; k++)
+			if (!chance(2))
+				launch(&s, OPTIMIZER + k % 2, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, true, &r);
+	if (r.locked && r.one_per_step < 0.8)
+		fail_msg("after %.1f steps: one boundary a step in %.3f of %u", r.locked_steps,
+			 r.one_per_step, r.n_steps);
+	sequence_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +282,10 @@ int main(void)
 		cmocka_unit_test(test_one_launch_and_a_wait),
 		cmocka_unit_test(test_launches_between_come_and_go),
 		cmocka_unit_test(test_read_once_so_far),
+		cmocka_unit_test(test_optimizer_after_more_or_less),
+		cmocka_unit_test(test_requests_that_differ),
+		cmocka_unit_test(test_work_of_another_kind),
+		cmocka_unit_test(test_chance_is_no_loop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
