@@ -19,6 +19,11 @@ enum {
 /* Pauses shorter than this are never taken for input. */
 #define INPUT_LEAST_NS 20e3
 
+enum trait {
+	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
+	IS_OF_RANKS = 2, /* it talks to other ranks */
+};
+
 static const struct timeline_call *call_of(const struct whatif *w, uint32_t op)
 {
 	uint32_t call = w->replay.ops.at[op].call;
@@ -56,6 +61,25 @@ static uint32_t last_of_turn(const struct replay *r)
 	return last;
 }
 
+static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_call *c)
+{
+	const struct replay_op *o = &w->replay.ops.at[op];
+	if (is_memory(c) || c->category == CAT_MEMCPY || c->category == CAT_SYNC ||
+	    w->waits.of_call[o->call] != WAITS_NONE)
+		return false;
+	for (uint32_t k = o->first_work; k < o->first_work + o->n_work; k++)
+		if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+			return false;
+	return true;
+}
+
+static uint8_t traits_of(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return (is_plain(w, op, c) ? IS_PLAIN : 0) |
+	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
+}
+
 /* What every change looks up of every call, close together. */
 static void note_ops(struct whatif *w)
 {
@@ -64,12 +88,14 @@ static void note_ops(struct whatif *w)
 	last[0] = last_of_turn(r);
 	w->site = mem_zero(r->ops.n * sizeof(*w->site));
 	w->before = mem_zero(r->ops.n * sizeof(*w->before));
+	w->traits = mem_zero(r->ops.n * sizeof(*w->traits));
 	for (uint32_t i = 0; i < r->ops.n; i++) {
 		const struct replay_op *op = &r->ops.at[i];
 		w->before[i] = REPLAY_NONE;
 		if (op->role == ROLE_ORPHAN)
 			continue;
 		w->site[i] = call_of(w, i)->site;
+		w->traits[i] = traits_of(w, i);
 		w->before[i] = last[op->lane];
 		last[op->lane] = i;
 	}
@@ -103,6 +129,7 @@ void whatif_close(struct whatif *w)
 	host_share_free(&w->share);
 	free(w->site);
 	free(w->before);
+	free(w->traits);
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
@@ -154,10 +181,11 @@ static bool is_here(const struct whatif *w, const struct whatif_change *c, uint3
 /* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
 static bool is_touched(const struct whatif *w, const uint8_t *here, uint32_t op)
 {
+	if (here[w->site[op]] || w->traits[op] & IS_PLAIN)
+		return here[w->site[op]];
 	const struct timeline_call *calls = w->timeline->calls.at, *c = call_of(w, op);
 	const struct wait *wait = c ? wait_of(w, c) : NULL;
-	return here[w->site[op]] ||
-	       (wait && (here[calls[wait->first].site] || here[calls[wait->last].site]));
+	return wait && (here[calls[wait->first].site] || here[calls[wait->last].site]);
 }
 
 static bool change_line(struct whatif *w, const struct whatif_change *change)
@@ -307,7 +335,9 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = call_of(w, op);
 	uint32_t last = w->before[op];
-	for (int i = 0; c && i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
+	if (!(w->traits[op] & IS_OF_RANKS))
+		return false;
+	for (int i = 0; i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
 		if (call_of(w, last)->thread == c->thread)
 			return c->about & call_of(w, last)->about & ABOUT_COLLECTIVE;
 	return false;
@@ -334,6 +364,8 @@ static void change_free(struct whatif *w, uint8_t what)
 		return;
 	}
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->traits[i] & IS_PLAIN && what != WHATIF_FREE_LAUNCH)
+			continue;
 		const struct replay_op *op = &w->replay.ops.at[i];
 		const struct timeline_call *c = call_of(w, i);
 		if (c)

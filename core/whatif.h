@@ -81,6 +81,7 @@ struct whatif {
 	struct host_share share;
 	uint32_t *site,
 		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
+	uint8_t *traits; /* by op: what most changes need not look at its call for */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
 	struct waits waits;
