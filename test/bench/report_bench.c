@@ -123,15 +123,16 @@ static void add_stacks(struct journal_builder *b)
 
 struct making {
 	struct journal_builder *b;
-	uint32_t seq, launches_in_step;
+	uint32_t seq, n_calls, launches_in_step;
 	bool has_stacks, by_order;
 };
 
 static void add_call(struct making *m, enum jb_hook hook, uint64_t at, uint64_t length,
 		     uint32_t kernel)
 {
-	uint32_t id = ++m->seq;
-	jb_call_from(m->b, 1, hook, at, length, id, kernel, m->has_stacks ? id % STACKS + 1 : 0);
+	uint32_t stack = m->has_stacks ? ++m->n_calls % STACKS + 1 : 0;
+	uint32_t id = kernel ? ++m->seq : 0; /* only calls with GPU work are numbered */
+	jb_call_from(m->b, 1, hook, at, length, id, kernel, stack);
 	if (!kernel)
 		return;
 	if (!m->by_order)
