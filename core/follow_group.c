@@ -21,6 +21,7 @@ struct aside {
 #define MOVE_IF(from, to, item, condition)                             \
 	do {                                                           \
 		size_t kept_ = 0;                                      \
+		vec_reserve(to, (from)->n);                            \
 		for (size_t i_ = 0; i_ < (from)->n; i_++) {            \
 			__typeof__((from)->at) item = (from)->at + i_; \
 			if (condition)                                 \
@@ -40,10 +41,10 @@ struct aside {
 		vec_free(from);                                                                \
 	} while (0)
 
-static bool is_later_external(const struct follow *f, const uint32_t *last_seq,
+static bool is_later_external(struct map_memo *thread_of_slot, const uint32_t *last_seq,
 			      const struct rec_external *e)
 {
-	const uint64_t *i = map_find(&f->thread_of_slot, e->thread);
+	const uint64_t *i = map_find_again(thread_of_slot, e->thread);
 	return !i || (int32_t)(e->seq - last_seq[*i]) > 0;
 }
 
@@ -76,13 +77,14 @@ static void put_calls_aside(struct follow *f, struct aside *aside)
 
 static void put_aside(struct follow *f, uint64_t end, struct aside *aside)
 {
+	struct map_memo memo = { .map = &f->thread_of_slot };
 	uint32_t *last_seq = mem_resize(NULL, f->threads.n * sizeof(*last_seq));
 	memset(aside, 0, sizeof(*aside));
 	follow_cut_calls(f, end);
 	for (size_t i = 0; i < f->threads.n; i++)
 		last_seq[i] = follow_last_seq(f, &f->threads.at[i]);
 	put_works_aside(f, end, aside);
-	MOVE_IF(&f->externals, &aside->externals, e, is_later_external(f, last_seq, e));
+	MOVE_IF(&f->externals, &aside->externals, e, is_later_external(&memo, last_seq, e));
 	MOVE_IF(&f->apis, &aside->apis, a, a->begin_ticks >= end);
 	put_calls_aside(f, aside);
 	free(last_seq);

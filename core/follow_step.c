@@ -201,10 +201,14 @@ static size_t count_ready(struct follow *f)
 static void take_works(struct follow *f, struct follow_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	size_t n = f->works.n;
+	size_t n = f->works.n, n_later = 0;
 	follow_match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
+	for (size_t i = 0; i < n && !cut->is_last; i++)
+		n_later += call_of[i] == PAIR_LATER;
 	cut->works = f->works.at;
 	memset(&f->works, 0, sizeof(f->works));
+	if (n_later)
+		vec_reserve(&f->works, n_later);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t answer = call_of[i];
 		if (answer == PAIR_LATER && cut->is_last)
@@ -250,9 +254,10 @@ uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t)
 		(v)->n = kept_;                                  \
 	} while (0)
 
-static bool is_of_later_call(const struct follow *f, const struct rec_external *e)
+static bool is_of_later_call(const struct follow *f, struct map_memo *thread_of_slot,
+			     const struct rec_external *e)
 {
-	const uint64_t *i = map_find(&f->thread_of_slot, e->thread);
+	const uint64_t *i = map_find_again(thread_of_slot, e->thread);
 	return !i || (int32_t)(e->seq - f->threads.at[*i].closed_seq) > 0;
 }
 
@@ -268,7 +273,8 @@ static void drop_cut(struct follow *f, uint64_t end)
 			vec_free(&t->calls); /* else room is kept for the largest step; so below */
 		t->n_cut = 0;
 	}
-	KEEP_IF(&f->externals, e, is_of_later_call(f, e));
+	struct map_memo memo = { .map = &f->thread_of_slot };
+	KEEP_IF(&f->externals, e, is_of_later_call(f, &memo, e));
 	if (!f->externals.n)
 		vec_free(&f->externals);
 	KEEP_IF(&f->apis, a, a->end_ticks >= end);

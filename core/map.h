@@ -23,6 +23,21 @@ uint64_t *map_at(struct map *m, uint64_t key, bool *is_new);
 /* NULL if there is none. */
 uint64_t *map_find(const struct map *m, uint64_t key);
 
+/* For keys that mostly are the one before; the map does not change meanwhile. All zero but for the map at first. */
+struct map_memo {
+	const struct map *map;
+	uint64_t key;
+	uint64_t *found;
+	bool is_any;
+};
+
+static inline uint64_t *map_find_again(struct map_memo *m, uint64_t key)
+{
+	if (!m->is_any || m->key != key)
+		*m = (struct map_memo){ m->map, key, map_find(m->map, key), true };
+	return m->found;
+}
+
 bool map_remove(struct map *m, uint64_t key);
 void map_free(struct map *m);
 

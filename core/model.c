@@ -209,9 +209,10 @@ static void place_waits(struct model_step *m)
 		if (m->works.at[i].device != DEVICE_UNKNOWN)
 			*map_at(&device_of_context, m->works.at[i].context, NULL) =
 				m->works.at[i].device;
+	struct map_memo memo = { .map = &device_of_context };
 	for (size_t i = 0; i < m->works.n; i++) {
 		struct model_work *w = &m->works.at[i];
-		const uint64_t *device = map_find(&device_of_context, w->context);
+		const uint64_t *device = map_find_again(&memo, w->context);
 		if (w->device == DEVICE_UNKNOWN)
 			w->device = device ? (uint8_t)*device : 0;
 	}

@@ -18,6 +18,7 @@ struct matcher {
 	const struct pair_input *in;
 	struct seq_index *indexes; /* one per thread */
 	struct map thread_of_slot;
+	struct map_memo slot;
 	uint32_t base, range; /* of the dense part of the correlation ids */
 	uint32_t *dense;      /* answer per id - base */
 	struct map sparse;
@@ -60,7 +61,7 @@ static uint32_t find_seq(struct seq_index *x, uint32_t seq)
 
 static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
 {
-	const uint64_t *i = map_find(&m->thread_of_slot, e->thread);
+	const uint64_t *i = map_find_again(&m->slot, e->thread);
 	return i ? find_seq(&m->indexes[*i], e->seq) : (uint32_t)PAIR_LATER;
 }
 
@@ -154,6 +155,7 @@ void pair_match(const struct pair_input *in, uint32_t *call_of)
 	struct matcher m = { .in = in, .indexes = mem_zero(in->n_threads * sizeof(*m.indexes)) };
 	for (size_t i = 0; i < in->n_threads; i++)
 		index_thread(&m, i);
+	m.slot.map = &m.thread_of_slot;
 	choose_dense_range(&m);
 	for (size_t i = 0; i < in->n_externals; i++)
 		remember(&m, in->externals[i].correlation, answer_external(&m, &in->externals[i]));
