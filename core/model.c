@@ -160,10 +160,14 @@ static void split_streams(struct model_step *m)
 {
 	struct map place = { 0 };
 	VEC(uint64_t) keys = { 0 };
+	uint64_t *count = NULL, last = 0;
 	for (size_t i = 0; i < m->works.n; i++) {
-		bool is_new;
+		bool is_new = false;
 		uint64_t key = stream_key(&m->works.at[i]);
-		++*map_at(&place, key, &is_new);
+		if (!count || key != last)
+			count = map_at(&place, key, &is_new);
+		++*count;
+		last = key;
 		if (is_new)
 			vec_push(&keys, key);
 	}
@@ -205,16 +209,18 @@ static uint32_t assign_lanes(struct model_work *works, size_t n)
 static void place_waits(struct model_step *m)
 {
 	struct map device_of_context = { 0 };
-	for (size_t i = 0; i < m->works.n; i++)
-		if (m->works.at[i].device != DEVICE_UNKNOWN)
-			*map_at(&device_of_context, m->works.at[i].context, NULL) =
-				m->works.at[i].device;
-	struct map_memo memo = { .map = &device_of_context };
+	for (size_t i = 0; i < m->works.n; i++) {
+		const struct model_work *w = &m->works.at[i];
+		bool is_said = i && w[-1].context == w->context && w[-1].device == w->device;
+		if (w->device != DEVICE_UNKNOWN && !is_said)
+			*map_at(&device_of_context, w->context, NULL) = w->device;
+	}
 	for (size_t i = 0; i < m->works.n; i++) {
 		struct model_work *w = &m->works.at[i];
-		const uint64_t *device = map_find_again(&memo, w->context);
-		if (w->device == DEVICE_UNKNOWN)
-			w->device = device ? (uint8_t)*device : 0;
+		if (w->device != DEVICE_UNKNOWN)
+			continue;
+		const uint64_t *device = map_find(&device_of_context, w->context);
+		w->device = device ? (uint8_t)*device : 0;
 	}
 	map_free(&device_of_context);
 }
