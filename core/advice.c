@@ -49,14 +49,21 @@ static bool is_helper(const struct judge *j, uint32_t call)
 	return (c->about & ABOUT_INPUT) && !frames_site_at(j->w.timeline->frames, c->site)->is_user;
 }
 
-static uint32_t top_site(const struct judge *j, double *per_step_ms)
+static bool is_free(const struct timeline_call *c)
+{
+	return c->category == CAT_FREE;
+}
+
+/* The site from whose calls the last play took most; with `counts`, from those of its calls. */
+static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
+			    double *per_step_ms)
 {
 	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
 	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ns = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
 		uint32_t site = call == REPLAY_NONE ? 0 : j->w.timeline->calls.at[call].site;
-		if (!site || site > n_sites)
+		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
 			continue;
 		if (is_helper(j, call)) {
 			helpers_ns += taken_ns(j, i);
@@ -73,6 +80,23 @@ static uint32_t top_site(const struct judge *j, double *per_step_ms)
 		top = 0;
 	free(sum);
 	return top;
+}
+
+static uint32_t top_site(const struct judge *j, double *per_step_ms)
+{
+	return top_site_of(j, NULL, per_step_ms);
+}
+
+/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
+ * happens to be (an empty_cache() after which any operator may have to allocate). */
+static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
+{
+	const double least_share = 1.0 / 4;
+	double freed_ms, top_ms;
+	uint32_t freed = top_site_of(j, is_free, &freed_ms), top = top_site(j, &top_ms);
+	bool is_cause = freed && freed_ms >= least_share * top_ms;
+	*per_step_ms = is_cause ? freed_ms : top_ms;
+	return is_cause ? freed : top;
 }
 
 /* ---- Waits ---- */
@@ -206,6 +230,7 @@ struct general {
 	enum judge_cause cause; /* CAUSES: this change has not been played so far */
 	double least_share;	/* of the step */
 	const char *what, *why;
+	uint32_t (*site)(const struct judge *j, double *per_step_ms);
 };
 
 static void advise_general(struct judge *j, const struct general *g)
@@ -213,11 +238,10 @@ static void advise_general(struct judge *j, const struct general *g)
 	double least_ms = fmax(judge_worth_ms(j), g->least_share * j->step_ms), here_ms;
 	if (g->cause < CAUSES && j->cause_ms[g->cause] < least_ms)
 		return;
-	double gain =
-		judge_gain_ms(j, &g->change, 1); /* known or not: top_site() reads this play */
+	double gain = judge_gain_ms(j, &g->change, 1); /* known or not: g->site() reads this play */
 	if (gain < least_ms)
 		return;
-	uint32_t site = top_site(j, &here_ms);
+	uint32_t site = g->site(j, &here_ms);
 	if (site)
 		advise(j, site, gain, g->what, "%s; %.2f ms of it here", g->why, here_ms);
 }
@@ -290,6 +314,7 @@ void advice_fill(struct judge *j)
 		0,
 		"keep the memory instead of allocating and freeing it every step",
 		"allocating and freeing take the host's time, and freeing waits for the device",
+		top_memory_site,
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
@@ -297,6 +322,7 @@ void advice_fill(struct judge *j)
 		0,
 		"make the next batch while the device works: loader processes, prefetching",
 		"the step waits for its input",
+		top_site,
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
@@ -304,6 +330,7 @@ void advice_fill(struct judge *j)
 		launch_share,
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
+		top_site,
 	};
 	static const struct general launches = {
 		{ .kind = WHATIF_ONE_LAUNCH },
@@ -311,6 +338,7 @@ void advice_fill(struct judge *j)
 		launch_share,
 		"make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
 		"the host takes longer to launch the work than the device to do it",
+		top_site,
 	};
 	advise_waits(j);
 	advise_sets(j);
