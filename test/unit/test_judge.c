@@ -95,6 +95,18 @@ static void short_steps_have_their_cause(void **state)
 	forget();
 }
 
+/* Had it been kept, it would not have to be asked for. */
+static void giving_memory_back_is_the_cause(void **state)
+{
+	(void)state;
+	judge(giving_back, false, 5);
+	assert_int_equal(f.verdict, VERDICT_MEMORY);
+	assert_true(f.advice.n >= 1);
+	assert_non_null(strstr(f.advice.at[0].what, "keep the memory"));
+	assert_int_equal(f.advice.at[0].site, FREE);
+	forget();
+}
+
 /* The host's time goes between the calls of one line, or before the first of them. */
 static void host_work_is_where_it_is(void **state)
 {
@@ -238,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
 		cmocka_unit_test(short_steps_have_their_cause),
+		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
 		cmocka_unit_test(recoverable_is_what_mending_wins),

@@ -17,6 +17,7 @@ void read_on_two_lines_pageable(struct twin *tw);
 void blocking_copy(struct twin *tw);
 void fetching(struct twin *tw);
 void allocating(struct twin *tw);
+void giving_back(struct twin *tw);
 void two_streams(struct twin *tw);
 void taking_turns(struct twin *tw);
 void free_running(struct twin *tw);
