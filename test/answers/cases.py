@@ -12,7 +12,8 @@ class Case:
     row: str = ""  # the list of the report whose first row must name the line: sync, advice, line, leak
     gain: str = ""  # the figure that must be what mending wins: recoverable (the wait gone), line (the line gone), advice
     folder: str = "programs"
-    kernel_us: int = 0  # of every kernel, in PyTorch
+    kernel_us: int = 0  # of every kernel, in PyTorch on the simulated GPU
+    width: int = 256  # on a real one: of the model's layers, so that the device has as much to do beside the host's work
     environment: tuple = ()
 
     @property
@@ -74,20 +75,20 @@ CASES = [
     Case("clean_streams", ("gpu",)),
     Case("clean_graph", ("gpu",)),
     # PyTorch
-    Case("torch_item", ("sync",), "sync", "line", kernel_us=60),
-    Case("torch_item_layer", ("sync",), "sync", "line", kernel_us=40),
-    Case("torch_synchronize", ("sync",), "sync", "line", kernel_us=60),
-    Case("torch_log", ("sync",), "sync", "line", kernel_us=90),
-    Case("torch_nonzero", ("sync",), "sync", "line", kernel_us=40),
-    Case("torch_hook", ("sync",), "sync", "line", kernel_us=40),
+    Case("torch_item", ("sync",), "sync", "line", kernel_us=60, width=8192),
+    Case("torch_item_layer", ("sync",), "sync", "line", kernel_us=40, width=6144),
+    Case("torch_synchronize", ("sync",), "sync", "line", kernel_us=60, width=8192),
+    Case("torch_log", ("sync",), "sync", "line", kernel_us=90, width=8192),
+    Case("torch_nonzero", ("sync",), "sync", "line", kernel_us=40, width=6144),
+    Case("torch_hook", ("sync",), "sync", "line", kernel_us=40, width=6144),
     Case("torch_pageable", ("copy", "sync"), "sync", "recoverable", kernel_us=60),
     Case("torch_loader", ("input",), "advice", "advice", kernel_us=20),
     Case("torch_metric", ("cpu",), "advice", "advice", kernel_us=30),
     Case("torch_small_ops", ("cpu",), "advice", kernel_us=2),
     Case("torch_retry", ("memory",), "advice", "advice", kernel_us=60),
     Case("torch_empty_cache", ("memory",), "advice", "advice", kernel_us=60),
-    Case("torch_clean", ("gpu",), kernel_us=120),
-    Case("torch_clean_loader", ("gpu",), kernel_us=120),
+    Case("torch_clean", ("gpu",), kernel_us=120, width=11264),
+    Case("torch_clean_loader", ("gpu",), kernel_us=120, width=11264),
     # the second set: other programs of the same kinds
     Case("polling", ("sync", "cpu"), "advice", folder="unseen"),
     Case("accumulate", ("sync", "copy"), "sync", "line", folder="unseen"),
@@ -97,13 +98,13 @@ CASES = [
     Case("copy_out", ("copy",), "advice", folder="unseen", environment=SLOW_COPIES),
     Case("pinned_per_step", ("memory",), "advice", "advice", folder="unseen"),
     Case("clean_waits", ("gpu",), folder="unseen"),
-    Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60),
-    Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40),
-    Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
+    Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60, width=8192),
+    Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40, width=6144),
+    Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60, width=8192),
     Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
     Case("torch_collate", ("input",), "advice", "advice", folder="unseen", kernel_us=20),
     Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
     Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
     Case("torch_between", ("cpu",), "advice", "advice", folder="unseen", kernel_us=30),
-    Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120),
+    Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120, width=11264),
 ]

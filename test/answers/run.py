@@ -58,6 +58,8 @@ def environment(case, gpu, **more):
         env["LD_LIBRARY_PATH"] = SIM
     if case.kernel_us:
         env["PROFSIM_KERNEL_US"] = str(case.kernel_us)
+    if gpu and case.is_torch:
+        env["WIDTH"] = str(case.width)
     return env
 
 
