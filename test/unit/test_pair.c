@@ -126,10 +126,23 @@ static void test_tells_earlier_later_lost_and_unknown_apart(void **state)
 			 PAIR_LATER); /* begins behind the step: may be explained later */
 }
 
+static void check_intervals(const struct rec_api *apis, size_t n_apis, const struct rec_gpu *works,
+			    const uint32_t *wanted, size_t n_works)
+{
+	struct pair_input in = *example();
+	uint32_t answer[8];
+	in.apis = apis;
+	in.n_apis = n_apis;
+	in.works = works;
+	in.n_works = n_works;
+	pair_match(&in, answer);
+	for (size_t i = 0; i < n_works; i++)
+		assert_int_equal(answer[i], wanted[i]);
+}
+
 static void test_by_intervals(void **state)
 {
 	(void)state;
-	struct pair_input in = *example();
 	const struct rec_api apis[] = {
 		api(31, 900, 1210), api(30, 100, 1005), api(32, 200, 1260),
 		api(33, 100, 1160), api(34, 100, 1500), api(35, 555, 1210)
@@ -137,21 +150,13 @@ static void test_by_intervals(void **state)
 	const struct rec_gpu works[] = { work(30, 1100), work(31, 1300), work(32, 1300),
 					 work(33, 1300), work(34, 1600), work(35, 1300) };
 	const uint32_t wanted[] = { 0, 2, 5, PAIR_UNKNOWN, PAIR_LATER, PAIR_UNKNOWN };
-	uint32_t answer[N(works)];
-	in.apis = apis;
-	in.n_apis = N(apis);
-	in.works = works;
-	in.n_works = N(works);
-	pair_match(&in, answer);
-	for (size_t i = 0; i < N(works); i++)
-		assert_int_equal(answer[i], wanted[i]);
+	check_intervals(apis, N(apis), works, wanted, N(works));
 }
 
 /* A runtime that is linked in statically is seen where it calls the driver, inside CUPTI's record of the runtime's own call. */
 static void test_a_record_that_holds_the_call(void **state)
 {
 	(void)state;
-	struct pair_input in = *example();
 	const struct rec_api apis[] = {
 		{ .correlation = 50, .tid = 100, .begin_ticks = 1180, .end_ticks = 1280 },
 		/* its middle lies behind the call; and the wait before it has no work */
@@ -165,14 +170,7 @@ static void test_a_record_that_holds_the_call(void **state)
 	const struct rec_gpu works[] = { work(50, 1300), work(51, 1300), work(52, 1300),
 					 work(53, 1300), work(54, 1600) };
 	const uint32_t wanted[] = { 2, 2, 4, PAIR_UNKNOWN, PAIR_LATER };
-	uint32_t answer[N(works)];
-	in.apis = apis;
-	in.n_apis = N(apis);
-	in.works = works;
-	in.n_works = N(works);
-	pair_match(&in, answer);
-	for (size_t i = 0; i < N(works); i++)
-		assert_int_equal(answer[i], wanted[i]);
+	check_intervals(apis, N(apis), works, wanted, N(works));
 }
 
 /* Clocks that differ by a little less than half a call still land in it; the pushed id wins over the interval. */

@@ -1,0 +1,53 @@
+/* What a frame says of its stack depends on how far out it stands. */
+#include "core/stack_about.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static uint16_t about(const char *function, const char *module, size_t number)
+{
+	const struct frame frame = { .function = function, .file = "", .module = module };
+	uint16_t by_depth[ABOUT_DEPTHS];
+	stack_about_match(&frame, by_depth);
+	return by_depth[stack_about_depth(number)];
+}
+
+static void test_how_far_out(void **state)
+{
+	(void)state;
+	assert_int_equal(about("gemm", "libcublas.so.13", 3), ABOUT_LIBRARY);
+	assert_int_equal(about("gemm", "libcublas.so.13", 4), 0);
+	assert_int_equal(about("NativeCachingAllocator::malloc", "", 0), ABOUT_ALLOCATOR);
+	assert_int_equal(about("NativeCachingAllocator::malloc", "", 15), ABOUT_ALLOCATOR);
+	assert_int_equal(about("NativeCachingAllocator::malloc", "", 16), 0);
+	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 0), ABOUT_INPUT);
+	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 100), ABOUT_INPUT);
+}
+
+/* Near its end NCCL's library says two things of a stack, further out one. */
+static void test_rows_add_up(void **state)
+{
+	(void)state;
+	assert_int_equal(about("ncclSend", "libnccl.so.2", 0), ABOUT_LIBRARY | ABOUT_COLLECTIVE);
+	assert_int_equal(about("ncclSend", "libnccl.so.2", 20), ABOUT_COLLECTIVE);
+}
+
+static void test_a_method_is_meant_by_its_last_name(void **state)
+{
+	(void)state;
+	assert_int_equal(about("Data.__getitem__", "", 9), ABOUT_INPUT);
+	assert_int_equal(about("Data.__getitem__.<locals>.call", "", 9), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_how_far_out),
+		cmocka_unit_test(test_rows_add_up),
+		cmocka_unit_test(test_a_method_is_meant_by_its_last_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
