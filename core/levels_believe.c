@@ -189,7 +189,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 		return true;
 	if (is_torn(level) && level->turns < TURNS_LACKING)
 		return true;
-	if (!d->ended && lacks(level) && level->turns < TURNS_LACKING)
+	if (lacks(level) && level->turns < TURNS_LACKING)
 		return true;
 	/* where all turns differ none is unusual */
 	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&

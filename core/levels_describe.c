@@ -9,6 +9,30 @@ struct anchor_count {
 };
 
 /*
+ * Of steps with fewer launches than an anchor, those that ended before there had been enough for one: the thread's first two launches end
+ * as the anchor does, as far as there are any.
+ */
+static uint64_t count_short(const struct levels_store *s, const struct levels_level *level,
+			    uint32_t trigram)
+{
+	uint32_t at = 0, n_first = 0, n_last = 0, first[TRIGRAM - 1], last[TRIGRAM];
+	while (at < s->n && s->events[at].trigram != trigram)
+		at++;
+	if (level->calls_per_turn >= TRIGRAM || s->n_forgotten || at == s->n)
+		return 0;
+	uint32_t thread = s->events[at].thread;
+	for (uint32_t i = 0; i < at && n_first < TRIGRAM - 1; i++)
+		if (s->events[i].thread == thread)
+			first[n_first++] = s->events[i].token;
+	for (uint32_t i = at + 1; i-- > 0 && n_last < TRIGRAM;)
+		if (s->events[i].thread == thread)
+			last[n_last++] = s->events[i].token;
+	if (n_last < TRIGRAM)
+		return 0;
+	return (first[0] == last[0]) + (first[1] == last[0] && first[0] == last[1]);
+}
+
+/*
  * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
  * trigrams have come once more than the anchor, by the time when it came last, and twice before it came first: else it is a later step
  * that ended without it.
@@ -32,7 +56,8 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	for (uint32_t m = 0; counts && counts_before && m < level->n_members; m++)
 		n_more += counts[level->members[m]] == c.n + 1 &&
 			  counts_before[level->members[m]] > 1;
-	c.n_missed = n_more * 2 > level->n_members;
+	c.n_missed = level->calls_per_turn < TRIGRAM ? count_short(s, level, trigram)
+						     : n_more * 2 > level->n_members;
 	free(counts);
 	free(counts_before);
 	return c;
