@@ -6,14 +6,14 @@
 
 #include <math.h>
 
-#define WEIGHT_CONSTANT	 0.71
-#define WEIGHT_TURNS	 -0.23
-#define WEIGHT_COVERAGE	 1.60
-#define WEIGHT_ALIKE	 -0.64
-#define WEIGHT_UNUSUAL	 0.35
-#define WEIGHT_LATTER	 0.59
-#define WEIGHT_OPTIMIZER 1.25
-#define WEIGHT_ENOUGH	 1.38
+#define WEIGHT_CONSTANT	 -0.10
+#define WEIGHT_TURNS	 -0.09
+#define WEIGHT_COVERAGE	 1.86
+#define WEIGHT_ALIKE	 -0.63
+#define WEIGHT_UNUSUAL	 1.02
+#define WEIGHT_LATTER	 -0.04
+#define WEIGHT_OPTIMIZER 1.00
+#define WEIGHT_ENOUGH	 2.58
 
 double levels_sure(const struct level_signs *s)
 {
