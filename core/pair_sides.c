@@ -7,7 +7,7 @@
 enum {
 	ALONE = 64, /* how much more a pair says of its stream where no other call was under way */
 	MOSTLY_PCT =
-		90, /* of a lane's calls that have work on the same of CUPTI's streams: it is that one */
+		75, /* of a lane's calls that have work on the same of CUPTI's streams: it is that one */
 };
 
 #define LEGACY_STREAM	  1u

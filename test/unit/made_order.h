@@ -149,4 +149,18 @@ static void pair_all(void)
 	m.n_answers = pair_by_order(&in, m.answers);
 }
 
+/* thread * 1e6 + the call's number in it; 0: none was found. */
+__attribute__((unused)) static uint32_t found(uint32_t correlation)
+{
+	uint32_t answer = 0;
+	for (size_t i = 0; i < m.n_answers; i++) {
+		if (m.answers[i].correlation != correlation)
+			continue;
+		assert_int_equal(answer, 0);
+		assert_int_equal(m.answers[i].kind, REC_EXTERNAL);
+		answer = (m.answers[i].thread - 1) * 1000000 + m.answers[i].seq;
+	}
+	return answer;
+}
+
 #endif

@@ -1,20 +1,6 @@
 /* Which call caused which GPU work where nothing but the order of both says so. */
 #include "test/unit/made_order.h"
 
-/* thread * 1e6 + the call's number in it; 0: none was found. */
-static uint32_t found(uint32_t correlation)
-{
-	uint32_t answer = 0;
-	for (size_t i = 0; i < m.n_answers; i++) {
-		if (m.answers[i].correlation != correlation)
-			continue;
-		assert_int_equal(answer, 0);
-		assert_int_equal(m.answers[i].kind, REC_EXTERNAL);
-		answer = (m.answers[i].thread - 1) * 1000000 + m.answers[i].seq;
-	}
-	return answer;
-}
-
 /* Launches of kernels [first, first + n), each with its kernel unless it is `but`. Correlations are 10 * kernel. */
 static void launch_row(uint32_t first, uint32_t n, uint32_t but)
 {

@@ -1,0 +1,186 @@
+/* Pairing by order where a stream is not simply a handle: devices, threads' default streams, handles used again, graphs, windows. */
+#include "test/unit/made_order.h"
+
+enum { TURNS = 60, SWAPPED = 7 };
+
+static void check_row(uint32_t thread, uint32_t correlation, uint32_t seq)
+{
+	assert_int_equal(found(correlation), thread * 1000000 + seq);
+}
+
+/* Two threads launch the same kernel at the same moment, each on its stream; at times CUPTI numbers them the other way around. */
+static void race(uint32_t turn, uint32_t correlation, const uint16_t *hooks,
+		 const uint64_t *handles, const uint32_t *streams, const uint8_t *devices)
+{
+	bool is_swapped = turn % SWAPPED == 0;
+	for (uint32_t t = 0; t < 2; t++) {
+		uint64_t at = turn * 100000 + t * 10;
+		call_on(t, hooks[t], at, 1, handles[t]);
+		m.threads[t].calls.at[m.threads[t].calls.n - 1].device = devices[t];
+		struct rec_gpu *g = work(REC_KERNEL, correlation + (t ^ is_swapped), at + 100, 1);
+		g->stream = streams[t];
+		g->device = devices[t];
+	}
+}
+
+static void check_race(uint32_t turn, uint32_t correlation, uint32_t seq)
+{
+	bool is_swapped = turn % SWAPPED == 0;
+	check_row(0, correlation + is_swapped, seq);
+	check_row(1, correlation + !is_swapped, seq);
+}
+
+static const uint16_t launches[] = { HOOK_LAUNCH, HOOK_LAUNCH };
+static const uint8_t one_device[] = { 0, 0 };
+
+/* The default stream of both is handle 0. */
+static void test_two_devices(void **state)
+{
+	static const uint64_t handles[] = { 0, 0 };
+	static const uint32_t streams[] = { 7, 7007 };
+	static const uint8_t devices[] = { 0, 1 };
+	(void)state;
+	for (uint32_t k = 1; k <= TURNS; k++)
+		race(k, k * 2, launches, handles, streams, devices);
+	pair_all();
+	for (uint32_t k = 1; k <= TURNS; k++)
+		check_race(k, k * 2, k);
+}
+
+static void test_default_streams_of_threads(void **state)
+{
+	static const uint16_t own[] = { HOOK_LAUNCH_PTSZ, HOOK_LAUNCH_PTSZ };
+	static const uint64_t handles[][2] = { { 0, 0 }, { 2, 2 } };
+	static const uint32_t streams[] = { 20, 21 };
+	for (uint32_t way = 0; way < 2; way++) {
+		tear_down(state);
+		set_up(state);
+		for (uint32_t k = 1; k <= TURNS; k++)
+			race(k, k * 2, way ? launches : own, handles[way], streams, one_device);
+		pair_all();
+		for (uint32_t k = 1; k <= TURNS; k++)
+			check_race(k, k * 2, k);
+	}
+}
+
+/* Destroyed and made again, a stream has its old handle and a new number. */
+static void test_a_handle_used_again(void **state)
+{
+	static const uint64_t handles[] = { 0xa0, 0xb0 };
+	(void)state;
+	for (uint32_t k = 1; k <= TURNS; k++) {
+		uint32_t streams[] = { 13 + k / 20, 30 };
+		if (k % 20 == 0)
+			call_on(0, HOOK_STREAM, k * 100000 - 500, 0, handles[0]);
+		race(k, k * 2, launches, handles, streams, one_device);
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= TURNS; k++)
+		check_race(k, k * 2, k);
+}
+
+/* While CUPTI is off calls go on and make no work that is seen; in the first window a kernel is lost. */
+static void test_several_windows(void **state)
+{
+	(void)state;
+	m.off_begin = 20 * 1000, m.off_end = 40 * 1000;
+	for (uint32_t k = 0; k < 60; k++) {
+		call(HOOK_LAUNCH, k * 1000, 1);
+		if (k != 9 && (k < 20 || k >= 40))
+			work(REC_KERNEL, k * 3, 100000 + k, 1);
+	}
+	pair_all();
+	for (uint32_t k = 0; k < 60; k++)
+		check_row(0, k * 3, k != 9 && (k < 20 || k >= 40) ? k + 1 : 0);
+}
+
+static void launch_graph(uint32_t correlation, uint64_t at)
+{
+	call(HOOK_GRAPH, at, 0x1234);
+	for (uint32_t node = 0; node < 3; node++) {
+		struct rec_gpu *g = work(REC_KERNEL, correlation, at + LATENCY + node, node);
+		g->graph = 4;
+		g->stream = 30 + node;
+	}
+}
+
+/* Of the third turn's graph all work is lost, of the fifth's a kernel before it. */
+static void test_graphs_between_launches(void **state)
+{
+	(void)state;
+	for (uint32_t k = 1; k <= 8; k++) {
+		call(HOOK_LAUNCH, k * 10000, 1);
+		if (k != 5)
+			work(REC_KERNEL, k * 10, k * 10000 + LATENCY, 1);
+		if (k != 3)
+			launch_graph(k * 10 + 1, k * 10000 + 1000);
+		else
+			call(HOOK_GRAPH, k * 10000 + 1000, 0x1234);
+		call(HOOK_LAUNCH, k * 10000 + 2000, 2);
+		work(REC_KERNEL, k * 10 + 2, k * 10000 + 2000 + LATENCY, 2);
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= 8; k++) {
+		check_row(0, k * 10, k == 5 ? 0 : k * 3 - 2);
+		check_row(0, k * 10 + 1, k == 3 ? 0 : k * 3 - 1);
+		check_row(0, k * 10 + 2, k * 3);
+	}
+}
+
+/* A thread launches graphs, another one kernels of the same moment. */
+static void test_graphs_race(void **state)
+{
+	(void)state;
+	for (uint32_t k = 1; k <= TURNS; k++) {
+		bool is_swapped = k % SWAPPED == 0;
+		launch_graph(k * 2 + is_swapped, k * 100000);
+		call_on(1, HOOK_LAUNCH, k * 100000 + 10, 1, 0xb0);
+		work(REC_KERNEL, k * 2 + !is_swapped, k * 100000 + 90, 1)->stream = 14;
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= TURNS; k++)
+		check_race(k, k * 2, k);
+}
+
+/* All kernels are alike and one is lost: what was waited for had ended, so it is none of the calls behind the wait. */
+static void test_waits_bound_what_is_lost(void **state)
+{
+	enum { LAUNCHES = 10, LONG = 100000 };
+	uint64_t at = 0;
+	(void)state;
+	for (uint32_t turn = 0; turn < 3; turn++) {
+		for (uint32_t k = 0; k < LAUNCHES; k++) {
+			call(HOOK_LAUNCH, at + k * 100, 1);
+			if (turn == 1 && k == 4)
+				continue;
+			/* numbers without rule */
+			struct rec_gpu *g = work(REC_KERNEL, turn * 1000 + k * (10 + k % 7),
+						 at + 500 + k * LONG, 1);
+			g->end_ticks = g->begin_ticks + LONG;
+		}
+		call(HOOK_SYNC, at + 5000, 0);
+		m.threads[0].calls.at[m.threads[0].calls.n - 1].duration = (LAUNCHES + 1) * LONG;
+		at += (LAUNCHES + 2) * LONG;
+	}
+	pair_all();
+	for (uint32_t n = 0; n < 3 * LAUNCHES; n++) {
+		uint32_t k = n % LAUNCHES, answer = found(n / LAUNCHES * 1000 + k * (10 + k % 7));
+		assert_true(!answer || answer == n + 1);
+	}
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_two_devices),
+		CASE(test_default_streams_of_threads),
+		CASE(test_a_handle_used_again),
+		CASE(test_several_windows),
+		CASE(test_graphs_between_launches),
+		CASE(test_graphs_race),
+		CASE(test_waits_bound_what_is_lost),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
