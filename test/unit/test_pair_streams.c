@@ -69,9 +69,9 @@ static void test_a_handle_used_again(void **state)
 	static const uint64_t handles[] = { 0xa0, 0xb0 };
 	(void)state;
 	for (uint32_t k = 1; k <= TURNS; k++) {
-		uint32_t streams[] = { 13 + k / 20, 30 };
-		if (k % 20 == 0)
-			call_on(0, HOOK_STREAM, k * 100000 - 500, 0, handles[0]);
+		uint32_t streams[] = { 13 + k / 20, 30 + k / 20 };
+		for (uint32_t t = 0; t < 2 && k % 20 == 0; t++)
+			call_on(t, HOOK_STREAM, k * 100000 - 500, 0, handles[t]);
 		race(k, k * 2, launches, handles, streams, one_device);
 	}
 	pair_all();
