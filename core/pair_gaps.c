@@ -5,6 +5,7 @@ enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
 /* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
 struct usual {
 	uint32_t step, n, votes;
+	uint32_t others, others_votes; /* calls without work between */
 };
 
 struct table {
@@ -47,13 +48,33 @@ static void learn(struct table *t, const struct sides *s, bool is_recount)
 	}
 }
 
+static void learn_others(const struct table *t, const struct sides *s)
+{
+	for (size_t i = 1; i < s->calls.n; i++) {
+		const struct caller *c = &s->calls.at[i];
+		const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
+		struct usual *u = at ? &t->at.at[*at] : NULL;
+		if (!u)
+			continue;
+		if (u->others == c->others || !u->others_votes) {
+			u->others = c->others;
+			u->others_votes++;
+		} else {
+			u->others_votes--;
+		}
+	}
+}
+
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
 	if (!c->symbol || !c[-1].symbol || c->is_behind_other)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
-	return u && u->n >= ENOUGH && u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT ? u : NULL;
+	return u && u->others == c->others && u->n >= ENOUGH &&
+			       u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT
+		       ? u
+		       : NULL;
 }
 
 static uint32_t cost_of_odd(const struct table *t)
@@ -73,6 +94,7 @@ void gaps_learn(struct sides *s)
 	for (size_t k = 0; k < t.at.n; k++)
 		t.at.at[k].votes = 0;
 	learn(&t, s, true);
+	learn_others(&t, s);
 	s->odd_cost = cost_of_odd(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-	ALONE = 64, /* how much more a pair says of its stream where no other call was under way */
+	ALONE = 8, /* how much more a pair says of its stream where no other call was under way */
 	MOSTLY_PCT =
 		75, /* of a lane's calls that have work on the same of CUPTI's streams: it is that one */
 };
@@ -186,25 +186,52 @@ static void add_call(struct listing *l, const struct rec_call *call, uint32_t th
 	vec_push(&l->s->calls, c);
 }
 
+/* What is asked of a stream that a thread captures becomes a graph's. */
+struct capture {
+	uint64_t stream;
+	bool is_on;
+};
+
+static void note_capture(const struct dict *d, struct capture *c, const struct rec_call *call)
+{
+	const struct hook_entry *hook = &d->hooks.at[call->hook];
+	if (hook->begins_capture && !call->status)
+		*c = (struct capture){ call->stream, true };
+	else if (hook->ends_capture && call->stream == c->stream)
+		c->is_on = false;
+}
+
+static bool is_captured(const struct capture *c, const struct rec_call *call)
+{
+	return c->is_on && call->stream == c->stream;
+}
+
 /* Of one thread, which made them in this order; where the one before expected work, a dropped one did. */
 static void list_thread(struct listing *l, uint32_t thread)
 {
 	const struct pair_input *in = l->s->in;
 	const struct pair_thread *t = &in->threads[thread];
-	uint32_t expected_seq = 0;
+	uint32_t expected_seq = 0, others = 0;
 	bool knows_seq = false, is_behind_other = false;
+	struct capture capture = { 0 };
 	vec_reserve(&l->s->calls, t->n_calls);
 	for (size_t k = 0; k < t->n_calls; k++) {
 		const struct rec_call *call = &t->calls[k];
 		uint8_t category = dict_category(in->dict, call->hook);
+		if (category == CAT_CAPTURE)
+			note_capture(in->dict, &capture, call);
+		others++;
 		if (!category_has_work(category))
 			continue;
-		bool expects_work = in->expects_work(in->context, call);
+		bool expects_work = in->expects_work(in->context, call) &&
+				    !is_captured(&capture, call);
 		if (expects_work) {
 			add_call(l, call, thread, category);
 			struct caller *c = &l->s->calls.at[l->s->calls.n - 1];
 			c->lost = knows_seq ? call->seq - expected_seq : 0;
 			c->is_behind_other = is_behind_other || !knows_seq;
+			c->others = others - 1;
+			others = 0;
 		}
 		is_behind_other = !expects_work;
 		knows_seq = expects_work || (call->status && knows_seq);

@@ -21,6 +21,7 @@ struct caller {
 	uint32_t home;		 /* place in the whole sequence, where this is a part of it */
 	uint32_t
 		lost; /* calls of its thread whose records were dropped, between it and the one before */
+	uint32_t others; /* calls of its thread without work, since the one before */
 	/* pair_gaps.c; counted from the first call on */
 	uint32_t expected; /* by how much CUPTI's number should have grown */
 	uint32_t unsaid;   /* between how many neighbours that is not known */

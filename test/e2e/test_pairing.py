@@ -67,6 +67,42 @@ class Pairing(Case):
         self.assertEqual(len(by_order), len(by_id))
         self.assertEqual({call[:2] for call in by_order}, {call[:2] for call in by_id})
 
+    def check_same(self, by_order, by_id):
+        self.assertEqual((len(by_order - by_id), len(by_id - by_order)), (0, 0), "wrong, and not found")
+
+    def test_calls_that_make_no_work(self):
+        """Of no bytes, between host and host, refused: among kernels that are mostly alike."""
+        by_id, by_order = self.both_ways([prog("order"), "irregular"], **EVERYTHING)
+        self.assertGreater(len(by_id), 4 * 60)
+        self.check_same(by_order, by_id)
+
+    def test_two_devices(self):
+        by_id, by_order = self.both_ways([prog("order"), "devices"], PROFSIM_DEVICES="2", **EVERYTHING)
+        self.assertEqual(len(by_id), 2 * 60)
+        self.check_same(by_order, by_id)
+
+    def test_default_streams_of_threads(self):
+        by_id, by_order = self.both_ways([prog("order"), "own"], **EVERYTHING)
+        self.assertEqual(len(by_id), 2 * 60)
+        self.check_same(by_order, by_id)
+
+    def test_streams_that_are_made_again(self):
+        by_id, by_order = self.both_ways([prog("order"), "again"], **EVERYTHING)
+        self.assertEqual(len(by_id), 2 * 4 * 60)
+        self.check_same(by_order, by_id)
+
+    def test_graphs_and_launches_in_turn(self):
+        by_id, by_order = self.both_ways([prog("order"), "graphs"], **EVERYTHING)
+        self.assertGreater(len(by_id), 3 * 60)
+        self.check_same(by_order, by_id)
+
+    def test_several_windows(self):
+        """Between them alike kernels are launched that no call is recorded of: what may be theirs has no call, and nothing a wrong one."""
+        by_id, by_order = self.both_ways([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3")
+        self.assertEqual(len(by_id), 3 * 60)
+        self.assertEqual(by_order - by_id, set())
+        self.assertGreater(len(by_order), 60)
+
 
 if __name__ == "__main__":
     unittest.main()
