@@ -114,7 +114,16 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 	       (works ? COST_FOREIGN + COST_STEP * (uint32_t)foreign : 0);
 }
 
-uint32_t gap_cost(const struct sides *s, const struct gap *g)
+/* Work that the one before kept waiting begins late; else it begins soon after its call, or waits for another stream. */
+static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
+{
+	uint64_t ready = s->calls.at[i].end_ticks;
+	if (j && s->groups.at[j - 1].end_ticks > ready)
+		ready = s->groups.at[j - 1].end_ticks;
+	return s->groups.at[j].begin_ticks > ready + s->clocks_differ_ticks ? COST_WAITED : 0;
+}
+
+static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 {
 	if (g->from_i == PAIR_START)
 		return gap_length_cost(g->i, g->j - g->from_j);
@@ -132,4 +141,9 @@ uint32_t gap_cost(const struct sides *s, const struct gap *g)
 	if (is_said && step == expected && !foreign)
 		return COST_NUMBERED;
 	return gap_length_cost(calls, foreign) + odd;
+}
+
+uint32_t gap_cost(const struct sides *s, const struct gap *g)
+{
+	return left_out_cost(s, g) + wait_cost(s, g->i, g->j);
 }

@@ -20,7 +20,7 @@ struct gap {
 
 #define PAIR_START SIZE_MAX
 
-/* What it costs to leave out what lies between; 0: nothing does, and the numbers agree. */
+/* What it costs to leave out what lies between, and that the work began where it did; 0: nothing does, and all is as expected. */
 uint32_t gap_cost(const struct sides *s, const struct gap *g);
 
 /* The same, where nothing is said of numbers. */
@@ -34,6 +34,7 @@ enum {
 	COST_RARE_NUMBER = 200, /* likewise, where nearly all are as expected */
 	COST_MISSING = 160,	/* calls without work; and so many steps as there are */
 	COST_FOREIGN = 160,	/* likewise work without a call */
+	COST_WAITED = 41,	/* work that begins late though the GPU had nothing to do */
 	COST_LOST = 8,	  /* as many pieces of work without a call as records of calls were lost */
 	COST_EARLIER = 8, /* work of calls before the first */
 	FOREIGN_STEPS = 16, /* at most: a library's own launches come by the hundred */

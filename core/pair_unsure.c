@@ -47,8 +47,8 @@ static struct pair moved(const struct pair *p, const struct pair *by, bool is_ri
 			: (struct pair){ p->i + by->i, p->j + by->j, false };
 }
 
-/* The hole behind pair k, or before it, is moved over it, and further. */
-static void slide(struct pairs *p, size_t k, const struct pair *by, bool is_right)
+/* The hole behind pair k, or before it, is moved over it, and further, as long as all is alike. */
+static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t symbol, bool is_right)
 {
 	struct pair hole = p->at[is_right ? k - 1 : k + 1];
 	int64_t more = 0;
@@ -58,7 +58,9 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, bool is_righ
 				  *behind = k + 1 < p->n ? &p->at[k + 1] : NULL;
 		const struct slide x = { &hole, pair, is_right ? behind : before, is_right };
 		const struct pair to = moved(pair, by, is_right);
-		if (!pair_could_agree(p->s, to.i, to.j))
+		if (p->s->calls.at[pair->i].symbol != symbol ||
+		    p->s->groups.at[pair->j].symbol != symbol ||
+		    !pair_could_agree(p->s, to.i, to.j))
 			return;
 		more += cost_around(p->s, &x, &to) - cost_around(p->s, &x, pair);
 		if (more > 0)
@@ -70,27 +72,47 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, bool is_righ
 	}
 }
 
+/* What all calls in the hole ask for; 0: they differ. */
+static uint32_t symbol_of_calls(const struct sides *s, size_t i, size_t end)
+{
+	uint32_t symbol = s->calls.at[i].symbol;
+	for (; i < end && symbol; i++)
+		if (s->calls.at[i].symbol != symbol)
+			symbol = 0;
+	return symbol;
+}
+
+static uint32_t symbol_of_works(const struct sides *s, size_t j, size_t end)
+{
+	uint32_t symbol = s->groups.at[j].symbol;
+	for (; j < end && symbol; j++)
+		if (s->groups.at[j].symbol != symbol)
+			symbol = 0;
+	return symbol;
+}
+
+static void slide_both_ways(struct pairs *p, size_t k, const struct pair *by, uint32_t symbol)
+{
+	if (!symbol)
+		return;
+	slide(p, k, by, symbol, false);
+	slide(p, k + 1, by, symbol, true);
+}
+
 static void look_around_hole(struct pairs *p, size_t k)
 {
-	const struct pair calls = { p->at[k + 1].i - p->at[k].i - 1, 0, false },
-			  works = { 0, p->at[k + 1].j - p->at[k].j - 1, false };
-	if (calls.i) {
-		slide(p, k, &calls, false);
-		slide(p, k + 1, &calls, true);
-	}
-	if (works.j) {
-		slide(p, k, &works, false);
-		slide(p, k + 1, &works, true);
-	}
+	const struct pair *a = &p->at[k], *b = &p->at[k + 1];
+	const struct pair calls = { b->i - a->i - 1, 0, false },
+			  works = { 0, b->j - a->j - 1, false };
+	if (calls.i)
+		slide_both_ways(p, k, &calls, symbol_of_calls(p->s, a->i + 1, b->i));
+	if (works.j)
+		slide_both_ways(p, k, &works, symbol_of_works(p->s, a->j + 1, b->j));
 }
 
 void pair_drop_unsure(struct sides *s)
 {
-	struct sides loose = *s;
-	loose.clocks_differ_ticks =
-		UINT64_MAX /
-		2; /* what the clocks' difference hid is noticed late: that it lies near is not said */
-	struct pairs p = { .s = &loose, .at = mem_resize(NULL, s->groups.n * sizeof(*p.at)) };
+	struct pairs p = { .s = s, .at = mem_resize(NULL, s->groups.n * sizeof(*p.at)) };
 	for (size_t j = 0; j < s->groups.n; j++)
 		if (s->groups.at[j].at != PAIR_NOBODY)
 			p.at[p.n++] = (struct pair){ s->groups.at[j].at, j, false };

@@ -147,7 +147,8 @@ static struct score compare(const struct random_run *run, uint64_t seed)
 	return score;
 }
 
-/* Where twins are launched throughout, only CUPTI's numbers say which call lost its work: where these are irregular too, nothing is paired. */
+/* Where twins are launched throughout, only CUPTI's numbers say which call lost its work. Where these are irregular too, a shift is noticed where
+ * a wait returned; the clocks' difference hides one of a single short kernel. */
 static const struct random_run runs[] = {
 	/* clang-format off */
 	{ .name = "all is there", .threads = 1, .kernels = 40, .right_permille = 1000 },
@@ -164,9 +165,9 @@ static const struct random_run runs[] = {
 	{ .name = "all at once", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50, .right_permille = 940, .wrong_permille = 8 },
 	{ .name = "twins, losses", .threads = 1, .kernels = 1, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "twins, losses, numbers", .threads = 1, .kernels = 1, .numbers = 3, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
-	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100, .right_permille = 700, .wrong_permille = 30 },
-	{ .name = "twins, no two numbers alike", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100 },
-	{ .name = "twins far ahead", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100, .gpu_pct = 500 },
+	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100, .right_permille = 950, .wrong_permille = 30 },
+	{ .name = "twins, no two numbers alike", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100, .right_permille = 700, .wrong_permille = 60 },
+	{ .name = "twins far ahead", .threads = 1, .kernels = 1, .numbers = 3, .odd = 600, .lost_works = 5, .wait_every = 100, .gpu_pct = 500, .right_permille = 650, .wrong_permille = 160 },
 	{ .name = "two threads, losses", .threads = 2, .kernels = 40, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "four threads, many losses", .threads = 4, .kernels = 40, .lost_calls = 20, .lost_works = 20, .right_permille = 990, .wrong_permille = 1 },
 	{ .name = "four threads of twins, losses", .threads = 4, .kernels = 1, .numbers = 2, .lost_works = 5, .wait_every = 100 },

@@ -154,8 +154,8 @@ static void test_waits_bound_what_is_lost(void **state)
 			if (turn == 1 && k == 4)
 				continue;
 			/* numbers without rule */
-			struct rec_gpu *g = work(REC_KERNEL, turn * 1000 + k * (10 + k % 7),
-						 at + 500 + k * LONG, 1);
+			struct rec_gpu *g =
+				work(REC_KERNEL, turn * 1000 + k * (k + 9), at + 500 + k * LONG, 1);
 			g->end_ticks = g->begin_ticks + LONG;
 		}
 		call(HOOK_SYNC, at + 5000, 0);
@@ -164,7 +164,7 @@ static void test_waits_bound_what_is_lost(void **state)
 	}
 	pair_all();
 	for (uint32_t n = 0; n < 3 * LAUNCHES; n++) {
-		uint32_t k = n % LAUNCHES, answer = found(n / LAUNCHES * 1000 + k * (10 + k % 7));
+		uint32_t k = n % LAUNCHES, answer = found(n / LAUNCHES * 1000 + k * (k + 9));
 		assert_true(!answer || answer == n + 1);
 	}
 }
