@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import random
+import re
 import statistics
 import subprocess
 
@@ -62,7 +63,7 @@ def pinned(command, realtime):
 
 
 def loop(steps, realtime, before=(), env=None, more=()):
-    """What the loop wrote, and the bytes of each trace of profrun's, plain and as it is, gzipped."""
+    """What the loop wrote, and of each step that profrun recorded its number and the bytes of its trace, plain and as it is, gzipped."""
     with tempfile.TemporaryDirectory() as folder:
         file, out = os.path.join(folder, "times"), os.path.join(folder, "out")
         command = pinned([PYTHON, LOOP, str(steps), file, *more], realtime)
@@ -73,7 +74,8 @@ def loop(steps, realtime, before=(), env=None, more=()):
         traces = []
         for path in glob.glob(os.path.join(out, "traces", "*", "step-*")):
             with gzip.open(path) as trace:
-                traces.append((len(trace.read()), os.path.getsize(path)))
+                number = int(re.search(r"step-(\d+)", os.path.basename(path)).group(1))
+                traces.append((number, len(trace.read()), os.path.getsize(path)))
         return told, traces
 
 
@@ -88,7 +90,10 @@ def measure(row, steps, realtime, switch, settings):
     if switch is None:
         steps = SKIP + (steps - SKIP) * (between + 1) // 2
         told, traces = loop(steps, realtime, PROFRUN, {**schedule(between), **settings})
-        row.step_bytes += traces
+        wrong = [number for number, _, _ in traces if (number - SKIP) // BLOCK % (between + 1) != between]
+        if wrong or not traces:
+            raise SystemExit(f"bench: steps {wrong or 'none'} were recorded, which are not the blocks that are compared")
+        row.step_bytes += [sizes for _, *sizes in traces]
     else:
         if switch.startswith("torch"):
             steps = SKIP + (2 * PROFILED + 1) * BLOCK
