@@ -383,10 +383,11 @@ static uint32_t count_phases(const struct levels_stored *events, uint32_t begin,
  * lost or exchanged leave behind by chance comes at any time. */
 static bool is_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
 {
-	int64_t *values = malloc(2ul * n * sizeof(*values)), *phases = values + n;
+	int64_t *values = malloc(2ul * n * sizeof(*values));
 	uint32_t n_like = 0;
 	if (!values)
 		return true;
+	int64_t *phases = values + n;
 	for (uint32_t k = 0; k + 1 < n; k++) {
 		values[k] = at[k + 1] - at[k];
 		phases[k] = count_phases(events, at[k], at[k + 1]);
