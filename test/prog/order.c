@@ -134,8 +134,8 @@ static int windows(void)
 		MUST(cudaDeviceSynchronize());
 		MUST(cudaProfilerStop());
 		launch_turns(NULL);
+		MUST(cudaDeviceSynchronize());
 	}
-	MUST(cudaDeviceSynchronize());
 	return 0;
 }
 
