@@ -35,7 +35,8 @@ static bool is_kind_of(uint8_t category, const struct rec_gpu *work)
 /* A graph's nodes run on streams of their own. */
 static bool may_be_stream(const struct sides *s, const struct caller *c, const struct rec_gpu *work)
 {
-	return work->graph || !caller_knows_stream(s, c) || s->lanes.at[c->lane].id == work->stream;
+	return work->graph || !caller_knows_stream(s, c) ||
+	       s->lanes.at[c->lane].id == stream_of_work(work);
 }
 
 /* Work does not begin before its call, and has ended when a wait for it returns. */

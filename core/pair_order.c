@@ -3,7 +3,7 @@
  * time they began and the work by number are the same sequence, but for what one side lacks: a call without work (between two
  * places on the host), work whose call was not seen or was dropped, two threads that call at the same moment. A pair must agree in
  * what was asked for (kernel, grid, block; bytes; a graph; the stream), and in time (pair_agree.h). Calls that do not overlap are laid along the
- * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and then each stream is laid along
+ * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and where that leaves something over each stream is laid along
  * its own work: in a stream that one thread uses nothing races. On an H100 all this saves the launching thread half of what CUPTI
  * costs: recording calls makes every call of the API dearer, cudaGetDevice 480 ns instead of 50.
  */
@@ -13,7 +13,8 @@
 #include "core/pair_walk.h"
 
 enum {
-	WALKS = 3, /* each knows the streams better than the one before */
+	WALKS = 3,	 /* each knows the streams better than the one before */
+	AT_THE_END = 64, /* calls that race with the last one that has work */
 };
 
 static void forget_pairs(struct sides *s)
@@ -68,8 +69,9 @@ static void split(struct parts *p)
 		struct group g = s->groups.at[j];
 		g.home = (uint32_t)j;
 		g.at = PAIR_NOBODY;
-		struct sides *to = may_be_graph(&g) ? &p->at.at[PART_GRAPHS]
-						    : part_of_stream(p, g.first->stream, false);
+		struct sides *to = may_be_graph(&g)
+					   ? &p->at.at[PART_GRAPHS]
+					   : part_of_stream(p, stream_of_work(g.first), false);
 		vec_push(&to->groups, g);
 	}
 }
@@ -77,7 +79,7 @@ static void split(struct parts *p)
 static bool has_several_streams(const struct sides *s)
 {
 	for (size_t j = 1; j < s->groups.n; j++)
-		if (s->groups.at[j].first->stream != s->groups.at[0].first->stream)
+		if (stream_of_work(s->groups.at[j].first) != stream_of_work(s->groups.at[0].first))
 			return true;
 	return false;
 }
@@ -116,6 +118,23 @@ static void pair_in_parts(struct sides *s)
 
 /* ---- All ---- */
 
+/* Nothing is left over but calls at the end, whose work has not come yet: then the walk has found all, and what one stream alone says
+ * is less. */
+static bool is_whole(const struct sides *s)
+{
+	bool *is_paired = mem_zero(s->calls.n);
+	size_t first_left = 0, last_paired = 0, n = 0;
+	for (; n < s->groups.n && s->groups.at[n].at != PAIR_NOBODY; n++) {
+		is_paired[s->groups.at[n].at] = true;
+		if (s->groups.at[n].at > last_paired)
+			last_paired = s->groups.at[n].at;
+	}
+	while (first_left < s->calls.n && is_paired[first_left])
+		first_left++;
+	free(is_paired);
+	return n == s->groups.n && first_left + AT_THE_END >= last_paired;
+}
+
 static void pair_all(struct sides *s)
 {
 	bool do_race = sides_race(s);
@@ -125,7 +144,7 @@ static void pair_all(struct sides *s)
 		forget_pairs(s);
 		pair(s);
 	}
-	if (do_race)
+	if (do_race && !is_whole(s))
 		pair_in_parts(s);
 }
 

@@ -539,14 +539,14 @@ bool sides_learn_streams(struct sides *s)
 		struct lane *l = lane_of(s, &s->groups.at[j]);
 		if (!l)
 			continue;
-		vote(l, s->groups.at[j].first->stream, weight_of(s, &s->groups.at[j]));
+		vote(l, stream_of_work(s->groups.at[j].first), weight_of(s, &s->groups.at[j]));
 		l->n += weight_of(s, &s->groups.at[j]);
 	}
 	for (size_t k = 0; k < s->lanes.n; k++)
 		s->lanes.at[k].votes = 0;
 	for (size_t j = 0; j < s->groups.n; j++) {
 		struct lane *l = lane_of(s, &s->groups.at[j]);
-		if (l && l->id == s->groups.at[j].first->stream)
+		if (l && l->id == stream_of_work(s->groups.at[j].first))
 			l->votes += weight_of(s, &s->groups.at[j]);
 	}
 	for (size_t k = 0; k < s->lanes.n; k++) {

@@ -47,7 +47,7 @@ struct group {
  * which one is learned from pairs.
  */
 struct lane {
-	uint32_t id;
+	uint32_t id;	   /* stream_of_work */
 	uint64_t n, votes; /* votes: Boyer and Moore's majority */
 };
 
@@ -70,6 +70,12 @@ void sides_note_alone(struct sides *s);
 
 /* Which of CUPTI's streams each lane is, by most of its calls. Whether a pair contradicts that. */
 bool sides_learn_streams(struct sides *s);
+
+/* Of all devices: each numbers its own. */
+static inline uint32_t stream_of_work(const struct rec_gpu *work)
+{
+	return work->stream ^ (uint32_t)work->device << 24;
+}
 
 static inline bool caller_knows_stream(const struct sides *s, const struct caller *c)
 {

