@@ -98,7 +98,7 @@ void gaps_learn(struct sides *s)
 	s->odd_cost = cost_of_odd(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		const struct usual *u = i ? known(&t, c) : NULL;
+		const struct usual *u = i && !s->is_of_race ? known(&t, c) : NULL;
 		c->losses = c->lost + (i ? c[-1].losses : 0);
 		c->unsaid = !u + (i ? c[-1].unsaid : 0);
 		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);

@@ -13,8 +13,7 @@
 #include "core/pair_walk.h"
 
 enum {
-	WALKS = 3,	 /* each knows the streams better than the one before */
-	AT_THE_END = 64, /* calls that race with the last one that has work */
+	WALKS = 3, /* each knows the streams better than the one before */
 };
 
 static void forget_pairs(struct sides *s)
@@ -90,6 +89,7 @@ static void pair_part(struct parts *p, size_t k)
 	part->lanes.at = s->lanes.at; /* shared */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
+	part->is_of_race = true;
 	part->clocks_differ_ticks = s->clocks_differ_ticks;
 	sides_note_alone(part);
 	if (!sides_race(part))
@@ -118,23 +118,6 @@ static void pair_in_parts(struct sides *s)
 
 /* ---- All ---- */
 
-/* Nothing is left over but calls at the end, whose work has not come yet: then the walk has found all, and what one stream alone says
- * is less. */
-static bool is_whole(const struct sides *s)
-{
-	bool *is_paired = mem_zero(s->calls.n);
-	size_t first_left = 0, last_paired = 0, n = 0;
-	for (; n < s->groups.n && s->groups.at[n].at != PAIR_NOBODY; n++) {
-		is_paired[s->groups.at[n].at] = true;
-		if (s->groups.at[n].at > last_paired)
-			last_paired = s->groups.at[n].at;
-	}
-	while (first_left < s->calls.n && is_paired[first_left])
-		first_left++;
-	free(is_paired);
-	return n == s->groups.n && first_left + AT_THE_END >= last_paired;
-}
-
 static void pair_all(struct sides *s)
 {
 	bool do_race = sides_race(s);
@@ -144,7 +127,7 @@ static void pair_all(struct sides *s)
 		forget_pairs(s);
 		pair(s);
 	}
-	if (do_race && !is_whole(s))
+	if (do_race)
 		pair_in_parts(s);
 }
 

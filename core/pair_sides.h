@@ -57,6 +57,7 @@ struct sides {
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
 	bool knows_streams;
+	bool is_of_race;	      /* other streams' calls take numbers in between, at random */
 	uint32_t odd_cost;	      /* pair_gaps.h */
 	uint64_t clocks_differ_ticks; /* at most */
 };
