@@ -3,7 +3,7 @@
  * time they began and the work by number are the same sequence, but for what one side lacks: a call without work (between two
  * places on the host), work whose call was not seen or was dropped, two threads that call at the same moment. A pair must agree in
  * what was asked for (kernel, grid, block; bytes; a graph; the stream), and in time (pair_agree.h). Calls that do not overlap are laid along the
- * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and where that leaves something over each stream is laid along
+ * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and then each stream is laid along
  * its own work: in a stream that one thread uses nothing races. On an H100 all this saves the launching thread half of what CUPTI
  * costs: recording calls makes every call of the API dearer, cudaGetDevice 480 ns instead of 50.
  */
