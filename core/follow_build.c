@@ -51,6 +51,10 @@ static struct model_call call_of(const struct follow *f, const struct rec_call *
 		out.bytes = c->bytes;
 		out.handle = c->arg;
 		break;
+	case CAT_QUERY:
+		out.bytes = c->detail;
+		out.handle = c->arg;
+		break;
 	default:
 		out.handle = c->arg;
 		break;

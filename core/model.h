@@ -20,8 +20,8 @@ struct model_call {
 	uint64_t begin_ns, end_ns;
 	uint64_t stream;
 	uint64_t handle; /* address, event, graph exec: what the category's `arg` is */
-	uint64_t bytes;
-	uint32_t name;		     /* in `names` */
+	uint64_t bytes; /* QUERY: how many said "not ready" before it, with no other call between */
+	uint32_t name;	/* in `names` */
 	uint32_t launch;	     /* index + 1 into `launches`, 0: none */
 	uint32_t correlation;	     /* CUPTI's, 0: unknown */
 	uint32_t stack;		     /* DICT_STACK: see frames.h; 0: none */
@@ -30,6 +30,8 @@ struct model_call {
 	uint8_t category, space, door, device, copy;
 	bool is_captured; /* went into a graph instead of onto the device */
 };
+
+enum host_memory { HOST_PAGEABLE = 1, HOST_PINNED = 2 }; /* of CUpti_ActivityMemoryKind */
 
 struct model_work {
 	uint64_t begin_ns, end_ns;

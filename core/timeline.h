@@ -36,7 +36,8 @@ struct timeline_call {
 	uint32_t step;	      /* in steps */
 	uint32_t first_work, n_work; /* in work_of_call */
 	uint16_t status;
-	uint8_t category, space, device, copy, wait;
+	uint8_t category; /* a query that ends a loop of them: CAT_SYNC, from the first one's end on */
+	uint8_t space, device, copy, wait;
 	uint16_t about; /* of its stack: see stack_about.h */
 	bool is_captured;
 	bool is_backward; /* autograd's own: of a node, or between nodes */
@@ -137,6 +138,7 @@ struct timeline {
 	struct tape tape;
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
+	double recording_ratio; /* how many times as long its steps took for being recorded (cost_ratio()); 0: not known */
 	uint32_t pid;
 };
 

@@ -8,8 +8,10 @@ enum {
 	CLOCKS_APART_NS = 2000, /* host and GPU times agree to about that */
 	QUEUED_NS = 20000,    /* an asynchronous copy that begins so much later stood in a queue */
 	STAGED_BYTES = 65536, /* pageable copies to the device up to that are copied aside */
-	KIND_PAGEABLE = 1,    /* CUpti_ActivityMemoryKind */
-	KIND_PINNED = 2,
+	/* Who asks so often whether the device is done, so densely, does nothing else meanwhile: an unsuccessful query takes 1 us or less,
+	 * the turn of a loop in Python another. */
+	POLLS_LEAST = 3,
+	POLL_MOST_NS = 20000,
 };
 
 static const struct {
@@ -38,7 +40,7 @@ static uint8_t wait_of_sync(const char *name)
 
 static bool is_of_host(uint8_t kind)
 {
-	return kind == KIND_PAGEABLE || kind == KIND_PINNED;
+	return kind == HOST_PAGEABLE || kind == HOST_PINNED;
 }
 
 static bool copy_waits(const struct timeline_call *c, const struct timeline_work *w, bool is_async)
@@ -50,8 +52,8 @@ static bool copy_waits(const struct timeline_call *c, const struct timeline_work
 	if (!is_async)
 		return is_out || is_in || c->copy == COPY_P2P;
 	if (is_out)
-		return w && w->target == KIND_PAGEABLE;
-	return is_in && w && w->source == KIND_PAGEABLE && w->bytes > STAGED_BYTES;
+		return w && w->target == HOST_PAGEABLE;
+	return is_in && w && w->source == HOST_PAGEABLE && w->bytes > STAGED_BYTES;
 }
 
 static const struct timeline_work *last_work(const struct timeline *t,
@@ -93,6 +95,32 @@ static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call
 	if (c->category == CAT_FREE)
 		return c->handle ? WAIT_ALLOC : WAIT_NONE;
 	return is_known && until_ns > c->begin_ns ? WAIT_ALLOC : WAIT_NONE;
+}
+
+/* ---- Polling ---- */
+
+/* The thread's call before call `i`, if it is near; NULL: it is not. */
+static const struct timeline_call *call_before(const struct timeline *t, uint32_t first, uint32_t i)
+{
+	enum { NEAR = 64 };
+	for (uint32_t k = i; k > first && i - k < NEAR; k--)
+		if (t->calls.at[k - 1].thread == t->calls.at[i].thread)
+			return &t->calls.at[k - 1];
+	return NULL;
+}
+
+/* A query that succeeded behind others that did not, of the same thing and with no other call between: the loop around it is a wait. */
+static void find_polling(struct timeline *t, uint32_t first, uint32_t i)
+{
+	struct timeline_call *c = &t->calls.at[i];
+	const struct timeline_call *poll = call_before(t, first, i);
+	if (c->category != CAT_QUERY || c->bytes < POLLS_LEAST || !poll || poll->name != c->name ||
+	    poll->handle != c->handle || poll->stream != c->stream ||
+	    c->end_ns - poll->end_ns > c->bytes * POLL_MOST_NS)
+		return;
+	c->category = CAT_SYNC;
+	c->wait = strstr(strtab_text(&t->dict->names, c->name), "Event") ? WAIT_EVENT : WAIT_STREAM;
+	c->begin_ns = poll->end_ns;
 }
 
 /* ---- All ---- */
@@ -139,6 +167,7 @@ void timeline_find_waits(struct timeline *t, const struct timeline_step *step)
 	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
 		struct timeline_call *c = &t->calls.at[i];
 		c->wait = wait_of(&f, c);
+		find_polling(t, step->first_call, i);
 		note_launch(&f, c);
 	}
 }

@@ -31,7 +31,7 @@ struct hook_thread {
 	uint32_t depth;
 	uint32_t seq;	  /* of the thread's GPU-work calls */
 	uint32_t tokens;  /* launches and copies, counted while steps are (steps.h) */
-	uint32_t polls;	  /* unsuccessful queries in a row, recorded with the next one that ends */
+	uint32_t polls;	  /* unsuccessful queries in a row */
 	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
 	bool wants_stack; /* of the call that is being made, whatever hook_switch.stacks says */
@@ -42,6 +42,8 @@ struct hook_thread {
 	struct token_window window;
 	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
 	uint32_t tokens_then; /* when that step was first seen */
+	const uint8_t *
+		polled; /* the journal's end behind the last query: whether another record came since */
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;

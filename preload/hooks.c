@@ -50,13 +50,14 @@ HOT static inline void call_begin(struct rec_call *c, unsigned category, bool pu
 	c->begin_ticks = hook_ticks();
 }
 
-/* Polling loops would fill the journal: of the queries in a row that said "not ready" only the number is kept. */
+/* Polling loops would fill the journal: of the queries with no other record between them that said "not ready" the first is kept, which
+ * tells when the loop began, and with the one that ends it their number. */
 static inline bool is_idle_poll(struct rec_call *c, uint32_t status)
 {
-	if (status == cudaErrorNotReady) {
-		hook_thread.polls++;
-		return true;
-	}
+	if (hook_thread.polled != hook_thread.writer.cursor)
+		hook_thread.polls = 0;
+	if (status == cudaErrorNotReady)
+		return hook_thread.polls++ > 0;
 	c->detail = hook_thread.polls;
 	hook_thread.polls = 0;
 	return false;
@@ -137,6 +138,8 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 		    !(CAT_##category_ == CAT_QUERY && is_idle_poll(c, (uint32_t)status)))       \
 			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,  \
 				   end_ticks);                                                  \
+		if (CAT_##category_ == CAT_QUERY)                                               \
+			hook_thread.polled = hook_thread.writer.cursor;                         \
 		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))               \
 			steps_synced();                                                         \
 		hook_thread.depth = 0;                                                          \

@@ -1,8 +1,8 @@
 /*
  * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step, loss back.
- *   loop STEPS [plain|graph|api|mark|bare] [PAUSE_US [END_MS]]
+ *   loop STEPS [plain|graph|api|mark|bare|polls] [PAUSE_US [END_MS]]
  * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
- * one; bare neither waits nor copies. A warm-up of two odd launches comes first, PAUSE_US of host work in every step, END_MS after the last one.
+ * one; bare neither waits nor copies; polls asks for an event in place of copying and waiting, and the stream before that. A warm-up of two odd launches comes first, PAUSE_US of host work in every step, END_MS after the last one.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -32,6 +32,15 @@ static cudaGraphExec_t captured(void)
 	return exec;
 }
 
+static void poll(cudaEvent_t done)
+{
+	if (cudaStreamQuery(stream) != cudaErrorNotReady)
+		printf("no work left?\n");
+	MUST(cudaEventRecord(done, stream));
+	while (cudaEventQuery(done) == cudaErrorNotReady)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	int steps = argc > 1 ? atoi(argv[1]) : 0;
@@ -40,11 +49,14 @@ int main(int argc, char **argv)
 	void (*mark)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "profrun_step");
 	useconds_t end_ms = argc > 4 ? (useconds_t)atoi(argv[4]) : 0;
 	float loss = 0, *p;
-	int bare = !strcmp(how, "bare"), api = !strcmp(how, "api");
+	int bare = !strcmp(how, "bare"), api = !strcmp(how, "api"), polls = !strcmp(how, "polls");
+	cudaEvent_t done = NULL;
 	first = work_kernel("first_10us");
 	middle = work_kernel("spin_5us");
-	last = work_kernel("last_15us");
+	last = work_kernel(polls ? "last_5000us" : "last_15us");
 	MUST(cudaStreamCreate(&stream));
+	if (polls)
+		MUST(cudaEventCreate(&done));
 	MUST(cudaMalloc((void **)&p, 4096));
 	cudaGraphExec_t exec = strcmp(how, "graph") ? NULL : captured();
 	work_launch(middle, 1, stream);
@@ -61,10 +73,12 @@ int main(int argc, char **argv)
 			MUST(cudaGraphLaunch(exec, stream));
 		else
 			kernels();
-		if (!bare)
+		if (!bare && !polls)
 			MUST(cudaMemcpyAsync(&loss, p, sizeof(loss), cudaMemcpyDeviceToHost,
 					     stream));
-		if (!bare)
+		if (polls)
+			poll(done);
+		else if (!bare)
 			MUST(cudaStreamSynchronize(stream));
 		if (pause_us)
 			usleep(pause_us);

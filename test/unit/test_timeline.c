@@ -171,6 +171,57 @@ static void waits_by_name(void **state)
 	assert_int_equal(f->t.calls.at[n].wait, WAIT_NONE);
 }
 
+/* Queries of event 5 at `begin_us`, the first of which is not ready, and at `end_us`; `polls` said so in all. */
+static void poll(struct fixture *f, double begin_us, double end_us, uint64_t polls, uint64_t handle)
+{
+	sb_call(&f->b, (struct sb_call){ .name = "cudaEventQuery",
+					 .category = CAT_QUERY,
+					 .begin_us = begin_us,
+					 .end_us = begin_us + 1,
+					 .handle = 5,
+					 .status = 600 });
+	sb_call(&f->b, (struct sb_call){ .name = "cudaEventQuery",
+					 .category = CAT_QUERY,
+					 .begin_us = end_us,
+					 .end_us = end_us + 1,
+					 .handle = handle,
+					 .bytes = polls });
+}
+
+static void a_loop_of_queries_is_a_wait(void **state)
+{
+	struct fixture *f = *state;
+	poll(f, 100, 300, 100, 5);
+	poll(f, 400, 402, 2, 5);    /* too few */
+	poll(f, 500, 700, 5, 5);    /* with something to do in between */
+	poll(f, 800, 1000, 100, 6); /* of another event */
+	poll(f, 1100, 1300, 100, 5);
+	sb_call(&f->b, (struct sb_call){ .name = "cudaStreamQuery",
+					 .category = CAT_QUERY,
+					 .begin_us = 1400,
+					 .end_us = 1401,
+					 .stream = 9,
+					 .status = 600 });
+	sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+					 .category = CAT_LAUNCH,
+					 .begin_us = 1410,
+					 .end_us = 1411 });
+	sb_call(&f->b, (struct sb_call){ .name = "cudaStreamQuery",
+					 .category = CAT_QUERY,
+					 .begin_us = 1500,
+					 .end_us = 1501,
+					 .stream = 9,
+					 .bytes = 100 });
+	sb_end(&f->b, &f->t);
+	for (size_t i = 0; i < f->t.calls.n; i++) {
+		bool is_wait = i == 1 || i == 9;
+		assert_int_equal(f->t.calls.at[i].wait, is_wait ? WAIT_EVENT : WAIT_NONE);
+		assert_int_equal(f->t.calls.at[i].category == CAT_SYNC, is_wait);
+		if (is_wait)
+			assert_int_equal(f->t.calls.at[i].begin_ns, f->t.calls.at[i - 1].end_ns);
+	}
+}
+
 /* A copy of `bytes` from 100 us on the host; on the device from `begin` to `end`. */
 static uint8_t copy(void **state, const char *name, uint8_t copy, uint8_t source, uint8_t target,
 		    double host_end, double begin, double end, uint64_t bytes)
@@ -332,6 +383,7 @@ static void orders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_loop_of_queries_is_a_wait),
 		TEST(one_order),
 		TEST(steps_side_by_side),
 		TEST(looked_up_once),
