@@ -14,7 +14,8 @@ class Case:
     folder: str = "programs"
     kernel_us: int = 0  # of every kernel, in PyTorch on the simulated GPU
     width: int = 256  # on a real one: of the model's layers, so that the device has as much to do beside the host's work
-    environment: tuple = ()
+    environment: tuple = ()  # on the simulated one
+    gpu_environment: tuple = ()  # on a real one
 
     @property
     def is_torch(self):
@@ -49,7 +50,7 @@ CASES = [
     Case("log_copy", ("sync", "copy"), "sync", "line"),
     Case("engine", ("sync",), "sync", "line"),
     Case("copy_back", ("sync", "copy"), "sync", "line"),
-    Case("pageable_copy", ("copy", "sync"), "sync", "recoverable"),
+    Case("pageable_copy", ("copy", "sync"), "sync", "recoverable", gpu_environment=(("BATCH_MIB", "16"),)),
     Case("malloc_per_step", ("memory",), "advice", "advice"),
     # waits that cost nothing
     Case("sync_busy", ("gpu",), "", "recoverable"),
@@ -77,11 +78,11 @@ CASES = [
     # PyTorch
     Case("torch_item", ("sync",), "sync", "line", kernel_us=60, width=8192),
     Case("torch_item_layer", ("sync",), "sync", "line", kernel_us=40, width=6144),
-    Case("torch_synchronize", ("sync",), "sync", "line", kernel_us=60, width=8192),
+    Case("torch_synchronize", ("sync",), "sync", "line", kernel_us=60, width=3072),
     Case("torch_log", ("sync",), "sync", "line", kernel_us=90, width=8192),
     Case("torch_nonzero", ("sync",), "sync", "line", kernel_us=40, width=6144),
     Case("torch_hook", ("sync",), "sync", "line", kernel_us=40, width=6144),
-    Case("torch_pageable", ("copy", "sync"), "sync", "recoverable", kernel_us=60),
+    Case("torch_pageable", ("copy", "sync"), "sync", "recoverable", kernel_us=60, width=6144),
     Case("torch_loader", ("input",), "advice", "advice", kernel_us=20),
     Case("torch_metric", ("cpu",), "advice", "advice", kernel_us=30),
     Case("torch_small_ops", ("cpu",), "advice", kernel_us=2),
@@ -90,7 +91,7 @@ CASES = [
     Case("torch_clean", ("gpu",), kernel_us=120, width=11264),
     Case("torch_clean_loader", ("gpu",), kernel_us=120, width=11264),
     # the second set: other programs of the same kinds
-    Case("polling", ("sync", "cpu"), "advice", folder="unseen"),
+    Case("polling", ("sync", "cpu"), "advice", "advice", folder="unseen"),
     Case("accumulate", ("sync", "copy"), "sync", "line", folder="unseen"),
     Case("layers", ("sync",), "sync", "line", folder="unseen"),
     Case("generators", ("input",), "advice", "advice", folder="unseen"),
@@ -98,13 +99,13 @@ CASES = [
     Case("copy_out", ("copy",), "advice", folder="unseen", environment=SLOW_COPIES),
     Case("pinned_per_step", ("memory",), "advice", "advice", folder="unseen"),
     Case("clean_waits", ("gpu",), folder="unseen"),
-    Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60, width=8192),
+    Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60, width=4096),
     Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40, width=6144),
     Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60, width=8192),
-    Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
+    Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60, width=6144),
     Case("torch_collate", ("input",), "advice", "advice", folder="unseen", kernel_us=20),
-    Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60),
-    Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60),
+    Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60, width=4096),
+    Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60, width=4096),
     Case("torch_between", ("cpu",), "advice", "advice", folder="unseen", kernel_us=30),
     Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120, width=11264),
 ]

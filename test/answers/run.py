@@ -53,7 +53,7 @@ def command(case):
 def environment(case, gpu, **more):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "MENDED")}
-    env.update(case.environment, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
+    env.update(case.gpu_environment if gpu else case.environment, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
     if not gpu:
         env["LD_LIBRARY_PATH"] = SIM
     if case.kernel_us:
