@@ -179,6 +179,26 @@ static double plain_ms(const struct cost *c)
 	return exp(median_of(s.plain, s.n_plain));
 }
 
+/* Of all steps of the windows that are at hand step by step. Where steps differ among themselves medians can be of different kinds. */
+static double ratio_of_means(const struct cost *c)
+{
+	double armed = 0, plain = 0, n_armed = 0, n_plain = 0;
+	uint64_t n = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	for (uint64_t i = 0; i < n; i++) {
+		struct cost_samples s;
+		samples_of(window_at(c, i), &s);
+		if (s.n_plain < LEAST_PLAIN)
+			continue;
+		for (size_t k = 0; k < s.n_armed; k++)
+			armed += exp((double)s.armed[k]);
+		for (size_t k = 0; k < s.n_plain; k++)
+			plain += exp((double)s.plain[k]);
+		n_armed += (double)s.n_armed;
+		n_plain += (double)s.n_plain;
+	}
+	return n_armed > 0 && n_plain > 0 ? armed / n_armed / (plain / n_plain) : 1;
+}
+
 static double percent(double logarithm)
 {
 	return expm1(logarithm) * 100;
@@ -197,5 +217,14 @@ struct cost_found cost_find(const struct cost *c)
 	f.low_pct = percent(i.low);
 	f.high_pct = percent(i.high);
 	f.ms = f.pct / 100 * plain_ms(c);
+	f.ratio_of_means = ratio_of_means(c);
 	return f;
+}
+
+double cost_ratio(const struct cost *c)
+{
+	struct cost_found f = cost_find(c);
+	if (!f.is_known || f.low_pct <= 0)
+		return 1;
+	return fmax(1, fmin(1 + f.pct / 100, f.ratio_of_means));
 }

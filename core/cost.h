@@ -45,6 +45,7 @@ struct cost_found {
 	bool is_known;
 	double pct, low_pct, high_pct; /* a recorded step takes so much longer */
 	double ms;		       /* the same of a step's median */
+	double ratio_of_means;	       /* a recorded step's mean length over another's */
 	uint64_t n_recorded, n_plain, n_windows;
 };
 
@@ -52,5 +53,8 @@ struct cost_found {
 void cost_add(struct cost *c, double ms, enum cost_kind kind);
 
 struct cost_found cost_find(const struct cost *c);
+
+/* How many times as long a recorded step takes, by what is certain of it: at least 1, and 1 where nothing can be seen. */
+double cost_ratio(const struct cost *c);
 
 #endif

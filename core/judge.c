@@ -77,7 +77,7 @@ static double scaled_gain_ms(struct judge *j, float host, float device)
 	edit.scale = mem_resize(NULL, r->works.n * sizeof(*edit.scale));
 	for (size_t i = 0; i < r->works.n; i++)
 		edit.scale[i] = device;
-	double gain = (j->w.replayed_ns - replay_play(r, &edit)) / 1e6;
+	double gain = (j->w.step_ns - replay_play(r, &edit)) / 1e6;
 	free(edit.scale);
 	return fmax(0, gain);
 }
@@ -228,10 +228,10 @@ void replay_fill(struct findings *f)
 		findings_cannot_say(f, "what binds, what waits would win", "%s", e.text);
 		return;
 	}
-	j.step_ms = j.w.replayed_ns / 1e6;
+	j.step_ms = j.w.step_ns / 1e6;
 	f->measured_ms = j.w.replay.measured_ns / 1e6;
-	f->replayed_ms = j.step_ms;
-	f->error_pct = (j.step_ms / f->measured_ms - 1) * 100;
+	f->replayed_ms = j.w.replayed_ns / 1e6;
+	f->error_pct = (f->replayed_ms / f->measured_ms - 1) * 100;
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);

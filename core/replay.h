@@ -93,8 +93,9 @@ enum replay_edit_flag {
 	EDIT_GONE = 1, /* the call and its work */
 	EDIT_NO_WAIT =
 		2, /* nothing is waited for: by the host or, ROLE_STREAM_WAIT, by the stream */
-	EDIT_NO_COST = 4,  /* the call takes the host no time */
-	EDIT_KEEP_GAP = 8, /* for whoever makes edits: its caller's work around it stays */
+	EDIT_NO_COST = 4,   /* the call takes the host no time */
+	EDIT_KEEP_GAP = 8,  /* for whoever makes edits: its caller's work around it stays */
+	EDIT_AS_GRAPH = 16, /* its work follows what is before it in the stream as in a graph */
 };
 
 /* What is different this time. NULL arrays: nothing. */
@@ -120,5 +121,8 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 
 /* ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
+
+/* Takes from the model what recording cost: steps take `ratio` times as long with it, `played_ns` here. Returns what they take now. */
+double replay_unrecord(struct replay *r, double played_ns, double ratio);
 
 #endif

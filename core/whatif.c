@@ -2,6 +2,7 @@
 #include "core/whatif.h"
 
 #include "core/stack_about.h"
+#include "core/whatif_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,14 +39,13 @@ static bool is_memory(const struct timeline_call *c)
 /* What the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
 static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
 {
-	static const uint8_t pageable = 1, pinned = 2;
 	if (c->copy != COPY_UNKNOWN || !c->n_work)
 		return c->copy;
 	const struct timeline_work *work =
 		&w->timeline->works.at[w->timeline->work_of_call.at[c->first_work]];
-	if (work->target == pageable || work->target == pinned)
+	if (work->target == HOST_PAGEABLE || work->target == HOST_PINNED)
 		return COPY_D2H;
-	return work->source == pageable || work->source == pinned ? COPY_H2D : COPY_D2D;
+	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
 }
 
 /* ---- Opening ---- */
@@ -111,6 +111,8 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		replay_free(&w->replay);
 		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
 	}
+	w->replayed_ns = replay_play(&w->replay, NULL);
+	w->step_ns = replay_unrecord(&w->replay, w->replayed_ns, t->recording_ratio);
 	host_share_learn(&w->share, &w->replay);
 	waits_find(&w->waits, t);
 	note_ops(w);
@@ -118,7 +120,6 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
 	w->is_scaled = true; /* to be set to 1 */
-	w->replayed_ns = replay_play(&w->replay, NULL);
 	return 0;
 }
 
@@ -199,8 +200,11 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 		if (w->site[i] > n_sites || !is_touched(w, here, i))
 			continue;
 		found = true;
-		w->edit.op[i] |= change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
-							     : without_wait(w, i, call_of(w, i));
+		uint8_t edit = change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
+							   : without_wait(w, i, call_of(w, i));
+		if (edit == EDIT_NO_WAIT)
+			whatif_pin_source(w, i);
+		w->edit.op[i] |= edit;
 	}
 	free(here);
 	return found;
@@ -305,7 +309,7 @@ static void join_launches(struct whatif *w)
 		struct host_split own =
 			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
 		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
-		w->edit.op[i] |= EDIT_NO_COST;
+		w->edit.op[i] |= EDIT_NO_COST | EDIT_AS_GRAPH;
 	}
 }
 
@@ -488,9 +492,10 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	out->measured_ms = r->measured_ns / 1e6;
 	out->replayed_ms = w->replayed_ns / 1e6;
 	out->error_pct = (w->replayed_ns / r->measured_ns - 1) * 100;
-	out->gain_ms = is_any ? (w->replayed_ns - replay_play(r, &w->edit)) / 1e6 : 0;
-	out->changed_ms = out->measured_ms - out->gain_ms;
-	out->gain_pct = out->gain_ms / out->measured_ms * 100;
+	out->step_ms = w->step_ns / 1e6;
+	out->gain_ms = is_any ? (w->step_ns - replay_play(r, &w->edit)) / 1e6 : 0;
+	out->changed_ms = out->step_ms - out->gain_ms;
+	out->gain_pct = out->gain_ms / out->step_ms * 100;
 	return 0;
 }
 

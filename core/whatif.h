@@ -59,7 +59,8 @@ struct whatif_change {
 struct whatif_result {
 	double measured_ms;	  /* a step, over the armed ones */
 	double replayed_ms;	  /* the same by the replay with nothing changed */
-	double changed_ms;	  /* measured_ms - gain_ms */
+	double step_ms;		  /* without what recording costs: changes are held against it */
+	double changed_ms;	  /* step_ms - gain_ms */
 	double gain_ms, gain_pct; /* what the change wins; negative: it loses */
 	double error_pct;	  /* replayed against measured */
 	double steps;		  /* armed steps that were played */
@@ -85,7 +86,9 @@ struct whatif {
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
 	struct waits waits;
-	double replayed_ns;
+	float pinned_rate[DEVICE_UNKNOWN +
+			  1]; /* whatif_pinned.c: by device; 0: not looked up, -1: not known */
+	double replayed_ns, step_ns; /* as recorded; without what recording costs */
 };
 
 /* -ENODATA: there is nothing to play: no whole step with GPU times. */

@@ -44,6 +44,7 @@ size_t analysis_n_steps(const struct analysis *a)
 
 struct timeline *analysis_timeline(struct analysis *a)
 {
+	a->timeline.recording_ratio = cost_ratio(&a->follow->cost);
 	return &a->timeline;
 }
 
@@ -51,7 +52,7 @@ struct timeline *analysis_timeline(struct analysis *a)
 
 json_t *analysis_report(struct analysis *a, const json_t *described)
 {
-	struct findings f = { .timeline = &a->timeline, .verdict = VERDICT_UNKNOWN };
+	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->timeline.steps.n)
 		ledger_fill(&f, &a->timeline);
 	block_ledger_fill(&a->blocks, &f, a->follow);

@@ -153,11 +153,12 @@ static void print_json(const struct request *r, const struct answer *a)
 	json_t *asked = json_array();
 	for (size_t i = 0; i < r->asked.n; i++)
 		json_array_append_new(asked, report_json_text(r->asked.at[i]));
-	json_t *o = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "schema", REPORT_SCHEMA, "pid",
+	json_t *o = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", REPORT_SCHEMA, "pid",
 			      (json_int_t)a->pid, "asked", asked, "measured_ms",
 			      report_json_number(a->with.measured_ms, 1e-4), "replayed_ms",
 			      report_json_number(a->with.replayed_ms, 1e-4), "error_pct",
-			      report_json_number(a->with.error_pct, 1e-2));
+			      report_json_number(a->with.error_pct, 1e-2), "step_ms",
+			      report_json_number(a->with.step_ms, 1e-4));
 	json_t *with = result(&a->with);
 	json_object_update(o, with);
 	json_decref(with);
@@ -179,10 +180,13 @@ static void print_gain(const char *what, const struct whatif_result *x)
 
 static void print_text(const struct answer *a)
 {
-	char measured[32], replayed[32];
+	char measured[32], replayed[32], step[32];
 	const struct whatif_result *x = &a->with;
 	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "a step now",
 	       report_ms(measured, sizeof(measured), x->measured_ms), a->pid, x->steps);
+	if (x->step_ms < x->replayed_ms)
+		printf("%-24s %10s ms   what changes are held against\n", "not recorded",
+		       report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
 	if (a->has_line)
 		print_gain("without the whole line", &a->line);

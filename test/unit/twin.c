@@ -12,6 +12,7 @@ static double *now(struct twin *tw)
 static uint32_t call(struct twin *tw, struct sb_call c)
 {
 	c.tid = (uint32_t)tw->thread + 1;
+	*now(tw) += tw->recording;
 	return tw->is_recording ? sb_call(&tw->b, c) : 0;
 }
 
@@ -31,7 +32,7 @@ void twin_host(struct twin *tw, double us)
 /* When the work that is issued now ends. */
 static double enqueue(struct twin *tw, int stream, double issued, double us, double *begin)
 {
-	*begin = fmax(issued + TWIN_LATENCY_US, tw->stream[stream]);
+	*begin = fmax(issued + TWIN_LATENCY_US, tw->stream[stream] + tw->between);
 	return tw->stream[stream] = *begin + us;
 }
 
@@ -142,6 +143,25 @@ void twin_wait_event(struct twin *tw, int event, uint32_t stack)
 				     .category = CAT_SYNC,
 				     .stack = stack,
 				     .handle = (uint64_t)(FIRST_EVENT_HANDLE + event) });
+}
+
+void twin_poll_event(struct twin *tw, int event, uint32_t stack)
+{
+	enum { NOT_READY = 600 }; /* cudaErrorNotReady */
+	struct sb_call c = { .name = "cudaEventQuery",
+			     .category = CAT_QUERY,
+			     .stack = stack,
+			     .handle = (uint64_t)(FIRST_EVENT_HANDLE + event) };
+	for (c.status = NOT_READY; c.status; c.bytes++) {
+		c.begin_us = *now(tw);
+		c.end_us = *now(tw) += TWIN_CHECK_US;
+		c.status = c.end_us < tw->event[event] ? NOT_READY : 0;
+		if (!c.bytes && c.status)
+			call(tw, c);
+		if (!c.status)
+			break;
+	}
+	call(tw, c);
 }
 
 static void call_memory(struct twin *tw, const char *name, uint8_t category, double at,

@@ -30,6 +30,8 @@ struct twin {
 	double stall;	     /* by how much the next wait returns too late */
 	uint64_t steps_made; /* for programs that count */
 	int thread;
+	double recording; /* what each call takes longer for being recorded */
+	double between;	  /* two kernels of a stream, at the least */
 };
 
 typedef void (*twin_step)(struct twin *);
@@ -51,6 +53,7 @@ void twin_wait_stream(struct twin *tw, int stream, uint32_t stack);
 void twin_wait_device(struct twin *tw, uint32_t stack);
 void twin_record_event(struct twin *tw, int stream, int event, uint32_t stack);
 void twin_wait_event(struct twin *tw, int event, uint32_t stack);
+void twin_poll_event(struct twin *tw, int event, uint32_t stack); /* asks until it has come */
 void twin_stream_wait(struct twin *tw, int stream, int event, uint32_t stack);
 void twin_malloc(struct twin *tw, double us, uint32_t stack);
 void twin_free_memory(struct twin *tw, double us, uint32_t stack); /* waits for the device */
