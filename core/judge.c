@@ -186,9 +186,15 @@ static double variation(const struct timeline *t)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
-	for (size_t i = 0; i < f->gpus.n; i++)
-		say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", f->gpus.at[i].device,
-		    f->gpus.at[i].busy_ms, f->gpus.at[i].busy_pct);
+	for (size_t i = 0; i < f->gpus.n; i++) {
+		const struct finding_gpu *g = &f->gpus.at[i];
+		if (g->late_ms > g->busy_ms)
+			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
+			    g->busy_ms + g->late_ms);
+		else
+			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
+			    g->busy_ms, g->busy_pct);
+	}
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s a step would take %.2f ms less (%.0f %%)",

@@ -211,6 +211,25 @@ static void test_first_screen(void **state)
 	json_decref(root);
 }
 
+/* Recorded while the device's queue filled up again: the device's pace is that of the other steps. */
+static void test_host_that_ran_ahead(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *replay = json_object_get(p, "replay");
+	(void)state;
+	json_object_set_new(json_object_get(p, "baseline"), "armed_ms",
+			    json_pack("{s:i, s:f}", "n", 3, "p50", 0.03));
+	json_object_set_new(replay, "measured_ms", json_real(5.3));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "the host ran ahead in the recorded ones, at 0.030 ms a step\n");
+	free(text);
+	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
+	text = print(root, true, false, NULL);
+	assert_says(text, "recorded ones took 0.030 ms, 0.01 times as long; all below is theirs\n");
+	free(text);
+	json_decref(root);
+}
+
 /* Recorded steps that are none like the others: in the warm-up, and anywhere. */
 static void test_recorded_steps_apart(void **state)
 {
@@ -468,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_work_behind_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
