@@ -221,10 +221,9 @@ struct cost_found cost_find(const struct cost *c)
 	return f;
 }
 
-double cost_ratio(const struct cost *c)
+double cost_ratio(const struct cost_found *f)
 {
-	struct cost_found f = cost_find(c);
-	if (!f.is_known || f.low_pct <= 0)
+	if (!f->is_known || f->low_pct <= 0)
 		return 1;
-	return fmax(1, fmin(1 + f.pct / 100, f.ratio_of_means));
+	return fmax(1, fmin(1 + f->pct / 100, f->ratio_of_means));
 }

@@ -55,6 +55,6 @@ void cost_add(struct cost *c, double ms, enum cost_kind kind);
 struct cost_found cost_find(const struct cost *c);
 
 /* How many times as long a recorded step takes, by what is certain of it: at least 1, and 1 where nothing can be seen. */
-double cost_ratio(const struct cost *c);
+double cost_ratio(const struct cost_found *f);
 
 #endif

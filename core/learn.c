@@ -181,10 +181,16 @@ void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
 {
 	if (step->generation != l->generation)
 		return;
-	if (l->has_base)
+	if (l->has_base) {
 		mark_counted(l, f, step);
-	else
-		vec_push(&l->counted, *step);
+		return;
+	}
+	vec_push(&l->counted, *step);
+	/* another thread may have counted it, and been read later */
+	if (step->number == 1) {
+		l->counted.at[l->counted.n - 1] = l->counted.at[0];
+		l->counted.at[0] = *step;
+	}
 }
 
 /* ---- Telling the library ---- */

@@ -1,6 +1,7 @@
 /* See analysis.h. */
 #include "export/analysis.h"
 
+#include "core/baseline.h"
 #include "core/block_ledger.h"
 #include "core/judge.h"
 #include "core/ledger.h"
@@ -42,9 +43,18 @@ size_t analysis_n_steps(const struct analysis *a)
 	return a->timeline.steps.n;
 }
 
+/* Of steps that were recorded in the warm-up, which those behind it are not to be compared with, 1. */
+static double recording_ratio(const struct follow *follow)
+{
+	struct findings f = { 0 };
+	struct cost_found cost = cost_find(&follow->cost);
+	baseline_fill(&f, &follow->baseline, &follow->armed_step_ms);
+	return f.armed_in_warm_up ? 1 : cost_ratio(&cost);
+}
+
 struct timeline *analysis_timeline(struct analysis *a)
 {
-	a->timeline.recording_ratio = cost_ratio(&a->follow->cost);
+	a->timeline.recording_ratio = recording_ratio(a->follow);
 	return &a->timeline;
 }
 
