@@ -256,6 +256,7 @@ struct findings {
 	double retries; /* per step */
 	/* the replay */
 	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: nothing could be replayed */
+	double step_ms; /* measured_ms without what recording costs: gains are held against it */
 	VEC(struct finding_advice) advice;
 	VEC(struct finding_gap) cannot_say;
 };

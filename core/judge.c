@@ -238,6 +238,7 @@ void replay_fill(struct findings *f)
 	f->measured_ms = j.w.replay.measured_ns / 1e6;
 	f->replayed_ms = j.w.replayed_ns / 1e6;
 	f->error_pct = (f->replayed_ms / f->measured_ms - 1) * 100;
+	f->step_ms = f->measured_ms * j.w.step_ns / j.w.replayed_ns;
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);

@@ -7,6 +7,7 @@ enum { TURNS_LEAST = 2, TURNS_MOST = 8, OPS_OF_ALL_TURNS = 60000 };
 
 /* Between two kernels of a graph: 96 ns is the middle of 2,376 on an H100 (64 the tenth part), where launched ones lie 1,200 apart. */
 #define GRAPH_AFTER_NS 96.0f
+#define LONGER	       3 /* than usual: the work waited for something, and would in a graph */
 
 struct play {
 	const struct replay *r;
@@ -33,8 +34,10 @@ static double device_end(const struct play *p, uint32_t device)
 static double work_begin(const struct play *p, const struct replay_work *w, double issued,
 			 uint8_t flags)
 {
-	float after = flags & EDIT_AS_GRAPH && w->after_ns > GRAPH_AFTER_NS ? GRAPH_AFTER_NS
-									    : w->after_ns;
+	float after = w->after_ns;
+	if (flags & EDIT_AS_GRAPH && after > GRAPH_AFTER_NS &&
+	    (double)after < LONGER * p->r->learned.after_ns)
+		after = GRAPH_AFTER_NS;
 	double begin = later(issued + w->latency_ns, p->stream[w->stream] + after);
 	if (w->dep != REPLAY_NONE)
 		begin = later(begin, p->r->work_end[w->dep] + w->dep_ns);

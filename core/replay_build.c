@@ -82,7 +82,8 @@ static uint64_t handles_of(const struct timeline *t, const struct timeline_step 
 	uint64_t h = 0;
 	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		bool is_event = c->category == CAT_EVENT || c->wait == WAIT_EVENT;
+		bool is_event = c->category == CAT_EVENT || c->category == CAT_QUERY ||
+				c->wait == WAIT_EVENT;
 		h = (h ^ c->stream ^ (is_event ? c->handle << 1 : 0)) * 0x9E3779B97F4A7C15ull;
 		h ^= h >> 29;
 	}

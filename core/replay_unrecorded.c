@@ -11,8 +11,8 @@
 
 enum {
 	PLAYS_MOST = 5,
-	/* Calls behind which the device was at work hide what they cost: so many times the seen share. Beyond that it is something else
-	 * than calls that takes longer, and stays. */
+	/* Calls behind which the device was at work hide what they cost: so many times the seen share. Beyond that it is something
+	 * else than calls that takes longer: each gets the seen share, and the rest stays. */
 	TIMES_MOST = 3,
 };
 
@@ -61,7 +61,7 @@ double replay_unrecord(struct replay *r, double played_ns, double ratio)
 		return played_ns;
 	double target = played_ns / ratio, now = played_ns, slope = 1;
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
-	double most = each * TIMES_MOST, above = 0,
+	double plain = each, most = each * TIMES_MOST, above = 0,
 	       above_ns = played_ns; /* nearest of those with longer steps */
 	struct own *own = own_times(r);
 	for (int i = 0; i < PLAYS_MOST && slope > 0 && above < most; i++) {
@@ -76,6 +76,10 @@ double replay_unrecord(struct replay *r, double played_ns, double ratio)
 		}
 		each = above + (above_ns - target) / slope;
 		each = each < most ? each : most;
+	}
+	if (!is_near(now, target)) {
+		cheapen(r, own, (float)plain);
+		now = replay_play(r, NULL);
 	}
 	free(own);
 	return now;

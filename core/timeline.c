@@ -113,7 +113,7 @@ static void add_call(struct timeline *t, const struct model_call *c, uint32_t th
 				    .thread = thread,
 				    .step = (uint32_t)t->steps.n,
 				    .status = c->status,
-				    .category = c->category,
+				    .category = c->polls ? CAT_SYNC : c->category,
 				    .space = c->space,
 				    .device = c->device,
 				    .copy = c->copy,

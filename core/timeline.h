@@ -36,7 +36,7 @@ struct timeline_call {
 	uint32_t step;	      /* in steps */
 	uint32_t first_work, n_work; /* in work_of_call */
 	uint16_t status;
-	uint8_t category; /* a query that ends a loop of them: CAT_SYNC, from the first one's end on */
+	uint8_t category; /* of a loop of queries: CAT_SYNC */
 	uint8_t space, device, copy, wait;
 	uint16_t about; /* of its stack: see stack_about.h */
 	bool is_captured;

@@ -8,19 +8,20 @@ enum {
 	CLOCKS_APART_NS = 2000, /* host and GPU times agree to about that */
 	QUEUED_NS = 20000,    /* an asynchronous copy that begins so much later stood in a queue */
 	STAGED_BYTES = 65536, /* pageable copies to the device up to that are copied aside */
-	/* Who asks so often whether the device is done, so densely, does nothing else meanwhile: an unsuccessful query takes 1 us or less,
-	 * the turn of a loop in Python another. */
-	POLLS_LEAST = 3,
-	POLL_MOST_NS = 20000,
 };
 
 static const struct {
 	const char *name;
 	uint8_t wait;
 } syncs[] = {
-	{ "StreamSynchronize", WAIT_STREAM }, { "EventSynchronize", WAIT_EVENT },
-	{ "DeviceSynchronize", WAIT_DEVICE }, { "CtxSynchronize", WAIT_DEVICE },
+	{ "StreamSynchronize", WAIT_STREAM },
+	{ "EventSynchronize", WAIT_EVENT },
+	{ "DeviceSynchronize", WAIT_DEVICE },
+	{ "CtxSynchronize", WAIT_DEVICE },
 	{ "ThreadSynchronize", WAIT_DEVICE },
+	/* in a loop */
+	{ "EventQuery", WAIT_EVENT },
+	{ "StreamQuery", WAIT_STREAM },
 };
 
 struct finder {
@@ -97,32 +98,6 @@ static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call
 	return is_known && until_ns > c->begin_ns ? WAIT_ALLOC : WAIT_NONE;
 }
 
-/* ---- Polling ---- */
-
-/* The thread's call before call `i`, if it is near; NULL: it is not. */
-static const struct timeline_call *call_before(const struct timeline *t, uint32_t first, uint32_t i)
-{
-	enum { NEAR = 64 };
-	for (uint32_t k = i; k > first && i - k < NEAR; k--)
-		if (t->calls.at[k - 1].thread == t->calls.at[i].thread)
-			return &t->calls.at[k - 1];
-	return NULL;
-}
-
-/* A query that succeeded behind others that did not, of the same thing and with no other call between: the loop around it is a wait. */
-static void find_polling(struct timeline *t, uint32_t first, uint32_t i)
-{
-	struct timeline_call *c = &t->calls.at[i];
-	const struct timeline_call *poll = call_before(t, first, i);
-	if (c->category != CAT_QUERY || c->bytes < POLLS_LEAST || !poll || poll->name != c->name ||
-	    poll->handle != c->handle || poll->stream != c->stream ||
-	    c->end_ns - poll->end_ns > c->bytes * POLL_MOST_NS)
-		return;
-	c->category = CAT_SYNC;
-	c->wait = strstr(strtab_text(&t->dict->names, c->name), "Event") ? WAIT_EVENT : WAIT_STREAM;
-	c->begin_ns = poll->end_ns;
-}
-
 /* ---- All ---- */
 
 static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
@@ -167,7 +142,6 @@ void timeline_find_waits(struct timeline *t, const struct timeline_step *step)
 	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
 		struct timeline_call *c = &t->calls.at[i];
 		c->wait = wait_of(&f, c);
-		find_polling(t, step->first_call, i);
 		note_launch(&f, c);
 	}
 }

@@ -309,7 +309,9 @@ static void join_launches(struct whatif *w)
 		struct host_split own =
 			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
 		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
-		w->edit.op[i] |= EDIT_NO_COST | EDIT_AS_GRAPH;
+		w->edit.op[i] |= EDIT_NO_COST;
+		if (w->replay.ops.at[i].stream == w->replay.ops.at[last].stream)
+			w->edit.op[i] |= EDIT_AS_GRAPH;
 	}
 }
 
@@ -492,7 +494,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	out->measured_ms = r->measured_ns / 1e6;
 	out->replayed_ms = w->replayed_ns / 1e6;
 	out->error_pct = (w->replayed_ns / r->measured_ns - 1) * 100;
-	out->step_ms = w->step_ns / 1e6;
+	out->step_ms = out->measured_ms * w->step_ns / w->replayed_ns;
 	out->gain_ms = is_any ? (w->step_ns - replay_play(r, &w->edit)) / 1e6 : 0;
 	out->changed_ms = out->step_ms - out->gain_ms;
 	out->gain_pct = out->gain_ms / out->step_ms * 100;

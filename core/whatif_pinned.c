@@ -46,8 +46,9 @@ void whatif_pin_source(struct whatif *w, uint32_t op)
 		if (!is_large_copy(x, HOST_PAGEABLE))
 			continue;
 		double rate = rate_of(w, x->device), ns = (double)(x->end_ns - x->begin_ns);
-		if (rate > 0 && (double)x->bytes / rate < ns) {
-			w->edit.scale[i] *= (float)((double)x->bytes / rate / ns);
+		double scale = rate > 0 ? (double)x->bytes / rate / ns : 1;
+		if (scale < (double)w->edit.scale[i]) {
+			w->edit.scale[i] = (float)scale;
 			w->is_scaled = true;
 		}
 	}

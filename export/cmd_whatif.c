@@ -184,7 +184,7 @@ static void print_text(const struct answer *a)
 	const struct whatif_result *x = &a->with;
 	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "a step now",
 	       report_ms(measured, sizeof(measured), x->measured_ms), a->pid, x->steps);
-	if (x->step_ms < x->replayed_ms)
+	if (x->step_ms < x->measured_ms)
 		printf("%-24s %10s ms   what changes are held against\n", "not recorded",
 		       report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);

@@ -424,9 +424,9 @@ static json_t *replay(const struct findings *f)
 {
 	if (!(f->measured_ms > 0))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms), "replayed_ms",
-			 ms(f->replayed_ms), "error_pct",
-			 report_json_number(f->error_pct, PERCENT));
+	return json_pack("{s:o, s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms), "replayed_ms",
+			 ms(f->replayed_ms), "error_pct", report_json_number(f->error_pct, PERCENT),
+			 "step_ms", ms(f->step_ms));
 }
 
 static json_t *advice(const struct findings *f)

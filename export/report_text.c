@@ -357,7 +357,7 @@ static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, 
 	char place[PLACE_BYTES], fitted[TEXT_BYTES], ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
 	bool has_place = json_is_string(json_object_get(a, "where"));
 	double gain = report_number(a, "expected_ms_per_step");
-	double all = report_number(json_object_get(p, "replay"), "measured_ms");
+	double all = report_number(json_object_get(p, "replay"), "step_ms");
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", gain / all * 100);
 	report_place(place, sizeof(place), a, cwd);

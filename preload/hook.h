@@ -24,6 +24,13 @@
  * nothing; a global-dynamic variable would call __tls_get_addr, which may allocate. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
+/* Unsuccessful queries in a row. */
+struct hook_polls {
+	uint32_t n;
+	uint64_t ticks, what;  /* the end of the first; what they asked for */
+	const uint8_t *cursor; /* the journal's end then: whether another record came since */
+};
+
 /* Two cache lines, what every call needs first. */
 struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
@@ -31,7 +38,6 @@ struct hook_thread {
 	uint32_t depth;
 	uint32_t seq;	  /* of the thread's GPU-work calls */
 	uint32_t tokens;  /* launches and copies, counted while steps are (steps.h) */
-	uint32_t polls;	  /* unsuccessful queries in a row */
 	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
 	bool wants_stack; /* of the call that is being made, whatever hook_switch.stacks says */
@@ -42,8 +48,7 @@ struct hook_thread {
 	struct token_window window;
 	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
 	uint32_t tokens_then; /* when that step was first seen */
-	const uint8_t *
-		polled; /* the journal's end behind the last query: whether another record came since */
+	struct hook_polls polls;
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;

@@ -50,17 +50,23 @@ HOT static inline void call_begin(struct rec_call *c, unsigned category, bool pu
 	c->begin_ticks = hook_ticks();
 }
 
-/* Polling loops would fill the journal: of the queries with no other record between them that said "not ready" the first is kept, which
- * tells when the loop began, and with the one that ends it their number. */
-static inline bool is_idle_poll(struct rec_call *c, uint32_t status)
+/* Polling loops would fill the journal: of the queries of one thing with no other record between them that said "not ready" only the number is
+ * kept, and how long ago the first was, with the one that ends them. */
+static inline bool is_idle_poll(struct rec_call *c, uint32_t status, uint64_t end_ticks)
 {
-	if (hook_thread.polled != hook_thread.writer.cursor)
-		hook_thread.polls = 0;
-	if (status == cudaErrorNotReady)
-		return hook_thread.polls++ > 0;
-	c->detail = hook_thread.polls;
-	hook_thread.polls = 0;
-	return false;
+	struct hook_polls *p = &hook_thread.polls;
+	uint64_t what = c->arg ^ c->stream ^ c->hook;
+	bool goes_on = p->n && p->what == what && p->cursor == hook_thread.writer.cursor;
+	if (status != cudaErrorNotReady) {
+		c->detail = goes_on ? p->n : 0;
+		c->seq = goes_on ? (uint32_t)((c->begin_ticks - p->ticks) >> REC_POLLED_SHIFT) : 0;
+		p->n = 0;
+		return false;
+	}
+	if (!goes_on)
+		*p = (struct hook_polls){ 0, end_ticks, what, hook_thread.writer.cursor };
+	p->n++;
+	return true;
 }
 
 static inline void put_word(uint64_t *to, uint64_t word)
@@ -134,12 +140,10 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 		after;                                                                          \
 		if (CAT_##category_ == CAT_LAUNCH && recorded)                                  \
 			capture_shape(c->arg, shape);                                           \
-		if (recorded &&                                                                 \
-		    !(CAT_##category_ == CAT_QUERY && is_idle_poll(c, (uint32_t)status)))       \
+		if (recorded && !(CAT_##category_ == CAT_QUERY &&                               \
+				  is_idle_poll(c, (uint32_t)status, end_ticks)))                \
 			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,  \
 				   end_ticks);                                                  \
-		if (CAT_##category_ == CAT_QUERY)                                               \
-			hook_thread.polled = hook_thread.writer.cursor;                         \
 		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))               \
 			steps_synced();                                                         \
 		hook_thread.depth = 0;                                                          \

@@ -52,6 +52,10 @@ class Journal:
          self.lost, _, _, self.backup, _, _, self.slices,
          _, self.sure_generation, self.void_generation) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIII", self.data, HEADER.size + 40)
 
+    def ns_per_tick(self):
+        (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
+        return (m1 - m0) / (t1 - t0)
+
     def ns(self, ticks):
         """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point

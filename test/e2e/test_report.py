@@ -162,7 +162,7 @@ class Example(Case):
         self.assertEqual(answer["works_per_step"], 12)
         self.assertGreater(answer["gain_ms"], 0)
         self.assertLessEqual(answer["gain_ms"], 1.2 * (1 + SHARE))  # all of it would be half of 2.4 ms
-        self.assertAlmostEqual(answer["measured_ms"] - answer["changed_ms"], answer["gain_ms"], places=3)
+        self.assertAlmostEqual(answer["step_ms"] - answer["changed_ms"], answer["gain_ms"], places=3)
 
     def test_whatif_in_words(self):
         run = self.tool("whatif", self.run_.folder, "--free", "input", "--free", "sync")

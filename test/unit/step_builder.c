@@ -24,6 +24,7 @@ uint32_t sb_call(struct step_builder *b, struct sb_call c)
 				      .stream = c.stream,
 				      .handle = c.handle,
 				      .bytes = c.bytes,
+				      .polls = c.polls,
 				      .name = strtab_intern(&b->dict.names, c.name),
 				      .stack = c.stack,
 				      .category = c.category,

@@ -21,6 +21,7 @@ struct sb_call {
 	uint64_t stream, handle, bytes;
 	uint8_t space, copy;
 	uint16_t status;
+	uint32_t polls;
 };
 /* Its number, for sb_work. */
 uint32_t sb_call(struct step_builder *b, struct sb_call c);

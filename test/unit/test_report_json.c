@@ -93,6 +93,7 @@ static const struct {
 	{ "memory.leaks[].bytes_per_step", 'n' },
 	{ "memory.retries", 'n' },
 	{ "replay.measured_ms", 'n' },
+	{ "replay.step_ms", 'n' },
 	{ "replay.replayed_ms", 'n' },
 	{ "replay.error_pct", 'n' },
 	{ "advice[].what", 's' },

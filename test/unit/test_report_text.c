@@ -135,7 +135,7 @@ static const char report[] =
 	"     'backward_gpu_ms_per_step': 3, 'host_ms_per_step': 0.5}],"
 	"  'backward': {'gpu_ms_per_step': 4.5, 'tied_gpu_ms_per_step': 4.25},"
 	"  'memory': {'device_peak_bytes': 1048576, 'at_peak': [], 'leaks': [], 'retries': 0},"
-	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1},"
+	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1, 'step_ms': 5.2},"
 	"  'advice': [{'what': 'keep the value on the GPU', 'where': '/home/me/job/train.py:42',"
 	"    'file': '/home/me/job/train.py', 'line': 42, 'source': 'total += loss.item()',"
 	"    'expected_ms_per_step': 1.2, 'why': 'the GPU runs dry behind it'}],"

@@ -147,20 +147,14 @@ void twin_wait_event(struct twin *tw, int event, uint32_t stack)
 
 void twin_poll_event(struct twin *tw, int event, uint32_t stack)
 {
-	enum { NOT_READY = 600 }; /* cudaErrorNotReady */
 	struct sb_call c = { .name = "cudaEventQuery",
 			     .category = CAT_QUERY,
 			     .stack = stack,
 			     .handle = (uint64_t)(FIRST_EVENT_HANDLE + event) };
-	for (c.status = NOT_READY; c.status; c.bytes++) {
-		c.begin_us = *now(tw);
-		c.end_us = *now(tw) += TWIN_CHECK_US;
-		c.status = c.end_us < tw->event[event] ? NOT_READY : 0;
-		if (!c.bytes && c.status)
-			call(tw, c);
-		if (!c.status)
-			break;
-	}
+	c.begin_us = *now(tw);
+	for (*now(tw) += TWIN_CHECK_US; *now(tw) < tw->event[event]; c.polls++)
+		*now(tw) += TWIN_CHECK_US;
+	c.end_us = *now(tw);
 	call(tw, c);
 }
 
