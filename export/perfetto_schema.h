@@ -118,6 +118,7 @@ enum {
 	X(VALUE, "value")                         \
 	X(EVENT, "event")                         \
 	X(CAPTURED, "captured_into_graph")        \
+	X(POLLS, "said_not_ready")                \
 	X(UNPAIRED, "unpaired")                   \
 	X(INCOMPLETE, "end_not_known")            \
 	X(NUMBER, "number")                       \

@@ -81,6 +81,8 @@ static void write_call(struct trace *t, const struct model_call *c)
 		perfetto_arg_uint(b, PERFETTO_ARG_STATUS, c->status);
 	if (c->is_captured)
 		perfetto_arg_uint(b, PERFETTO_ARG_CAPTURED, 1);
+	if (c->polls)
+		perfetto_arg_uint(b, PERFETTO_ARG_POLLS, c->polls);
 	for (uint32_t k = 0; k < c->n_work; k++)
 		pb_fixed64(b, EVENT_FLOW_IDS, t->flow + t->m->links.at[c->first_link + k]);
 	perfetto_event_end(&t->w, place);

@@ -2,6 +2,7 @@
 import json
 
 from harness import EVERYTHING, Case, prog
+from trace import Trace
 
 
 class Queries(Case):
@@ -21,3 +22,12 @@ class Queries(Case):
         (wait,) = [row for row in process["syncs"] if row["kind"] == "event"]
         self.assertEqual((wait["api"], wait["per_step"]), ("cudaEventQuery", 1))
         self.assertGreater(wait["blocked_ms_per_step"], 4)
+
+    def test_the_trace_shows_the_loop(self):
+        run = self.profiled([prog("loop"), "4", "polls"], **EVERYTHING)
+        (path,) = run.traces()
+        loops = [call for call in Trace(path).slices if call.name == "cudaEventQuery"]
+        self.assertEqual(len(loops), 4)
+        for loop in loops:
+            self.assertGreater(loop.end - loop.time, 4_000_000)
+            self.assertGreater(loop.args["said_not_ready"], 20)
