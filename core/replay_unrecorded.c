@@ -9,6 +9,9 @@
 /* Of the step; nearer is not measured either. */
 #define NEAR_ENOUGH 0.002
 
+/* Of the cost that was seen: dearer calls that explain less of it are not what it is. */
+#define EXPLAINED 0.33
+
 enum {
 	PLAYS_MOST = 5,
 	/* Calls behind which the device was at work hide what they cost: so many times the seen share. Beyond that it is something
@@ -77,7 +80,7 @@ double replay_unrecord(struct replay *r, double played_ns, double ratio)
 		each = above + (above_ns - target) / slope;
 		each = each < most ? each : most;
 	}
-	if (!is_near(now, target)) {
+	if (played_ns - now < (played_ns - target) * EXPLAINED) {
 		cheapen(r, own, (float)plain);
 		now = replay_play(r, NULL);
 	}
