@@ -113,13 +113,12 @@ struct rec_head {
  *   ALLOC     arg = address or handle, bytes = size        (no seq)
  *   FREE      arg = address or handle, bytes = 0 unless known
  *   EVENT, SYNC, QUERY   arg = event handle where there is one
- *   QUERY     detail = how many said "not ready" before it, with no other record between; seq = how long ago the first of them returned
+ *   QUERY     detail = how many said "not ready" before it, with no other record between; seq = how long ago the first of them
+ *             returned, in ticks >> REC_POLLED_SHIFT
  *   STREAM    stream = the handle
  * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32); (thread slot, seq) is what CUPTI's external correlation
  * id and so struct rec_external carries.
  */
-#define REC_POLLED_SHIFT 10 /* ticks, of half a microsecond at most */
-
 struct rec_call {
 	uint8_t kind, words;
 	uint16_t hook;	/* DICT_HOOK */
@@ -137,6 +136,8 @@ struct rec_call {
 	uint64_t stream;
 	uint64_t arg;
 };
+
+#define REC_POLLED_SHIFT 10 /* half a microsecond at most */
 
 enum record_copy { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P };
 

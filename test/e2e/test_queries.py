@@ -31,3 +31,12 @@ class Queries(Case):
         for loop in loops:
             self.assertGreater(loop.end - loop.time, 4_000_000)
             self.assertGreater(loop.args["said_not_ready"], 20)
+
+    def test_who_does_something_between_does_not_wait(self):
+        run = self.profiled([prog("loop"), "4", "polls", "1000"], **EVERYTHING)
+        (path,) = run.traces()
+        queries = [call for call in Trace(path).slices if call.name == "cudaEventQuery"]
+        self.assertEqual(len(queries), 4)
+        for query in queries:
+            self.assertLess(query.end - query.time, 1_000_000)
+            self.assertNotIn("said_not_ready", query.args)

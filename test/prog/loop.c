@@ -2,7 +2,7 @@
  * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step, loss back.
  *   loop STEPS [plain|graph|api|mark|bare|polls] [PAUSE_US [END_MS]]
  * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
- * one; bare neither waits nor copies; polls asks for an event in place of copying and waiting, and the stream before that. A warm-up of two odd launches comes first, PAUSE_US of host work in every step, END_MS after the last one.
+ * one; bare neither waits nor copies; polls asks for an event in place of copying and waiting, and the stream before that. A warm-up of two odd launches comes first, PAUSE_US of host work in every step (polls: between two questions, too), END_MS after the last one.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -32,13 +32,14 @@ static cudaGraphExec_t captured(void)
 	return exec;
 }
 
-static void poll(cudaEvent_t done)
+static void poll(cudaEvent_t done, useconds_t pause_us)
 {
 	if (cudaStreamQuery(stream) != cudaErrorNotReady)
 		printf("no work left?\n");
 	MUST(cudaEventRecord(done, stream));
 	while (cudaEventQuery(done) == cudaErrorNotReady)
-		;
+		if (pause_us)
+			usleep(pause_us);
 }
 
 int main(int argc, char **argv)
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
 			MUST(cudaMemcpyAsync(&loss, p, sizeof(loss), cudaMemcpyDeviceToHost,
 					     stream));
 		if (polls)
-			poll(done);
+			poll(done, pause_us);
 		else if (!bare)
 			MUST(cudaStreamSynchronize(stream));
 		if (pause_us)
