@@ -1,11 +1,10 @@
 """What the tests of whole PyTorch programs on the simulated GPU share: the interpreter, and runs with profrun and without."""
 import json
 import os
-import shutil
 import unittest
 
 import test_torch
-from at_exit import DIES_AT_EXIT, TRIES
+from at_exit import again
 from harness import LAUNCHER, SIM, Case, environment
 
 STEPS_OFF = 1  # a first or last turn that differs from the others may be none
@@ -20,25 +19,16 @@ class SimCase(Case):
         cls.interpreter = test_torch.python()
         super().setUpClass()
 
-    def again(self, run):
-        """run(): a Run."""
-        for _ in range(TRIES):
-            done = run()
-            if DIES_AT_EXIT not in done.err:
-                break
-            shutil.rmtree(done.folder, ignore_errors=True)
-        return done
-
     def alone(self, command, **settings):
         env = environment(LD_PRELOAD=PRELOADED, HF_HUB_OFFLINE=1, **settings)
-        return self.again(lambda: self.execute([self.interpreter, *command], self.folder(), env, timeout=300))
+        return again(lambda: self.execute([self.interpreter, *command], self.folder(), env, timeout=300))
 
     def under_profrun(self, command, schedule, *options, **settings):
         def run():
             folder = self.folder()
             line = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, *options, "--", self.interpreter, *command]
             return self.execute(line, folder, environment(HF_HUB_OFFLINE=1, **settings), timeout=300)
-        return self.again(run)
+        return again(run)
 
 
 def report_of(run):

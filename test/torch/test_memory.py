@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 from test_torch import ON_GPU, python  # noqa: I001, it finds the others
+from at_exit import again
 from harness import LAUNCHER, Case, environment
 from trace import Trace
 
@@ -32,12 +33,14 @@ def setUpModule():
 class Memory(Case):
     def run_program(self, *arguments, options=(), **settings):
         """(the run, what the program itself said, the report's memory)"""
-        folder = self.folder()
-        line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--schedule", SCHEDULE, *options, "--", PYTHON, PROGRAM,
-                *arguments]
-        run = self.execute(line, folder, environment(**settings), timeout=300)
+        def once():
+            folder = self.folder()
+            line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--schedule", SCHEDULE, *options, "--", PYTHON, PROGRAM,
+                    *arguments]
+            return self.execute(line, folder, environment(**settings), timeout=300)
+        run = again(once)
         self.assertEqual(run.status, 0, run.err)
-        with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(run.folder, "report.json"), encoding="utf-8") as file:
             process, = json.load(file)["processes"]
         return run, json.loads(run.out), process
 

@@ -11,6 +11,7 @@ import time
 import unittest
 
 import reports
+from at_exit import again
 from sim_case import PRELOADED, STEPS_OFF, SimCase, report_of
 from harness import LAUNCHER, Run, environment
 from trace import Trace
@@ -100,7 +101,7 @@ class Endings(SimCase):
     def end(self, how, schedule=""):
         script = [os.path.join(reports.SCRIPTS, "ends.py"), how]
         if how == "wait":
-            return self.again(lambda: self.interrupted(script, schedule))
+            return again(lambda: self.interrupted(script, schedule))
         return self.under_profrun(script, schedule) if schedule else self.alone(script)
 
     def interrupted(self, script, schedule):

@@ -13,7 +13,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
-from at_exit import DIES_AT_EXIT, TRIES  # noqa: E402
+from at_exit import again  # noqa: E402
 from harness import BUILD, LAUNCHER, SIM, Case, environment, truth  # noqa: E402
 from trace import Trace  # noqa: E402
 
@@ -52,11 +52,7 @@ class TorchCase(Case):
     def train(self, *arguments, profiled=True, options=(), **settings):
         """With records of calls, which the tests' own reader pairs by; by order profrun pairs alone."""
         settings.setdefault("PROF_PAIRING", "interval")
-        for _ in range(TRIES):
-            run = self.train_once(arguments, profiled, options, settings)
-            if DIES_AT_EXIT not in run.err:
-                break
-        return run
+        return again(lambda: self.train_once(arguments, profiled, options, settings))
 
     def train_once(self, arguments, profiled, options, settings):
         command = [PYTHON, TRAIN, "--steps", str(STEPS), *arguments]
@@ -162,13 +158,15 @@ class Phases(TorchCase):
 
     def run_kind(self, kind, **settings):
         """The report's process, and a trace a step with the program's own intervals."""
-        folder = self.folder()
-        line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--step", "nvtx:train step", "--schedule",
-                "skip_first=20,wait=0,warmup=2,active=8,repeat=1", "--", PYTHON, os.path.join(HERE, "phases.py"), kind]
-        # launches of 40 us: what the host does between calls, and how long a thread takes to wake, counts for less
-        run = self.execute(line, folder, environment(PROFSIM_LAUNCH_US="40", **settings), timeout=300)
+        def once():
+            folder = self.folder()
+            line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--step", "nvtx:train step", "--schedule",
+                    "skip_first=20,wait=0,warmup=2,active=8,repeat=1", "--", PYTHON, os.path.join(HERE, "phases.py"), kind]
+            # launches of 40 us: what the host does between calls, and how long a thread takes to wake, counts for less
+            return self.execute(line, folder, environment(PROFSIM_LAUNCH_US="40", **settings), timeout=300)
+        run = again(once)
         self.assertEqual(run.status, 0, run.err)
-        with open(os.path.join(folder, "report.json")) as file:
+        with open(os.path.join(run.folder, "report.json")) as file:
             process = max(json.load(file)["processes"], key=lambda p: len(p["operators"]))
         traces = [Trace(path) for path in run.traces_in_order()]
         self.assertEqual(len(traces), 8, run.err)
