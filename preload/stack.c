@@ -269,6 +269,22 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 
 /* ---- Every call ---- */
 
+/* By the thread's cache. */
+HOT static uint32_t find_number(struct stack_thread *t, const struct unwind_regs *regs, uint64_t native,
+				uint64_t with)
+{
+	uint64_t key = (native ^ with * 0x9E3779B97F4A7C15ull) * 0xD1342543DE82EF95ull;
+	key ^= key >> 32;
+	key += !key;
+	uint32_t slot = (uint32_t)(key >> 54);
+	struct cached *c = &t->cache[slot], *before = &t->cache[t->last_slot];
+	if (before->next != slot)
+		before->next = slot;
+	t->last_slot = slot;
+	__builtin_prefetch(&t->cache[c->next], 0, 2);
+	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key, c);
+}
+
 HOT uint32_t stack_take(const struct unwind_regs *regs)
 {
 	struct stack_thread *t = hook_thread.stacks;
@@ -281,23 +297,17 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 		python = t->chain.hash;
 	else
 		t->chain.n = 0;
+	uint64_t with = python + atomic_load_explicit(&g.generation, memory_order_relaxed);
+	uint32_t id = 0;
 	if (t->native)
-		native = unwind_walk(t->native, regs);
+		native = unwind_walk(t->native, regs, with, &id);
+	if (LIKELY(id))
+		return id;
 	if (UNLIKELY(!native && !python))
 		return 0;
-	uint64_t key =
-		(native ^ (python + atomic_load_explicit(&g.generation, memory_order_relaxed)) *
-				  0x9E3779B97F4A7C15ull) *
-		0xD1342543DE82EF95ull;
-	key ^= key >> 32;
-	key += !key;
-	uint32_t slot = (uint32_t)(key >> 54);
-	struct cached *c = &t->cache[slot], *before = &t->cache[t->last_slot];
-	if (before->next != slot)
-		before->next = slot;
-	t->last_slot = slot;
-	__builtin_prefetch(&t->cache[c->next], 0, 2);
-	return LIKELY(c->key == key) ? c->id : look_up(t, regs, key, c);
+	id = find_number(t, regs, native, with);
+	unwind_keep(t->native, native, with, id);
+	return id;
 }
 
 /* ---- The rest of a process's life ---- */

@@ -179,8 +179,10 @@ HOT void unwind_expect(const struct unwind_thread *t)
 	__builtin_prefetch(&t->walks, 1);
 }
 
-HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs)
+HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs, uint64_t with,
+			 uint32_t *kept)
 {
+	*kept = 0;
 	if (UNLIKELY(t->is_busy))
 		return hash_alone(regs);
 	t->is_busy = true;
@@ -189,7 +191,7 @@ HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs
 	if (UNLIKELY(t->generation != generation))
 		forget_stale(t, generation);
 	count(&t->walks);
-	uint64_t hash = memo_find(&t->memo, regs);
+	uint64_t hash = memo_find(&t->memo, regs, with, kept);
 	if (LIKELY(hash)) {
 		t->trail_is_last = false;
 		count(&t->memo_hits);
@@ -199,6 +201,17 @@ HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs
 	atomic_signal_fence(memory_order_seq_cst);
 	t->is_busy = false;
 	return hash;
+}
+
+void unwind_keep(struct unwind_thread *t, uint64_t number, uint64_t with, uint32_t value)
+{
+	if (!t || t->is_busy)
+		return;
+	t->is_busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	memo_keep(&t->memo, number, with, value);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->is_busy = false;
 }
 
 static unsigned copy_frames(const struct walk_trail *trail, struct unwind_frame *out, unsigned most)

@@ -34,8 +34,13 @@ void unwind_thread_free(struct unwind_thread *t);
 void unwind_expect(const struct unwind_thread *t);
 
 /* A number for the stack from `regs` outwards: equal stacks (return addresses and depth) have equal numbers, 0 never comes.
- * Hot. `errno` stays as it was. */
-uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs);
+ * `kept`: what unwind_keep was told last of this stack, if with the same `with`; else 0. Hot. `errno` stays as it was. */
+uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs, uint64_t with,
+		     uint32_t *kept);
+
+/* Keeps `value` with the stack that the last walk has found, if that is remembered: it comes with the next walk for nothing, where a
+ * look-up of the caller's own would be a miss or two of the cache. `t` may be NULL. */
+void unwind_keep(struct unwind_thread *t, uint64_t number, uint64_t with, uint32_t value);
 
 /* The frames that the last unwind_walk with these registers stood for, innermost first, [0] the caller itself; `flags` gets
  * bits of enum stack_flag. At most `most`. Cold. Must follow the walk with nothing in between. */

@@ -13,8 +13,10 @@ struct memo_round {
 
 struct memo_entry {
 	uint64_t ip, sp, bp, hash;
-	uint32_t n_rounds;
+	uint64_t with; /* what the caller keeps with it */
+	uint32_t kept;
 	uint32_t next; /* the unit of the entry that was found after this one the last time */
+	uint32_t n_rounds;
 	bool bp_matters;
 	struct memo_round rounds[];
 };
@@ -54,42 +56,73 @@ static inline bool is_unchanged(const struct memo_entry *e)
 	return true;
 }
 
+static inline bool is_it(const struct memo *m, uint32_t unit, const struct unwind_regs *regs)
+{
+	const struct memo_entry *e = entry_at(m, unit);
+	return is_alive(m, unit) && e->ip == regs->ip && e->sp == regs->sp &&
+	       (!e->bp_matters || e->bp == regs->bp) && is_unchanged(e);
+}
+
 /*
  * Between two calls a framework passes through megabytes, and ten lines from far away are half of what a stack costs then. Programs
- * loop: what came next the last time mostly comes next again, so it is fetched now, into a cache large enough to keep it.
+ * loop: what came next the last time mostly comes next again, so it is fetched now, into a cache large enough to keep it, and looked
+ * at first, without the sets.
  */
-static inline void fetch_next(struct memo *m, uint32_t unit, const struct memo_entry *e)
+static inline void expect_next(struct memo *m, uint32_t unit)
 {
 	enum { LINE = 64, LINES = 10 /* a stack of 40 frames; what lies behind comes by itself */ };
-	struct memo_entry *before = entry_at(m, m->found);
-	if (before->next != unit && is_alive(m, m->found))
-		before->next = unit;
 	m->found = unit;
-	const char *next = (const char *)entry_at(m, e->next);
+	m->expected = entry_at(m, unit)->next;
+	const char *next = (const char *)entry_at(m, m->expected);
 	for (int i = 0; i < LINES; i++)
 		__builtin_prefetch(next + i * LINE, 0, 2);
 }
 
-HOT uint64_t memo_find(struct memo *m, const struct unwind_regs *regs)
+/* 0: none that is alive has the unit `none`. */
+static uint32_t find_in_set(struct memo *m, const struct unwind_regs *regs, bool *is_there)
 {
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);
 	for (int way = 0; way < MEMO_WAYS; way++) {
-		if (set[way].tag != (uint32_t)key || !is_alive(m, set[way].unit))
+		struct memo_place found = set[way];
+		if (found.tag != (uint32_t)key || !is_it(m, found.unit, regs))
 			continue;
-		const struct memo_entry *e = entry_at(m, set[way].unit);
-		if (e->ip != regs->ip || e->sp != regs->sp ||
-		    (e->bp_matters && e->bp != regs->bp) || !is_unchanged(e))
-			continue;
-		fetch_next(m, set[way].unit, e);
 		if (way) {
-			struct memo_place found = set[way];
 			set[way] = set[way - 1];
 			set[way - 1] = found;
 		}
-		return e->hash;
+		*is_there = true;
+		return found.unit;
 	}
+	*is_there = false;
 	return 0;
+}
+
+HOT uint64_t memo_find(struct memo *m, const struct unwind_regs *regs, uint64_t with,
+		       uint32_t *kept)
+{
+	uint32_t unit = m->expected;
+	if (UNLIKELY(!is_it(m, unit, regs))) {
+		bool is_there;
+		unit = find_in_set(m, regs, &is_there);
+		if (!is_there)
+			return 0;
+		if (is_alive(m, m->found))
+			entry_at(m, m->found)->next = unit;
+	}
+	expect_next(m, unit);
+	const struct memo_entry *e = entry_at(m, unit);
+	*kept = e->with == with ? e->kept : 0;
+	return e->hash;
+}
+
+void memo_keep(struct memo *m, uint64_t hash, uint64_t with, uint32_t value)
+{
+	struct memo_entry *e = entry_at(m, m->found);
+	if (!is_alive(m, m->found) || e->hash != hash)
+		return;
+	e->with = with;
+	e->kept = value;
 }
 
 /* Room for an entry in one piece; the ring's end is skipped if it is too short. */
@@ -157,6 +190,7 @@ void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_
 	e->bp = regs->bp;
 	e->hash = hash;
 	e->next = unit;
+	e->kept = 0;
 	e->bp_matters = innermost->flags & STEP_NEEDS_BP;
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);

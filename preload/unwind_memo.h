@@ -28,10 +28,14 @@ struct memo {
 	char *ring;
 	uint32_t head, floor; /* next entry's unit; entries before `floor` are stale */
 	uint32_t found;	      /* the entry found last */
+	uint32_t expected;    /* the one that came after it the last time */
 };
 
-/* The hash of the walk from `regs`; 0: not remembered, or something has changed. */
-uint64_t memo_find(struct memo *m, const struct unwind_regs *regs);
+/* The hash of the walk from `regs`, and what is kept with it (unwind.h); 0: not remembered, or something has changed. */
+uint64_t memo_find(struct memo *m, const struct unwind_regs *regs, uint64_t with, uint32_t *kept);
+
+/* With the walk found last, if that has this hash. */
+void memo_keep(struct memo *m, uint64_t hash, uint64_t with, uint32_t value);
 
 /* Remembers a walk that has been seen before: of those that come once, writing them down would cost more than the walk. */
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,

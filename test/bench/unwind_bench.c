@@ -34,7 +34,8 @@ static __attribute__((noinline)) void by_unwinder(void)
 		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
 		.bp = *(uint64_t *)__builtin_frame_address(0),
 	};
-	sink = unwind_walk(thread, &regs);
+	uint32_t kept;
+	sink = unwind_walk(thread, &regs, 0, &kept);
 }
 
 static __attribute__((noinline)) void by_unw_backtrace(void)

@@ -221,6 +221,56 @@ static void test_repeated_stack_is_remembered(void **state)
 	assert_true(after.memo_hits - before.memo_hits >= 98);
 }
 
+struct keeping {
+	uint64_t with, number;
+	uint32_t kept, keep;
+};
+
+static void walk_and_keep(void *arg)
+{
+	struct keeping *k = arg;
+	struct unwind_regs regs = {
+		.ip = (uint64_t)(uintptr_t)__builtin_return_address(0),
+		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
+		.bp = *(uint64_t *)__builtin_frame_address(0),
+	};
+	k->number = unwind_walk(mine, &regs, k->with, &k->kept);
+	if (k->keep)
+		unwind_keep(mine, k->number, k->with, k->keep);
+}
+
+/* What was kept of a stack comes again with that stack and the same `with`, and with nothing else. */
+static void test_what_is_kept_with_a_stack(void **state)
+{
+	(void)state;
+	enum { PATHS = 6, DEEP = 30 };
+	chain_function *path[DEEP];
+	for (unsigned round = 0; round < 400; round++) {
+		unsigned variant = round * 7 % PATHS, seed = 3, other = 50 + variant;
+		for (int k = 0; k < DEEP; k++)
+			path[k] = any_function(k < DEEP - 4 ? &seed : &other);
+		struct keeping k = { .with = 1000 + variant % 2, .keep = 1 + variant };
+		run_chain(path, DEEP, walk_and_keep, &k);
+		uint64_t number = k.number;
+		assert_true(round < 3 * PATHS ? !k.kept || k.kept == k.keep : k.kept == k.keep);
+		k.with += 5;
+		k.keep = 0;
+		run_chain(path, DEEP, walk_and_keep, &k);
+		assert_int_equal(k.number, number);
+		assert_int_equal(k.kept, 0);
+	}
+	struct keeping k = { .with = 1, .keep = 9 };
+	run_chain(path, DEEP, walk_and_keep, &k);
+	unwind_keep(mine, k.number + 1, k.with, 10); /* of no walk: nothing is kept */
+	k.keep = 0;
+	run_chain(path, DEEP, walk_and_keep, &k);
+	assert_int_equal(k.kept, 9);
+	unwind_objects_gone();
+	run_chain(path, DEEP, walk_and_keep, &k);
+	assert_int_equal(k.kept, 0);
+	unwind_keep(NULL, 1, 1, 1);
+}
+
 static void walk_only(void *arg)
 {
 	(void)arg;
@@ -298,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_order_counts),
 		cmocka_unit_test(test_callers_change_and_inner_frames_stay),
 		cmocka_unit_test(test_repeated_stack_is_remembered),
+		cmocka_unit_test(test_what_is_kept_with_a_stack),
 		cmocka_unit_test(test_no_allocation),
 		cmocka_unit_test(test_depth_limit),
 	};

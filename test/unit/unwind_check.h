@@ -65,7 +65,8 @@ static __attribute__((noinline, unused)) void ask_unwinder(struct walked *to)
 		.bp = *(uint64_t *)__builtin_frame_address(0),
 	};
 	errno = 1234;
-	to->hash = unwind_walk(mine, &regs);
+	uint32_t kept;
+	to->hash = unwind_walk(mine, &regs, 0, &kept);
 	to->flags = 0;
 	to->n = unwind_frames(mine, &regs, to->frames, MOST, &to->flags);
 	assert_int_equal(errno, 1234);
@@ -181,7 +182,8 @@ static __attribute__((noinline, unused)) uint64_t walk_here(void)
 		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
 		.bp = *(uint64_t *)__builtin_frame_address(0),
 	};
-	return unwind_walk(mine, &regs);
+	uint32_t kept;
+	return unwind_walk(mine, &regs, 0, &kept);
 }
 
 /* The code of a chain and then the chain's objects, found beside the program. */
