@@ -9,11 +9,13 @@
 
 enum { SHIM_MARK = 0x5ca1ab1e };
 
-/* The products of a frame wait for nothing; only the last step waits for the frame before. */
-static inline uint64_t fold_frame(uint64_t hash, uint64_t code, uint64_t position,
+/* The products of a frame wait for nothing; only the last step waits for the frame before. Where the position is an address, it says
+ * by itself which object's bytecode it lies in. */
+static inline uint64_t fold_frame(const struct python_layout *l, uint64_t hash, uint64_t code, uint64_t position,
 				  uint64_t identity)
 {
-	return (hash + code * TOKEN_K1 + (position ^ identity * TOKEN_K2)) * TOKEN_K0;
+	uint64_t what = position ^ identity * TOKEN_K2;
+	return (hash + (l->position == POSITION_ADDRESS ? what : what + code * TOKEN_K1)) * TOKEN_K0;
 }
 
 static inline __attribute__((always_inline)) void walk(const struct python_layout *l,
@@ -33,7 +35,7 @@ static inline __attribute__((always_inline)) void walk(const struct python_layou
 		uint64_t identity = python_code_identity(l, code);
 		if (l->frame_is_entry != ABSENT)
 			identity += (uint64_t)python_byte(frame + l->frame_is_entry) << 63;
-		hash = fold_frame(hash, code, python_frame_position(l, frame), identity);
+		hash = fold_frame(l, hash, code, python_frame_position(l, frame), identity);
 		n++;
 	}
 	chain->n = n;
