@@ -33,12 +33,12 @@ enum state {
 };
 
 static struct {
-	/* what every read needs, in two cache lines */
-	struct python_layout layout;
-	struct python_api api;
+	/* what every read needs, in two cache lines: the layout is one */
+	_Alignas(64) struct python_layout layout;
 	python_walk *walk;
 	uint32_t depth;
 	_Atomic uint32_t state; /* enum state */
+	struct python_api api;
 	atomic_flag
 		busy; /* one thread looks for Python or verifies; the others do without meanwhile */
 	char version[24];
@@ -47,7 +47,10 @@ static struct {
 /* How often a thread's chain is compared with the objects that it was resolved to, where hashes alone may miss a change (to
  * 3.11): 400 ns at 20 frames, that is 6 ns a read. */
 enum { READS_PER_CHECK = 64 };
-static _Thread_local uint32_t reads;
+static _Thread_local struct {
+	uint32_t reads;
+	bool is_known, is_main; /* the main thread: once known, in a forked child too */
+} own;
 
 /* ---- On and off ---- */
 
@@ -162,9 +165,13 @@ static inline bool is_on(void)
 static inline uint64_t thread_state(void)
 {
 	uint64_t thread = (uint64_t)(uintptr_t)g.api.thread_state();
-	if (thread && __builtin_expect(g.api.is_finalizing(), 0) && gettid() != getpid())
-		return 0;
-	return thread;
+	if (__builtin_expect(!own.is_known, 0)) {
+		own.is_main = gettid() == getpid();
+		own.is_known = true;
+	}
+	if (own.is_main || !thread || __builtin_expect(!g.api.is_finalizing(), 1))
+		return thread;
+	return gettid() == getpid() ? thread : 0;
 }
 
 static inline uint64_t top_frame(const struct python_layout *l, uint64_t thread)
@@ -201,7 +208,7 @@ HOT bool python_read(struct python_chain *chain)
 	uint64_t top = top_frame(&g.layout, thread);
 	g.walk(&g.layout, top, g.depth, python_code_epoch(), chain);
 	if (!python_is_identity_unique(&g.layout) &&
-	    __builtin_expect(++reads % READS_PER_CHECK == 0, 0) &&
+	    __builtin_expect(++own.reads % READS_PER_CHECK == 0, 0) &&
 	    have_codes_changed(top, chain->n))
 		g.walk(&g.layout, top, g.depth, python_code_epoch(), chain);
 	return chain->n;

@@ -40,7 +40,6 @@ enum { ENTRY_PRINT, ENTRY_IDENTITY, ENTRY_ID };
 
 static struct {
 	atomic_flag busy;
-	_Atomic uint64_t epoch;
 	struct python_table addresses; /* code object -> fingerprint, identity words, id */
 	struct python_table contents;  /* hash -> id */
 	struct python_table strings;   /* hash -> DICT_STRING */
@@ -48,6 +47,8 @@ static struct {
 	uint64_t table_bytes;
 	char text[TEXT_BYTES];
 } g = { .busy = ATOMIC_FLAG_INIT };
+
+_Atomic uint64_t python_code_epoch_now;
 
 /* A signal handler may interrupt the holder on its own thread. */
 static _Thread_local bool is_inside;
@@ -147,14 +148,9 @@ static uint64_t fingerprint(const struct python_layout *l, uint64_t code)
 	return hash_ends(hash, lines.at, lines.bytes);
 }
 
-HOT uint64_t python_code_epoch(void)
-{
-	return atomic_load_explicit(&g.epoch, memory_order_relaxed);
-}
-
 static void next_epoch(void)
 {
-	atomic_fetch_add_explicit(&g.epoch, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&python_code_epoch_now, 1, memory_order_relaxed);
 }
 
 /* ---- Into the dictionary ---- */

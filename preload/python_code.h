@@ -7,6 +7,7 @@
 
 #include "preload/python_layout.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,7 +25,12 @@ void python_code_check(const struct python_api *api, const struct python_layout 
 
 /* Moves on whenever an address stands for another code object and its identity words need not show it: part of every hash, so
  * that no stack is taken for one from before. Any thread. */
-uint64_t python_code_epoch(void);
+extern _Atomic uint64_t python_code_epoch_now;
+
+static inline uint64_t python_code_epoch(void)
+{
+	return atomic_load_explicit(&python_code_epoch_now, memory_order_relaxed);
+}
 
 /* In a forked child: nothing is in its journal. */
 void python_code_forget(void);

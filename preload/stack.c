@@ -291,7 +291,7 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 	if (UNLIKELY(!t) && !(t = start_thread()))
 		return 0;
 	/* what the second walk reads is fetched during the first */
-	unwind_expect(t->native);
+	__builtin_prefetch(t->native, 1);
 	uint64_t native = 0, python = 0;
 	if (g.wants_python && python_read(&t->chain))
 		python = t->chain.hash;

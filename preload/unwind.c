@@ -8,19 +8,23 @@
 #include "preload/unwind_rules.h"
 #include "preload/unwind_walk.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
 struct unwind_thread {
-	struct unwind_thread
-		*next; /* of all that there ever were: the states of ended threads are used again */
-	atomic_bool in_use;
+	/* what a walk that is remembered needs, in one cache line */
 	bool is_busy;	    /* a signal handler may come while it is not in order */
 	bool trail_is_last; /* the trail is that of the last walk */
 	uint32_t generation;
-	struct walker walker;
 	struct memo memo;
-	_Atomic uint64_t walks, memo_hits, truncated; /* written by the thread alone */
+	_Atomic uint64_t walks, memo_hits; /* written by the thread alone */
+	/* end of it */
+	_Atomic uint64_t truncated; /* the same */
+	struct unwind_thread
+		*next; /* of all that there ever were: the states of ended threads are used again */
+	atomic_bool in_use;
+	struct walker walker;
 	char *data;
 	size_t data_bytes;
 };
@@ -75,6 +79,7 @@ static struct unwind_thread *make_thread(void)
 {
 	enum { HEAD_BYTES = 4096 };
 	_Static_assert(sizeof(struct unwind_thread) <= HEAD_BYTES, "the head has a page");
+	_Static_assert(offsetof(struct unwind_thread, truncated) <= 64, "one cache line");
 	struct unwind_thread measured;
 	size_t bytes = lay_out(&measured, NULL);
 	char *memory = mmap(NULL, HEAD_BYTES + bytes, PROT_READ | PROT_WRITE,
@@ -170,13 +175,6 @@ static __attribute__((noinline)) uint64_t walk_anew(struct unwind_thread *t,
 static uint64_t hash_alone(const struct unwind_regs *regs)
 {
 	return regs->ip * 0x9E3779B97F4A7C15u | 1;
-}
-
-HOT void unwind_expect(const struct unwind_thread *t)
-{
-	__builtin_prefetch(t);
-	__builtin_prefetch(&t->memo);
-	__builtin_prefetch(&t->walks, 1);
 }
 
 HOT uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs, uint64_t with,

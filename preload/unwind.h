@@ -30,9 +30,6 @@ bool unwind_start(unsigned depth);
 struct unwind_thread *unwind_thread_new(void);
 void unwind_thread_free(struct unwind_thread *t);
 
-/* Soon before unwind_walk; `t` may be NULL. */
-void unwind_expect(const struct unwind_thread *t);
-
 /* A number for the stack from `regs` outwards: equal stacks (return addresses and depth) have equal numbers, 0 never comes.
  * `kept`: what unwind_keep was told last of this stack, if with the same `with`; else 0. Hot. `errno` stays as it was. */
 uint64_t unwind_walk(struct unwind_thread *t, const struct unwind_regs *regs, uint64_t with,
