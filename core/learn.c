@@ -186,10 +186,11 @@ void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
 		return;
 	}
 	vec_push(&l->counted, *step);
-	/* another thread may have counted it, and been read later */
-	if (step->number == 1) {
-		l->counted.at[l->counted.n - 1] = l->counted.at[0];
-		l->counted.at[0] = *step;
+	/* the first one in front: another thread may have counted it, and been read later */
+	struct rec_step *first = &l->counted.at[0];
+	if (step->number < first->number) {
+		l->counted.at[l->counted.n - 1] = *first;
+		*first = *step;
 	}
 }
 
@@ -284,17 +285,18 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 	return n + (waits && !follows);
 }
 
-/* What stood in the stream before STEP_COUNTED 1, once all of it has been read; the first anchor ended step 0. */
+/* What stood in the stream before the first STEP_COUNTED, once all of it has been read; the first anchor ended step 0. The first one is
+ * number 1, or a later one where the journal was full: what came since the anchor was told counts them too. */
 static bool tell_base(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
-	uint64_t first = l->counted.at[0].ticks, n;
-	if (l->counted.at[0].number != 1 || !has_settled(l, f, first))
+	const struct rec_step *first = &l->counted.at[0];
+	if (!has_settled(l, f, first->ticks))
 		return false;
-	n = l->n_before + count_ended(l, first);
+	uint64_t n = l->n_before + count_ended(l, first->ticks);
 	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
 	uint64_t current = atomic_load(&shared->current);
-	uint64_t base = (l->goes_on ? current : 0) + (n ? n - 1 : 0);
+	uint64_t base = (l->goes_on ? current : 0) + (n > first->number ? n - first->number : 0);
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
