@@ -11,11 +11,12 @@ enum { SHIM_MARK = 0x5ca1ab1e };
 
 /* The products of a frame wait for nothing; only the last step waits for the frame before. Where the position is an address, it says
  * by itself which object's bytecode it lies in. */
-static inline uint64_t fold_frame(const struct python_layout *l, uint64_t hash, uint64_t code, uint64_t position,
-				  uint64_t identity)
+static inline uint64_t fold_frame(const struct python_layout *l, uint64_t hash, uint64_t code,
+				  uint64_t position, uint64_t identity)
 {
 	uint64_t what = position ^ identity * TOKEN_K2;
-	return (hash + (l->position == POSITION_ADDRESS ? what : what + code * TOKEN_K1)) * TOKEN_K0;
+	return (hash + (l->position == POSITION_ADDRESS ? what : what + code * TOKEN_K1)) *
+	       TOKEN_K0;
 }
 
 static inline __attribute__((always_inline)) void walk(const struct python_layout *l,

@@ -270,8 +270,8 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 /* ---- Every call ---- */
 
 /* By the thread's cache. */
-HOT static uint32_t find_number(struct stack_thread *t, const struct unwind_regs *regs, uint64_t native,
-				uint64_t with)
+HOT static uint32_t find_number(struct stack_thread *t, const struct unwind_regs *regs,
+				uint64_t native, uint64_t with)
 {
 	uint64_t key = (native ^ with * 0x9E3779B97F4A7C15ull) * 0xD1342543DE82EF95ull;
 	key ^= key >> 32;
