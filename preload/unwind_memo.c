@@ -78,7 +78,7 @@ static inline void expect_next(struct memo *m, uint32_t unit)
 		__builtin_prefetch(next + i * LINE, 0, 2);
 }
 
-/* 0: none that is alive has the unit `none`. */
+/* The entry's unit; `is_there`: whether there is one. */
 static uint32_t find_in_set(struct memo *m, const struct unwind_regs *regs, bool *is_there)
 {
 	uint64_t key = key_of(regs);
