@@ -1,6 +1,6 @@
 """What profrun and torch.profiler cost a launch-bound PyTorch loop on the simulated GPU, side by side.
 
-usage: test/torch/bench.py [--runs N] [--steps N] [--realtime] [-k TEXT]
+usage: test/torch/bench.py [--runs N] [--steps N] [--realtime] [--loader] [-k TEXT]
 
 Each row is a process whose blocks of steps are recorded by turns, each block held against those before it and before the next
 one; the recorded block's first steps and its last one are left out: switching is a column of its own. The first row, in which nothing is switched, says
@@ -147,8 +147,11 @@ def main():
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--realtime", action="store_true", help="the loop's process before all others (root)")
+    parser.add_argument("--loader", action="store_true", help="batches from a DataLoader, copied to the device, as train.py has")
     parser.add_argument("-k", dest="only", default="", help="rows whose name has this in it")
     args = parser.parse_args()
+    if args.loader:
+        os.environ["BENCH_LOADER"] = "1"
     recorded(args.runs, args.steps, args.realtime, args.only)
     if args.only in "disarmed":
         disarmed(args.runs, args.steps, args.realtime)

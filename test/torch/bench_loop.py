@@ -2,7 +2,8 @@
 milliseconds, and of torch.profiler how long its starts and stops took, which are in no step, and the bytes of its first trace, plain
 and gzipped.
 
-usage: bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
+usage: [BENCH_LOADER=1] bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
+       BENCH_LOADER: each step has a batch from a DataLoader, copied to the device, as train.py has
        SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c), or torch.profiler with
        what it is to record: torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
 """
@@ -15,6 +16,7 @@ import time
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 steps = int(sys.argv[1])
 torch.manual_seed(0)
@@ -25,6 +27,15 @@ model = nn.Sequential(*layers[:-1]).cuda()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 inputs, targets = torch.randn(64, 256, device="cuda"), torch.randn(64, 256, device="cuda")
 times_ms = []
+
+
+def batches():
+    while True:
+        if "BENCH_LOADER" not in os.environ:
+            yield inputs, targets
+        else:
+            data = TensorDataset(torch.randn(64 * 100, 256), torch.randn(64 * 100, 256))
+            yield from ((x.cuda(), y.cuda()) for x, y in DataLoader(data, batch_size=64))
 
 
 def torch_profiler(wanted):
@@ -62,12 +73,14 @@ trace, starts_ms, stops_ms, trace_bytes = sys.argv[2] + ".json", [], [], []
 switch = switch_of(sys.argv[3]) if len(sys.argv) > 3 else None
 skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
 most = int(sys.argv[6]) if len(sys.argv) > 6 else steps
+batch = batches()
 for step in range(steps):
     if switch and step >= skip and (step - skip) % block == 0 and (step - skip) // block <= 2 * most:
         if switch((step - skip) // block % 2):
             sys.exit("bench_loop: CUPTI refuses")
     began = time.perf_counter()
-    loss = nn.functional.mse_loss(model(inputs), targets)
+    x, y = next(batch)
+    loss = nn.functional.mse_loss(model(x), y)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
