@@ -46,9 +46,10 @@ static const struct {
 	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
-	 * micro-batches; where they have none, it cannot be told, and waiting does not help. */
-	[EVIDENCE_TRAINING] = { 72, NEVER },
-	[EVIDENCE_TRAINING_UNFED] = { 24, NEVER },
+	 * micro-batches; where they have none, it cannot be told, and waiting does not help. Plain training is commoner than micro-batches, and
+	 * these show themselves soon: on probation it is counted early. */
+	[EVIDENCE_TRAINING] = { 72, 6 },
+	[EVIDENCE_TRAINING_UNFED] = { 24, 6 },
 	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that is fed, or whose results are read, is all the work of a step. */
@@ -59,7 +60,9 @@ static const struct {
 	 * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
 	 * shown itself. */
 	[EVIDENCE_MARKED_SMALL] = { 40, 4 },
-	[EVIDENCE_BARE] = { 40, NEVER },
+	/* Layers are bare, too: the second step corrects what the first one's were taken for. Frames would tell an optimizer, so there it is waited
+	 * for. */
+	[EVIDENCE_BARE] = { 40, 7 },
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
 
@@ -148,10 +151,10 @@ static uint32_t turns_wanted(enum level_evidence evidence, const struct levels_l
 }
 
 static uint32_t turns_wanted_early(enum level_evidence evidence, const struct levels_level *level,
-				   const struct level_demands *d)
+				   const struct level_demands *d, bool may_have_optimizer)
 {
 	uint32_t early = demanded[evidence].early;
-	if (early == NEVER || d->ended)
+	if (early == NEVER || d->ended || (evidence == EVIDENCE_BARE && may_have_optimizer))
 		return NEVER;
 	return early * (demanded[evidence].by_round ? level->round : 1) * d->factor;
 }
@@ -168,6 +171,12 @@ static bool lacks(const struct levels_level *level)
 	return !level->optimizer && !level->tail && !level->outer_seen &&
 	       ((!level->threads && level->inside & LEVEL_THREADS) ||
 		(!level->marked && level->inside & ~LEVEL_THREADS));
+}
+
+/* It talks to nobody, and nothing says that it trains. */
+static bool is_bare(const struct levels_level *level)
+{
+	return !level->optimizer && !level->marked && !level->tail;
 }
 
 /* Again and again, but not in most of its turns, there is work of another kind, and no loop was found that it belongs to: launches were lost or
@@ -198,10 +207,8 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 	may_be_inner |= level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
 	if (!d->ended && may_be_inner && level->turns < TURNS_DESPITE)
 		return true;
-	/* A bare one of the whole stream only: the latter part of any program is full of bare
-	 * loops, and so is a first step. */
-	bool is_bare = !level->optimizer && !level->marked && !level->tail;
-	return is_bare && (x->start || x->end < EVENTS_BARE || level->coverage < COVERAGE_BARE);
+	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
+	return is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
 }
 
 /* An anchor is three calls, so where a turn has less its first one has come with turns of its own behind it. */
@@ -223,8 +230,9 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 	bool may_have_optimizer = !demands->ended && !level->optimizer &&
 				  late_hints(s, x) & LEVEL_FRAMED;
 	uint32_t wanted = turns_wanted(evidence, level, demands, may_have_optimizer),
-		 early = turns_wanted_early(evidence, level, demands);
-	b.is_enough = level->turns >= wanted;
+		 early = turns_wanted_early(evidence, level, demands, may_have_optimizer);
+	/* so is a first step, for good */
+	b.is_enough = level->turns >= wanted && !(is_bare(level) && x->end < EVENTS_BARE);
 	b.is_promising = turns_seen(level) >= early;
 	b.signs = (struct level_signs){
 		.turns = level->turns,

@@ -5,6 +5,7 @@
  */
 #include "core/levels_search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Levels looked at turn by turn, those with most trigrams first. */
@@ -13,6 +14,9 @@
 #define SAME_PERIOD 1.4
 /* Fewer launches of its own are a log or a schedule, and no optimizer. */
 #define MIN_OPTIMIZER_CALLS 3.0
+/* ...unless it comes every few turns, as an optimizer of one or two launches does behind its micro-batches. */
+#define MIN_FUSED_CALLS 1.5
+#define FEW_TURNS	9u
 /* So many turns of a loop that talks to the host do not belong to one step. */
 #define MANY_TURNS 48.0
 
@@ -66,6 +70,12 @@ static void keep_one_per_loop(struct ladder *l)
 	l->n = n;
 }
 
+/* Whether turns of the outer one hold nothing but those of the inner one: they only come round again in the same order, as inputs of few shapes do. */
+static bool is_same_again(const struct levels_extra *extra)
+{
+	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
+}
+
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
@@ -73,6 +83,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (!inner->optimizer && outer->optimizer)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
+	if (is_same_again(&extra))
+		return false;
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2)
 		return true;  /* other backward passes are other parts of one step */
 	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
@@ -92,8 +104,12 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
 	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
 	bool has_optimizer = inner->threads && outer->tail;
-	return extra.inner_turns < MANY_TURNS && (has_optimizer || extra.fed < 0.5) &&
-	       extra.novel >= MIN_OPTIMIZER_CALLS && extra.novel > extra.known;
+	bool is_near = outer->calls_per_turn < FEW_TURNS * inner->calls_per_turn;
+	/* a step is more than the forward passes that it and an evaluation have in common */
+	bool is_more = is_near && extra.novel >= inner->calls_per_turn;
+	return extra.inner_turns < MANY_TURNS && (has_optimizer || is_more || extra.fed < 0.5) &&
+	       extra.novel >= (is_near ? MIN_FUSED_CALLS : MIN_OPTIMIZER_CALLS) &&
+	       extra.novel > extra.known;
 }
 
 uint32_t search_choose(struct search *q, struct levels_level *best)

@@ -4,6 +4,7 @@
  */
 #include "core/levels_search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,9 @@
 #define SPARSE	     50u
 #define STEADY_TURNS 0.66
 #define LENGTH_OFF   0.25
+/* ...and of very few trigrams, by so much in nearly all of so many turns. */
+#define EVEN_OFF   0.1
+#define EVEN_TURNS 4u
 /* Between two optimizers' phases there are at least so many other launches. */
 #define PHASE_APART 8u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
@@ -261,7 +265,7 @@ static bool comes_back(const struct recurrence *r, uint32_t end)
 }
 
 /* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
- * than once. */
+ * than twice; of unrelated threads' launches three in a row come twice by chance. */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
 	static const uint32_t talk[] = { LEVEL_H2D, LEVEL_D2H, LEVEL_SYNCED };
@@ -271,7 +275,7 @@ static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32
 	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
 		if (!search_is_own(q, &events[i])) {
 			if (!(events[i].hints & LEVEL_COPY) &&
-			    levels_index_count(q->index, events[i].trigram) > 1)
+			    levels_index_count(q->index, events[i].trigram) > 2)
 				inside |= LEVEL_THREADS;
 			continue;
 		}
@@ -411,6 +415,15 @@ static bool is_regular(const uint32_t *at, uint32_t n)
 	return n_same + 2 >= n - 1;
 }
 
+/* Whether nearly all turns are nearly as long as the median one: what comes by chance does not come so. */
+static bool is_even(const uint32_t *at, uint32_t n, uint32_t usual)
+{
+	uint32_t n_like = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += fabs((double)(at[k + 1] - at[k]) - usual) <= EVEN_OFF * usual;
+	return n > EVEN_TURNS && n_like >= MOST_TURNS * (n - 1);
+}
+
 /* A few short turns after one another, now and then. */
 static bool is_burst(const struct levels_level *level, uint32_t length)
 {
@@ -445,9 +458,11 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		.coverage = (double)levels_span(q->index, at, g->count) /
 			    (q->index->end - q->index->start),
 	};
-	/* few kernels over and over make few trigrams that come once: then the order must be exact */
+	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
+	 * turns, behind so many micro-batches, are evenly long */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
-	if (is_few && !is_regular(at, g->count))
+	bool is_exact = is_few && is_regular(at, g->count);
+	if (is_few && !is_exact && !is_even(at, g->count, level->calls_per_turn))
 		return false;
 	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
 	if (is_sparse && !is_steady(q->store->events, at, g->count))
@@ -470,7 +485,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
 	return t.with_work >= MOST_TURNS * n && !is_burst(level, at[g->count - 1] - at[0]) &&
-	       (is_request || (level->alike >= (is_few ? EXACTLY_ALIKE : MIN_ALIKE) &&
+	       (is_request || (level->alike >= (is_exact ? EXACTLY_ALIKE : MIN_ALIKE) &&
 			       level->ordered >= MIN_ORDERED));
 }
 
