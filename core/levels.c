@@ -47,6 +47,7 @@ struct levels {
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
 	bool on_probation;		 /* `choice` is counted, and learning goes on */
+	bool is_refuted;		 /* by the last vote, `choice` is only a part of the step */
 	bool was_withdrawn;		 /* no second one on probation: the next answer is final */
 	uint64_t since_events, since_ns; /* of the probation */
 	bool wants_optimizer;
@@ -203,16 +204,32 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
+/* Whether the level is a loop around what is counted on probation. */
+static bool is_around(const struct levels *l, const struct levels_level *level)
+{
+	return level->marked && level->coverage >= COVERAGE_FILLS &&
+	       level->calls_per_turn >= AROUND * l->choice.calls_per_step;
+}
+
+/* Whether the level that a vote has found speaks against what is counted on probation: that is only a part of the step, or this is a loop around
+ * it. */
+static bool levels_doubts(const struct levels *l, const struct levels_level *level,
+			  const struct level_belief *belief)
+{
+	if (!l->on_probation)
+		return false;
+	return level_has_anchor(l, level, l->choice.anchor) ? belief->is_refuted : false;
+}
+
 /* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph
  * tells this one, or it is the loop around. */
 static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	if (l->was_withdrawn)
 		return false;
-	bool is_around = level->marked && level->coverage >= COVERAGE_FILLS &&
-			 level->calls_per_turn >= AROUND * l->choice.calls_per_step;
-	return !l->on_probation || (!l->choice.n_changes && (level->optimizer || level->graph ||
-							     is_around || !levels_goes_on(l, end)));
+	return !l->on_probation ||
+	       (!l->choice.n_changes && (level->optimizer || level->graph || is_around(l, level) ||
+					 !levels_goes_on(l, end)));
 }
 
 static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
@@ -244,6 +261,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
 	if (is_level)
 		belief = levels_believe(&l->store, &x, &level, &demands);
+	l->is_refuted |= is_level && levels_doubts(l, &level, &belief);
 	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
@@ -277,6 +295,7 @@ static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
  * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
 {
+	l->is_refuted = false;
 	uint32_t smallest = runs_graphs(l, end) ? 1 + end / EVENTS_OF_GRAPHS : PARTS;
 	uint32_t before = runs_graphs(l, end) ? events_before_graphs(l, end) : 0;
 	enum look look = before ? levels_look(l, before, end, wins) : LOOK_NOTHING;
@@ -305,7 +324,7 @@ void levels_confirm(struct levels *l)
 static void levels_end_probation(struct levels *l)
 {
 	const struct levels_store *s = &l->store;
-	if (!l->on_probation || !s->n)
+	if (!l->on_probation || l->is_refuted || !s->n)
 		return;
 	if (s->n_forgotten + s->n - l->since_events < PROBATION_EVENTS &&
 	    s->events[s->n - 1].begin_ns - l->since_ns < PROBATION_NS)
@@ -353,5 +372,7 @@ bool levels_conclude(struct levels *l, struct level_choice *out)
 	levels_vote(l, out);
 	if (!l->locked && !levels_store_sort(&l->store))
 		levels_vote_once(l, l->store.n, WINS_ENDED);
+	if (l->is_refuted && !l->locked)
+		levels_withdraw(l);
 	return levels_answer(l, out);
 }

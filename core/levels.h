@@ -110,7 +110,7 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 bool levels_vote(struct levels *l, struct level_choice *out);
 
 /* The same once the stream has ended: with nothing more to wait for, a level need not win a second
- * time. */
+ * time; an answer on probation of which the last turns showed that it is only a part of the step is none. */
 bool levels_conclude(struct levels *l, struct level_choice *out);
 
 /* The answer on probation stands, whatever there may be to come. */

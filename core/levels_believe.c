@@ -188,6 +188,22 @@ static bool is_torn(const struct levels_level *level)
 	       level->strange <= STRANGE_MOST * level->turns;
 }
 
+/* Some of its turns are longer than most: a loop around it may not have shown itself yet. Where all turns differ none is unusual. */
+static bool may_be_inner(const struct levels_level *level)
+{
+	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_seen &&
+				  level->alike >= ALIKE_REQUESTS && level->unusual &&
+				  level->unusual < UNUSUAL_ENOUGH;
+	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
+	return (is_longer_at_times || has_other_steps) && level->turns < TURNS_DESPITE;
+}
+
+/* What its turns show speaks against its being the step. */
+static bool is_part_of_more(const struct levels_level *level)
+{
+	return (is_torn(level) || lacks(level)) && level->turns < TURNS_LACKING;
+}
+
 /* Whether no number of turns would do. */
 static bool is_out_of_question(const struct levels_index *x, const struct levels_level *level,
 			       const struct level_demands *d)
@@ -196,16 +212,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 		return true;
 	if (!d->ended && x->end - x->start < EVENTS_LEAST && !is_no_set_up(level))
 		return true;
-	if (is_torn(level) && level->turns < TURNS_LACKING)
-		return true;
-	if (lacks(level) && level->turns < TURNS_LACKING)
-		return true;
-	/* where all turns differ none is unusual */
-	bool may_be_inner = !level->optimizer && !level->tail && !level->outer_seen &&
-			    level->alike >= ALIKE_REQUESTS && level->unusual &&
-			    level->unusual < UNUSUAL_ENOUGH;
-	may_be_inner |= level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
-	if (!d->ended && may_be_inner && level->turns < TURNS_DESPITE)
+	if (is_part_of_more(level) || (!d->ended && may_be_inner(level)))
 		return true;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
 	return is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
@@ -221,7 +228,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 				   const struct levels_level *level,
 				   const struct level_demands *demands)
 {
-	struct level_belief b = { 0 };
+	struct level_belief b = { .is_refuted = is_part_of_more(level) || may_be_inner(level) };
 	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
 		return b;
 	if (!level->optimizer && is_beside_optimizer(s, x, level))

@@ -182,10 +182,10 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 	}
 	uint32_t n_changes = r->choice.n_changes;
 	if (r->locked && r->choice.on_probation) {
-		levels_conclude(l, &r->choice);
+		bool stands = levels_conclude(l, &r->choice);
 		if (r->choice.n_changes != n_changes)
 			note_change(r, s->n);
-		r->locked = r->choice.n_changes == n_changes || !r->corrected;
+		r->locked = stands && (r->choice.n_changes == n_changes || !r->corrected);
 	}
 	if (conclude && !r->locked) {
 		r->locked = levels_conclude(l, &r->choice);
