@@ -75,6 +75,9 @@ $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 	$(need_cuda)$(call say,CC,$< (library))
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
 
+# A launch's sizes come in registers, are stored in parts and moved on: as one vector they would wait for those stores, 5 ns.
+$(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
+
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@

@@ -69,10 +69,10 @@
  * has been fetched. The shape is only kept while launches are recorded; a call that finds another thread just beginning to leaves it to the
  * next one of its kind.
  */
-HOT static inline void capture_launch(struct rec_call *c, struct launch_shape *shape,
-				      uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
-				      uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes,
-				      uint64_t stream)
+HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *shape,
+				       uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
+				       uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes,
+				       uint64_t stream)
 {
 	uint64_t token = token_launch_of(function, gx, gy, gz, bx, by, bz);
 	bool begins = false;
@@ -84,13 +84,26 @@ HOT static inline void capture_launch(struct rec_call *c, struct launch_shape *s
 		};
 		begins = launch_begins_step(token, shape);
 	}
-	steps_token(token, begins);
+	steps_token(token, begins, function);
 	if (hook_records(CAT_LAUNCH)) {
 		launch_expect(token);
 		*shape = (struct launch_shape){
 			function, { gx, gy, gz }, { bx, by, bz }, shared_bytes
 		};
 	}
+}
+
+/* A launch that the wrapper asks to let by (no place for a shape) says in `seq` whether it is. */
+static inline __attribute__((always_inline)) void
+capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function, uint32_t gx,
+	       uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+	       uint32_t shared_bytes, uint64_t stream)
+{
+	if (shape)
+		capture_counted(c, shape, function, gx, gy, gz, bx, by, bz, shared_bytes, stream);
+	else if (steps_passes(function))
+		*steps_passed(&c->seq) =
+			(struct hook_passed){ function, { gx, gy, gz }, { bx, by, bz } };
 }
 
 /* After a recorded launch: its shape is in the dictionary before its record is in the journal. */
@@ -145,19 +158,20 @@ static inline void take_launch_list(struct rec_call *c, struct launch_shape *sha
 			    first->blockDim.z, first->sharedMem, first->stream);
 }
 
-#define take_graph(c, exec, stream_)                                                 \
-	do {                                                                         \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);                        \
-		(c)->arg = (uint64_t)(uintptr_t)(exec);                              \
-		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg)); \
+#define take_graph(c, exec, stream_)                                                \
+	do {                                                                        \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);                       \
+		(c)->arg = (uint64_t)(uintptr_t)(exec);                             \
+		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg), \
+			    STEPS_NO_FUNCTION);                                     \
 	} while (0)
 
-#define take_copy(c, stream_, bytes_, kind_)                  \
-	do {                                                  \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
-		(c)->arg = (uint64_t)(bytes_);                \
-		(c)->detail = (uint32_t)(kind_);              \
-		steps_token(token_copy((c)->detail), false);  \
+#define take_copy(c, stream_, bytes_, kind_)                                    \
+	do {                                                                    \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);                   \
+		(c)->arg = (uint64_t)(bytes_);                                  \
+		(c)->detail = (uint32_t)(kind_);                                \
+		steps_token(token_copy((c)->detail), false, STEPS_NO_FUNCTION); \
 	} while (0)
 
 static inline uint32_t runtime_copy(enum cudaMemcpyKind kind)

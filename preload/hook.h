@@ -31,7 +31,13 @@ struct hook_polls {
 	const uint8_t *cursor; /* the journal's end then: whether another record came since */
 };
 
-/* Two cache lines, what every call needs first. */
+/* A launch that was let by (steps_passes): what its token is made of. */
+struct hook_passed {
+	uint64_t function;
+	uint32_t grid[3], block[3];
+};
+
+/* Two cache lines, what every call needs first; the third is for launches that are only counted. */
 struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
@@ -49,6 +55,9 @@ struct hook_thread {
 	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
 	uint32_t tokens_then; /* when that step was first seen */
 	struct hook_polls polls;
+	uint32_t
+		settled; /* of `tokens`, those that are in `window`; the last two behind them are in: */
+	struct hook_passed passed[2] __attribute__((aligned(64))); /* by their number's parity */
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;
@@ -57,8 +66,11 @@ extern THREAD_LOCAL struct hook_thread hook_thread;
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
 	_Atomic uint64_t backup; /* one that stands in for it (core/turn.h); 0: none */
-	_Atomic bool attention;	 /* the next token is to be looked at more closely */
-	_Atomic bool ranges;	 /* PROF_STEP=nvtx: ranges that begin may begin a step */
+	/* of the launch that completes either; another call's: STEPS_NO_FUNCTION; 0: not seen yet */
+	_Atomic uint64_t anchor_function, backup_function;
+	_Atomic bool passes;	/* launches of other functions need no look */
+	_Atomic bool attention; /* the next token is to be looked at more closely */
+	_Atomic bool ranges;	/* PROF_STEP=nvtx: ranges that begin may begin a step */
 };
 
 /* Bits are 1u << CAT_*. All ones before the first call: it arms. */

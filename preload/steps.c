@@ -124,6 +124,27 @@ static uint32_t counting_categories(void)
 	return arm_is_off(&g.arm) ? 0 : by_mode[g.mode];
 }
 
+/* Steps are counted by launches of two functions, both known by now, and nothing is recorded of the others. */
+static bool may_pass(void)
+{
+	const struct steps_hot *s = &hook_switch.steps;
+	return g.mode == STEP_MODE_AUTO && state() == STEP_STATE_LOCKED &&
+	       atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
+	       (!atomic_load_explicit(&s->backup, memory_order_relaxed) ||
+		atomic_load_explicit(&s->backup_function, memory_order_relaxed)) &&
+	       !hook_records(CAT_LAUNCH);
+}
+
+/* No launch is let by while attention is paid. Who sets it to false looks afterwards whether another thread wants it. */
+static void pay_attention(bool on)
+{
+	struct steps_hot *s = &hook_switch.steps;
+	atomic_store(&s->passes, false);
+	atomic_store(&s->attention, on);
+	if (!on && may_pass())
+		atomic_store(&s->passes, true);
+}
+
 static void turn_switch(void)
 {
 	bool armed = g.action != SCHED_NONE;
@@ -141,6 +162,8 @@ static void turn_switch(void)
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),
 			      memory_order_relaxed);
+	if (record >> CAT_LAUNCH & 1)
+		atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
 	/* sequentially consistent: a range that starts now sees this, or its id is seen by ranges_record */
 	if (!atomic_exchange(&hook_switch.ranges, armed) && armed)
 		ranges_record();
@@ -298,6 +321,9 @@ static void adopt_anchor(uint32_t generation)
 	g.own = 0;
 	g.within = atomic_load_explicit(&g.shared->backup_within, memory_order_relaxed);
 	g.thread = atomic_load_explicit(&g.shared->anchor_thread, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.anchor_function, 0, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.backup_function, 0, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.anchor,
 			      atomic_load_explicit(&g.shared->anchor, memory_order_relaxed),
 			      memory_order_relaxed);
@@ -489,7 +515,7 @@ static void listen(void)
 static void end_after_this(void)
 {
 	atomic_store(&g.pending, true);
-	atomic_store(&hook_switch.steps.attention, true);
+	pay_attention(true);
 }
 
 static bool needs_attention(void)
@@ -551,6 +577,16 @@ static bool slice_is_over(void)
 	       hook_ticks() - g.began_ticks >= g.slice_ticks;
 }
 
+/* Whose launch completes the anchor or its backup: the function that was launched then is always the one. */
+static void note_function(uint64_t hash, uint64_t function)
+{
+	struct steps_hot *s = &hook_switch.steps;
+	if (hash == atomic_load_explicit(&s->anchor, memory_order_relaxed))
+		atomic_store_explicit(&s->anchor_function, function, memory_order_relaxed);
+	else if (hash == atomic_load_explicit(&s->backup, memory_order_relaxed))
+		atomic_store_explicit(&s->backup_function, function, memory_order_relaxed);
+}
+
 /* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it; but whether it is a
  * function's can differ from launch to launch. */
 static void learn_stack(uint64_t hash)
@@ -559,8 +595,19 @@ static void learn_stack(uint64_t hash)
 		hook_thread.wants_stack = true;
 }
 
-void steps_notice(uint64_t hash, bool is_anchor)
+void steps_settle(void)
 {
+	struct hook_thread *t = &hook_thread;
+	for (uint32_t n = t->tokens - t->settled < 2 ? 1 : 2; n; n--) {
+		const struct hook_passed *p = &t->passed[(t->tokens - n) % 2];
+		token_window_push(&t->window, token_launch(p->function, p->grid, p->block));
+	}
+	t->settled = t->tokens;
+}
+
+void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
+{
+	note_function(hash, function);
 	if (still_learning())
 		learn_stack(hash);
 	const struct turn_anchors a = anchors();
@@ -592,9 +639,9 @@ void steps_notice(uint64_t hash, bool is_anchor)
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
 	 * is the reverse, so one of the two sees the other */
-	atomic_store(&hook_switch.steps.attention, needs_attention());
+	pay_attention(needs_attention());
 	if (atomic_load(&g.pending))
-		atomic_store(&hook_switch.steps.attention, true);
+		pay_attention(true);
 	leave_crossing();
 }
 
@@ -749,7 +796,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		write_step(STEP_BEGIN, 0, now);
 	}
 	turn_switch();
-	atomic_store(&hook_switch.steps.attention, needs_attention());
+	pay_attention(needs_attention());
 }
 
 void steps_finish(void)

@@ -13,20 +13,52 @@
 /* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds. */
 #define STEPS_LOOK_EVERY 1024u
 
-void steps_notice(uint64_t hash, bool is_anchor);
+/* Stands for the function of a copy or a graph. */
+#define STEPS_NO_FUNCTION 1u
+
+void steps_notice(uint64_t hash, bool is_anchor, uint64_t function);
+
+/* Puts the launches that were let by into the thread's window. */
+void steps_settle(void);
+
+/* Whether counting may let launches by that are of other functions than those two that complete the anchor and its backup. Nine in ten of
+ * a locked program's launches are so, and hashing them would cost 7 ns. */
+static inline bool steps_let_by(void)
+{
+	return atomic_load_explicit(&hook_switch.steps.passes, memory_order_relaxed);
+}
+
+static inline bool steps_passes(uint64_t function)
+{
+	const struct steps_hot *s = &hook_switch.steps;
+	return LIKELY(function != atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
+		      function != atomic_load_explicit(&s->backup_function, memory_order_relaxed) &&
+		      (hook_thread.tokens + 1) % STEPS_LOOK_EVERY);
+}
+
+/* The place for one that does. */
+static inline struct hook_passed *steps_passed(uint32_t *is_passed)
+{
+	*is_passed = true;
+	return &hook_thread.passed[hook_thread.tokens++ % 2];
+}
 
 /* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
-HOT static inline void steps_token(uint64_t token, bool is_anchor)
+HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
 {
-	uint64_t hash = token_window_push(&hook_thread.window, token);
+	struct hook_thread *t = &hook_thread;
+	if (UNLIKELY(t->settled != t->tokens))
+		steps_settle();
+	uint64_t hash = token_window_push(&t->window, token);
+	t->settled = ++t->tokens;
 	if (UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
 	    UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
 	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)) ||
-	    UNLIKELY(!(++hook_thread.tokens % STEPS_LOOK_EVERY)))
-		steps_notice(hash, is_anchor);
+	    UNLIKELY(!(t->tokens % STEPS_LOOK_EVERY)))
+		steps_notice(hash, is_anchor, function);
 }
 
 /* PROF_STEP=graph: whether launching `exec` begins a step. */
