@@ -176,6 +176,7 @@ struct follow_cut {
 
 /* Whether GPU timing was on when this call was made, so that work of it should come. */
 bool follow_expects_work(const struct follow *f, const struct rec_call *c);
+bool follow_expects(const void *follow, const struct rec_call *call); /* the same, for pair.h */
 
 /* Marks each thread's calls that begin before `end` (n_cut); how many. */
 size_t follow_cut_calls(struct follow *f, uint64_t end);

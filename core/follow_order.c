@@ -4,11 +4,6 @@
 
 #include "core/pair_order.h"
 
-static bool expects_work(const void *follow, const struct rec_call *call)
-{
-	return follow_expects_work(follow, call);
-}
-
 void follow_pair_by_order(struct follow *f)
 {
 	if (!dict_info_is(&f->dict, "pairing", "order") || f->counts.records == f->records_paired)
@@ -27,7 +22,7 @@ void follow_pair_by_order(struct follow *f)
 		.n_threads = f->threads.n,
 		.works = f->works.at,
 		.n_works = f->works.n,
-		.expects_work = expects_work,
+		.expects_work = follow_expects,
 		.context = f,
 	};
 	f->externals.n = 0;

@@ -5,6 +5,7 @@
 #include "core/follow.h"
 
 #include "core/bisect.h"
+#include "core/pair_first.h"
 
 enum {
 	GRACE_NS = 200000000,	   /* calls of other threads that were under way at the boundary */
@@ -63,6 +64,11 @@ struct pair_thread *follow_cut_threads(const struct follow *f)
 	return threads;
 }
 
+bool follow_expects(const void *follow, const struct rec_call *call)
+{
+	return follow_expects_work(follow, call);
+}
+
 void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of)
 {
@@ -78,8 +84,15 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 		.n_works = f->works.n,
 		.begin_ticks = begin,
 		.end_ticks = end,
+		.expects_work = follow_expects,
+		.context = f,
 	};
 	pair_match(&in, call_of);
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		uint64_t ticks = f->gpu_switches.at[i].ticks;
+		if (f->gpu_switches.at[i].is_on && ticks >= begin && ticks < end)
+			pair_first(&in, ticks, call_of);
+	}
 }
 
 /* ---- Ready? ---- */

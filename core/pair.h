@@ -34,7 +34,7 @@ struct pair_input {
 	const struct rec_gpu *works;
 	size_t n_works;
 	uint64_t begin_ticks, end_ticks; /* of the step */
-	/* for pair_order.h alone: whether CUPTI was on for it */
+	/* for pair_order.h and pair_first.h: whether CUPTI was on for it */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
 };

@@ -52,6 +52,19 @@ class Libraries(Case):
         off = self.run_program("plt", PROF_BLAS="off", PROF_NCCL="off").journal()
         self.assertEqual([c.name for c in off.calls()], [c.name for c in journal.calls()])
 
+    def test_a_window_that_begins_within_a_call_of_the_librarys_runtime(self):
+        """CUPTI comes on where the driver's launch is hooked: the runtime's, around it, was entered before and has no record."""
+        for pairing in ("order", "interval", "external"):
+            with self.subTest(pairing=pairing):
+                run = self.run_program("plt", PROF_PAIRING=pairing, PROF_STEP="kernel:xmma_gemm", PROF_SCHEDULE="skip_first=1,active=1,repeat=1")
+                (process,) = run.json["processes"]
+                self.assertEqual((process["steps"]["armed"], process["records"]["launches"]), ([1], process["records"]["paired"]), run.err)
+                self.assertEqual((process["losses"]["calls_without_gpu_work"], process["losses"]["gpu_work_without_call"]), (0, 0))
+                trace = Trace(run.traces_in_order()[0])
+                first = min((s for s in trace.slices if "aunchKernel" in s.name), key=lambda s: s.time)
+                arrows = dict(trace.flows_in)
+                self.assertEqual(["xmma_gemm_bf16" in arrows[flow].name for flow, call in trace.flows_out if call is first], [True])
+
     def test_each_can_be_switched_off(self):
         for setting, left in (("PROF_BLAS", {"nccl"}), ("PROF_NCCL", {"cublas", "cublasLt", "cudnn"})):
             journal = self.run_program("plt", **{setting: "off"}).journal()
