@@ -1,10 +1,11 @@
-"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER, cuSPARSE and cuFFT (exports/torch_*.txt) and
+"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT and cuFile (exports/torch_*.txt) and
 libs_*.c does not write out. A function is one of a few kinds, told by its name; what fits none does nothing."""
 import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LISTS = ("torch_cublas.txt", "torch_cudnn.txt", "torch_nccl.txt", "torch_cusolver.txt", "torch_cusparse.txt", "torch_cufft.txt")
+LISTS = ("torch_cublas.txt", "torch_cudnn.txt", "torch_nccl.txt", "torch_cusolver.txt", "torch_cusparse.txt", "torch_cusparselt.txt",
+         "torch_cufft.txt", "torch_cufile.txt")
 
 # Descriptors and handles: made in the place that the first argument points at.
 CREATES = re.compile(r"cudnn(Backend)?Create\w*Descriptor|cusolverDnCreate\w*|cusparseCreate(?!IdentityPermutation)\w*|cusparse\w+_createDescr")
@@ -39,6 +40,9 @@ SIZES = [(re.compile(name), *row) for name, *row in (
     (r"cusparse[SDCZ]csrgeam2_bufferSizeExt", 19, "size_t", 1, BYTES),
     (r"cusparseX(coo|csr)sort_bufferSizeExt", 6, "size_t", 1, BYTES))]
 
+# What they say on the host of the arguments, by how many arguments stand before it.
+HOST_INFO = [(re.compile(name), before) for name, before in ((r"cublas[SDCZ]geqrfBatched", 6), (r"cublas[SDCZ]gelsBatched", 9))]
+
 
 def names(path):
     with open(os.path.join(HERE, "exports", path)) as f:
@@ -70,6 +74,17 @@ def size_question(name):
     return None
 
 
+def host_info(name):
+    """(parameters, value) of a function that computes and says at once that its arguments are right, or None."""
+    for pattern, before in HOST_INFO:
+        if pattern.fullmatch(name):
+            unused = ["a%d" % i for i in range(1, before)]
+            parameters = ["void *handle"] + ["void *" + a for a in unused] + ["int *info"]
+            value = ["(void)" + a for a in unused] + ["*info = 0", 'libs_compute(handle, "%s")' % name]
+            return ", ".join(parameters), "(" + ", ".join(value) + ")"
+    return None
+
+
 def stub(name):
     """(parameters, value) of a function that is not written out."""
     if CREATES.fullmatch(name):
@@ -78,9 +93,9 @@ def stub(name):
         return "void *object", "libs_destroy(object)"
     if SETS_STREAM.fullmatch(name):
         return "void *handle, void *stream", "libs_set_stream(handle, stream)"
-    question = size_question(name)
-    if question:
-        return question
+    written = size_question(name) or host_info(name)
+    if written:
+        return written
     if COMPUTES.fullmatch(name) and not QUIET.fullmatch(name):
         return "void *handle", 'libs_compute(handle, "%s")' % re.sub(r"_v\d+$", "", name)
     return "void", 'libs_nothing("%s")' % name

@@ -1,5 +1,5 @@
 /*
- * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuFFT. Each call launches a kernel with a
+ * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT, cuFile. Each call launches a kernel with a
  * telling name on its handle's stream, through the driver as NVIDIA's own libraries do (dlopen, dlsym,
  * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's header is needed.
  */
@@ -26,6 +26,8 @@ int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_m
 			void *arg, bool *met);
 /* NULL: the driver is not the simulated one. */
 const struct sim_tools *libs_tools(void);
+/* Of a product's operands and result, as names of kernels have it. */
+const char *libs_type_name(int type);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
 /* Generated entry points come here. What libs_create makes is a struct libs_handle too. */

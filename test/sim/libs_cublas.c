@@ -82,7 +82,7 @@ static int gemm(void *stream, const char *type, int trans_a, int trans_b, long m
 }
 
 /* cudaDataType_t */
-static const char *type_name(int type)
+const char *libs_type_name(int type)
 {
 	switch (type) {
 	case 0:
@@ -91,8 +91,14 @@ static const char *type_name(int type)
 		return "f64f64_f64f64_f64";
 	case 2:
 		return "f16f16_f16f32_f32";
+	case 3:
+		return "i8i8_i8i32_f32";
 	case 14:
 		return "bf16bf16_bf16f32_f32";
+	case 28:
+		return "e4m3e4m3_e4m3f32_f32";
+	case 29:
+		return "e5m2e5m2_e5m2f32_f32";
 	default:
 		return "generic";
 	}
@@ -147,7 +153,7 @@ SIM_EXPORT int cublasGemmEx(struct libs_handle *h, int ta, int tb, int m, int n,
 			    int b_type)
 {
 	(void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)b_type;
-	return gemm(h->stream, type_name(a_type), ta, tb, m, n, 1);
+	return gemm(h->stream, libs_type_name(a_type), ta, tb, m, n, 1);
 }
 
 SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n, int k,
@@ -156,7 +162,7 @@ SIM_EXPORT int cublasSgemmEx(struct libs_handle *h, int ta, int tb, int m, int n
 			     const void *alpha, const void *a, int a_type, int lda)
 {
 	(void)k, (void)alpha, (void)a, (void)lda;
-	return gemm(h->stream, type_name(a_type), ta, tb, m, n, 1);
+	return gemm(h->stream, libs_type_name(a_type), ta, tb, m, n, 1);
 }
 
 SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb, int m, int n,
@@ -172,7 +178,7 @@ SIM_EXPORT int cublasGemmStridedBatchedEx(struct libs_handle *h, int ta, int tb,
 {
 	(void)k, (void)alpha, (void)a, (void)lda, (void)sa, (void)b, (void)b_type, (void)ldb,
 		(void)sb, (void)beta, (void)c, (void)c_type, (void)ldc, (void)sc;
-	return gemm(h->stream, type_name(a_type), ta, tb, m, n, batch);
+	return gemm(h->stream, libs_type_name(a_type), ta, tb, m, n, batch);
 }
 
 /* ---- cuBLASLt ---- */
@@ -320,7 +326,7 @@ SIM_EXPORT int cublasLtMatmul(void *h, struct matmul *op, const void *alpha, con
 	char type[96];
 	(void)h, (void)alpha, (void)a, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout,
 		(void)d, (void)algorithm, (void)workspace, (void)workspace_bytes;
-	snprintf(type, sizeof(type), "%s%s", type_name(a_layout->type),
+	snprintf(type, sizeof(type), "%s%s", libs_type_name(a_layout->type),
 		 op->epilogue > 1 ? "_epilogue" : "");
 	return gemm(stream, type, op->trans_a, op->trans_b, (long)d_layout->rows,
 		    (long)d_layout->columns, d_layout->batch);

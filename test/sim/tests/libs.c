@@ -86,6 +86,99 @@ static void sparse(cudaStream_t stream, unsigned id)
 	      "%ld by %ld, %ld", (long)rows, (long)columns, (long)numbers);
 }
 
+/* What the host is told at once, and a launch. */
+static void batched(cudaStream_t stream, unsigned id)
+{
+	void *handle, *memory = NULL;
+	int info = 9;
+	CALL(cublasCreate_v2, &handle);
+	CALL(cublasSetStream_v2, handle, stream);
+	CALL(cublasSgeqrfBatched, handle, 8, 8, memory, 8, memory, &info, 16);
+	check_work("cublasSgeqrfBatched_kernel", 10, id);
+	check(info == 0, "arguments of many factorisations are right", "%d", info);
+	info = 9;
+	CALL(cublasSgelsBatched, handle, 0, 8, 8, 1, memory, 8, memory, 8, &info, memory, 16);
+	check(info == 0, "and of many solutions", "%d", info);
+}
+
+static int count_works(void)
+{
+	char line[1024];
+	int n = 0;
+	FILE *f = fopen(getenv("PROFSIM_TRUTH"), "r");
+	while (f && fgets(line, sizeof(line), f))
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void semi_structured(cudaStream_t stream, unsigned id)
+{
+	enum { R_16F = 2, ROW = 1, ITERATIONS = 2 };
+	static struct {
+		char bytes[512];
+	} handle, a, b, d, product, algorithm, plan;
+	void *memory = NULL;
+	size_t bytes = 0, buffer_bytes = 0;
+	int iterations = 3, read = 0;
+	CALL(cusparseLtInit, &handle);
+	CALL(cusparseLtStructuredDescriptorInit, &handle, &a, 128l, 256l, 256l, 16, R_16F, ROW, 0);
+	CALL(cusparseLtDenseDescriptorInit, &handle, &b, 256l, 64l, 64l, 16, R_16F, ROW);
+	CALL(cusparseLtDenseDescriptorInit, &handle, &d, 128l, 64l, 64l, 16, R_16F, ROW);
+	CALL(cusparseLtSpMMACompressedSize2, &handle, &a, &bytes, &buffer_bytes);
+	check(bytes == 128 * 256 * 2 * 9 / 16, "half the numbers and their places", "%zu", bytes);
+	CALL(cusparseLtSpMMACompress2, &handle, &a, 1, 0, memory, memory, memory, stream);
+	check_work("sparse_compression_kernel_cusparselt", 10, id);
+	CALL(cusparseLtMatmulDescriptorInit, &handle, &product, 0, 1, &a, &b, &d, &d, 2);
+	CALL(cusparseLtMatmulAlgSelectionInit, &handle, &algorithm, &product, 0);
+	CALL(cusparseLtMatmulAlgSetAttribute, &handle, &algorithm, ITERATIONS, &iterations, 4l);
+	CALL(cusparseLtMatmulAlgGetAttribute, &handle, &algorithm, ITERATIONS, &read, 4l);
+	check(read == 3, "an algorithm's attribute", "%d", read);
+	CALL(cusparseLtMatmulPlanInit, &handle, &plan, &product, &algorithm);
+	CALL(cusparseLtMatmul, &handle, &plan, memory, memory, memory, memory, memory, memory,
+	     memory, &stream, 1);
+	check_work("sm90_xmma_sparse_gemm_f16f16_f16f32_f32_nt_n", 10, id);
+	int before = count_works();
+	CALL(cusparseLtMatmulSearch, &handle, &plan, memory, memory, memory, memory, memory, memory,
+	     memory, &stream, 1);
+	check(count_works() - before == 3, "a search tries", "%d", count_works() - before);
+}
+
+/* Bytes of a file come into memory of the device and back, past its end fewer, with no operation of the device. */
+static void files(void)
+{
+	struct {
+		int type, unused, fd;
+		void *operations;
+	} descriptor = { .type = 1 };
+	char text[] = "from the drive", back[sizeof(text)] = "";
+	long (*move_in)(void *, void *, size_t, long, long) =
+		(long (*)(void *, void *, size_t, long, long))dlsym(libs, "cuFileRead");
+	long (*move_out)(void *, void *, size_t, long, long) =
+		(long (*)(void *, void *, size_t, long, long))dlsym(libs, "cuFileWrite");
+	FILE *f = tmpfile();
+	char *memory;
+	void *handle;
+	NEED(cudaMalloc((void **)&memory, 4096));
+	fwrite(text, sizeof(text), 1, f);
+	fflush(f);
+	descriptor.fd = fileno(f);
+	int before = count_works();
+	NEED(CALL(cuFileHandleRegister, &handle, &descriptor));
+	long n = move_in(handle, memory, 4000, 0, 32), m = move_out(handle, memory, n, 100, 32);
+	check(n == sizeof(text) && m == n && count_works() == before, "a file is read and written",
+	      "%ld and %ld bytes", n, m);
+	NEED(cudaMemcpy(back, memory + 32, sizeof(back), cudaMemcpyDeviceToHost));
+	check(!strcmp(back, text), "what was read is there", "%s", back);
+	fseek(f, 100, SEEK_SET);
+	check(fread(back, sizeof(back), 1, f) == 1 && !strcmp(back, text), "and what was written",
+	      "%s", back);
+	CALL(cuFileHandleDeregister, handle);
+	fclose(f);
+	NEED(cudaFree(memory));
+}
+
 static void fourier(cudaStream_t stream, unsigned id)
 {
 	enum { R_32F = 0, C_32F = 4 };
@@ -189,6 +282,9 @@ int main(void)
 	id = last().stream;
 	solver(stream, id);
 	sparse(stream, id);
+	batched(stream, id);
+	semi_structured(stream, id);
+	files();
 	fourier(stream, id);
 	convolution(stream, id, 10, "fprop_implicit_gemm_f16f16_f16f32_f32", 10);
 	convolution(stream, id, 12, "dgrad_implicit_gemm_f16f16_f16f32_f32", 40.5);
