@@ -153,6 +153,7 @@ struct stream {
 	struct when tail;
 	int64_t *queue; /* ends of the last `queue` launches: a full queue makes the host wait */
 	uint32_t queue_next;
+	int64_t result; /* of the kernel that was launched last, if nothing was copied since; else -1 */
 	struct capture *capture; /* in progress on this stream, and the nodes that it did last */
 	struct graph_node **capture_nodes;
 	int capture_count;
@@ -184,6 +185,7 @@ CUresult stream_find(CUstream handle, struct stream **stream);
 int stream_dependencies(struct stream *stream, struct when *deps);
 struct when stream_submit(struct stream *stream, struct op_request *request);
 struct when stream_moment(struct stream *stream);
+int64_t stream_result(struct stream *stream); /* for the copy or memset that is submitted now */
 /* Without the lock: publishes, runs the action when due, spins for the host's cost. */
 /* engine_lock held on entry, released on exit. */
 CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
@@ -257,6 +259,7 @@ struct move {
 	unsigned value;
 	size_t element;
 	struct context *context;
+	int64_t result; /* of the kernel before; -1: not set */
 };
 
 enum move_wait { MOVE_NO_WAIT, MOVE_WAIT_START, MOVE_WAIT_END };
@@ -288,6 +291,7 @@ struct kernel {
 	uint32_t magic;
 	const char *name;
 	int64_t duration_ns; /* -1: PROFSIM_KERNEL_US */
+	int64_t result;	     /* PROFSIM_KERNEL_RESULTS; -1: not set */
 	struct module *module;
 	struct kernel *next;
 	int attributes[20];

@@ -17,6 +17,7 @@ static CUresult move_submit(const struct move *template, CUstream stream, bool a
 	bool capturing = !rc && capture_active(s);
 	if (!rc && capturing)
 		rc = async ? capture_move(s, template) : capture_forbids(s);
+	int64_t result = rc || capturing ? -1 : stream_result(s);
 	pthread_mutex_unlock(&engine_lock);
 	if (rc || capturing)
 		return rc;
@@ -25,6 +26,7 @@ static CUresult move_submit(const struct move *template, CUstream stream, bool a
 	struct move *m = malloc(sizeof(*m));
 	*m = *template;
 	m->context = s->context;
+	m->result = result;
 	struct op_request request = { .action = move_run_and_free, .arg = m };
 	rc = move_describe(m, &request);
 	if (rc) {

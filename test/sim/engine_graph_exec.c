@@ -221,12 +221,14 @@ static bool node_describe(struct flight *f, struct graph_node *n, struct op_requ
 	switch (n->params.type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		__atomic_add_fetch(&f->stream->context->kernels, 1, __ATOMIC_RELAXED);
+		f->stream->result = n->launch.kernel->result;
 		return !kernel_describe(&n->launch, r);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 	case CU_GRAPH_NODE_TYPE_MEMSET:
 		m = malloc(sizeof(*m));
 		*m = n->move;
 		m->context = f->stream->context;
+		m->result = stream_result(f->stream);
 		if (move_describe_locked(m, r)) {
 			free(m);
 			return false;

@@ -28,20 +28,20 @@ struct module {
 #define NAME_BUCKETS 65536
 struct name {
 	struct name *next;
-	int64_t duration_ns;
+	int64_t duration_ns, result;
 	char text[];
 };
 static struct name *names[NAME_BUCKETS];
 
-/* By PROFSIM_KERNEL_TIMES. -1: it names no part of this one. */
-static int64_t duration_set(const char *name)
+/* `rows`: TEXT=NUMBER,...; the number of the first that is a part of the name. -1: none is. */
+static double number_set(const char *rows, const char *name)
 {
 	char part[256];
-	const char *at = engine_settings.kernel_times;
-	double us;
-	for (int n = 0; sscanf(at, "%255[^=]=%lf%n", part, &us, &n) == 2; n = 0) {
-		if (us >= 0 && strstr(name, part))
-			return engine_ns(us);
+	const char *at = rows;
+	double number;
+	for (int n = 0; sscanf(at, "%255[^=]=%lf%n", part, &number, &n) == 2; n = 0) {
+		if (number >= 0 && strstr(name, part))
+			return number;
 		at += n;
 		if (*at++ != ',')
 			break;
@@ -49,12 +49,12 @@ static int64_t duration_set(const char *name)
 	return -1;
 }
 
-/* Else "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
+/* PROFSIM_KERNEL_TIMES, else "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
 static int64_t duration_parse(const char *name)
 {
-	int64_t set_ns = duration_set(name);
-	if (set_ns >= 0)
-		return set_ns;
+	double set_us = number_set(engine_settings.kernel_times, name);
+	if (set_us >= 0)
+		return engine_ns(set_us);
 	for (const char *p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
 		const char *q = p + 1;
 		while (isdigit((unsigned char)*q))
@@ -79,6 +79,7 @@ static struct name *name_intern(const char *text)
 	struct name *n = malloc(sizeof(*n) + length);
 	memcpy(n->text, text, length);
 	n->duration_ns = duration_parse(text);
+	n->result = (int64_t)number_set(engine_settings.kernel_results, text);
 	n->next = *bucket;
 	*bucket = n;
 	return n;
@@ -126,6 +127,7 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 		k->magic = KERNEL_MAGIC;
 		k->name = n->text;
 		k->duration_ns = n->duration_ns;
+		k->result = n->result;
 		k->module = m;
 		k->next = m->kernels;
 		k->attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;

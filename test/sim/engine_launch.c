@@ -59,6 +59,7 @@ static CUresult kernel_launch(const struct launch *launch, CUstream stream)
 		rc = capture_kernel(s, launch);
 	else if (!rc) {
 		__atomic_add_fetch(&s->context->kernels, 1, __ATOMIC_RELAXED);
+		s->result = launch->kernel->result;
 		return stream_run_locked(s, &request, host_end, NULL);
 	}
 	pthread_mutex_unlock(&engine_lock);

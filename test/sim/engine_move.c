@@ -136,16 +136,20 @@ static bool simulated_bytes(enum sim_memory_kind kind)
 	return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_ARRAY;
 }
 
+/* `result`: of the kernel that the copy stands behind; -1: not set. */
 static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
-		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels)
+		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels, int64_t result)
 {
 	bool written = true;
 	if (simulated_bytes(from_kind))
 		written = extent_read(to, (uintptr_t)from, bytes, kernels);
 	else
 		memmove(to, from, bytes);
-	if (!simulated_bytes(to_kind))
+	if (!simulated_bytes(to_kind)) {
+		if (!written && result >= 0 && bytes == 1)
+			*to = (char)result;
 		return;
+	}
 	pthread_mutex_lock(&engine_lock);
 	if (written)
 		extent_write((uintptr_t)to, bytes, kernels);
@@ -204,7 +208,7 @@ void move_run(void *arg)
 				row_set(row, to.kind, m->value, m->element, width, kernels);
 			else
 				row_copy(row, to.kind, from.base + z * from.slice + y * from.pitch,
-					 from.kind, width, kernels);
+					 from.kind, width, kernels, m->result);
 		}
 	}
 }

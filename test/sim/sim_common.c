@@ -73,8 +73,8 @@ static bool cupti_mode_valid(const char *text)
 	return strtol(text + 5, &end, 10) > 0 && !*end;
 }
 
-/* TEXT=US[,...] */
-static bool kernel_times_valid(const char *text)
+/* TEXT=NUMBER[,...] */
+static bool kernel_numbers_valid(const char *text)
 {
 	while (*text) {
 		const char *equals = strchr(text, '=');
@@ -124,10 +124,15 @@ void sim_settings_read(struct sim_settings *s)
 			s->cupti);
 		s->cupti = "ok";
 	}
-	if (!kernel_times_valid(s->kernel_times)) {
+	if (!kernel_numbers_valid(s->kernel_times)) {
 		sim_log("PROFSIM_KERNEL_TIMES=%s is not TEXT=US[,...]; it is ignored",
 			s->kernel_times);
 		s->kernel_times = "";
+	}
+	if (!kernel_numbers_valid(s->kernel_results)) {
+		sim_log("PROFSIM_KERNEL_RESULTS=%s is not TEXT=N[,...]; it is ignored",
+			s->kernel_results);
+		s->kernel_results = "";
 	}
 	unknown_report();
 }

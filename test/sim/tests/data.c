@@ -45,6 +45,49 @@ static void round_trips(void)
 	check(pitch >= 64 && !memcmp(grid, back, N), "two-dimensional copies", "they differ");
 }
 
+/* PROFSIM_KERNEL_RESULTS as it is by default; each read but the first differs from it in one thing. */
+static void results(void)
+{
+	static const char all[] = "reduce_and_kernel_cuda_lambda";
+	unsigned char *memory, one[8] = { 9 }, next = 9, other = 9, several[8] = { 9 };
+	NEED(cudaMalloc((void **)&memory, 8));
+	launch(kernel_named(all), NULL);
+	NEED(cudaMemcpy(one, memory, 1, cudaMemcpyDeviceToHost));
+	NEED(cudaMemcpy(&next, memory, 1, cudaMemcpyDeviceToHost));
+	check(one[0] == 1, "what all() answers", "%d", one[0]);
+	check(next == 0, "to one question", "%d", next);
+	launch(kernel_named(all), NULL);
+	launch(kernel_named("reduce_or_kernel_cuda_lambda"), NULL);
+	NEED(cudaMemcpy(&other, memory, 1, cudaMemcpyDeviceToHost));
+	check(other == 0, "the last kernel's answer", "%d", other);
+	launch(kernel_named(all), NULL);
+	NEED(cudaMemcpy(several, memory, 8, cudaMemcpyDeviceToHost));
+	check(several[0] == 0, "of a byte alone", "%d", several[0]);
+	NEED(cudaMemset(memory, 7, 1));
+	launch(kernel_named(all), NULL);
+	NEED(cudaMemcpy(one, memory, 1, cudaMemcpyDeviceToHost));
+	check(one[0] == 7, "not of what the application wrote", "%d", one[0]);
+	NEED(cudaFree(memory));
+}
+
+static void tensor_maps(void)
+{
+	CUtensorMap map[2];
+	cuuint64_t sizes[] = { 64, 64 }, strides[] = { 128 };
+	cuuint32_t box[] = { 64, 64 }, steps[] = { 1, 1 };
+	void *memory;
+	NEED(cudaMalloc(&memory, 8192));
+	CUresult good = cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, memory,
+					       sizes, strides, box, steps, 0, 0, 0, 0),
+		 bad = cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
+					      (char *)memory + 2, sizes, strides, box, steps, 0, 0,
+					      0, 0);
+	check(good == CUDA_SUCCESS, "a tensor map", "%d", good);
+	check(bad == CUDA_ERROR_INVALID_VALUE, "not of an odd address", "%d", bad);
+	NEED(cuTensorMapReplaceAddress(map, memory));
+	NEED(cudaFree(memory));
+}
+
 static void arrays(void)
 {
 	static float in[16][16], out[16][16];
@@ -189,6 +232,8 @@ int main(void)
 {
 	limits();
 	round_trips();
+	results();
+	tensor_maps();
 	arrays();
 	pointers();
 	virtual_memory();
