@@ -1,5 +1,5 @@
-"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT and cuFile (exports/torch_*.txt) and
-libs_*.c does not write out. A function is one of a few kinds, told by its name; what fits none does nothing."""
+"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT and cuFile
+(exports/torch_*.txt) and libs_*.c does not write out. A function is one of a few kinds, told by its name; what fits none does nothing."""
 import os
 import re
 

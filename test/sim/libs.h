@@ -28,6 +28,8 @@ int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_m
 const struct sim_tools *libs_tools(void);
 /* Of a product's operands and result, as names of kernels have it. */
 const char *libs_type_name(int type);
+int libs_allocate(void **out, size_t bytes);
+int libs_free(void *memory);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
 /* Generated entry points come here. What libs_create makes is a struct libs_handle too. */

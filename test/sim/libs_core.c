@@ -14,6 +14,8 @@ static struct {
 	__typeof__(&cuLibraryGetKernel) get_kernel;
 	__typeof__(&cuLaunchKernel) launch;
 	__typeof__(&cuMemcpyDtoDAsync) copy;
+	__typeof__(&cuMemAlloc) allocate;
+	__typeof__(&cuMemFree) free;
 	const struct sim_tools *tools;
 } driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -46,6 +48,8 @@ static void driver_find(void)
 	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, &found);
 	find("cuLibraryGetKernel", (void **)&driver.get_kernel, 12000, 0, &found);
 	find("cuMemcpyDtoDAsync", (void **)&driver.copy, 12000, 0, &found);
+	find("cuMemAlloc", (void **)&driver.allocate, 12000, 0, &found);
+	find("cuMemFree", (void **)&driver.free, 12000, 0, &found);
 	find("cuLaunchKernel", (void **)&driver.launch, 12000, 0, &found);
 	if (driver.library_load &&
 	    driver.library_load(&library, image, NULL, NULL, 0, NULL, NULL, 0))
@@ -134,6 +138,28 @@ int libs_copy_on(void *stream, void *to, const void *from, size_t bytes)
 	struct sim_frame frame;
 	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync");
 	CUresult rc = driver.copy((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream);
+	return leave_runtime(&frame, (int)rc);
+}
+
+int libs_allocate(void **out, size_t bytes)
+{
+	pthread_once(&once, driver_find);
+	if (!driver.allocate)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, "cudaMalloc");
+	CUresult rc = driver.allocate((CUdeviceptr *)out, bytes);
+	return leave_runtime(&frame, (int)rc);
+}
+
+int libs_free(void *memory)
+{
+	pthread_once(&once, driver_find);
+	if (!driver.free)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020, "cudaFree");
+	CUresult rc = driver.free((CUdeviceptr)memory);
 	return leave_runtime(&frame, (int)rc);
 }
 

@@ -179,6 +179,25 @@ static void files(void)
 	NEED(cudaFree(memory));
 }
 
+/* A process group's own allocator, and what it registers. */
+static void collective_memory(void)
+{
+	int known = 7;
+	void *memory = NULL, *handle = NULL, *back = NULL;
+	struct cudaPointerAttributes a;
+	NEED(CALL(ncclMemAlloc, &memory, 4096l));
+	NEED(cudaPointerGetAttributes(&a, memory));
+	check(a.type == cudaMemoryTypeDevice, "memory of NCCL's", "type %d", a.type);
+	NEED(CALL(ncclCommWindowRegister, NULL, memory, 4096l, &handle, 0));
+	NEED(CALL(ncclWinGetUserPtr, NULL, handle, &back));
+	check(back == memory, "a window is of its memory", "%p", back);
+	NEED(CALL(ncclMemFree, memory));
+	(void)cudaPointerGetAttributes(&a, memory);
+	check(a.type != cudaMemoryTypeDevice, "is given back", "type %d", a.type);
+	NEED(CALL(ncclRedOpCreatePreMulSum, &known, memory, 0, 0, memory));
+	check(known == 5, "an operator behind the built-in ones", "%d", known);
+}
+
 static void fourier(cudaStream_t stream, unsigned id)
 {
 	enum { R_32F = 0, C_32F = 4 };
@@ -285,6 +304,7 @@ int main(void)
 	batched(stream, id);
 	semi_structured(stream, id);
 	files();
+	collective_memory();
 	fourier(stream, id);
 	convolution(stream, id, 10, "fprop_implicit_gemm_f16f16_f16f32_f32", 10);
 	convolution(stream, id, 12, "dgrad_implicit_gemm_f16f16_f16f32_f32", 40.5);
