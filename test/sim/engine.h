@@ -141,6 +141,12 @@ CUresult engine_context_wait(struct context *context);
 CUresult engine_init_check(void);
 bool engine_has_context(void);
 
+/* What a copy of so many bytes straight behind a kernel reads (PROFSIM_KERNEL_RESULTS). value -1: not set. */
+struct result {
+	int64_t value;
+	unsigned bytes;
+};
+
 /* ---- streams and events (engine_stream.c) ---- */
 
 struct stream {
@@ -153,7 +159,8 @@ struct stream {
 	struct when tail;
 	int64_t *queue; /* ends of the last `queue` launches: a full queue makes the host wait */
 	uint32_t queue_next;
-	int64_t result; /* of the kernel that was launched last, if nothing was copied since; else -1 */
+	struct result
+		result; /* of the kernel that was launched last, if nothing was copied since */
 	struct capture *capture; /* in progress on this stream, and the nodes that it did last */
 	struct graph_node **capture_nodes;
 	int capture_count;
@@ -185,7 +192,8 @@ CUresult stream_find(CUstream handle, struct stream **stream);
 int stream_dependencies(struct stream *stream, struct when *deps);
 struct when stream_submit(struct stream *stream, struct op_request *request);
 struct when stream_moment(struct stream *stream);
-int64_t stream_result(struct stream *stream); /* for the copy or memset that is submitted now */
+struct result
+stream_result(struct stream *stream); /* for the copy or memset that is submitted now */
 /* Without the lock: publishes, runs the action when due, spins for the host's cost. */
 /* engine_lock held on entry, released on exit. */
 CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
@@ -259,7 +267,7 @@ struct move {
 	unsigned value;
 	size_t element;
 	struct context *context;
-	int64_t result; /* of the kernel before; -1: not set */
+	struct result result; /* of the kernel before */
 };
 
 enum move_wait { MOVE_NO_WAIT, MOVE_WAIT_START, MOVE_WAIT_END };
@@ -291,7 +299,7 @@ struct kernel {
 	uint32_t magic;
 	const char *name;
 	int64_t duration_ns; /* -1: PROFSIM_KERNEL_US */
-	int64_t result;	     /* PROFSIM_KERNEL_RESULTS; -1: not set */
+	struct result result;
 	struct module *module;
 	struct kernel *next;
 	int attributes[20];

@@ -17,7 +17,9 @@ static CUresult move_submit(const struct move *template, CUstream stream, bool a
 	bool capturing = !rc && capture_active(s);
 	if (!rc && capturing)
 		rc = async ? capture_move(s, template) : capture_forbids(s);
-	int64_t result = rc || capturing ? -1 : stream_result(s);
+	struct result result = { .value = -1 };
+	if (!rc && !capturing)
+		result = stream_result(s);
 	pthread_mutex_unlock(&engine_lock);
 	if (rc || capturing)
 		return rc;

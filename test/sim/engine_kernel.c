@@ -28,21 +28,23 @@ struct module {
 #define NAME_BUCKETS 65536
 struct name {
 	struct name *next;
-	int64_t duration_ns, result;
+	int64_t duration_ns;
+	struct result result;
 	char text[];
 };
 static struct name *names[NAME_BUCKETS];
 
-/* `rows`: TEXT=NUMBER,...; the number of the first that is a part of the name. -1: none is. */
-static double number_set(const char *rows, const char *name)
+/* `rows`: TEXT=NUMBER[:BYTES],...; the number of the first that is a part of the name. -1: none is. */
+static double number_set(const char *rows, const char *name, unsigned *bytes)
 {
 	char part[256];
 	const char *at = rows;
 	double number;
 	for (int n = 0; sscanf(at, "%255[^=]=%lf%n", part, &number, &n) == 2; n = 0) {
+		at += n;
+		*bytes = *at == ':' ? (unsigned)strtoul(at + 1, (char **)&at, 10) : 1;
 		if (number >= 0 && strstr(name, part))
 			return number;
-		at += n;
 		if (*at++ != ',')
 			break;
 	}
@@ -52,7 +54,8 @@ static double number_set(const char *rows, const char *name)
 /* PROFSIM_KERNEL_TIMES, else "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
 static int64_t duration_parse(const char *name)
 {
-	double set_us = number_set(engine_settings.kernel_times, name);
+	unsigned unused;
+	double set_us = number_set(engine_settings.kernel_times, name, &unused);
 	if (set_us >= 0)
 		return engine_ns(set_us);
 	for (const char *p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
@@ -79,7 +82,8 @@ static struct name *name_intern(const char *text)
 	struct name *n = malloc(sizeof(*n) + length);
 	memcpy(n->text, text, length);
 	n->duration_ns = duration_parse(text);
-	n->result = (int64_t)number_set(engine_settings.kernel_results, text);
+	n->result.value =
+		(int64_t)number_set(engine_settings.kernel_results, text, &n->result.bytes);
 	n->next = *bucket;
 	*bucket = n;
 	return n;

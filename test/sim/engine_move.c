@@ -136,9 +136,10 @@ static bool simulated_bytes(enum sim_memory_kind kind)
 	return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_ARRAY;
 }
 
-/* `result`: of the kernel that the copy stands behind; -1: not set. */
+/* `result`: of the kernel that the copy stands behind. */
 static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
-		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels, int64_t result)
+		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels,
+		     const struct result *result)
 {
 	bool written = true;
 	if (simulated_bytes(from_kind))
@@ -146,8 +147,8 @@ static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
 	else
 		memmove(to, from, bytes);
 	if (!simulated_bytes(to_kind)) {
-		if (!written && result >= 0 && bytes == 1)
-			*to = (char)result;
+		if (!written && result->value >= 0 && bytes == result->bytes)
+			memcpy(to, &result->value, bytes);
 		return;
 	}
 	pthread_mutex_lock(&engine_lock);
@@ -208,7 +209,7 @@ void move_run(void *arg)
 				row_set(row, to.kind, m->value, m->element, width, kernels);
 			else
 				row_copy(row, to.kind, from.base + z * from.slice + y * from.pitch,
-					 from.kind, width, kernels, m->result);
+					 from.kind, width, kernels, &m->result);
 		}
 	}
 }

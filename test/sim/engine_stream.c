@@ -16,17 +16,17 @@ struct stream *stream_create_in(struct context *context, unsigned flags, int pri
 	s->context = context;
 	s->flags = flags;
 	s->priority = priority;
-	s->result = -1;
+	s->result.value = -1;
 	s->id = context->next_stream_id++;
 	s->next = context->streams;
 	context->streams = s;
 	return s;
 }
 
-int64_t stream_result(struct stream *stream)
+struct result stream_result(struct stream *stream)
 {
-	int64_t result = stream->result;
-	stream->result = -1;
+	struct result result = stream->result;
+	stream->result.value = -1;
 	return result;
 }
 

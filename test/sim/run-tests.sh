@@ -69,6 +69,7 @@ check "a bad failure is named" says "PROFSIM_FAIL: nonsense is not API:N:ERROR" 
 check "a bad number is named" says "PROFSIM_KERNEL_US=ten is not a number" env PROFSIM_KERNEL_US=ten "$bin/both"
 check "bad times are named" says "PROFSIM_KERNEL_TIMES=gemm is not TEXT=US" env PROFSIM_KERNEL_TIMES=gemm "$bin/both"
 check "bad results are named" says "PROFSIM_KERNEL_RESULTS=1 is not TEXT=N" env PROFSIM_KERNEL_RESULTS=1 "$bin/both"
+check "so is a number's odd size" says "PROFSIM_KERNEL_RESULTS=a=1:3 is not TEXT=N" env PROFSIM_KERNEL_RESULTS=a=1:3 "$bin/both"
 check "an unknown setting is named" says "unknown setting PROFSIM_KERNELUS" env PROFSIM_KERNELUS=1 "$bin/both"
 check "no device" says "gave 100" env PROFSIM_DEVICES=0 "$bin/truth"
 exit $failed

@@ -73,17 +73,25 @@ static bool cupti_mode_valid(const char *text)
 	return strtol(text + 5, &end, 10) > 0 && !*end;
 }
 
-/* TEXT=NUMBER[,...] */
-static bool kernel_numbers_valid(const char *text)
+/* ":1", ":2", ":4" or ":8", or nothing. NULL: none of them. */
+static const char *bytes_skipped(const char *text)
+{
+	if (*text != ':')
+		return text;
+	return text[1] && strchr("1248", text[1]) ? text + 2 : NULL;
+}
+
+/* TEXT=NUMBER[,...], or TEXT=NUMBER[:BYTES][,...] */
+static bool kernel_numbers_valid(const char *text, bool has_bytes)
 {
 	while (*text) {
 		const char *equals = strchr(text, '=');
 		char *end;
 		if (!equals || equals == text || strtod(equals + 1, &end) < 0 || end == equals + 1)
 			return false;
-		if (*end && *end++ != ',')
+		text = has_bytes ? bytes_skipped(end) : end;
+		if (!text || (*text && *text++ != ','))
 			return false;
-		text = end;
 	}
 	return true;
 }
@@ -124,13 +132,13 @@ void sim_settings_read(struct sim_settings *s)
 			s->cupti);
 		s->cupti = "ok";
 	}
-	if (!kernel_numbers_valid(s->kernel_times)) {
+	if (!kernel_numbers_valid(s->kernel_times, false)) {
 		sim_log("PROFSIM_KERNEL_TIMES=%s is not TEXT=US[,...]; it is ignored",
 			s->kernel_times);
 		s->kernel_times = "";
 	}
-	if (!kernel_numbers_valid(s->kernel_results)) {
-		sim_log("PROFSIM_KERNEL_RESULTS=%s is not TEXT=N[,...]; it is ignored",
+	if (!kernel_numbers_valid(s->kernel_results, true)) {
+		sim_log("PROFSIM_KERNEL_RESULTS=%s is not TEXT=N[:BYTES][,...]; it is ignored",
 			s->kernel_results);
 		s->kernel_results = "";
 	}

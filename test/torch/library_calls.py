@@ -57,7 +57,7 @@ def of_one_type():
     matrices("householder_product", SOLVER, lambda a: linalg.householder_product(a, a[..., 0]))
     matrices("ormqr", SOLVER, lambda a: torch.ormqr(a, a[..., 0], a))
     matrices("svd_lowrank", EITHER, torch.svd_lowrank)
-    call("matrix_exp", "", lambda: linalg.matrix_exp(square()))
+    matrices("matrix_exp", "", linalg.matrix_exp)
     call("tensorinv", EITHER, lambda: linalg.tensorinv(square(), ind=1))
     call("tensorsolve", EITHER, lambda: linalg.tensorsolve(square(), square()[:, 0]))
     for name in ("eig", "eigh", "svd", "qr", "lu", "cholesky", "inv"):  # PyTorch chooses by size

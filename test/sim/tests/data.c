@@ -63,6 +63,10 @@ static void results(void)
 	launch(kernel_named(all), NULL);
 	NEED(cudaMemcpy(several, memory, 8, cudaMemcpyDeviceToHost));
 	check(several[0] == 0, "of a byte alone", "%d", several[0]);
+	launch(kernel_named("cub_DeviceReduceByKeyKernel_rle"), NULL);
+	NEED(cudaMemcpy(several, memory, 8, cudaMemcpyDeviceToHost));
+	check(several[0] == 1 && !several[7], "how many different ones there are", "%d",
+	      several[0]);
 	NEED(cudaMemset(memory, 7, 1));
 	launch(kernel_named(all), NULL);
 	NEED(cudaMemcpy(one, memory, 1, cudaMemcpyDeviceToHost));
