@@ -30,6 +30,8 @@
 
 /* An anchor on probation that did not come in so many turns is given up for another that is as good. */
 #define STALE_TURNS 3u
+/* A first turn that is so many times as long as most is not of the loop alone. */
+#define FIRST_LONG 8u
 /* Turns of the loop around another have so many times its calls. */
 #define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
@@ -248,6 +250,15 @@ static uint32_t end_of_turns(const struct levels_index *x, const struct levels_l
 	return last + n * level->calls_per_turn + 1;
 }
 
+/* Where the level's second turn begins, if the first is many times as long: it holds what is done once, as compiling, and launches that begin
+ * before that are the only ones of the loop that come in both. 0: it is not. */
+static uint32_t behind_first(const struct levels_index *x, const struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(x, level->reference);
+	bool is_long = level->turns > 2 && at[1] - at[0] > FIRST_LONG * level->calls_per_turn;
+	return is_long ? at[1] : 0;
+}
+
 /* Looks at the events [start, end) for a level to be believed. */
 static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
 {
@@ -259,6 +270,12 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	if (levels_index_make(&x, &l->store, start, end))
 		return LOOK_NOTHING;
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
+	uint32_t behind = is_level ? behind_first(&x, &level) : 0;
+	if (behind) {
+		levels_level_free(&level);
+		levels_index_free(&x);
+		return levels_look(l, behind, end, wins);
+	}
 	if (is_level)
 		belief = levels_believe(&l->store, &x, &level, &demands);
 	l->is_refuted |= is_level && levels_doubts(l, &level, &belief);

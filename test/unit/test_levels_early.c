@@ -276,6 +276,32 @@ static void test_chance_is_no_loop(void **state)
 	sequence_free(&s);
 }
 
+/* torch.compile: in the first step thousands of launches try out kernels, behind the first few of its forward pass, which are the only ones
+ * that lie a first step and all others apart. The step still ends after its optimizer, and the first one is counted. */
+static void test_first_step_compiles(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	for (int i = 0; i < 40; i++) {
+		launch_range(&s, FORWARD, 6, 0);
+		for (uint32_t k = 0; i == 0 && k < 600; k++)
+			launch_range(&s, OTHERS + k / 100 * 3, 3, 0);
+		launch_range(&s, BACKWARD, 12, 0);
+		launch_range(&s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_true(r.one_per_step == 1);
+	assert_true(r.exact == 1);
+	uint64_t n_ended = 0;
+	while (n_ended < s.n_ends && s.ends[n_ended] <= r.numbered_at)
+		n_ended++;
+	assert_int_equal(r.n_before, n_ended);
+	sequence_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_requests_that_differ),
 		cmocka_unit_test(test_work_of_another_kind),
 		cmocka_unit_test(test_chance_is_no_loop),
+		cmocka_unit_test(test_first_step_compiles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
