@@ -13,9 +13,6 @@ from test_torch import python
 # What is not right yet. A row goes as soon as it holds: what is right here fails the test.
 NOT_YET = {
     "second_model": {"count", "period", "place", "numbers"},  # nothing is learned again when the anchor has gone for good
-    # Triton's tuning launches each kernel hundreds of times in the first turn: the boundary stands where kernels come that were not tuned,
-    # five calls behind the end, and the steps are numbered one too high
-    "compiled": {"place", "numbers"},
 }
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
 # launches end its iteration alone; the last step is then counted with the one before. GradScaler.update's one launch comes
