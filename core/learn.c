@@ -20,6 +20,7 @@ void learn_start(struct learn *l)
 void learn_stop(struct learn *l)
 {
 	levels_free(l->levels);
+	learn_amid_end(&l->amid);
 	vec_free(&l->threads);
 	map_free(&l->thread_of_slot);
 	learn_frames_free(&l->frames);
@@ -115,6 +116,30 @@ static void note_first(struct learn *l, const struct follow *f, const struct rec
 		levels_want_optimizer(l->levels);
 }
 
+/* Where an optimizer may never come all is fed nevertheless. */
+static void feed_amid(struct learn *l, const struct learn_held *launch)
+{
+	if (!learn_amid_hold(&l->amid, launch)) {
+		if (!l->is_overdue)
+			levels_feed(l->levels, launch->slot, &launch->event);
+		return;
+	}
+	levels_relearn(l->levels);
+	for (size_t i = 0; i < l->amid.held.n; i++) {
+		const struct learn_held *h = &l->amid.held.at[i];
+		if (h->event.begin_ns >= l->amid.from_ns)
+			levels_feed(l->levels, h->slot, &h->event);
+	}
+}
+
+static void feed_levels(struct learn *l, const struct learn_held *launch)
+{
+	if (l->amid.is_on)
+		feed_amid(l, launch);
+	else if (launch->event.begin_ns >= l->amid.from_ns)
+		levels_feed(l->levels, launch->slot, &launch->event);
+}
+
 void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
@@ -126,6 +151,8 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 		return;
 	}
 	uint64_t hash = token_window_push(&t->window, token);
+	if (l->is_overdue && c->begin_ticks < l->overdue_ticks)
+		return;
 	if (!l->first_ticks)
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
@@ -135,18 +162,20 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	else if (l->levels && (!l->has_choice || l->on_probation)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
-		levels_feed(
-			l->levels, slot,
-			&(struct level_event){
-				.token = token,
-				.kernel = launch ? launch->function : 0,
-				.begin_ns = timebase_ns(&f->time, c->begin_ticks),
-				.end_ns = timebase_ns(&f->time, t->read_until_ticks),
-				.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
-				.hints = hints_of(launch, c, category) |
-					 learn_frames_hints(&l->frames, &f->dict, hash, c->stack) |
-					 (t->has_synced ? LEVEL_SYNCED : 0),
-			});
+		feed_levels(l, &(struct learn_held){
+				       .slot = slot,
+				       .hash = hash,
+				       .event.token = token,
+				       .event.kernel = launch ? launch->function : 0,
+				       .event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				       .event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				       .event.blocked_ns =
+					       timebase_length_ns(&f->time, t->blocked_ticks),
+				       .event.hints = hints_of(launch, c, category) |
+						      learn_frames_hints(&l->frames, &f->dict, hash,
+									 c->stack) |
+						      (t->has_synced ? LEVEL_SYNCED : 0),
+			       });
 	}
 	t->has_synced = false;
 	t->blocked_ticks = 0;
@@ -227,7 +256,8 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	l->has_choice = true;
 	l->on_probation = l->choice.on_probation;
 	learn_function_free(&l->function);
-	l->n_before = l->choice.count;
+	l->n_before = l->choice.count + learn_amid_count(&l->amid, l->choice.anchor);
+	learn_amid_end(&l->amid);
 	l->n_since_anchor = 0;
 	l->generation = atomic_load(&shared->anchor_generation) + 1;
 	atomic_store(&shared->anchor, l->choice.anchor);
@@ -300,7 +330,7 @@ static bool tell_base(struct learn *l, struct follow *f)
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
-	l->is_lost = false;
+	l->is_lost = l->is_overdue = false;
 	l->tried = l->on_probation ? l->generation : 0;
 	f->holds_steps = l->on_probation;
 	vec_free(&l->since);
@@ -335,32 +365,69 @@ static void start_again(struct learn *l)
 	learn_function_free(&l->function);
 	l->function.next_look = 0;
 	l->first_ticks = 0;
+	learn_amid_begin(&l->amid);
 	forget_anchor(l);
 }
 
-/* What the store of launches holds is of other work: demands do not rise. One on probation was none of the program's steps. */
-void learn_watch(struct learn *l, const struct follow *f)
+/* What the store of launches holds is of other work: demands do not rise. */
+static void go_on(struct learn *l)
 {
-	const struct journal_steps *shared = &f->reader.header->steps;
-	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
-	if (n_lost == l->n_lost)
-		return;
-	l->n_lost = n_lost;
-	l->is_lost = true;
-	if (l->on_probation && l->levels) {
-		levels_withdraw(l->levels);
-		l->on_probation = false;
-		forget_anchor(l);
-		l->generation = 0;
-		return;
-	}
 	l->goes_on = true;
+	l->on_probation = false;
 	levels_free(l->levels);
 	l->levels = levels_new();
 	if (!l->levels)
 		return;
 	start_again(l);
 	l->generation = 0; /* of nothing that is still to be read */
+}
+
+/* The collector asks no more, nor does the library. */
+static void rest(struct learn *l, struct follow *f)
+{
+	start_again(l);
+	l->has_base = true;
+	l->is_lost = l->is_overdue = false;
+	confirm(l, f);
+	atomic_store(&f->reader.header->steps.wants_slices, 0);
+}
+
+static void watch_overdue(struct learn *l, struct follow *f)
+{
+	uint64_t ticks =
+		atomic_load_explicit(&f->reader.header->steps.overdue_ticks, memory_order_acquire);
+	if (ticks == l->overdue_ticks)
+		return;
+	l->overdue_ticks = ticks;
+	if (ticks) {
+		go_on(l);
+		l->is_overdue = true;
+		if (l->levels)
+			levels_want_optimizer(l->levels);
+	} else if (l->is_overdue && l->levels) {
+		rest(l, f);
+	}
+}
+
+/* One on probation was none of the program's steps. */
+void learn_watch(struct learn *l, struct follow *f)
+{
+	const struct journal_steps *shared = &f->reader.header->steps;
+	watch_overdue(l, f);
+	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
+	if (n_lost == l->n_lost)
+		return;
+	l->n_lost = n_lost;
+	l->is_lost = true;
+	if (l->on_probation && l->levels && !l->is_overdue) {
+		levels_withdraw(l->levels);
+		l->on_probation = false;
+		forget_anchor(l);
+		l->generation = 0;
+		return;
+	}
+	l->is_overdue = false;
+	go_on(l);
 }
 
 /* The lost anchor came again, and the library asks no more. */
@@ -422,16 +489,6 @@ static void review(struct learn *l, struct follow *f)
 	}
 }
 
-/* The collector asks no more, nor does the library. */
-static void rest(struct learn *l, struct follow *f)
-{
-	start_again(l);
-	l->has_base = true;
-	l->is_lost = false;
-	confirm(l, f);
-	atomic_store(&f->reader.header->steps.wants_slices, 0);
-}
-
 bool learn_tell(struct learn *l, struct follow *f)
 {
 	if (l->levels && !l->has_base && was_found_again(l, f))
@@ -443,7 +500,8 @@ bool learn_tell(struct learn *l, struct follow *f)
 	} else if (!l->has_choice) {
 		if (vote(l, f, &l->choice))
 			tell_anchor(l, f);
-		tell_patience(l, f);
+		if (!l->is_overdue)
+			tell_patience(l, f);
 		return false;
 	}
 	if (l->has_base)

@@ -7,6 +7,7 @@
 #define CORE_LEARN_H
 
 #include "core/follow.h"
+#include "core/learn_amid.h"
 #include "core/learn_frames.h"
 #include "core/learn_function.h"
 #include "core/levels.h"
@@ -46,6 +47,9 @@ struct learn {
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
 	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
 	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
+	bool is_overdue; /* the anchor is; steps of another optimizer are looked for, till it comes */
+	uint64_t overdue_ticks; /* as the library last said it */
+	struct learn_amid amid;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
 	uint64_t
 		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
@@ -63,8 +67,8 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 /* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
 void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);
 
-/* Before each pass, live: begins anew if the library has lost its anchor. */
-void learn_watch(struct learn *l, const struct follow *f);
+/* Before each pass, live: begins anew if the library has lost its anchor, or misses it. */
+void learn_watch(struct learn *l, struct follow *f);
 
 /* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
 bool learn_tell(struct learn *l, struct follow *f);

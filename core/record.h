@@ -600,6 +600,9 @@ static inline _Bool step_state_is_learning(uint32_t state)
  * A program may go over to other work, where the anchor does not come any more. The library then counts `lost` up, and all this
  * begins anew from the step under way, `current`, which the first new anchor ends: base = current + anchors - 1.
  *
+ * Long before that the anchor is overdue: the library journals again, and the collector looks for steps of another optimizer, no others, for
+ * the program may only evaluate. If the anchor comes first all is as it was; else the library adopts the new one and goes on as above.
+ *
  * An anchor may be told on probation: it is counted, and the schedule runs on it, while the library journals on and the collector
  * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
  * numbers and schedule go back to where they were before it, as if the newer one were the first.
@@ -646,6 +649,8 @@ struct journal_steps {
 		void_generation; /* the newest one that steps were counted by and that did not stand, 0: none */
 	_Atomic uint32_t n_corrected,
 		void_calls_per_step; /* how many such there were, and what it took for a step */
+	_Atomic uint64_t
+		overdue_ticks; /* by the library: since when the anchor is; 0: it has come */
 };
 
 /* How a request was answered. */

@@ -210,7 +210,8 @@ bool process_poll(struct process *p)
 bool process_is_learning(const struct process *p)
 {
 	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
-	return !p->is_finished && (step_state_is_learning(state) || p->learn.on_probation);
+	return !p->is_finished &&
+	       (step_state_is_learning(state) || p->learn.on_probation || p->learn.is_overdue);
 }
 
 /* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. */

@@ -41,6 +41,12 @@ enum {
  * something else. Evaluation between steps is shorter, or goes on for as long as to have steps of its own. */
 enum { LOST_TURNS = 20, LOST_LEAST = 10000 };
 
+/* So long without one it is overdue: another model's training may have begun. Mostly it is an evaluation, or a step with more in it than
+ * the others: what was journaled for nothing is at most one launch in so many, 3 ns a launch in the mean. */
+enum { OVERDUE_TURNS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
+
+enum lateness { IN_TIME, OVERDUE, LOST };
+
 /* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
 /* And so long is one where they stand in for the schedule's steps. */
 enum { SCHEDULE_SLICE_MS = 1000 };
@@ -71,9 +77,11 @@ static struct {
 		uint64_t number;
 		bool was_locked;
 	} before;
-	uint64_t began_ticks; /* the step under way */
-	uint64_t slice_ticks; /* time: */
-	unsigned slice_ms;    /* slices of time stand in for steps: so long, 0: they do not */
+	_Atomic bool is_overdue;    /* the anchor is, and the collector looks for another one */
+	_Atomic uint64_t n_overdue; /* launches and copies journaled since, or for nothing before */
+	uint64_t began_ticks;	    /* the step under way */
+	uint64_t slice_ticks;	    /* time: */
+	unsigned slice_ms;	    /* slices of time stand in for steps: so long, 0: they do not */
 	_Atomic uint64_t
 		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
 	_Atomic uint64_t patience_ticks;
@@ -101,9 +109,15 @@ static enum step_state state(void)
 	return (enum step_state)atomic_load_explicit(&g.shared->state, memory_order_relaxed);
 }
 
+static bool is_overdue(void)
+{
+	return atomic_load_explicit(&g.is_overdue, memory_order_relaxed);
+}
+
 static bool still_learning(void)
 {
-	return g.mode == STEP_MODE_AUTO && (state() != STEP_STATE_LOCKED || g.on_probation);
+	return g.mode == STEP_MODE_AUTO &&
+	       (state() != STEP_STATE_LOCKED || g.on_probation || is_overdue());
 }
 
 /* ---- The switch ---- */
@@ -264,6 +278,13 @@ static void begin_schedule(uint64_t next)
 	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
 }
 
+/* From here on this thread's launches are counted against it. */
+static void see_step(uint64_t number)
+{
+	hook_thread.step_seen = number;
+	hook_thread.tokens_then = hook_thread.tokens;
+}
+
 /* The step's record is written under the action that it begins, after GPU timing for it is on. */
 static void begin_step(uint64_t number, uint64_t ticks)
 {
@@ -282,6 +303,7 @@ static void begin_step(uint64_t number, uint64_t ticks)
 	if (g.action == SCHED_NONE && before != SCHED_NONE)
 		gpu_stop();
 	atomic_store_explicit(&g.shared->current, number, memory_order_relaxed);
+	see_step(number);
 	g.began_ticks = ticks;
 	write_step(STEP_BEGIN, number, ticks);
 	if ((g.action == SCHED_NONE) != (before == SCHED_NONE))
@@ -417,38 +439,86 @@ static bool has_news(void)
 
 /* ---- The anchor fails to come ---- */
 
-/* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
-static bool is_lost(void)
+static uint64_t turns(uint64_t n, uint64_t least)
 {
-	struct hook_thread *t = &hook_thread;
-	if (g.mode != STEP_MODE_AUTO || state() != STEP_STATE_LOCKED)
-		return false;
-	uint64_t number = atomic_load_explicit(&g.shared->current, memory_order_relaxed);
-	if (number != t->step_seen) {
-		t->step_seen = number;
-		t->tokens_then = t->tokens;
-		return false;
-	}
-	uint64_t most = (uint64_t)LOST_TURNS *
-			atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
-	return t->tokens - t->tokens_then > (most > LOST_LEAST ? most : LOST_LEAST);
+	n *= atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
+	return n > least ? n : least;
 }
 
-/* A window that is under way ends here, not with the first step that is known again; what is recorded throughout goes on. */
-static void cut_window(void)
+/* A small part of all that was launched, as far as it was counted. */
+static bool may_journal_in_vain(uint64_t number)
+{
+	return IN_VAIN_SHARE * atomic_load_explicit(&g.n_overdue, memory_order_relaxed) <=
+	       turns(number, 0);
+}
+
+/* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
+static enum lateness lateness(void)
+{
+	if (g.mode != STEP_MODE_AUTO || state() != STEP_STATE_LOCKED)
+		return IN_TIME;
+	uint64_t number = atomic_load_explicit(&g.shared->current, memory_order_relaxed);
+	if (number != hook_thread.step_seen)
+		see_step(number);
+	uint32_t n = hook_thread.tokens - hook_thread.tokens_then;
+	if (n > turns(LOST_TURNS, LOST_LEAST))
+		return LOST;
+	return n > turns(OVERDUE_TURNS, OVERDUE_LEAST) && !still_learning() &&
+			       may_journal_in_vain(number)
+		       ? OVERDUE
+		       : IN_TIME;
+}
+
+/* While launches get attention steps_token() does not count them. */
+static void count_overdue(void)
+{
+	hook_thread.tokens++;
+	atomic_fetch_add_explicit(&g.n_overdue, 1, memory_order_relaxed);
+}
+
+/* A window that is under way ended at `ticks`, not with the first step that is known again; what is recorded throughout goes on. */
+static void cut_window(uint64_t ticks)
 {
 	if (arm_is_always(&g.arm) || arm_is_flying(&g.arm, g.number))
 		return;
 	if (g.action != SCHED_NONE)
 		gpu_stop();
 	g.action = SCHED_NONE;
-	write_step(STEP_CUT, g.number, hook_ticks());
+	write_step(STEP_CUT, g.number, ticks);
+}
+
+static void doubt_steps(void)
+{
+	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
+	atomic_store_explicit(&g.is_overdue, true, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->overdue_ticks, hook_ticks(), memory_order_release);
+	log_line(LOG_INFO,
+		 "step %llu is longer than others: those of another optimizer are looked for",
+		 (unsigned long long)g.number);
+	turn_switch();
+}
+
+/* The anchor came after all. */
+static void trust_steps(void)
+{
+	atomic_store_explicit(&g.is_overdue, false, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->overdue_ticks, 0, memory_order_release);
+	turn_switch();
+}
+
+/* Steps of another optimizer have come in their place, since the anchor was overdue. */
+static void leave_steps(void)
+{
+	cut_window(atomic_load_explicit(&g.shared->overdue_ticks, memory_order_relaxed));
+	atomic_store_explicit(&g.is_overdue, false, memory_order_relaxed);
+	atomic_store_explicit(&g.n_overdue, 0, memory_order_relaxed);
 }
 
 /* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
 static void lose_steps(void)
 {
-	cut_window();
+	cut_window(hook_ticks());
+	atomic_store_explicit(&g.is_overdue, false, memory_order_relaxed);
 	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g.shared->state, STEP_STATE_LOST, memory_order_release);
 	atomic_fetch_add_explicit(&g.shared->lost, 1, memory_order_release);
@@ -476,7 +546,7 @@ static void confirm_steps(void)
 /* The anchor of `generation` takes the place of one whose steps were none: their numbers and their windows count for nothing. */
 static void take_steps_back(uint32_t generation)
 {
-	cut_window();
+	cut_window(hook_ticks());
 	write_record(&(struct rec_step){
 		.event = STEP_CORRECTED,
 		.generation = generation,
@@ -496,16 +566,19 @@ static void take_steps_back(uint32_t generation)
 static void listen(void)
 {
 	uint32_t anchor = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
-	bool corrects = anchor != g.heard && g.on_probation;
+	bool corrects = anchor != g.heard && g.on_probation,
+	     leaves = anchor != g.heard && is_overdue();
 	if (corrects)
 		take_steps_back(anchor);
+	if (leaves)
+		leave_steps();
 	if (anchor != g.heard)
 		adopt_anchor(anchor);
 	else if (g.on_probation && is_sure())
 		confirm_steps();
 	else if (has_news())
 		lock_steps();
-	if (corrects)
+	if (corrects || leaves)
 		turn_switch();
 }
 
@@ -538,6 +611,8 @@ static void cross(uint64_t ticks, bool by_anchor)
 	begin_step(g.number + 1, ticks);
 	if (by_anchor && state() == STEP_STATE_LOST)
 		find_again();
+	if (by_anchor && is_overdue())
+		trust_steps();
 	if (g.slice_ms == SLICE_MS && !(are_unknown() && arm_is_asked(&g.arm, g.number)))
 		g.slice_ms = 0;
 }
@@ -610,19 +685,25 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 	note_function(hash, function);
 	if (still_learning())
 		learn_stack(hash);
+	if (is_overdue())
+		count_overdue();
 	const struct turn_anchors a = anchors();
 	bool moves = turn_is_moved(&g.turn, &a, hook_thread.writer.slot, hash);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);
 	bool urgent = moves || is_anchor || pending;
-	bool lost = !urgent && is_lost();
+	enum lateness late = urgent ? IN_TIME : lateness();
 	if (arm_is_off(&g.arm) ||
-	    !(urgent || lost || slice_is_over() || has_waited_long() || wants_slices() ||
+	    !(urgent || late || slice_is_over() || has_waited_long() || wants_slices() ||
 	      (still_learning() && has_news())) ||
 	    !enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
-	if (lost && is_lost())
+	if (late)
+		late = lateness(); /* another thread may have come first */
+	if (late == LOST)
 		lose_steps();
+	else if (late == OVERDUE)
+		doubt_steps();
 	if (still_learning())
 		listen();
 	if (pending && atomic_exchange_explicit(&g.pending, false, memory_order_relaxed))

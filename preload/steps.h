@@ -10,8 +10,9 @@
 #include "core/trigger.h"
 #include "preload/hook.h"
 
-/* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds. */
-#define STEPS_LOOK_EVERY 1024u
+/* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds, and what comes before it is not counted where
+ * another model's steps begin. */
+#define STEPS_LOOK_EVERY 64u
 
 /* Stands for the function of a copy or a graph. */
 #define STEPS_NO_FUNCTION 1u

@@ -35,6 +35,7 @@ static bool lock(struct journal_header *h)
 {
 	atomic_store(&h->steps.anchor,
 		     token_trigram(token(STEP - 3), token(STEP - 2), token(STEP - 1)));
+	atomic_store(&h->steps.calls_per_step, STEP);
 	atomic_store(&h->steps.anchor_generation, 1);
 	time_calls(cudaLaunchKernel);
 	atomic_store(&h->steps.sure_generation,

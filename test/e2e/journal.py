@@ -50,7 +50,8 @@ class Journal:
         (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
          self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
          self.lost, _, _, self.backup, _, _, self.slices,
-         _, self.sure_generation, self.void_generation) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIII", self.data, HEADER.size + 40)
+         _, self.sure_generation, self.void_generation, _, _,
+         self.overdue_ticks) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQ", self.data, HEADER.size + 40)
 
     def ns_per_tick(self):
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point

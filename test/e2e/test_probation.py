@@ -13,7 +13,7 @@ ITERATION_KERNELS = {"first_10us": 5 * 20, "spin_5us": 25, "multi_tensor_apply_k
 FIRST_CRITICS = 5
 
 
-class Probation(RegimeCase):
+class ProbationCase(RegimeCase):
     def critics_on_probation(self, schedule):
         """A WGAN whose critic's first steps are taken for all that there is. How many there were."""
         live = self.start(schedule, step=None)
@@ -35,6 +35,8 @@ class Probation(RegimeCase):
             time.sleep(0.02)
         self.fail(f"never sure; {live.err()}")
 
+
+class Probation(ProbationCase):
     def test_steps_are_counted_before_it_is_certain(self):
         live, made = self.critics_on_probation("skip_first=6,wait=0,warmup=0,active=2,repeat=1")
         self.assertEqual(self.journal(live).sure_generation, 0)

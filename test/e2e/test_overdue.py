@@ -1,0 +1,124 @@
+"""A step that does not end when it is due: the program evaluates, or trains another model."""
+import time
+import unittest
+
+from journal import STEP
+from test_probation import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
+from test_regime import LOST_CALLS
+from trace import Trace
+
+WINDOW = "skip_first=3,wait=0,warmup=0,active=2,repeat=1"
+OPEN_WINDOW = "skip_first=0,wait=0,warmup=0,active=1000000,repeat=1"
+DUE_CALLS = 128  # launches after a step's end by which the next one's is overdue
+UNSEEN_STEPS = DUE_CALLS // GENERATOR_CALLS + 2  # of another model's, the first of which began among the launches before
+BATCHES, BATCH_CALLS = 100, 24  # of an evaluation: `long` of steady.c
+
+
+class OverdueCase(ProbationCase):
+    def trained(self, schedule=WINDOW):
+        """A run of one model whose steps are known for good, and how many it has made."""
+        live, made = self.critics_on_probation(schedule)
+        return live, made + self.until_sure(live, "critic 1")
+
+    def train_another(self, live):
+        """Until its steps are known for good, and 20 more. How many that were."""
+        made = 0
+        while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
+            live.do("generator 1")
+            time.sleep(0.005)
+            made += 1
+            self.assertLess(made * GENERATOR_CALLS, LOST_CALLS, live.err())
+        live.do("generator 20")
+        return made + 20
+
+    def check_count(self, run, made):
+        """All but what nobody can have seen, and the last one, which is a step only once another begins."""
+        self.assertGreaterEqual(self.facts(run)["count"], made - UNSEEN_STEPS - 1)
+        self.assertLessEqual(self.facts(run)["count"], made)
+
+
+class AnotherModel(OverdueCase):
+    def test_its_steps_are_found_soon(self):
+        live, made = self.trained()
+        live.do("critic 100")
+        another = self.train_another(live)
+        run = live.end()
+        journal = run.journal()
+        self.assertEqual(journal.lost, 0)
+        self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
+        numbers = [number for _, number in self.begins(journal)]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertGreaterEqual(len([g for g, _ in self.begins(journal) if g == 2]), 20)
+        self.check_count(run, made + 100 + another)
+        self.assertEqual(len(run.trace_steps()), 2)
+        info = self.tool("info", run.folder)
+        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
+
+    def test_a_window_ends_where_it_was_overdue(self):
+        live, made = self.trained(OPEN_WINDOW)
+        live.do("critic 10")
+        another = self.train_another(live)
+        run = live.end()
+        (cut,) = [r for r in run.journal().of(STEP) if r.event == "cut"]
+        steps = run.trace_steps()
+        (path,) = [p for p in run.traces() if p.endswith(f"step-{cut.number}.pftrace.gz")]
+        (step,) = [s for s in Trace(path).slices if s.name == f"step {cut.number}"]
+        self.assertEqual(step.args["end_never_came"], 1)
+        self.assertGreaterEqual(steps[-1], self.facts(run)["count"] - 1)  # the window went on
+        self.check_count(run, made + 10 + another)
+
+    def test_and_the_first_one_again(self):
+        live, made = self.trained()
+        live.do("critic 50")
+        made += 50 + self.train_another(live)
+        before = self.journal(live).anchor_generation
+        again = 0
+        while self.journal(live).anchor_generation == before or not self.is_sure(live):
+            live.do("critic 1")
+            time.sleep(0.005)
+            again += 1
+            self.assertLess(again * CRITIC_CALLS, LOST_CALLS, live.err())
+        live.do("critic 20")
+        run = live.end()
+        count = self.facts(run)["count"]
+        self.assertGreaterEqual(count, made + again + 20 - 2 * UNSEEN_STEPS - 3)
+        self.assertLessEqual(count, made + again + 20)
+
+
+class Evaluations(OverdueCase):
+    def evaluate(self, live):
+        """Long enough for somebody to think about it."""
+        for _ in range(10):
+            live.do(f"long {BATCHES // 10}")
+            time.sleep(0.01)
+
+    def evaluate_again_and_again(self, schedule, times=20):
+        live, made = self.trained(schedule)
+        for _ in range(times):
+            live.do("critic 10")
+            self.evaluate(live)
+        live.do("critic 2")
+        run = live.end()
+        self.assertIn(self.facts(run)["count"] - made - 10 * times, (1, 2))
+        self.assertEqual((run.journal().lost, run.journal().anchor_generation, run.journal().overdue_ticks), (0, 1, 0))
+        numbers = [number for _, number in self.begins(run.journal())]
+        self.assertEqual(numbers[1:], list(range(numbers[1], numbers[-1] + 1)))
+        return run
+
+    def test_they_are_no_steps(self):
+        run = self.evaluate_again_and_again(WINDOW)
+        journal = run.journal()
+        locked = [r.ticks for r in journal.of(STEP) if r.event == "begin" and r.number][0]
+        in_vain = [c for c in journal.calls() if c.category == "launch" and c.begin > locked]
+        # the first one, and no more until that is a small part of all
+        self.assertGreater(len(in_vain), BATCHES * BATCH_CALLS // 2)
+        self.assertLess(len(in_vain), 2 * BATCHES * BATCH_CALLS)
+
+    def test_they_cut_no_window(self):
+        run = self.evaluate_again_and_again(OPEN_WINDOW, 3)
+        self.assertEqual([r for r in run.journal().of(STEP) if r.event == "cut"], [])
+        self.assertEqual(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 2)  # all but the first and the last
+
+
+if __name__ == "__main__":
+    unittest.main()

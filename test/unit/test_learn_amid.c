@@ -1,0 +1,63 @@
+/* Where the first whole step begins, when steps are looked for in the middle of one. */
+#include "core/learn_amid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { MAIN, BACKWARD, ANCHOR = 77 };
+
+static bool hold(struct learn_amid *a, uint32_t slot, uint64_t ns, uint32_t hints, uint64_t hash)
+{
+	return learn_amid_hold(a,
+			       &(struct learn_held){ .slot = slot,
+						     .hash = hash,
+						     .event = { .begin_ns = ns, .hints = hints } });
+}
+
+/* Launches of a forward pass, the rest of an optimizer's, and the next step's begin; the other thread was read before. */
+static void behind_the_first_phase(void **state)
+{
+	struct learn_amid a = { 0 };
+	(void)state;
+	learn_amid_begin(&a);
+	for (uint64_t ns = 0; ns < 400; ns += 10)
+		assert_false(hold(&a, BACKWARD, ns, 0, 1000 + ns));
+	for (uint64_t ns = 0; ns < 100; ns += 10)
+		assert_false(hold(&a, MAIN, ns, LEVEL_NAMED, 2000 + ns));
+	for (uint64_t ns = 100; ns < 200; ns += 10) /* each third launch has another name */
+		assert_false(hold(&a, MAIN, ns, ns % 30 ? LEVEL_OPTIMIZER : 0, 3000 + ns));
+	assert_false(hold(&a, MAIN, 200, LEVEL_OPTIMIZER, ANCHOR));
+	for (uint64_t ns = 210; ns < 280; ns += 10)
+		assert_false(hold(&a, MAIN, ns, 0, ns));
+	assert_true(hold(&a, MAIN, 280, 0, ANCHOR));
+	assert_false(a.is_on);
+	assert_int_equal(a.from_ns, 210);
+	assert_int_equal(a.held.n, 40 + 10 + 10 + 1 + 8);
+	assert_int_equal(learn_amid_count(&a, ANCHOR), 1);
+	learn_amid_end(&a);
+}
+
+/* An evaluation, however long it is. */
+static void room_is_bounded(void **state)
+{
+	struct learn_amid a = { 0 };
+	(void)state;
+	learn_amid_begin(&a);
+	for (uint64_t ns = 0; ns < 1000000; ns++)
+		assert_false(hold(&a, MAIN, ns, LEVEL_NAMED, ns));
+	assert_true(a.is_on);
+	assert_in_range(a.held.room * sizeof(*a.held.at), 1, 16 << 20);
+	learn_amid_end(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(behind_the_first_phase),
+		cmocka_unit_test(room_is_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
