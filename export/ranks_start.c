@@ -6,7 +6,8 @@
 #include "export/journals.h"
 
 /* So far ahead of the foremost rank lies the common step: the longest nap of the collector twice. */
-#define AHEAD_NS 100000000ull
+#define AHEAD_NS  100000000ull
+#define SECOND_NS 1000000000ull
 
 static const char *in_journal(void *context, const char *name)
 {
@@ -76,6 +77,62 @@ static uint64_t earliest_start(const struct process *p)
 	return next > first ? next : first;
 }
 
+/* Of slices of time, which in all ranks begin with a second of the machine's clock: that of the one under way. */
+static uint64_t second_of(const struct process *p, const struct step_mark *mark)
+{
+	return timebase_ns(&p->follow.time, mark->ticks) / SECOND_NS;
+}
+
+static const struct step_mark *newest(const struct process *p)
+{
+	return &p->follow.marks.at[p->follow.marks.n - 1];
+}
+
+/* The first second with which the schedule can surely begin: the one after the next. */
+static uint64_t earliest_second(const struct process *p)
+{
+	const struct step_mark *mark = newest(p);
+	uint64_t first = schedule_first_armed(&p->follow.schedule), next = mark->number + 2;
+	return second_of(p, mark) + (next > first ? next : first) - mark->number;
+}
+
+/* The slice that begins with it; 0: it was over before this rank's first one. */
+static uint64_t slice_of(const struct process *p, uint64_t second)
+{
+	const struct step_mark *mark = newest(p);
+	uint64_t number = mark->number + second, began = second_of(p, mark);
+	return number > began ? number - began : 0;
+}
+
+/* All that wait are without steps. */
+static bool are_sliced(struct process *const *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (waits(all[i]) && !process_has_slices(all[i]))
+			return false;
+	return true;
+}
+
+/* Whether the slices that are under way have been read of. */
+static bool are_slices_read(struct process *const *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (waits(all[i]) &&
+		    newest(all[i])->number != atomic_load(&steps_of(all[i])->current))
+			return false;
+	return true;
+}
+
+static uint64_t common_second(struct process *const *all, size_t n)
+{
+	uint64_t common = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t second = waits(all[i]) ? earliest_second(all[i]) : 0;
+		common = second > common ? second : common;
+	}
+	return common;
+}
+
 static void name_start(struct process *p, uint64_t start)
 {
 	struct journal_steps *s = steps_of(p);
@@ -136,12 +193,18 @@ void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t
 	if (!r->is_named) {
 		if (!is_time(r, first, all, n, folder, now_ms))
 			return;
-		r->start = earliest_start(first);
+		bool is_sliced = are_sliced(all, n);
+		if (is_sliced && !are_slices_read(all, n))
+			return;
+		r->second = is_sliced ? common_second(all, n) : 0;
+		r->start = is_sliced ? slice_of(first, r->second) : earliest_start(first);
 		r->is_named = true;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (waits(all[i]))
-			name_start(all[i], r->start);
+			name_start(all[i], r->second && process_has_slices(all[i])
+						   ? slice_of(all[i], r->second)
+						   : r->start);
 }
 
 json_t *ranks_start_describe(const struct ranks_start *r)

@@ -1,7 +1,8 @@
 /*
  * Names the step with which the ranks of a job begin their schedule, the same for all (core/record.h, struct journal_steps): once all
  * that run here know their steps, or have had long enough for it. It lies a little ahead of the foremost, so that each hears
- * of it in time. A rank that knows its steps later takes those of the schedule that are still to come, and no others.
+ * of it in time. A rank that knows its steps later takes those of the schedule that are still to come, and no others. Where none knows any, and
+ * slices of time stand in, all begin at the same time, whatever the numbers of their slices are.
  */
 #ifndef EXPORT_RANKS_START_H
 #define EXPORT_RANKS_START_H
@@ -10,7 +11,9 @@
 
 struct ranks_start {
 	bool is_named;
-	uint64_t start;
+	uint64_t start; /* of the foremost */
+	uint64_t
+		second; /* where no rank knows steps: of the machine's clock, with which their slices of time begin */
 	uint64_t first_ms; /* when the first was seen to wait; 0: none yet */
 	double patience_s; /* from then on */
 	long n_present;	   /* ranks that knew their steps when it was named, of */

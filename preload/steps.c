@@ -597,6 +597,14 @@ static bool needs_attention(void)
 	       turn_waits(&g.turn) || atomic_load_explicit(&g.pending, memory_order_relaxed);
 }
 
+/* The last one of the machine's clock: slices of several ranks begin together. */
+static uint64_t whole_second(void)
+{
+	const uint64_t second_ns = 1000000000;
+	struct journal_clock_point now = clock_point(hook_switch.clock_kind);
+	return now.ticks - ticks_of_ns(now.monotonic_ns % second_ns);
+}
+
 static void cross(uint64_t ticks, bool by_anchor)
 {
 	if (state() == STEP_STATE_ADOPTED) {
@@ -609,6 +617,8 @@ static void cross(uint64_t ticks, bool by_anchor)
 	if (g.slice_ms == SCHEDULE_SLICE_MS)
 		atomic_fetch_add_explicit(&g.shared->slices, 1, memory_order_relaxed);
 	begin_step(g.number + 1, ticks);
+	if (g.slice_ms == SCHEDULE_SLICE_MS && g.has_company)
+		g.began_ticks = whole_second();
 	if (by_anchor && state() == STEP_STATE_LOST)
 		find_again();
 	if (by_anchor && is_overdue())
@@ -622,13 +632,13 @@ static void begin_slices(unsigned ms, uint64_t ticks)
 	g.slice_ms = ms;
 	g.slice_ticks = ticks_of_ns(ms * 1000000ull);
 	log_line(LOG_INFO, "no step is known yet: slices of %u ms are recorded", ms);
-	if (ms == SCHEDULE_SLICE_MS && !g.was_locked) {
-		if (g.has_company && !arm_is_always(&g.arm))
-			agree_begin(&g.agree, g.shared, g.number);
-		else
-			begin_schedule(g.number + 1);
-	}
+	bool begins = ms == SCHEDULE_SLICE_MS && !g.was_locked,
+	     waits = begins && g.has_company && !arm_is_always(&g.arm);
+	if (begins && !waits)
+		begin_schedule(g.number + 1);
 	cross(ticks, false);
+	if (waits)
+		agree_begin(&g.agree, g.shared, g.number);
 }
 
 /* The collector has looked for steps for long, and the schedule waits for them. */

@@ -3,7 +3,9 @@ import os
 import unittest
 
 from harness import Case, prog
+from journal import STEP
 
+RECORD = 2  # enum sched_action of core/record.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
 JOB = 'for spec in {specs}; do (sleep ${{spec#*:}}; RANK=${{spec%:*}} LOCAL_WORLD_SIZE={size} exec {command}) & done; wait'
 
@@ -78,6 +80,21 @@ class Ranks(Case):
         start = run.json["ranks_start"]
         self.assertEqual(start["ranks"], 2)
         self.assertEqual(self.armed(run)[0], [start["step"] + k for k in (2, 3, 4)])
+
+    def test_slices_of_the_same_time(self):
+        """Two programs that never repeat, which gave up looking 1.6 s apart."""
+        odd = "(sleep {}; echo odd {} | RANK={} LOCAL_WORLD_SIZE=2 {}) & "
+        run = self.profiled(["sh", "-c", odd.format(0, 8500, 0, prog("steady")) + odd.format(1.6, 6500, 1, prog("steady")) + "wait"],
+                            PROF_LEARN_S=1, PROF_SCHEDULE="skip_first=1,wait=0,warmup=0,active=2,repeat=1")
+        self.assertEqual({p["steps"]["detector"] for p in run.json["processes"]}, {"slices"}, run.err)
+        begun = []
+        for journal in run.journals():
+            slices = sorted((r for r in journal.of(STEP) if r.event == "begin"), key=lambda r: r.ticks)
+            begun.append([journal.ns(r.ticks) / 1e9 for r in slices if r.action >= RECORD])
+        self.assertEqual([len(times) for times in begun], [2, 2], begun)
+        for one, other in zip(*begun):
+            self.assertAlmostEqual(one, other, delta=0.1)  # with the first launch of a whole second
+            self.assertLess(one % 1, 0.1)
 
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""
