@@ -469,13 +469,6 @@ static enum lateness lateness(void)
 		       : IN_TIME;
 }
 
-/* While launches get attention steps_token() does not count them. */
-static void count_overdue(void)
-{
-	hook_thread.tokens++;
-	atomic_fetch_add_explicit(&g.n_overdue, 1, memory_order_relaxed);
-}
-
 /* A window that is under way ended at `ticks`, not with the first step that is known again; what is recorded throughout goes on. */
 static void cut_window(uint64_t ticks)
 {
@@ -680,6 +673,13 @@ static void learn_stack(uint64_t hash)
 		hook_thread.wants_stack = true;
 }
 
+static void learn_from_this(uint64_t hash)
+{
+	if (is_overdue())
+		atomic_fetch_add_explicit(&g.n_overdue, 1, memory_order_relaxed);
+	learn_stack(hash);
+}
+
 void steps_settle(void)
 {
 	struct hook_thread *t = &hook_thread;
@@ -694,9 +694,7 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 {
 	note_function(hash, function);
 	if (still_learning())
-		learn_stack(hash);
-	if (is_overdue())
-		count_overdue();
+		learn_from_this(hash);
 	const struct turn_anchors a = anchors();
 	bool moves = turn_is_moved(&g.turn, &a, hook_thread.writer.slot, hash);
 	bool pending = atomic_load_explicit(&g.pending, memory_order_relaxed);

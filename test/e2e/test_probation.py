@@ -4,7 +4,7 @@ import time
 
 from harness import Run
 from journal import GPU_STATE, STEP
-from test_regime import LOCKED, RegimeCase
+from test_regime import LOCKED, LOST, LOST_CALLS, RegimeCase
 from trace import Trace
 
 CRITIC_CALLS, GENERATOR_CALLS = 23, 28  # launches of a step of each
@@ -92,3 +92,41 @@ class Probation(ProbationCase):
         for path in run.traces():
             names = [s.name for s in Trace(path).on("Stream") if s.name in ITERATION_KERNELS]
             self.assertEqual({name: names.count(name) for name in ITERATION_KERNELS}, ITERATION_KERNELS, path)
+
+
+class LostOnProbation(ProbationCase):
+    """The anchor on probation does not come any more."""
+
+    def lost(self):
+        live, n = self.critics_on_probation("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
+        live.do("critic 1")
+        self.eventually("counted", lambda: live.do("strange 1") is not None and self.journal(live).step_state == LOCKED)
+        for _ in range(LOST_CALLS // 1000 + 2):
+            live.do("strange 1000")
+        self.assertEqual((self.journal(live).lost, self.journal(live).step_state, self.journal(live).sure_generation), (1, LOST, 0))
+        return live, n + 1
+
+    def test_other_steps_take_its_place(self):
+        """What was counted by it is void: the numbers begin anew."""
+        live, _ = self.lost()
+        made = 0
+        while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
+            live.do("generator 20")
+            made += 20
+            self.assertLess(made, 3000, live.err())
+            time.sleep(0.02)
+        live.do("generator 20")
+        run = live.end()
+        self.assertEqual(self.facts(run)["corrected"], {"times": 1, "period_before": CRITIC_CALLS})
+        self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
+        self.assertIn(self.facts(run)["count"], (made + 20, made + 19))
+        self.assertEqual(len(run.trace_steps()), 2)
+
+    def test_it_comes_after_all(self):
+        live, n = self.lost()
+        live.do("critic 20")
+        self.eventually("sure", lambda: live.do("critic 1") is not None and self.is_sure(live))
+        run = live.end()
+        self.assertEqual((run.journal().lost, run.journal().anchor_generation), (1, 1))
+        self.assertNotIn("corrected", self.facts(run))
+        self.assertGreaterEqual(self.facts(run)["count"], n + 20)

@@ -1,0 +1,120 @@
+/* Steps that are counted on probation do not stay so for ever: launches are journaled and held meanwhile. */
+#include "core/learn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { FORWARD = 40, BACKWARD = 45, OPTIMIZER = 3, EVENTS = 500000, MINUTES = 5 };
+
+struct stream {
+	struct levels *levels;
+	uint64_t now_ns, n_odd;
+};
+
+static void feed(struct stream *s, uint64_t kernel, uint32_t hints, uint64_t took_ns)
+{
+	const struct level_event event = { .token = (kernel * 0x9e3779b97f4a7c15ull) | 1,
+					   .kernel = kernel,
+					   .begin_ns = s->now_ns,
+					   .end_ns = s->now_ns + 1000,
+					   .hints = hints | LEVEL_NAMED };
+	assert_int_equal(levels_feed(s->levels, 0, &event), 0);
+	s->now_ns += took_ns;
+}
+
+static void step(struct stream *s)
+{
+	for (uint64_t k = 1; k <= FORWARD + BACKWARD; k++)
+		feed(s, k, 0, 5000);
+	for (uint64_t k = 1; k <= OPTIMIZER; k++)
+		feed(s, 1000 + k, LEVEL_OPTIMIZER, 5000);
+}
+
+static void odd(struct stream *s, uint64_t took_ns)
+{
+	feed(s, 1000000 + s->n_odd++, 0, took_ns);
+}
+
+static bool is_on_probation(struct stream *s)
+{
+	struct level_choice choice;
+	assert_true(levels_vote(s->levels, &choice));
+	return choice.on_probation;
+}
+
+/* After as few turns as that takes. */
+static struct stream begin(void)
+{
+	struct stream s = { .levels = levels_new() };
+	struct level_choice choice;
+	while (!levels_vote(s.levels, &choice)) {
+		step(&s);
+		assert_in_range(s.now_ns, 0, 8ull * 5000 * (FORWARD + BACKWARD + OPTIMIZER));
+	}
+	assert_true(choice.on_probation);
+	return s;
+}
+
+static void ends_after_so_many_launches(void **state)
+{
+	struct stream s = begin();
+	(void)state;
+	while (s.n_odd < EVENTS - 1) {
+		odd(&s, 10);
+		if (s.n_odd % 50000 == 0 && s.n_odd < EVENTS)
+			assert_true(is_on_probation(&s));
+	}
+	for (int i = 0; i < 10; i++)
+		odd(&s, 10);
+	assert_false(is_on_probation(&s));
+	levels_free(s.levels);
+}
+
+static void ends_after_so_long(void **state)
+{
+	struct stream s = begin();
+	(void)state;
+	for (int i = 1; i < MINUTES * 60; i++) {
+		odd(&s, 1000000000);
+		assert_true(is_on_probation(&s));
+	}
+	odd(&s, 2000000000);
+	odd(&s, 0);
+	assert_false(is_on_probation(&s));
+	levels_free(s.levels);
+}
+
+/* The library hears that they stand: their calls have waited in memory for it. */
+static void ends_where_too_many_calls_are_held(void **state)
+{
+	struct stream s = begin();
+	struct journal_header header = { 0 };
+	struct follow f = { .reader.header = &header, .holds_steps = true };
+	struct learn l = {
+		.levels = s.levels, .has_choice = true, .has_base = true, .on_probation = true
+	};
+	(void)state;
+	header.steps.anchor_generation = l.generation = l.tried = 1;
+	levels_vote(l.levels, &l.choice);
+	f.n_pending = 1000000;
+	learn_tell(&l, &f);
+	assert_true(l.on_probation && f.holds_steps);
+	f.n_pending++;
+	learn_tell(&l, &f);
+	assert_false(l.on_probation || f.holds_steps);
+	assert_int_equal(header.steps.sure_generation, 1);
+	learn_stop(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ends_after_so_many_launches),
+		cmocka_unit_test(ends_after_so_long),
+		cmocka_unit_test(ends_where_too_many_calls_are_held),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
