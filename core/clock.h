@@ -24,6 +24,11 @@ static inline uint64_t clock_read_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t clock_ms(void)
+{
+	return clock_read_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
 /* `kind` is enum journal_clock_kind. Ordered enough for intervals: a reading never moves by more than a few ns. */
 static inline uint64_t clock_ticks(uint32_t kind)
 {

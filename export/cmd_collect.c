@@ -4,6 +4,7 @@
  * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
  * to 50 ms; a new journal wakes it at once.
  */
+#include "core/clock.h"
 #include "core/config.h"
 #include "export/command.h"
 #include "export/journals.h"
@@ -22,7 +23,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -69,13 +69,6 @@ struct collector {
 	char line[256];
 	size_t n_line;
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void say(struct collector *c, const char *text)
 {

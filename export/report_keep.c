@@ -1,22 +1,14 @@
 /* See report_keep.h. */
 #include "export/report_keep.h"
 
+#include "core/clock.h"
 #include "export/report_json.h"
-
-#include <time.h>
 
 enum {
 	EVERY_MS = 2000,
 	COST_SHARE =
 		100, /* a hundredth of the time: meanwhile the journal waits, and a core is busy */
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static bool is_due(const struct report_keep *k, const struct process *p, uint64_t now_ms,
 		   bool is_last)

@@ -1,6 +1,7 @@
 /* See trace_keep.h. Half of either limit is for the first traces, the rest for the newest. */
 #include "export/trace_keep.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,17 +18,28 @@ static uint64_t size_of(const char *folder, const char *name)
 	return (uint64_t)status.st_size;
 }
 
-static void remove_oldest(struct trace_keep *k, const char *folder)
+/* Somebody else may have removed it. */
+static bool is_removed(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
-	struct kept_trace *t = &k->newest.at[0];
-	if (snprintf(path, sizeof(path), "%s/%s", folder, t->name) < (int)sizeof(path))
-		unlink(path);
-	k->n_removed++;
-	k->bytes_removed += t->bytes;
-	k->bytes_newest -= t->bytes;
-	free(t->name);
+	return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path) &&
+	       (!unlink(path) || errno == ENOENT);
+}
+
+/* What cannot be removed is kept, with the first. */
+static void remove_oldest(struct trace_keep *k, const char *folder)
+{
+	struct kept_trace t = k->newest.at[0];
+	k->bytes_newest -= t.bytes;
 	vec_shift(&k->newest, 1);
+	if (!is_removed(folder, t.name)) {
+		vec_push(&k->first, t);
+		k->bytes_first += t.bytes;
+		return;
+	}
+	k->n_removed++;
+	k->bytes_removed += t.bytes;
+	free(t.name);
 }
 
 static bool is_too_much(uint64_t value, uint64_t limit)

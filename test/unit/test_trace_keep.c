@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -119,9 +121,42 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
+/* A folder in a trace's place: nobody removes that, root neither. */
+static void what_stays_is_not_counted_as_removed(void **state)
+{
+	const struct trace_limits limits = { .files = 4 };
+	struct trace_keep k = { 0 };
+	char path[256];
+	(void)state;
+	snprintf(path, sizeof(path), "%s/2", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "%u", i);
+		if (i != 2)
+			write_file(name, 10);
+		trace_keep_add(&k, &limits, folder, name);
+	}
+	json_t *list = trace_keep_list(&k);
+	bool is_listed = false;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		is_listed |= !strcmp(json_string_value(json_array_get(list, i)), "2");
+	assert_true(is_listed);
+	assert_int_equal(json_array_size(list) + k.n_removed, 6);
+	assert_int_equal(k.bytes_removed, 10 * k.n_removed);
+	json_decref(list);
+	trace_keep_free(&k);
+	assert_int_equal(rmdir(path), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s/%u", folder, i);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_stays_is_not_counted_as_removed),
 		cmocka_unit_test(few),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(too_large),
