@@ -159,13 +159,20 @@ static void pay_attention(bool on)
 		atomic_store(&s->passes, true);
 }
 
+/* Steps have just become known, and the next one is to be armed: what is left of this one is journaled, too, so that there is no hole before it. */
+static bool is_armed_next(void)
+{
+	return g.mode == STEP_MODE_AUTO && state() == STEP_STATE_LOCKED &&
+	       arm_action(&g.arm, g.number + 1) != SCHED_NONE;
+}
+
 static void turn_switch(void)
 {
 	bool armed = g.action != SCHED_NONE;
 	uint32_t record = ALWAYS;
 	if (armed)
 		record = EVERYTHING;
-	else if (still_learning() && !arm_is_off(&g.arm))
+	else if ((still_learning() && !arm_is_off(&g.arm)) || is_armed_next())
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.begins_by_name, g.mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);

@@ -55,10 +55,12 @@ class Found:
     def _begins(journal, folder):
         """{number: when the step began}: as the library wrote it down, or where it was over too soon, as the traces have it."""
         void = {r.detail for r in journal.of(STEP) if r.event == "corrected"}
-        found, bases = {}, {r.generation: r.number for r in journal.of(STEP) if r.event == "numbered"}
+        # an anchor that was replaced before its steps had numbers counted none
+        found, bases = {}, {journal.base_generation: journal.base}
+        bases.update({r.generation: r.number for r in journal.of(STEP) if r.event == "numbered"})
         for r in sorted(journal.of(STEP), key=lambda r: r.ticks):
-            if r.event in ("begin", "counted") and r.number and r.generation not in void:
-                found.setdefault(r.number + (bases.get(r.generation, journal.base) if r.event == "counted" else 0), journal.ns(r.ticks))
+            if r.number and r.generation not in void and (r.event == "begin" or (r.event == "counted" and r.generation in bases)):
+                found.setdefault(r.number + (bases[r.generation] if r.event == "counted" else 0), journal.ns(r.ticks))
         for path in () if found else glob.glob(os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
             found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices if re.fullmatch(r"step \d+", s.name))
         return found
