@@ -108,12 +108,19 @@ bool learn_is_feeding(const struct learn *l)
 	return !l->has_base || l->on_probation;
 }
 
+/* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
+static void demand_optimizer(struct learn *l, const struct follow *f)
+{
+	if (l->levels)
+		levels_want_optimizer(l->levels,
+				      l->is_overdue || f->reader.header->steps.wants_optimizer);
+}
+
 /* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
 static void note_first(struct learn *l, const struct follow *f, const struct rec_call *c)
 {
 	l->first_ticks = c->begin_ticks;
-	if (l->levels && f->reader.header->steps.wants_optimizer)
-		levels_want_optimizer(l->levels);
+	demand_optimizer(l, f);
 }
 
 /* Where an optimizer may never come all is fed nevertheless. */
@@ -151,8 +158,11 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 		return;
 	}
 	uint64_t hash = token_window_push(&t->window, token);
-	if (l->is_overdue && c->begin_ticks < l->overdue_ticks)
+	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
+		t->has_synced = false;
+		t->blocked_ticks = 0;
 		return;
+	}
 	if (!l->first_ticks)
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
@@ -331,6 +341,7 @@ static bool tell_base(struct learn *l, struct follow *f)
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
+	demand_optimizer(l, f);
 	l->tried = l->on_probation ? l->generation : 0;
 	f->holds_steps = l->on_probation;
 	vec_free(&l->since);
@@ -388,6 +399,7 @@ static void rest(struct learn *l, struct follow *f)
 	start_again(l);
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
+	demand_optimizer(l, f);
 	confirm(l, f);
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
@@ -402,8 +414,7 @@ static void watch_overdue(struct learn *l, struct follow *f)
 	if (ticks) {
 		go_on(l);
 		l->is_overdue = true;
-		if (l->levels)
-			levels_want_optimizer(l->levels);
+		demand_optimizer(l, f);
 	} else if (l->is_overdue && l->levels) {
 		rest(l, f);
 	}
@@ -428,6 +439,7 @@ void learn_watch(struct learn *l, struct follow *f)
 	}
 	l->is_overdue = false;
 	go_on(l);
+	demand_optimizer(l, f);
 }
 
 /* The lost anchor came again, and the library asks no more. */
@@ -507,8 +519,11 @@ bool learn_tell(struct learn *l, struct follow *f)
 	if (l->has_base)
 		return false;
 	if (!l->counted.n) {
-		if (!l->on_probation && anchor_is_lost(l))
+		if (!l->on_probation && anchor_is_lost(l)) {
+			l->is_overdue = false;
+			demand_optimizer(l, f);
 			start_again(l);
+		}
 		return false;
 	}
 	if (!tell_base(l, f))

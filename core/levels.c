@@ -74,9 +74,9 @@ void levels_free(struct levels *l)
 	free(l);
 }
 
-void levels_want_optimizer(struct levels *l)
+void levels_want_optimizer(struct levels *l, bool wants)
 {
-	l->wants_optimizer = true;
+	l->wants_optimizer = wants;
 }
 
 void levels_relearn(struct levels *l)
@@ -213,14 +213,12 @@ static bool is_around(const struct levels *l, const struct levels_level *level)
 	       level->calls_per_turn >= AROUND * l->choice.calls_per_step;
 }
 
-/* Whether the level that a vote has found speaks against what is counted on probation: that is only a part of the step, or this is a loop around
- * it. */
+/* Whether the level that a vote has found is the one that is counted on probation, and its turns now say that it is only a part of the step. */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
-	if (!l->on_probation)
-		return false;
-	return level_has_anchor(l, level, l->choice.anchor) ? belief->is_refuted : false;
+	return l->on_probation && belief->is_refuted &&
+	       level_has_anchor(l, level, l->choice.anchor);
 }
 
 /* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph
@@ -251,11 +249,12 @@ static uint32_t end_of_turns(const struct levels_index *x, const struct levels_l
 }
 
 /* Where the level's second turn begins, if the first is many times as long: it holds what is done once, as compiling, and launches that begin
- * before that are the only ones of the loop that come in both. 0: it is not. */
+ * before that are the only ones of the loop that come in both. 0: it is not, or the loop is bare, which is to begin with the stream. */
 static uint32_t behind_first(const struct levels_index *x, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	bool is_long = level->turns > 2 && at[1] - at[0] > FIRST_LONG * level->calls_per_turn;
+	bool is_long = !level_is_bare(level) && level->turns > 2 &&
+		       at[1] - at[0] > FIRST_LONG * level->calls_per_turn;
 	return is_long ? at[1] : 0;
 }
 
@@ -337,14 +336,15 @@ void levels_confirm(struct levels *l)
 	l->locked = true;
 }
 
-/* What has not been refuted by then stays. */
+/* What has not been refuted by then stays; what is doubted has as long again to be replaced. */
 static void levels_end_probation(struct levels *l)
 {
 	const struct levels_store *s = &l->store;
-	if (!l->on_probation || l->is_refuted || !s->n)
+	uint64_t patience = l->is_refuted ? 2 : 1;
+	if (!l->on_probation || !s->n)
 		return;
-	if (s->n_forgotten + s->n - l->since_events < PROBATION_EVENTS &&
-	    s->events[s->n - 1].begin_ns - l->since_ns < PROBATION_NS)
+	if (s->n_forgotten + s->n - l->since_events < patience * PROBATION_EVENTS &&
+	    s->events[s->n - 1].begin_ns - l->since_ns < patience * PROBATION_NS)
 		return;
 	levels_confirm(l);
 }

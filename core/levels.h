@@ -92,8 +92,8 @@ struct levels;
 struct levels *levels_new(void);
 void levels_free(struct levels *l);
 
-/* Only a step that an optimizer ends will do. */
-void levels_want_optimizer(struct levels *l);
+/* Whether only a step that an optimizer ends will do. */
+void levels_want_optimizer(struct levels *l, bool wants);
 
 /*
  * Takes the next event of `thread`: in order per thread, threads in any order. Leave out no call

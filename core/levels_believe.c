@@ -173,12 +173,6 @@ static bool lacks(const struct levels_level *level)
 		(!level->marked && level->inside & ~LEVEL_THREADS));
 }
 
-/* It talks to nobody, and nothing says that it trains. */
-static bool is_bare(const struct levels_level *level)
-{
-	return !level->optimizer && !level->marked && !level->tail;
-}
-
 /* Again and again, but not in most of its turns, there is work of another kind, and no loop was found that it belongs to: launches were lost or
  * exchanged, or that loop has not turned often enough. */
 static bool is_torn(const struct levels_level *level)
@@ -215,7 +209,7 @@ static bool is_out_of_question(const struct levels_index *x, const struct levels
 	if (is_part_of_more(level) || (!d->ended && may_be_inner(level)))
 		return true;
 	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
-	return is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
+	return level_is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
 }
 
 /* An anchor is three calls, so where a turn has less its first one has come with turns of its own behind it. */
@@ -228,7 +222,9 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 				   const struct levels_level *level,
 				   const struct level_demands *demands)
 {
-	struct level_belief b = { .is_refuted = is_part_of_more(level) || may_be_inner(level) };
+	struct level_belief b = {
+		.is_refuted = is_part_of_more(level) || (!demands->ended && may_be_inner(level)),
+	};
 	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
 		return b;
 	if (!level->optimizer && is_beside_optimizer(s, x, level))
@@ -239,7 +235,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 	uint32_t wanted = turns_wanted(evidence, level, demands, may_have_optimizer),
 		 early = turns_wanted_early(evidence, level, demands, may_have_optimizer);
 	/* so is a first step, for good */
-	b.is_enough = level->turns >= wanted && !(is_bare(level) && x->end < EVENTS_BARE);
+	b.is_enough = level->turns >= wanted && !(level_is_bare(level) && x->end < EVENTS_BARE);
 	b.is_promising = turns_seen(level) >= early;
 	b.signs = (struct level_signs){
 		.turns = level->turns,

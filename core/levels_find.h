@@ -82,6 +82,12 @@ struct levels_level {
 	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 
+/* It talks to nobody, and nothing says that it trains. */
+static inline bool level_is_bare(const struct levels_level *level)
+{
+	return !level->optimizer && !level->marked && !level->tail;
+}
+
 /* The best level, n_members = 0 if there is none. 0 or -ENOMEM. */
 int levels_find(const struct levels_store *s, const struct levels_index *x,
 		struct levels_level *best);

@@ -37,7 +37,7 @@ struct hook_passed {
 	uint32_t grid[3], block[3];
 };
 
-/* Two cache lines, what every call needs first; the third is for launches that are only counted. */
+/* Two cache lines, what every call needs first; behind them what some do. */
 struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
@@ -47,16 +47,16 @@ struct hook_thread {
 	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
 	bool wants_stack; /* of the call that is being made, whatever hook_switch.stacks says */
-	bool has_ranges_to_write;    /* open ranges that the journal does not have: ranges.h */
-	uint8_t libraries;	     /* whose functions the thread is in: libs.c */
+	bool has_ranges_to_write; /* open ranges that the journal does not have: ranges.h */
+	uint8_t libraries;	  /* whose functions the thread is in: libs.c */
+	uint32_t
+		settled; /* of `tokens`, those that are in `window`; the last two behind them are in `passed` */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
 	struct token_window window;
 	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
 	uint32_t tokens_then; /* when that step was first seen */
 	struct hook_polls polls;
-	uint32_t
-		settled; /* of `tokens`, those that are in `window`; the last two behind them are in: */
 	struct hook_passed passed[2] __attribute__((aligned(64))); /* by their number's parity */
 } __attribute__((aligned(64)));
 

@@ -64,9 +64,11 @@ static struct {
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
 	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
-	uint64_t number;	 /* of the step under way */
-	uint64_t own;		 /* auto: anchors since the adoption */
-	uint32_t generation;	 /* of the adopted anchor */
+	uint64_t number;     /* of the step under way */
+	uint64_t own;	     /* auto: anchors since the adoption */
+	uint32_t generation; /* of the adopted anchor */
+	uint32_t
+		calls_per_step; /* of its steps: by now the collector may have told those of another one */
 	struct turn turn;	 /* auto: what has come of it */
 	uint32_t within, thread; /* of the adopted anchor: struct turn_anchors */
 	uint32_t heard;		 /* the newest anchor that was looked at */
@@ -348,6 +350,8 @@ static void adopt_anchor(uint32_t generation)
 {
 	g.generation = g.heard = generation;
 	g.own = 0;
+	g.calls_per_step = atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
+	atomic_store_explicit(&g.n_overdue, 0, memory_order_relaxed);
 	g.within = atomic_load_explicit(&g.shared->backup_within, memory_order_relaxed);
 	g.thread = atomic_load_explicit(&g.shared->anchor_thread, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
@@ -420,6 +424,7 @@ static void lock_steps(void)
 	}
 	g.was_locked = true;
 	g.number = next - 1;
+	see_step(g.number);
 	if (g.has_company && !g.on_probation)
 		begin_with_company();
 	atomic_store_explicit(&g.shared->current, g.number, memory_order_relaxed);
@@ -448,7 +453,7 @@ static bool has_news(void)
 
 static uint64_t turns(uint64_t n, uint64_t least)
 {
-	n *= atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
+	n *= g.calls_per_step;
 	return n > least ? n : least;
 }
 
@@ -630,7 +635,9 @@ static void cross(uint64_t ticks, bool by_anchor)
 static void begin_slices(unsigned ms, uint64_t ticks)
 {
 	g.slice_ms = ms;
-	g.slice_ticks = ticks_of_ns(ms * 1000000ull);
+	/* ranks' slices end with a second's first launch: a little later, so that none ends just before, and once more with it */
+	unsigned more_ms = ms == SCHEDULE_SLICE_MS && g.has_company;
+	g.slice_ticks = ticks_of_ns((ms + more_ms) * 1000000ull);
 	log_line(LOG_INFO, "no step is known yet: slices of %u ms are recorded", ms);
 	bool begins = ms == SCHEDULE_SLICE_MS && !g.was_locked,
 	     waits = begins && g.has_company && !arm_is_always(&g.arm);

@@ -694,7 +694,7 @@ static void test_wanted_optimizer(void **state)
 		struct levels *l = levels_new();
 		assert_non_null(l);
 		if (wants)
-			levels_want_optimizer(l);
+			levels_want_optimizer(l, true);
 		for (uint32_t i = 0; i < s.n; i++)
 			levels_feed(l, s.events[i].thread, &s.events[i].event);
 		assert_int_equal(levels_conclude(l, &choice), !wants);

@@ -302,6 +302,25 @@ static void test_first_step_compiles(void **state)
 	sequence_free(&s);
 }
 
+/* A bare loop behind the same is found, too: its beginning is the stream's. */
+static void test_bare_loop_with_a_long_first_turn(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	struct sequence_result r;
+	for (int i = 0; i < 300; i++) {
+		launch_range(&s, FORWARD, 5, 0);
+		for (uint32_t k = 0; i == 0 && k < 80; k++)
+			launch_range(&s, OTHERS + k / 20 * 3, 3, 0);
+		launch_range(&s, BACKWARD, 5, 0);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_true(r.one_per_step == 1);
+	sequence_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_work_of_another_kind),
 		cmocka_unit_test(test_chance_is_no_loop),
 		cmocka_unit_test(test_first_step_compiles),
+		cmocka_unit_test(test_bare_loop_with_a_long_first_turn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
