@@ -1,5 +1,8 @@
 """Jobs of several processes: torchrun with two and eight ranks (gloo), DataLoaders with workers by fork and by spawn. One folder, a set of
 files for each rank; workers leave nothing; the report says which rank the others wait for."""
+import os
+import re
+import unittest
 
 from sim_case import STEPS_OFF, SimCase, report_of
 from test_torch import HERE
