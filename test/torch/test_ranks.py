@@ -78,5 +78,3 @@ class LoaderWorkers(SimCase):
 
 if __name__ == "__main__":
     unittest.main()
-import os
-import re
