@@ -65,6 +65,7 @@ static struct {
 	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
 	enum sched_action action;
 	uint64_t number;     /* of the step under way */
+	uint64_t known_in;   /* auto: the one in which steps became known, or sure */
 	uint64_t own;	     /* auto: anchors since the adoption */
 	uint32_t generation; /* of the adopted anchor */
 	uint32_t
@@ -161,10 +162,10 @@ static void pay_attention(bool on)
 		atomic_store(&s->passes, true);
 }
 
-/* Steps have just become known, and the next one is to be armed: what is left of this one is journaled, too, so that there is no hole before it. */
+/* Steps became known in this one, and the next is to be armed: what is left of this one is journaled, too, so that there is no hole before it. */
 static bool is_armed_next(void)
 {
-	return g.mode == STEP_MODE_AUTO && state() == STEP_STATE_LOCKED &&
+	return g.mode == STEP_MODE_AUTO && state() == STEP_STATE_LOCKED && g.number == g.known_in &&
 	       arm_action(&g.arm, g.number + 1) != SCHED_NONE;
 }
 
@@ -423,7 +424,7 @@ static void lock_steps(void)
 		begin_schedule(next);
 	}
 	g.was_locked = true;
-	g.number = next - 1;
+	g.number = g.known_in = next - 1;
 	see_step(g.number);
 	if (g.has_company && !g.on_probation)
 		begin_with_company();
@@ -543,6 +544,7 @@ static void find_again(void)
 static void confirm_steps(void)
 {
 	g.on_probation = false;
+	g.known_in = g.number;
 	if (g.has_company)
 		begin_with_company();
 	turn_switch();

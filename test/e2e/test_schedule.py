@@ -2,6 +2,7 @@
 import unittest
 
 from harness import Case, prog, script
+from journal import STEP
 from trace import Trace
 
 STEP_KERNELS = ["first_10us", "spin_5us", "spin_5us", "last_15us"]
@@ -90,6 +91,16 @@ class Steps(Case):
         self.assertEqual(first, 12 + steps["schedule_shift"])
         self.assertIn(steps["count"], (150, 151))
         self.assertEqual(self.iteration_of(run, first), first, "the step's number is the loop's own")
+
+    def test_nothing_is_journaled_between_windows(self):
+        """The step before a window is counted only, as any other: launches and copies of those that are sure stand in no journal."""
+        run = self.loop("plain", 300, 300, PROF_SCHEDULE="skip_first=200,wait=1,warmup=1,active=1,repeat=10")
+        journal = run.journal()
+        begins = sorted((r for r in journal.of(STEP) if r.event == "begin"), key=lambda r: r.ticks)
+        waits = [(a.ticks, b.ticks) for a, b in zip(begins, begins[1:]) if not a.action and b.action]
+        self.assertEqual(len(waits), 10, run.err)
+        launches = [c.begin for c in journal.calls() if c.category == "launch"]
+        self.assertEqual([sum(begin < t < end for t in launches) for begin, end in waits], [0] * 10)
 
     def test_auto_on_the_example(self):
         run = self.profiled(script("demo.py"))
