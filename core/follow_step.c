@@ -21,9 +21,18 @@ enum {
 /* How long GPU work is awaited when nothing says that it will not come. */
 #define WAIT_FOR_WORK_NS 30000000000ull
 
+/* A copy of no bytes is a call and takes a number, but the device has nothing to do (seen on an H100; JAX makes some). One of unknown kind
+ * may not say how many (a batch of boxes). */
+static bool moves_nothing(uint8_t category, const struct rec_call *c)
+{
+	return !c->arg &&
+	       (category == CAT_MEMSET || (category == CAT_MEMCPY && c->detail != COPY_UNKNOWN));
+}
+
 bool follow_expects_work(const struct follow *f, const struct rec_call *c)
 {
-	if (c->status || !category_has_work(dict_category(&f->dict, c->hook)))
+	uint8_t category = dict_category(&f->dict, c->hook);
+	if (c->status || !category_has_work(category) || moves_nothing(category, c))
 		return false;
 	for (size_t i = f->gpu_switches.n; i > 0; i--)
 		if (c->begin_ticks >= f->gpu_switches.at[i - 1].ticks)

@@ -164,9 +164,11 @@ enum look {
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
 	enum level_change change = LEVEL_AS_BEFORE;
-	if (l->on_probation && !levels_agree(&l->store, &l->choice, choice))
+	enum levels_agreement agreement =
+		l->on_probation ? levels_compare(&l->store, &l->choice, choice) : LEVELS_SAME_FEWER;
+	if (agreement == LEVELS_OTHER)
 		change = LEVEL_CORRECTED;
-	else if (l->on_probation &&
+	else if (agreement == LEVELS_SAME &&
 		 (l->choice.anchor != choice->anchor || l->choice.count != choice->count))
 		change = LEVEL_MOVED;
 	if (l->was_withdrawn)
@@ -195,13 +197,18 @@ static void levels_win(struct levels *l, const struct levels_level *level,
 	l->on_probation = l->choice.on_probation = false;
 }
 
-/* Whether the anchor on probation still came in the last turns before `end`. */
+static bool is_of_choice(const struct levels *l, uint64_t hash)
+{
+	return hash == l->choice.anchor || hash == l->choice.backup;
+}
+
+/* Whether the anchor on probation, or what stands in for it, still came in the last turns before `end`. */
 static bool levels_goes_on(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = (uint64_t)STALE_TURNS * l->choice.calls_per_step;
 	for (uint32_t i = end; i-- > 0 && i + patience >= end;)
-		if (s->trigrams.keys[s->events[i].trigram] == l->choice.anchor)
+		if (is_of_choice(l, s->trigrams.keys[s->events[i].trigram]))
 			return true;
 	return false;
 }
@@ -284,7 +291,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool fills = is_level && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough;
 	if (is_described && is_early &&
-	    !(l->on_probation && levels_agree(&l->store, &l->choice, &choice)))
+	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, l->store.events[end - 1].begin_ns);
 	if (found)
 		levels_win(l, &level, &choice, wins);

@@ -53,8 +53,14 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		    const struct levels_level *level, const struct level_signs *signs,
 		    struct level_choice *out);
 
-/* levels_describe.c: whether two choices count the same steps of the stored events, though they may end them at another launch. */
-bool levels_agree(const struct levels_store *s, const struct level_choice *a,
-		  const struct level_choice *b);
+enum levels_agreement {
+	LEVELS_OTHER,	   /* they count other steps */
+	LEVELS_SAME,	   /* the same, though they may end them at another launch */
+	LEVELS_SAME_FEWER, /* from the later one's first on: it was found in a latter part, where launches have other shapes than before */
+};
+
+/* levels_describe.c: of two choices, by the stored events. */
+enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
+				     const struct level_choice *now);
 
 #endif

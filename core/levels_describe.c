@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* Turns of one loop differ by less than so small a part. */
+#define ALIKE_SHARE 8u
+
 struct anchor_count {
 	uint64_t n, n_missed;
 };
@@ -101,13 +104,23 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	return 0;
 }
 
-bool levels_agree(const struct levels_store *s, const struct level_choice *a,
-		  const struct level_choice *b)
+/* Whether turns are of one length, give or take what comes and goes in them. */
+static bool is_as_long(const struct level_choice *a, const struct level_choice *b)
 {
-	const struct level_choice *choices[] = { a, b };
+	uint32_t most = a->calls_per_step > b->calls_per_step ? a->calls_per_step
+							      : b->calls_per_step,
+		 least = a->calls_per_step + b->calls_per_step - most;
+	return (most - least) * ALIKE_SHARE <= most;
+}
+
+enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
+				     const struct level_choice *now)
+{
+	const struct level_choice *choices[] = { was, now };
 	struct turn turns[2] = { 0 };
-	int last = -1, n_violations = 0;
-	uint32_t n = 0;
+	bool may_begin_late = is_as_long(was, now);
+	int last = -1;
+	uint32_t n = 0, n_before = 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
@@ -117,9 +130,14 @@ bool levels_agree(const struct levels_store *s, const struct level_choice *a,
 			if (!turn_is_moved(&turns[k], &anchors, s->events[i].thread, hash) ||
 			    !turn_take(&turns[k], &anchors, hash))
 				continue;
-			n_violations += k == last && n > 1;
-			n++;
+			bool is_before = !k && !n && may_begin_late;
+			if (k == last && n > 1)
+				return LEVELS_OTHER;
+			n_before += is_before;
+			n += !is_before;
 			last = k;
 		}
-	return n_violations == 0;
+	if (n_before > 1)
+		return n ? LEVELS_SAME_FEWER : LEVELS_OTHER;
+	return LEVELS_SAME;
 }

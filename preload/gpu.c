@@ -395,13 +395,15 @@ static void start_agent(void)
 /*
  * Calls are announced from here on, and their GPU records are to come. What is journaled while they are not (steps are being
  * learned) is nobody's loss, although CUPTI may still be on for the window before: so the journal says when announcing begins and
- * ends, not when CUPTI does. The clock is read on the window's side of the flag: who sees that the window is over began behind it.
- * The lock is held.
+ * ends, not when CUPTI does. If it stayed on until this window, then what was launched between them has its records, and is paired
+ * like all else, but where each call's id had to be pushed. The clock is read on the window's side of the flag: who sees that the
+ * window is over began behind it. The lock is held.
  */
-static void begin_announcing(void)
+static void begin_announcing(bool was_on)
 {
+	bool joins = was_on && g.pairing != GPU_BY_ID;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
-		gpu_write_state(GPU_ON, hook_ticks(), g.version);
+		gpu_write_state(GPU_ON, joins ? g.window_end_ticks + 1 : hook_ticks(), g.version);
 }
 
 /* The window ends; what was launched in it is still to be delivered. */
@@ -424,6 +426,7 @@ void gpu_start(void)
 	if (g.yielded)
 		gpu_write_state(GPU_YIELDED, hook_ticks(), 0);
 	if (!g.unavailable && !g.yielded && load()) {
+		bool was_on = g.on;
 		g.order = AGENT_FLUSH;
 		if (!g.on && take_over()) {
 			switch_kinds(true);
@@ -434,7 +437,7 @@ void gpu_start(void)
 		if (g.on && !g.agent_runs)
 			start_agent();
 		if (g.on)
-			begin_announcing();
+			begin_announcing(was_on);
 	}
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;

@@ -86,7 +86,7 @@ CASES = [
     Case("torch_loader", ("input",), "advice", "advice", kernel_us=20),
     Case("torch_metric", ("cpu",), "advice", "advice", kernel_us=30),
     Case("torch_small_ops", ("cpu",), "advice", kernel_us=2),
-    Case("torch_retry", ("memory",), "advice", "advice", kernel_us=60),
+    Case("torch_retry", ("memory",), "advice", "advice", kernel_us=60, width=8192),
     Case("torch_empty_cache", ("memory",), "advice", "advice", kernel_us=60),
     Case("torch_clean", ("gpu",), kernel_us=120, width=11264),
     Case("torch_clean_loader", ("gpu",), kernel_us=120, width=11264),

@@ -81,6 +81,11 @@ class Pairing(Case):
         self.assertGreater(len(by_id), 4 * 60)
         self.check_same(by_order, by_id)
 
+    def test_calls_of_no_bytes_are_no_loss(self):
+        run = self.profiled([prog("order"), "irregular"], **EVERYTHING)
+        losses = run.json["processes"][0]["losses"]
+        self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]), (0, 0))
+
     def test_two_devices(self):
         by_id, by_order = self.both_ways([prog("order"), "devices"], PROFSIM_DEVICES="2", **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 60)

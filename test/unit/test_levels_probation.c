@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 enum { FORWARD = 40, BACKWARD = 45, OPTIMIZER = 3, EVENTS = 500000, MINUTES = 5 };
+enum { BEGIN = 16, GROWS = 9, LAYERS = 4, LAYER = 19, END = 13 };
 
 struct stream {
 	struct levels *levels;
@@ -109,12 +110,45 @@ static void ends_where_too_many_calls_are_held(void **state)
 	learn_stop(&l);
 }
 
+/* A decoding step, whose cache grows: a launch before the longest pause asks for another block in every some turns. Its layers are alike. */
+static void decode(struct stream *s, uint64_t turn)
+{
+	static const uint64_t grown_at[] = { 7, 23, 55 };
+	uint64_t size = 0;
+	while (size < 3 && turn >= grown_at[size])
+		size++;
+	for (uint64_t k = 1; k <= BEGIN; k++)
+		feed(s, k == GROWS ? 2000 + size : k, 0, k == GROWS + 2 ? 85000 : 5000);
+	for (uint64_t k = 0; k < LAYERS * LAYER; k++)
+		feed(s, 100 + k % LAYER, 0, 5000);
+	for (uint64_t k = 1; k <= END; k++)
+		feed(s, 200 + k, 0, 5000);
+}
+
+/* In the latter part of the turns the grown launch's place comes in all of them: that is no other step. */
+static void counts_on_where_shapes_change(void **state)
+{
+	struct stream s = { .levels = levels_new() };
+	struct level_choice choice;
+	(void)state;
+	for (uint64_t turn = 0; turn < 80; turn++) {
+		decode(&s, turn);
+		if (!levels_vote(s.levels, &choice))
+			continue;
+		assert_int_not_equal(choice.change, LEVEL_CORRECTED);
+		assert_int_equal(choice.calls_per_step, BEGIN + LAYERS * LAYER + END);
+	}
+	assert_false(choice.on_probation);
+	levels_free(s.levels);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ends_after_so_many_launches),
 		cmocka_unit_test(ends_after_so_long),
 		cmocka_unit_test(ends_where_too_many_calls_are_held),
+		cmocka_unit_test(counts_on_where_shapes_change),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

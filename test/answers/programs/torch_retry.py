@@ -30,6 +30,7 @@ def step(_, mended):
 
 
 def start(mended):
+    torch_kit.train(model, optimizer, inputs, targets)  # cuBLAS has its workspace, as large as the device's kind wants it
     torch.cuda.empty_cache()
     kept = torch.cuda.memory_reserved()
     torch.cuda.set_per_process_memory_fraction((kept + ((300 if mended else 100) << 20)) / MEMORY)
