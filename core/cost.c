@@ -204,11 +204,32 @@ static double percent(double logarithm)
 	return expm1(logarithm) * 100;
 }
 
+/* The nearest before it, and the last of those behind it, by when its records have been delivered. Later windows have no steps before them
+ * that the first one left nothing in. */
+static struct cost_left find_left(const struct cost *c)
+{
+	float before[COST_LEFT], after[COST_LEFT];
+	const struct cost_window *w = &c->whole[0];
+	size_t n_before = w->n_before < COST_LEFT ? w->n_before : COST_LEFT,
+	       n_after = w->n_after < COST_LEFT ? w->n_after : COST_LEFT;
+	struct interval i;
+	if (!c->n_windows)
+		return (struct cost_left){ 0 };
+	memcpy(before, w->before, n_before * sizeof(*before));
+	memcpy(after, w->after + w->n_after - n_after, n_after * sizeof(*after));
+	const struct interval_pair pair = { after, before, without_apart(after, n_after),
+					    without_apart(before, n_before) };
+	if (!interval_of_pairs(&pair, 1, &i))
+		return (struct cost_left){ 0 };
+	return (struct cost_left){ true, percent(i.middle), percent(i.low), percent(i.high) };
+}
+
 struct cost_found cost_find(const struct cost *c)
 {
 	struct cost_found f = { .n_recorded = c->n_recorded,
 				.n_plain = c->n_plain,
-				.n_windows = c->n_windows };
+				.n_windows = c->n_windows,
+				.left = find_left(c) };
 	struct interval i;
 	f.is_known = c->n_windows > COST_WHOLE ? find_by_windows(c, &i) : find_by_steps(c, &i);
 	if (!f.is_known)

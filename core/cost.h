@@ -15,6 +15,8 @@ enum {
 	COST_ARMED = 128,   /* recorded steps of a window that count */
 	COST_WHOLE = 7,	    /* windows that are kept step by step; of later ones their ratio is */
 	COST_WINDOWS = 256, /* ratios kept, as an even sample */
+	COST_LEFT =
+		64, /* steps before the first window, and as many behind it, that tell what it left */
 };
 
 enum cost_kind {
@@ -47,6 +49,10 @@ struct cost_found {
 	double ms;		       /* the same of a step's median */
 	double ratio_of_means;	       /* a recorded step's mean length over another's */
 	uint64_t n_recorded, n_plain, n_windows;
+	struct cost_left {
+		bool is_known;
+		double pct, low_pct, high_pct;
+	} left; /* a step behind the first window takes so much longer than one before it: CUPTI stays in a process that it has once been in */
 };
 
 /* A step is over; in order. */

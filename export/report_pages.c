@@ -192,6 +192,8 @@ static void say_self(const struct report_view *v)
 	report_overhead(cost, sizeof(cost), self);
 	text_line(v->out, TEXT_PLAIN, "  %s",
 		  *cost ? cost : "all steps were recorded, or too few: its cost cannot be told");
+	if (*report_left(cost, sizeof(cost), self))
+		text_line(v->out, TEXT_PLAIN, "  %s", cost);
 	if (report_number(cupti, "own_ms_per_step") >= LEAST_MS)
 		text_line(v->out, TEXT_PLAIN, "  CUPTI says that it took %s ms per step itself",
 			  report_ms(ms, sizeof(ms), report_number(cupti, "own_ms_per_step")));

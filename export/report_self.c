@@ -5,15 +5,22 @@
 
 #include <math.h>
 
+static void add_share(json_t *self, const char *pct, const char *ci, const double *middle_low_high)
+{
+	const double *x = middle_low_high;
+	json_object_set_new(self, pct, x ? report_json_number(x[0], 0.01) : json_null());
+	json_object_set_new(self, ci,
+			    x ? json_pack("[o, o]", report_json_number(x[1], 0.01),
+					  report_json_number(x[2], 0.01))
+			      : json_null());
+}
+
 void report_self_cost(json_t *self, const struct cost_found *c)
 {
-	json_t *ci = json_null();
-	if (c->is_known)
-		ci = json_pack("[o, o]", report_json_number(c->low_pct, 0.01),
-			       report_json_number(c->high_pct, 0.01));
-	json_object_set_new(self, "overhead_pct",
-			    c->is_known ? report_json_number(c->pct, 0.01) : json_null());
-	json_object_set_new(self, "overhead_ci", ci);
+	const double cost[] = { c->pct, c->low_pct, c->high_pct },
+		     left[] = { c->left.pct, c->left.low_pct, c->left.high_pct };
+	add_share(self, "overhead_pct", "overhead_ci", c->is_known ? cost : NULL);
+	add_share(self, "left_pct", "left_ci", c->left.is_known ? left : NULL);
 }
 
 /* What a recorded step took longer, spread over its calls: all that recording brings with it, CUPTI's part too. */

@@ -9,7 +9,7 @@
 /* The part `self` of a process's report. New reference. */
 json_t *report_self(const json_t *described, const struct findings *f);
 
-/* Adds overhead_pct and overhead_ci, null where they are not known. */
+/* Adds overhead_pct and overhead_ci, left_pct and left_ci, null where they are not known. */
 void report_self_cost(json_t *self, const struct cost_found *c);
 
 #endif

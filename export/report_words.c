@@ -86,7 +86,10 @@ char *report_numbers(char *to, size_t bytes, const json_t *list)
 	return to;
 }
 
-enum { WIDE_PCT = 20 }; /* an interval wider than that says nothing but that steps vary */
+enum {
+	WIDE_PCT = 20,	    /* an interval wider than that says nothing but that steps vary */
+	LEFT_LEAST_PCT = 1, /* less is not worth a word */
+};
 
 char *report_overhead(char *to, size_t bytes, const json_t *self)
 {
@@ -103,6 +106,20 @@ char *report_overhead(char *to, size_t bytes, const json_t *self)
 	else
 		snprintf(to, bytes, "recording cost %+.1f %% (95 %%: %+.1f to %+.1f)",
 			 report_number(self, "overhead_pct"), low, high);
+	return to;
+}
+
+char *report_left(char *to, size_t bytes, const json_t *self)
+{
+	const json_t *ci = json_object_get(self, "left_ci");
+	double low = json_number_value(json_array_get(ci, 0)),
+	       high = json_number_value(json_array_get(ci, 1));
+	to[0] = 0;
+	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
+		snprintf(to, bytes,
+			 "steps behind the window take %.1f %% longer than before (95 %%: %+.1f to "
+			 "%+.1f)",
+			 report_number(self, "left_pct"), low, high);
 	return to;
 }
 

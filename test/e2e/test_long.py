@@ -33,13 +33,15 @@ class Long(Case):
         self.assertLessEqual(low, own["overhead_pct"])
         self.assertLessEqual(own["overhead_pct"], high)
         self.assertIsInstance(own["ns_per_call"], float)
+        low, high = own["left_ci"]
+        self.assertTrue(low <= own["left_pct"] <= high, own)
         in_run_json = run.json["processes"][0]["self"]
         self.assertEqual((in_run_json["overhead_pct"], in_run_json["overhead_ci"]), (own["overhead_pct"], own["overhead_ci"]))
         self.assertNotIn("what recording cost", [gap["what"] for gap in self.report(run)["cannot_say"]])
 
     def test_what_recording_cost_cannot_be_said(self):
         report = self.report(self.loop(30, PROF_SCHEDULE="always"))
-        self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci", "ns_per_call")], [None] * 3)
+        self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci", "ns_per_call", "left_pct", "left_ci")], [None] * 5)
         (why,) = [gap["why"] for gap in report["cannot_say"] if gap["what"] == "what recording cost"]
         self.assertIn("28 recorded, 0 others", why)
 

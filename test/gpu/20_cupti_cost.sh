@@ -1,5 +1,6 @@
 #!/bin/sh
-# What CUPTI costs by what it is asked to record, and what it leaves behind: cupti_cost.cu.
+# What CUPTI costs by what it is asked to record, and what it leaves behind (cupti_cost.cu); whether a program outlives its being taken
+# down (cupti_finalize.cu).
 cd "$(dirname "$0")/../.." || exit 1
 cuda=$(scripts/cuda-home) || exit 1
 mkdir -p build/test/gpu
@@ -8,14 +9,17 @@ if ! [ -x "$cuda/bin/nvcc" ]; then
 	exit 0
 fi
 cupti=$(dirname "$(find -L "$cuda" -name 'libcupti.so*' ! -path '*stubs*' | head -n 1)")
-if ! "$cuda/bin/nvcc" -O2 -std=c++17 -cudart shared -o build/test/gpu/cupti_cost test/gpu/cupti_cost.cu \
-	-I"$cuda/extras/CUPTI/include" -L"$cupti" -lcupti; then
-	echo "not ok cupti_cost: it does not build"
-	exit 1
-fi
-if LD_LIBRARY_PATH="$cupti:$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" build/test/gpu/cupti_cost; then
-	echo "ok cupti_cost"
-else
-	echo "not ok cupti_cost: it failed"
-	exit 1
-fi
+status=0
+for program in cupti_cost cupti_finalize; do
+	if ! "$cuda/bin/nvcc" -O2 -std=c++17 -cudart shared -o build/test/gpu/$program test/gpu/$program.cu \
+		-I"$cuda/extras/CUPTI/include" -L"$cupti" -lcupti; then
+		echo "not ok $program: it does not build"
+		status=1
+	elif LD_LIBRARY_PATH="$cupti:$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" build/test/gpu/$program; then
+		echo "ok $program"
+	else
+		echo "not ok $program: it failed"
+		status=1
+	fi
+done
+exit $status

@@ -97,6 +97,7 @@ struct loop {
 	uint64_t step;
 	double pct, noise;
 	double drift;		   /* of a step's length, per step */
+	double left_pct;	   /* all steps take that much longer */
 	unsigned evaluation_every; /* steps that take three times as long, 0: none */
 	struct cost cost;
 };
@@ -105,7 +106,7 @@ static void go(struct loop *l, unsigned steps, enum cost_kind kind)
 {
 	for (unsigned i = 0; i < steps; i++, l->step++) {
 		double ms = 10 * exp(l->noise * normal(&l->random));
-		ms *= 1 + l->drift * (double)l->step;
+		ms *= (1 + l->drift * (double)l->step) * (1 + l->left_pct / 100);
 		if (l->evaluation_every && !((l->step + 1) % l->evaluation_every))
 			ms *= 3;
 		if (kind == COST_RECORDED)
@@ -180,6 +181,45 @@ static void interval_holds_the_truth_in_95_of_100_runs(void **state)
 		assert_in_range(held, 930, 970);
 		assert_true(fabs(sum / RUNS - scenes[i].loop.pct) < width / RUNS * 0.1);
 	}
+}
+
+/* What the first window leaves in the process makes all steps behind it longer: those of later windows' neighbours, too. */
+static void what_is_left_is_told(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 3; n++) {
+		unsigned held = 0;
+		for (uint64_t seed = 1; seed <= 200; seed++) {
+			struct loop *l = mem_zero(sizeof(*l));
+			*l = (struct loop){ .random = seed * 0x9e3779b97f4a7c15ull, .noise = 0.05 };
+			go(l, 100, COST_PLAIN);
+			go(l, 2, COST_NEITHER);
+			go(l, 5, COST_RECORDED);
+			l->left_pct = 8;
+			for (unsigned i = 1; i < n; i++) {
+				go(l, 100, COST_PLAIN);
+				go(l, 5, COST_RECORDED);
+			}
+			go(l, 100, COST_PLAIN);
+			struct cost_found f = cost_find(&l->cost);
+			assert_true(f.left.is_known);
+			held += f.left.low_pct <= 8 && f.left.high_pct >= 8 && f.left.low_pct > 0;
+			free(l);
+		}
+		assert_in_range(held, 180, 200);
+	}
+}
+
+static void nothing_is_said_of_what_is_left_without_steps_before(void **state)
+{
+	struct loop *l = mem_zero(sizeof(*l));
+	(void)state;
+	assert_false(cost_find(&l->cost).left.is_known);
+	go(l, 1, COST_PLAIN);
+	go(l, 3, COST_RECORDED);
+	go(l, 20, COST_PLAIN);
+	assert_false(cost_find(&l->cost).left.is_known);
+	free(l);
 }
 
 /* ---- What is compared with what ---- */
@@ -315,6 +355,8 @@ int main(void)
 		cmocka_unit_test(pairs_are_not_mixed),
 		cmocka_unit_test(signed_ranks),
 		cmocka_unit_test(interval_holds_the_truth_in_95_of_100_runs),
+		cmocka_unit_test(what_is_left_is_told),
+		cmocka_unit_test(nothing_is_said_of_what_is_left_without_steps_before),
 		cmocka_unit_test(exactly_without_noise),
 		cmocka_unit_test(too_few),
 		cmocka_unit_test(neighbours_only),

@@ -103,6 +103,8 @@ static const struct {
 	{ "self.ns_per_call", 'N' },
 	{ "self.overhead_pct", 'N' },
 	{ "self.overhead_ci", 'A' },
+	{ "self.left_pct", 'N' },
+	{ "self.left_ci", 'A' },
 	{ "self.dropped", 'n' },
 	{ "self.cupti", 'o' },
 	{ "cannot_say[].what", 's' },
@@ -309,7 +311,11 @@ static void test_nothing_was_analysed(void **state)
 static void test_overhead(void **state)
 {
 	const struct cost_found known = {
-		.is_known = true, .pct = 1.234, .low_pct = -0.5, .high_pct = 3
+		.is_known = true,
+		.pct = 1.234,
+		.low_pct = -0.5,
+		.high_pct = 3,
+		.left = { true, 8.765, 7, 9.5 },
 	};
 	const struct cost_found unknown = { .n_recorded = 3 };
 	json_t *self = json_object();
@@ -319,8 +325,13 @@ static void test_overhead(void **state)
 	json_t *ci = json_object_get(self, "overhead_ci");
 	assert_float_equal(json_real_value(json_array_get(ci, 0)), -0.5, 1e-9);
 	assert_float_equal(json_real_value(json_array_get(ci, 1)), 3, 1e-9);
+	assert_float_equal(json_real_value(json_object_get(self, "left_pct")), 8.77, 1e-9);
+	ci = json_object_get(self, "left_ci");
+	assert_float_equal(json_real_value(json_array_get(ci, 1)), 9.5, 1e-9);
 	report_self_cost(self, &unknown);
 	assert_true(json_is_null(json_object_get(self, "overhead_pct")));
+	assert_true(json_is_null(json_object_get(self, "left_pct")));
+	assert_true(json_is_null(json_object_get(self, "left_ci")));
 	assert_true(json_is_null(json_object_get(self, "overhead_ci")));
 	json_decref(self);
 }

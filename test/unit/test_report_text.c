@@ -139,7 +139,8 @@ static const char report[] =
 	"  'advice': [{'what': 'keep the value on the GPU', 'where': '/home/me/job/train.py:42',"
 	"    'file': '/home/me/job/train.py', 'line': 42, 'source': 'total += loss.item()',"
 	"    'expected_ms_per_step': 1.2, 'why': 'the GPU runs dry behind it'}],"
-	"  'self': {'overhead_pct': 1.2, 'overhead_ci': [-0.5, 2.9], 'dropped': 0,"
+	"  'self': {'overhead_pct': 1.2, 'overhead_ci': [-0.5, 2.9], 'left_pct': 30.2,"
+	"    'left_ci': [25.1, 35.3], 'dropped': 0,"
 	"    'losses': {'late': 0}, 'cupti': {'state': 'used', 'own_ms_per_step': 0.01}},"
 	"  'cannot_say': [{'what': 'phases', 'why': 'not yet'}]}]}";
 
@@ -380,6 +381,8 @@ static void test_whole_report(void **state)
 	assert_says(text, "Device memory: 1.0 MiB at its peak");
 	assert_says(text, "What cannot be said");
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
+	assert_says(text, "  steps behind the window take 30.2 % longer than before (95 %: +25.1 "
+			  "to +35.3)\n");
 	free(text);
 	json_decref(root);
 }
