@@ -4,7 +4,7 @@ import shutil
 import unittest
 
 from harness import EVERYTHING, Case, prog
-from journal import API, EXTERNAL
+from journal import API, EXTERNAL, GPU_STATE
 from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first_10us", **EVERYTHING}
@@ -116,3 +116,16 @@ class Pairing(Case):
 
 if __name__ == "__main__":
     unittest.main()
+
+    def joints(self, pairing):
+        """Of windows that follow each other closely: from each one's end to the next one's begin, in ticks."""
+        run = self.preloaded([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3", PROF_PAIRING=pairing)
+        states = sorted((r.ticks, r.state) for r in run.journal().of(GPU_STATE) if r.state in ("on", "off"))
+        self.assertEqual([state for _, state in states], ["on", "off"] * 3)
+        ticks = [ticks for ticks, _ in states]
+        return [begin - end for end, begin in zip(ticks[1::2], ticks[2::2])]
+
+    def test_windows_through_which_cupti_stays_on(self):
+        """What is launched between them has its records too, and is to be paired where its call is in the journal; by pushed ids it cannot be."""
+        self.assertEqual(self.joints("order"), [1, 1])
+        self.assertGreater(min(self.joints("external")), 1)
