@@ -352,6 +352,28 @@ static bool ends_with_process(const struct follow *f)
 	       f->reader.header->steps.mode != STEP_MODE_API;
 }
 
+/* A step that begins with a call has all of it by then; one that ends with a call has not ended. */
+static bool begins_with_call(const struct follow *f)
+{
+	static const bool by_mode[] = { [STEP_MODE_KERNEL] = true,
+					[STEP_MODE_GRAPH] = true,
+					[STEP_MODE_NVTX] = true,
+					[STEP_MODE_API] = true };
+	uint32_t mode = f->reader.header->steps.mode;
+	return mode < sizeof(by_mode) / sizeof(*by_mode) && by_mode[mode];
+}
+
+/* Nothing is left out for it where nothing else was recorded. */
+static enum model_part part_of(const struct follow *f, const struct follow_cut *cut)
+{
+	if (f->one_step || begins_with_call(f))
+		return MODEL_WHOLE;
+	if (cut->is_last)
+		return f->counts.steps ? MODEL_REST : MODEL_WHOLE;
+	return !cut->begin_ticks && follow_action_is_armed(f->marks.at[1].action) ? MODEL_SET_UP
+										  : MODEL_WHOLE;
+}
+
 /* So what it did last is its end: what the host did behind that belongs to no step. */
 static void end_at_the_last(struct model_step *m)
 {
@@ -412,7 +434,8 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m);
-	if (ends_with_process(f) && !f->one_step)
+	m.part = part_of(f, &cut);
+	if ((ends_with_process(f) && !f->one_step) || (m.part == MODEL_REST && !killed))
 		end_at_the_last(&m);
 	bool is_any = cut.n_calls || cut.n_works;
 	drop_works(&cut);

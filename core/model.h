@@ -155,6 +155,9 @@ struct model_clock {
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
 };
 
+/* A recorded step that is none of the loop's, where one is told by how it ends: what came before the first end, or behind the last. */
+enum model_part { MODEL_WHOLE, MODEL_SET_UP, MODEL_REST };
+
 struct model_step {
 	const struct dict *dict; /* names, launches, kernels, devices */
 	struct frames *frames;	 /* what the calls' stacks mean; NULL: they are not looked up */
@@ -165,9 +168,10 @@ struct model_step {
 	uint64_t number;
 	uint8_t action;
 	const char *detector; /* how steps are told apart: step_mode_name() */
-	bool is_cut;	      /* the process died within it, or: */
-	bool is_lost;	      /* its anchor stopped coming, so that its end is not known */
-	bool is_whole_run;    /* no steps were told apart: everything that was recorded */
+	enum model_part part;
+	bool is_cut;	   /* the process died within it, or: */
+	bool is_lost;	   /* its anchor stopped coming, so that its end is not known */
+	bool is_whole_run; /* no steps were told apart: everything that was recorded */
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;
 	VEC(struct model_call) calls;

@@ -32,8 +32,16 @@ void analysis_free(struct analysis *a)
 	free(a);
 }
 
+/* What is left over at the run's begin or end says nothing of a step, unless there is nothing else. */
+static bool is_left_over(const struct analysis *a, const struct model_step *m)
+{
+	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->timeline.steps.n);
+}
+
 void analysis_step(struct analysis *a, const struct model_step *m)
 {
+	if (is_left_over(a, m))
+		return;
 	timeline_add(&a->timeline, m);
 	block_ledger_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
 }

@@ -223,7 +223,10 @@ static void say_step(struct textout *o, const json_t *p)
 		    report_number(steps, "period"), report_number(steps, "period") > 1 ? "s" : "",
 		    report_string(steps, "boundary"));
 	const json_t *corrected = json_object_get(steps, "corrected");
-	if (corrected)
+	if (corrected && report_number(corrected, "period_before") == report_number(steps, "perio"
+											   "d"))
+		say(o, UNDER, "taken to end elsewhere at first, and numbered anew");
+	else if (corrected)
 		say(o, UNDER,
 		    "taken for steps of %.0f calls at first, and numbered anew: nothing of these "
 		    "is counted",

@@ -1,4 +1,6 @@
 """A program that goes over to other work, where the steps' anchor does not come any more: steps are learned again, their numbers go on."""
+import json
+import os
 import time
 import unittest
 
@@ -32,6 +34,39 @@ class RegimeCase(TriggerCase):
 
     def begins(self, journal):
         return [(r.generation, r.number) for r in sorted(journal.of(STEP), key=lambda r: r.ticks) if r.event == "begin"]
+
+
+class LeftOver(RegimeCase):
+    """What comes before the first step's end or behind the last one's is recorded, and is no step that figures are made of."""
+
+    PAUSE_S = 1.5
+
+    def check_figures(self, run):
+        with open(os.path.join(run.folder, "report.json")) as file:
+            (process,) = json.load(file)["processes"]
+        armed = self.facts(run)["armed_step_ms"]
+        self.assertGreater(armed["n"], 40)
+        self.assertLess(armed["max"], 1000 * self.PAUSE_S)
+        self.assertLess(process["replay"]["measured_ms"], armed["mean"] + 500 * self.PAUSE_S / armed["n"])
+
+    def test_a_step_that_does_not_end(self):
+        live, _ = self.locked("skip_first=3,wait=0,warmup=0,active=100000,repeat=1")
+        live.do("50")
+        live.do("strange 1")
+        time.sleep(self.PAUSE_S)
+        run = live.end()
+        self.check_figures(run)
+        (last,) = [s for s in Trace(run.traces_in_order()[-1]).slices if s.name.startswith("step ")]
+        self.assertLess(last.end - last.time, 1e9 * self.PAUSE_S / 2)
+
+    def test_the_set_up_and_what_does_not_end(self):
+        live = self.start("always", step=None)
+        live.do("strange 1")
+        time.sleep(self.PAUSE_S)
+        live.do("200")
+        live.do("strange 1")
+        time.sleep(self.PAUSE_S)
+        self.check_figures(live.end())
 
 
 class Backup(RegimeCase):
