@@ -20,6 +20,9 @@
 /* So many turns of a loop that talks to the host do not belong to one step. */
 #define MANY_TURNS 48.0
 
+/* So alike are turns of a loop in which other ones come in the same order. */
+#define ALIKE_WHOLE 0.85
+
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
@@ -85,8 +88,11 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	struct levels_extra extra = search_compare(q, inner, outer);
 	if (is_same_again(&extra))
 		return false;
-	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2)
-		return true;  /* other backward passes are other parts of one step */
+	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
+	 * they are what some steps draw, as a head of several */
+	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
+	    (!inner->optimizer || outer->alike >= ALIKE_WHOLE))
+		return true;
 	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
 		return extra.optimizers >= 0.5 &&
 		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_turn;

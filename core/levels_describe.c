@@ -6,6 +6,8 @@
 
 /* Turns of one loop differ by less than so small a part. */
 #define ALIKE_SHARE 8u
+/* Of the ends of both, at most such a part is the earlier one's alone: steps with a branch in them, where the later one's does not come. */
+#define MISSED_SHARE 16u
 
 struct anchor_count {
 	uint64_t n, n_missed;
@@ -118,9 +120,9 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 {
 	const struct level_choice *choices[] = { was, now };
 	struct turn turns[2] = { 0 };
-	bool may_begin_late = is_as_long(was, now);
+	bool is_alike = is_as_long(was, now);
 	int last = -1;
-	uint32_t n = 0, n_before = 0;
+	uint32_t n = 0, n_before = 0, n_missing = 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
@@ -130,14 +132,19 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 			if (!turn_is_moved(&turns[k], &anchors, s->events[i].thread, hash) ||
 			    !turn_take(&turns[k], &anchors, hash))
 				continue;
-			bool is_before = !k && !n && may_begin_late;
-			if (k == last && n > 1)
-				return LEVELS_OTHER;
+			bool is_before = !k && !n && is_alike;
+			if (k == last && n > 1) {
+				if (k || !is_alike || was->boundary != now->boundary)
+					return LEVELS_OTHER;
+				n_missing++;
+			}
 			n_before += is_before;
 			n += !is_before;
 			last = k;
 		}
+	if (n_missing * MISSED_SHARE > n)
+		return LEVELS_OTHER;
 	if (n_before > 1)
 		return n ? LEVELS_SAME_FEWER : LEVELS_OTHER;
-	return LEVELS_SAME;
+	return n_missing ? LEVELS_SAME_FEWER : LEVELS_SAME;
 }
