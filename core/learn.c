@@ -717,7 +717,7 @@ static void add_marks(struct follow *f, const struct finder *x, const struct lea
 		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t number = i + 1 + a->n_missed;
+		uint64_t number = i + 1 + (uint64_t)a->n_missed;
 		if (a->has_base) {
 			if (a->base + 1 + i < n)
 				continue; /* more than there can be: a hole in the stream */

@@ -92,7 +92,7 @@ struct learn_anchor {
 	uint32_t backup_within;
 	bool has_base;
 	uint64_t base;
-	uint64_t n_missed; /* without a base: steps that ended before the first anchor */
+	int64_t n_missed; /* without a base: steps that ended before the first anchor; -1: it came before the first one's end */
 	uint32_t generation;
 	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
 };

@@ -74,7 +74,7 @@ struct level_choice {
 	uint32_t calls_per_step; /* events of all threads, median */
 	uint64_t
 		count; /* steps that have ended so far: how often the anchor has come, or the backup instead, from the first event fed, and: */
-	uint64_t n_missed; /* steps that ended without it: the first one, which may differ */
+	int64_t n_missed; /* steps that ended without it: the first one, which may differ; -1: it has come before the first one's end */
 	double confidence; /* 0 to 1: of answers with this one so many are right */
 	struct level_signs signs;
 	enum level_boundary boundary;

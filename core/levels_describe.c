@@ -10,7 +10,8 @@
 #define MISSED_SHARE 16u
 
 struct anchor_count {
-	uint64_t n, n_missed;
+	uint64_t n;
+	int64_t n_missed;
 };
 
 /*
@@ -81,6 +82,29 @@ static bool backup_has_first(const struct levels_store *s, const struct level_ch
 	return n > 1;
 }
 
+static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
+{
+	uint32_t i = 0;
+	while (i < s->n && s->events[i].trigram != trigram)
+		i++;
+	return i;
+}
+
+/* Whether it lies behind the optimizer's end, in the next step's first launches: then it came once before the first step had ended, and before
+ * most of the level. */
+static bool comes_before_first_end(const struct levels_store *s, const struct levels_level *level,
+				   uint32_t trigram)
+{
+	uint32_t first = first_of(s, trigram), optimizer = 0, n_before = 0;
+	while (optimizer < s->n && !(s->events[optimizer].hints & LEVEL_OPTIMIZER))
+		optimizer++;
+	if (!level->optimizer || s->n_forgotten || optimizer <= first || optimizer == s->n)
+		return false;
+	for (uint32_t m = 0; m < level->n_members; m++)
+		n_before += first_of(s, level->members[m]) < first;
+	return n_before * 2 < level->n_members;
+}
+
 int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		    const struct levels_level *level, const struct level_signs *signs,
 		    struct level_choice *out)
@@ -91,18 +115,20 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	if (rc)
 		return rc;
 	struct anchor_count count = count_anchor(s, level, trigram);
+	if (!count.n_missed && count.n && comes_before_first_end(s, level, trigram))
+		count.n_missed = -1;
 	*out = (struct level_choice){
 		.anchor = s->trigrams.keys[trigram],
 		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
 		.calls_per_step = level->calls_per_turn,
-		.count = count.n + count.n_missed,
+		.count = count.n + (uint64_t)count.n_missed,
 		.n_missed = count.n_missed,
 		.confidence = levels_sure(signs),
 		.signs = *signs,
 		.boundary = how,
 	};
 	levels_find_backup(s, x, level, trigram, out);
-	out->count += levels_count_missed(s, out) - (out->n_missed && backup_has_first(s, out));
+	out->count += levels_count_missed(s, out) - (out->n_missed > 0 && backup_has_first(s, out));
 	return 0;
 }
 

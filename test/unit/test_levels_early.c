@@ -321,6 +321,45 @@ static void test_bare_loop_with_a_long_first_turn(void **state)
 	sequence_free(&s);
 }
 
+static void launch_of(struct sequence *s, uint32_t thread, uint32_t first, uint32_t n,
+		      uint32_t hints)
+{
+	for (uint32_t k = first; k < first + n; k++)
+		sequence_add(s, thread,
+			     token_launch(0x400000 + 16ull * k, (uint32_t[3]){ 1, 1, 1 },
+					  (uint32_t[3]){ 128, 1, 1 }),
+			     hints | LEVEL_NAMED);
+}
+
+/* A trunk and one of three heads, drawn by chance; the optimizer's launches are as large as the head. No head's steps are a larger step, as
+ * those of a GAN's two networks are, which come in the same order. What ends a step lies in the next one's first launches. */
+static void test_one_of_several_heads(void **state)
+{
+	enum { HEADS = 1000, APART = 100 };
+	struct sequence_result r;
+	struct sequence s = { 0 };
+	(void)state;
+	random_state = 5;
+	for (int i = 0; i < 120; i++) {
+		uint32_t head = chance(50) ? 0 : chance(60) ? 1 : 2, at = HEADS + head * APART;
+		launch_of(&s, 0, FORWARD, 6, 0);
+		launch_of(&s, 0, at, 4 + 2 * head, 0);
+		launch_of(&s, 1, at + 20, 5 + 2 * head, 0);
+		launch_of(&s, 1, BACKWARD, 6, 0);
+		launch_of(&s, 0, at + 40, 6, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked && !r.corrected);
+	assert_true(r.one_per_step == 1);
+	assert_in_range(r.typical_late, 1, 6);
+	uint64_t ended = 0;
+	while (ended < s.n_ends && s.ends[ended] + (uint32_t)r.typical_late <= r.numbered_at)
+		ended++;
+	assert_int_equal(r.n_before, ended);
+	sequence_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_work_of_another_kind),
 		cmocka_unit_test(test_chance_is_no_loop),
 		cmocka_unit_test(test_first_step_compiles),
+		cmocka_unit_test(test_one_of_several_heads),
 		cmocka_unit_test(test_bare_loop_with_a_long_first_turn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
