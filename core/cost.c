@@ -12,7 +12,8 @@
 
 enum {
 	SETTLING = 2, /* steps behind a window: GPU timing is switched off, its last records come */
-	LEAST_PLAIN = 4, /* neighbours of a window, or it does not count */
+	LEAST_PLAIN = 4,   /* neighbours of a window, or it does not count */
+	LEAST_BEFORE = 32, /* steps before the first one, or it isn't known what it left */
 };
 
 #define APART 0.405465f /* log(1.5) */
@@ -204,6 +205,21 @@ static double percent(double logarithm)
 	return expm1(logarithm) * 100;
 }
 
+/* Whether steps before the first window got longer or shorter, or are too few to tell: then those behind it do, too, whatever it left. */
+static bool drifts(const struct cost_window *w)
+{
+	float near[COST_NEAR], far[COST_NEAR];
+	size_t half = w->n_before / 2;
+	struct interval i;
+	if (w->n_before < LEAST_BEFORE)
+		return true;
+	memcpy(near, w->before, half * sizeof(*near));
+	memcpy(far, w->before + half, half * sizeof(*far));
+	const struct interval_pair pair = { near, far, without_apart(near, half),
+					    without_apart(far, half) };
+	return !interval_of_pairs(&pair, 1, &i) || i.low > 0 || i.high < 0;
+}
+
 /* The nearest before it, and the last of those behind it, by when its records have been delivered. Later windows have no steps before them
  * that the first one left nothing in. */
 static struct cost_left find_left(const struct cost *c)
@@ -213,7 +229,7 @@ static struct cost_left find_left(const struct cost *c)
 	size_t n_before = w->n_before < COST_LEFT ? w->n_before : COST_LEFT,
 	       n_after = w->n_after < COST_LEFT ? w->n_after : COST_LEFT;
 	struct interval i;
-	if (!c->n_windows)
+	if (!c->n_windows || drifts(w))
 		return (struct cost_left){ 0 };
 	memcpy(before, w->before, n_before * sizeof(*before));
 	memcpy(after, w->after + w->n_after - n_after, n_after * sizeof(*after));

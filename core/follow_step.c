@@ -352,26 +352,45 @@ static bool ends_with_process(const struct follow *f)
 	       f->reader.header->steps.mode != STEP_MODE_API;
 }
 
-/* A step that begins with a call has all of it by then; one that ends with a call has not ended. */
-static bool begins_with_call(const struct follow *f)
+/* How a mode's steps are told: by how they begin, or end; a slice of time is as good as any other. */
+struct told {
+	bool by_begin; /* the last one has all of its own by then; else it has not ended */
+	bool set_up;   /* step 0 holds all that came before the first one */
+};
+
+static struct told told_by(const struct follow *f)
 {
-	static const bool by_mode[] = { [STEP_MODE_KERNEL] = true,
-					[STEP_MODE_GRAPH] = true,
-					[STEP_MODE_NVTX] = true,
-					[STEP_MODE_API] = true };
+	static const struct told by_mode[] = {
+		[STEP_MODE_AUTO] = { .set_up = true },
+		[STEP_MODE_KERNEL] = { .by_begin = true, .set_up = true },
+		[STEP_MODE_GRAPH] = { .by_begin = true, .set_up = true },
+		[STEP_MODE_NVTX] = { .by_begin = true, .set_up = true },
+		[STEP_MODE_API] = { .by_begin = true },
+	};
 	uint32_t mode = f->reader.header->steps.mode;
-	return mode < sizeof(by_mode) / sizeof(*by_mode) && by_mode[mode];
+	return mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[mode] : (struct told){ false };
 }
 
-/* Nothing is left out for it where nothing else was recorded. */
+/* That of a killed process is shown with what it died in. */
 static enum model_part part_of(const struct follow *f, const struct follow_cut *cut)
 {
-	if (f->one_step || begins_with_call(f))
+	struct told told = told_by(f);
+	if (f->one_step || (cut->is_last && (told.by_begin || cut->is_killed || !f->counts.steps)))
 		return MODEL_WHOLE;
 	if (cut->is_last)
-		return f->counts.steps ? MODEL_REST : MODEL_WHOLE;
-	return !cut->begin_ticks && follow_action_is_armed(f->marks.at[1].action) ? MODEL_SET_UP
-										  : MODEL_WHOLE;
+		return MODEL_REST;
+	return told.set_up && !cut->begin_ticks && !cut->mark->is_slice &&
+			       follow_action_is_armed(f->marks.at[1].action)
+		       ? MODEL_SET_UP
+		       : MODEL_WHOLE;
+}
+
+/* The last one goes on until the process ends, but for what cudaProfilerStop ends. */
+static bool lasts_until_exit(const struct follow *f, const struct follow_cut *cut)
+{
+	if (f->one_step || cut->is_killed || f->reader.header->steps.mode == STEP_MODE_API)
+		return false;
+	return cut->is_last ? f->counts.steps > 0 : ends_with_process(f);
 }
 
 /* So what it did last is its end: what the host did behind that belongs to no step. */
@@ -435,7 +454,7 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m);
 	m.part = part_of(f, &cut);
-	if ((ends_with_process(f) && !f->one_step) || (m.part == MODEL_REST && !killed))
+	if (lasts_until_exit(f, &cut))
 		end_at_the_last(&m);
 	bool is_any = cut.n_calls || cut.n_works;
 	drop_works(&cut);

@@ -164,13 +164,14 @@ enum look {
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
 	enum level_change change = LEVEL_AS_BEFORE;
-	enum levels_agreement agreement =
-		l->on_probation ? levels_compare(&l->store, &l->choice, choice) : LEVELS_SAME_FEWER;
-	if (agreement == LEVELS_OTHER)
-		change = LEVEL_CORRECTED;
-	else if (agreement == LEVELS_SAME &&
-		 (l->choice.anchor != choice->anchor || l->choice.count != choice->count))
-		change = LEVEL_MOVED;
+	if (l->on_probation) {
+		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
+		if (agreement == LEVELS_OTHER)
+			change = LEVEL_CORRECTED;
+		else if (agreement == LEVELS_SAME &&
+			 (l->choice.anchor != choice->anchor || l->choice.count != choice->count))
+			change = LEVEL_MOVED;
+	}
 	if (l->was_withdrawn)
 		change = LEVEL_CORRECTED;
 	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_AS_BEFORE);

@@ -56,7 +56,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 enum levels_agreement {
 	LEVELS_OTHER,	   /* they count other steps */
 	LEVELS_SAME,	   /* the same, though they may end them at another launch */
-	LEVELS_SAME_FEWER, /* from the later one's first on: it was found in a latter part, where launches have other shapes than before */
+	LEVELS_SAME_FEWER, /* the same less some: the first ones, whose launches had other shapes, or now and then one that lacks a branch */
 };
 
 /* levels_describe.c: of two choices, by the stored events. */

@@ -7,7 +7,7 @@
 /* Turns of one loop differ by less than so small a part. */
 #define ALIKE_SHARE 8u
 /* Of the ends of both, at most such a part is the earlier one's alone: steps with a branch in them, where the later one's does not come. */
-#define MISSED_SHARE 16u
+#define MISSED_SHARE 20u
 
 struct anchor_count {
 	uint64_t n;
@@ -171,6 +171,6 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 	if (n_missing * MISSED_SHARE > n)
 		return LEVELS_OTHER;
 	if (n_before > 1)
-		return n ? LEVELS_SAME_FEWER : LEVELS_OTHER;
+		return n && was->boundary == now->boundary ? LEVELS_SAME_FEWER : LEVELS_OTHER;
 	return n_missing ? LEVELS_SAME_FEWER : LEVELS_SAME;
 }

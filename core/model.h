@@ -155,7 +155,7 @@ struct model_clock {
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
 };
 
-/* A recorded step that is none of the loop's, where one is told by how it ends: what came before the first end, or behind the last. */
+/* A recorded step that is none of the loop's, or holds more than that: what came before the first, or behind the last one's end. */
 enum model_part { MODEL_WHOLE, MODEL_SET_UP, MODEL_REST };
 
 struct model_step {

@@ -32,7 +32,7 @@ void analysis_free(struct analysis *a)
 	free(a);
 }
 
-/* What is left over at the run's begin or end says nothing of a step, unless there is nothing else. */
+/* What is left over at the run's begin, or at its end behind other steps, says nothing of a step. */
 static bool is_left_over(const struct analysis *a, const struct model_step *m)
 {
 	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->timeline.steps.n);

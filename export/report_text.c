@@ -223,14 +223,15 @@ static void say_step(struct textout *o, const json_t *p)
 		    report_number(steps, "period"), report_number(steps, "period") > 1 ? "s" : "",
 		    report_string(steps, "boundary"));
 	const json_t *corrected = json_object_get(steps, "corrected");
-	if (corrected && report_number(corrected, "period_before") == report_number(steps, "perio"
-											   "d"))
-		say(o, UNDER, "taken to end elsewhere at first, and numbered anew");
+	double before = report_number(corrected, "period_before");
+	if (corrected && before == report_number(steps, "period"))
+		say(o, UNDER,
+		    "told by another end at first, and numbered anew: nothing of that counts");
 	else if (corrected)
 		say(o, UNDER,
 		    "taken for steps of %.0f calls at first, and numbered anew: nothing of these "
 		    "is counted",
-		    report_number(corrected, "period_before"));
+		    before);
 	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
 	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
 	    *numbers ? "; recorded " : "; none recorded: all below is of the whole run", numbers);

@@ -117,7 +117,7 @@ char *report_left(char *to, size_t bytes, const json_t *self)
 	to[0] = 0;
 	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
 		snprintf(to, bytes,
-			 "steps behind the window take %.1f %% longer than before (95 %%: %+.1f to "
+			 "steps behind the first window take %.1f %% longer (95 %%: %+.1f to "
 			 "%+.1f)",
 			 report_number(self, "left_pct"), low, high);
 	return to;

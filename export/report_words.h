@@ -27,7 +27,7 @@ char *report_numbers(char *to, size_t bytes, const json_t *list);
 /* What recording cost, of a process's `self`; "" where it is not known. Returns `to`. */
 char *report_overhead(char *to, size_t bytes, const json_t *self);
 
-/* What it left behind in the process; "" where that is not known, or cannot be seen. Returns `to`. */
+/* By how much steps behind the first window are longer; "" where that is not known, or cannot be seen. Returns `to`. */
 char *report_left(char *to, size_t bytes, const json_t *self);
 
 /* What a verdict, a cause of idle time or a kind of wait means, in words; "" for one that is not known here. */

@@ -100,6 +100,7 @@ static struct {
 		agent; /* one stream for all helper threads: there may be one an hour, for days */
 	enum agent_order order;
 	uint64_t window_end_ticks;
+	bool gave_way;		/* the window ended for the application's own profiler */
 	_Atomic int64_t pushed; /* calls announced by gpu_push in this window */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -401,7 +402,7 @@ static void start_agent(void)
  */
 static void begin_announcing(bool was_on)
 {
-	bool joins = was_on && g.pairing != GPU_BY_ID;
+	bool joins = was_on && !g.gave_way && g.pairing != GPU_BY_ID;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
 		gpu_write_state(GPU_ON, joins ? g.window_end_ticks + 1 : hook_ticks(), g.version);
 }
@@ -410,6 +411,7 @@ static void begin_announcing(bool was_on)
 static void end_announcing(enum gpu_state state)
 {
 	g.window_end_ticks = hook_ticks();
+	g.gave_way = state == GPU_YIELDED;
 	atomic_store_explicit(&hook_switch.push, false, memory_order_relaxed);
 	gpu_write_state(state, g.window_end_ticks, 0);
 }

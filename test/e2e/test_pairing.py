@@ -113,10 +113,6 @@ class Pairing(Case):
         self.assertEqual(by_order - by_id, set())
         self.assertGreater(len(by_order), 60)
 
-
-if __name__ == "__main__":
-    unittest.main()
-
     def joints(self, pairing):
         """Of windows that follow each other closely: from each one's end to the next one's begin, in ticks."""
         run = self.preloaded([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3", PROF_PAIRING=pairing)
@@ -129,3 +125,7 @@ if __name__ == "__main__":
         """What is launched between them has its records too, and is to be paired where its call is in the journal; by pushed ids it cannot be."""
         self.assertEqual(self.joints("order"), [1, 1])
         self.assertGreater(min(self.joints("external")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

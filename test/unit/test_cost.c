@@ -202,12 +202,32 @@ static void what_is_left_is_told(void **state)
 			}
 			go(l, 100, COST_PLAIN);
 			struct cost_found f = cost_find(&l->cost);
-			assert_true(f.left.is_known);
-			held += f.left.low_pct <= 8 && f.left.high_pct >= 8 && f.left.low_pct > 0;
+			held += f.left.is_known && f.left.low_pct <= 8 && f.left.high_pct >= 8 &&
+				f.left.low_pct > 0;
 			free(l);
 		}
-		assert_in_range(held, 180, 200);
+		assert_in_range(
+			held, 170,
+			200); /* of a tenth the steps before seem to drift, or it lies outside */
 	}
+}
+
+/* As a cache grows: that is not what a window left. */
+static void nothing_is_left_by_one_where_steps_get_longer_anyway(void **state)
+{
+	unsigned said = 0;
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct loop *l = mem_zero(sizeof(*l));
+		*l = (struct loop){ .random = seed * 0x9e3779b97f4a7c15ull,
+				    .noise = 0.02,
+				    .drift = 1e-3 };
+		windows(l, 1, 128, 5);
+		struct cost_found f = cost_find(&l->cost);
+		said += f.left.is_known && f.left.low_pct > 1;
+		free(l);
+	}
+	assert_in_range(said, 0, 4);
 }
 
 static void nothing_is_said_of_what_is_left_without_steps_before(void **state)
@@ -356,6 +376,7 @@ int main(void)
 		cmocka_unit_test(signed_ranks),
 		cmocka_unit_test(interval_holds_the_truth_in_95_of_100_runs),
 		cmocka_unit_test(what_is_left_is_told),
+		cmocka_unit_test(nothing_is_left_by_one_where_steps_get_longer_anyway),
 		cmocka_unit_test(nothing_is_said_of_what_is_left_without_steps_before),
 		cmocka_unit_test(exactly_without_noise),
 		cmocka_unit_test(too_few),
