@@ -213,7 +213,10 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 
 static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
 {
-	const struct gpu_switch new = { s->ticks, s->state == GPU_ON };
+	const struct gpu_switch new = { .ticks = s->ticks,
+					.is_on = s->state == GPU_ON ||
+						 s->state == GPU_ON_BUT_COPIES,
+					.lacks_copies = s->state == GPU_ON_BUT_COPIES };
 	vec_push(&f->gpu_switches, new);
 	size_t i = f->gpu_switches.n - 1;
 	if (!i || f->gpu_switches.at[i - 1].ticks <= new.ticks)
@@ -230,6 +233,7 @@ static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 	saw(f, s->ticks);
 	switch (s->state) {
 	case GPU_ON:
+	case GPU_ON_BUT_COPIES:
 	case GPU_OFF:
 	case GPU_YIELDED:
 	case GPU_UNAVAILABLE:

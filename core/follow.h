@@ -46,6 +46,7 @@ struct step_mark {
 struct gpu_switch {
 	uint64_t ticks;
 	bool is_on;
+	bool lacks_copies; /* these have none */
 };
 
 struct follow_counts {

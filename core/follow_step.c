@@ -34,9 +34,11 @@ bool follow_expects_work(const struct follow *f, const struct rec_call *c)
 	uint8_t category = dict_category(&f->dict, c->hook);
 	if (c->status || !category_has_work(category) || moves_nothing(category, c))
 		return false;
-	for (size_t i = f->gpu_switches.n; i > 0; i--)
-		if (c->begin_ticks >= f->gpu_switches.at[i - 1].ticks)
-			return f->gpu_switches.at[i - 1].is_on;
+	for (size_t i = f->gpu_switches.n; i > 0; i--) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i - 1];
+		if (c->begin_ticks >= s->ticks)
+			return s->is_on && !(s->lacks_copies && category == CAT_MEMCPY);
+	}
 	return false;
 }
 

@@ -201,6 +201,7 @@ enum gpu_state {
 	GPU_UNAVAILABLE, /* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" says why in words */
 	GPU_LOST,	 /* CUPTI itself dropped `detail` records */
 	GPU_YIELDED,	 /* as OFF: the application's own profiler has CUPTI */
+	GPU_ON_BUT_COPIES, /* as ON, but copies have none; DICT_INFO "copies" says why */
 };
 
 struct rec_gpu_state {

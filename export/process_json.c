@@ -129,7 +129,8 @@ static json_t *describe_self(const struct follow *f)
 
 static json_t *describe_cupti(const struct follow *f)
 {
-	static const char *const states[] = { "off", "on", "on", "unavailable", "on", "yielded" };
+	static const char *const states[] = { "off", "on",	"on", "unavailable",
+					      "on",  "yielded", "on" };
 	const char *why = dict_find_info(&f->dict, "cupti");
 	const char *state = f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state]
 									    : "unknown";

@@ -9,6 +9,7 @@
 #include "preload/devices.h"
 #include "preload/gpu_calls.h"
 #include "preload/gpu_records.h"
+#include "preload/gpu_teardown.h"
 #include "preload/gpu_yield.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
@@ -53,7 +54,9 @@ enum {
 	X(cuptiActivityRegisterTimestampCallback) \
 	X(cuptiActivityPushExternalCorrelationId) \
 	X(cuptiActivityPopExternalCorrelationId)  \
-	X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi)
+	X(cuptiActivityEnableRuntimeApi)          \
+	X(cuptiActivityEnableDriverApi)           \
+	X(cuptiFinalize)
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -62,9 +65,13 @@ static struct {
 } cupti;
 
 static const CUpti_ActivityKind kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ACTIVITY_KIND_MEMCPY2,	       CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_MEMSET,
 	CUPTI_ACTIVITY_KIND_OVERHEAD,
+};
+static const CUpti_ActivityKind kinds_of_copies[] = {
+	CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,
 };
 
 /* These are of calls, and make each call of the API dearer, as its record would: cudaGetDevice 480 ns instead of 75 on an H100.
@@ -86,10 +93,11 @@ static struct {
 	char library[PATH_MAX];
 	enum gpu_pairing pairing;
 	bool unavailable, loaded, on;
-	bool wanted;	   /* the steps under way are armed */
-	bool took_over;	   /* buffers may be ours */
-	bool took_clock;   /* records' times are of our clock */
-	bool yielded;	   /* the application's own profiler has CUPTI */
+	bool wanted;	 /* the steps under way are armed */
+	bool took_over;	 /* buffers may be ours */
+	bool took_clock; /* records' times are of our clock */
+	bool no_copies; /* CUPTI would not survive their being switched on again (gpu_teardown.h) */
+	bool yielded;	/* the application's own profiler has CUPTI */
 	_Atomic bool left; /* it has switched its last kind off, and may still flush */
 	uint32_t version;
 	pthread_mutex_t
@@ -232,15 +240,23 @@ HOT static uint64_t CUPTIAPI timestamp(void)
 	return hook_ticks();
 }
 
+#define EACH(list)                          \
+	size_t i = 0;                       \
+	i < sizeof(list) / sizeof(*(list)); \
+	i++
+
 static void switch_kinds(bool on)
 {
 	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable
 						     : cupti.cuptiActivityDisable;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (EACH(kinds))
 		turn(kinds[i]);
+	if (!g.no_copies)
+		for (EACH(kinds_of_copies))
+			turn(kinds_of_copies[i]);
 	if (g.pairing == GPU_BY_ORDER)
 		return;
-	for (size_t i = 0; i < sizeof(kinds_of_calls) / sizeof(*kinds_of_calls); i++)
+	for (EACH(kinds_of_calls))
 		turn(kinds_of_calls[i]);
 	if (g.pairing == GPU_BY_ID)
 		turn(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
@@ -324,15 +340,42 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 	}
 }
 
-static void close_window(void)
+/* As it was before the window, if that is safe. What is delivered is delivered: the rest was launched behind the window. The lock is held. */
+static bool take_down(void)
 {
-	if (g.order != AGENT_DRAIN)
-		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	if (g.order != AGENT_FINISH)
-		switch_kinds(false);
+	if (!cupti.cuptiFinalize || !gpu_teardown_begin(g.version))
+		return false;
+	bool is_down = !cupti.cuptiFinalize();
+	gpu_teardown_end();
+	if (is_down) {
+		gpu_records_taken_down();
+		g.took_over = g.took_clock = false;
+	}
+	return is_down;
+}
+
+static void leave_cupti(void)
+{
+	switch_kinds(false); /* first: what is recorded while it goes down would count as dropped */
+	if (take_down())
+		return;
 	/* a buffer of ours that was begun since would take the other profiler's records */
 	if (g.order == AGENT_YIELD)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (gpu_records_saw_copy_on_device() && !g.no_copies) {
+		g.no_copies = true;
+		journal_put_info("copies", "no GPU times of copies in further windows: CUPTI "
+					   "cannot be taken down in between, as the process has "
+					   "CUDA graphs or a profiler of its own");
+	}
+}
+
+static void close_window(void)
+{
+	if (g.order != AGENT_DRAIN || is_waiting())
+		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (g.order != AGENT_FINISH)
+		leave_cupti();
 	/* what is missing now never comes: the next window must not wait for it again */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks, 0);
@@ -404,7 +447,8 @@ static void begin_announcing(bool was_on)
 {
 	bool joins = was_on && !g.gave_way && g.pairing != GPU_BY_ID;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
-		gpu_write_state(GPU_ON, joins ? g.window_end_ticks + 1 : hook_ticks(), g.version);
+		gpu_write_state(g.no_copies ? GPU_ON_BUT_COPIES : GPU_ON,
+				joins ? g.window_end_ticks + 1 : hook_ticks(), g.version);
 }
 
 /* The window ends; what was launched in it is still to be delivered. */
@@ -504,6 +548,7 @@ void gpu_yield(void)
 	else
 		flush_left_open();
 	give_clock_back();
+	gpu_teardown_application(); /* the lock is held: our helper thread does not take it down now, and never after */
 	pthread_mutex_unlock(&g.lock);
 	errno = saved;
 }
@@ -579,4 +624,5 @@ void gpu_forget(void)
 	gpu_calls_forget();
 	gpu_records_forget();
 	gpu_yield_forget();
+	gpu_teardown_forget();
 }

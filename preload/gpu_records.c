@@ -27,8 +27,7 @@ enum {
 };
 
 struct kernel {
-	const char *name; /* CUPTI's pointer */
-	char *copy; /* what it said when it was interned: a module that is unloaded frees its names */
+	char *name; /* a copy; NULL: the slot is free */
 	uint32_t block[3], registers, static_bytes, dynamic_bytes;
 	uint32_t id;
 };
@@ -47,6 +46,9 @@ static struct {
 	uint32_t
 		flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
 	_Atomic int64_t outstanding, pushed;
+	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
+	uint32_t id_shift, last_id;
+	_Atomic bool saw_copy_on_device;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -93,6 +95,20 @@ int64_t gpu_records_pushed(void)
 bool gpu_records_outstanding(void)
 {
 	return atomic_load_explicit(&g.outstanding, memory_order_relaxed) > 0;
+}
+
+bool gpu_records_saw_copy_on_device(void)
+{
+	return atomic_load_explicit(&g.saw_copy_on_device, memory_order_relaxed);
+}
+
+/* The journal's correlation id: one that no earlier call has. The lock is held. */
+static uint32_t id_of(uint32_t correlation)
+{
+	uint32_t id = correlation + g.id_shift;
+	if ((int32_t)(id - g.last_id) > 0)
+		g.last_id = id;
+	return id;
 }
 
 /* ---- Buffers ---- */
@@ -161,6 +177,15 @@ static void give_back(uint8_t *buffer)
 		if (atomic_compare_exchange_strong(&g.free_buffers[i], &none, buffer))
 			return;
 	}
+}
+
+void gpu_records_taken_down(void)
+{
+	pthread_mutex_lock(&g.lock);
+	g.id_shift = g.last_id;
+	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); i < n && i < MAX_BUFFERS; i++)
+		atomic_store(&g.free_buffers[i], g.made[i]);
+	pthread_mutex_unlock(&g.lock);
 }
 
 /* The first buffers are made here, at a step's boundary, and not inside the launch that CUPTI asks for one in. */
@@ -251,25 +276,34 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 
 static bool same_kernel(const struct kernel *k, const CUpti_ActivityKernel10 *r)
 {
-	return k->name == r->name && k->block[0] == (uint32_t)r->blockX &&
-	       k->block[1] == (uint32_t)r->blockY && k->block[2] == (uint32_t)r->blockZ &&
-	       k->registers == r->registersPerThread &&
+	return k->block[0] == (uint32_t)r->blockX && k->block[1] == (uint32_t)r->blockY &&
+	       k->block[2] == (uint32_t)r->blockZ && k->registers == r->registersPerThread &&
 	       k->static_bytes == (uint32_t)r->staticSharedMemory &&
-	       k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory && !strcmp(k->copy, r->name);
+	       k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory && !strcmp(k->name, r->name);
+}
+
+/* By what it says, not where it lies: a module that is unloaded frees its names, and CUPTI all of them when it is taken down. Names of
+ * templates are a thousand letters long, and those of one family differ anywhere: 64 of them, taken from the whole length. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+	size_t length = strlen(name);
+	for (size_t i = 0; i < length; i += 1 + length / 64)
+		hash = (hash ^ (uint8_t)name[i]) * 1099511628211u;
+	return hash ^ length;
 }
 
 static uint32_t hash_kernel(const CUpti_ActivityKernel10 *r)
 {
 	const uint32_t block[3] = { (uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ };
 	const uint32_t rest[3] = { (uint32_t)r->dynamicSharedMemory, r->registersPerThread, 0 };
-	return (uint32_t)(token_launch((uint64_t)(uintptr_t)r->name, block, rest) >> 20);
+	return (uint32_t)(token_launch(hash_name(r->name), block, rest) >> 20);
 }
 
 static void intern(struct kernel *k, const CUpti_ActivityKernel10 *r)
 {
 	*k = (struct kernel){
-		.name = r->name,
-		.copy = strdup(r->name),
+		.name = strdup(r->name),
 		.block = { (uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ },
 		.registers = r->registersPerThread,
 		.static_bytes = (uint32_t)r->staticSharedMemory,
@@ -296,14 +330,14 @@ static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 		return 0;
 	for (uint32_t i = 0, at = hash_kernel(r); i < KERNEL_SLOTS; i++, at++) {
 		struct kernel *k = &g.kernels[at % KERNEL_SLOTS];
-		if (k->copy && same_kernel(k, r))
+		if (k->name && same_kernel(k, r))
 			return k->id;
-		if (k->copy)
+		if (k->name)
 			continue;
 		if (g.n_kernels >= KERNEL_SLOTS / 4 * 3)
 			break;
 		intern(k, r);
-		return k->copy ? k->id : 0;
+		return k->name ? k->id : 0;
 	}
 	log_once(LOG_WARN, "more than %d kinds of kernel: further ones are written without a name",
 		 KERNEL_SLOTS / 4 * 3);
@@ -320,7 +354,7 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 		return NULL;
 	r->begin_ticks = ticks_of(begin);
 	r->end_ticks = ticks_of(end);
-	r->correlation = correlation;
+	r->correlation = id_of(correlation);
 	if (!end || end < begin) {
 		r->flags |= GPU_INCOMPLETE;
 		r->end_ticks = r->begin_ticks;
@@ -344,7 +378,7 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
-	note_flight(correlation, SEEN_WORK);
+	note_flight(id_of(correlation), SEEN_WORK);
 	return reserve_gpu(kind, begin, end, correlation);
 }
 
@@ -372,6 +406,8 @@ static void take_memcpy(const CUpti_Activity *record)
 {
 	const CUpti_ActivityMemcpy6 *m = (const void *)record;
 	struct rec_gpu *r = reserve_work(REC_MEMCPY, m->start, m->end, m->correlationId);
+	if (m->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+		atomic_store_explicit(&g.saw_copy_on_device, true, memory_order_relaxed);
 	if (!r)
 		return;
 	r->name = m->copyKind | (uint32_t)m->srcKind << 8 | (uint32_t)m->dstKind << 16;
@@ -456,10 +492,10 @@ static void take_external(const CUpti_Activity *record)
 	if (e->externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2)
 		return; /* the application's profiler has its own */
 	struct rec_external *r = RESERVE(REC_EXTERNAL, rec_external);
-	note_flight(e->correlationId, SEEN_PUSH);
+	note_flight(id_of(e->correlationId), SEEN_PUSH);
 	if (!r)
 		return;
-	r->correlation = e->correlationId;
+	r->correlation = id_of(e->correlationId);
 	r->seq = (uint32_t)e->externalId;
 	r->thread = (uint32_t)(e->externalId >> 32);
 	COMMIT(r);
@@ -471,11 +507,11 @@ static void take_api(const CUpti_Activity *record)
 	if (!gpu_calls_wanted(a))
 		return;
 	struct rec_api *r = RESERVE(REC_API, rec_api);
-	note_flight(a->correlationId, SEEN_PUSH);
+	note_flight(id_of(a->correlationId), SEEN_PUSH);
 	if (!r)
 		return;
 	r->is_driver = a->kind == CUPTI_ACTIVITY_KIND_DRIVER;
-	r->correlation = a->correlationId;
+	r->correlation = id_of(a->correlationId);
 	r->begin_ticks = ticks_of(a->start);
 	r->end_ticks = ticks_of(a->end);
 	r->tid = a->threadId;

@@ -22,6 +22,12 @@ int64_t gpu_records_pushed(void);
 /* Whether calls that have come back still wait for their GPU records. */
 bool gpu_records_outstanding(void);
 
+/* Whether any record was of a copy from a device's memory to its own. */
+bool gpu_records_saw_copy_on_device(void);
+
+/* CUPTI was taken down: it forgot our buffers, and counts its calls from 1 again. */
+void gpu_records_taken_down(void);
+
 /* REC_GPU_STATE into the calling thread's stream. `ticks`: since when it is so. */
 void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail);
 

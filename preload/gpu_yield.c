@@ -9,9 +9,12 @@
 
 #include "preload/gpu.h"
 #include "preload/gpu_records.h"
+#include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
 
+#include <cupti_pcsampling.h>
+#include <cupti_profiler_target.h>
 #include <time.h>
 
 static struct {
@@ -103,6 +106,33 @@ EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbac
 	leave();
 	return status;
 }
+
+/* What else has a state of its own in CUPTI, which is gone when that is taken down. Nothing of ours stands in its way. */
+#define SHARED(function, params, args)                                               \
+	EXPORT CUptiResult function params                                           \
+	{                                                                            \
+		__typeof__(&function) next = REAL(function);                         \
+		if (enter())                                                         \
+			gpu_teardown_application();                                  \
+		CUptiResult status = next ? next args : CUPTI_ERROR_NOT_INITIALIZED; \
+		leave();                                                             \
+		return status;                                                       \
+	}
+
+SHARED(cuptiSubscribe,
+       (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *userdata),
+       (subscriber, callback, userdata))
+#if CUPTI_API_VERSION >= 130000
+SHARED(cuptiSubscribe_v2,
+       (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *userdata,
+	CUpti_SubscriberParams *params),
+       (subscriber, callback, userdata, params))
+#endif
+SHARED(cuptiActivityEnableContext, (CUcontext context, CUpti_ActivityKind kind), (context, kind))
+SHARED(cuptiSetEventCollectionMode, (CUcontext context, CUpti_EventCollectionMode mode),
+       (context, mode))
+SHARED(cuptiProfilerInitialize, (CUpti_Profiler_Initialize_Params * params), (params))
+SHARED(cuptiPCSamplingEnable, (CUpti_PCSamplingEnableParams * params), (params))
 
 /* Takes CUPTI down for everyone; what we enable afterwards brings it up again. */
 EXPORT CUptiResult cuptiFinalize(void)

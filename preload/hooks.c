@@ -11,6 +11,7 @@
 
 #include "preload/capture.h"
 #include "preload/gpu.h"
+#include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
@@ -141,6 +142,8 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 		hook_thread.depth = 1;                                                          \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire)))  \
 			life_arm();                                                             \
+		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH)             \
+			gpu_teardown_graph();                                                   \
 		before;                                                                         \
 		bool recorded = hook_records(CAT_##category_);                                  \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \

@@ -16,7 +16,7 @@ import tempfile
 
 from _common import ON_GPU, PROGRAMS, ROOT, TORCH, alone, conclude, each, interpreter_or_none, lacks, losses, main_process, traces, under_profrun
 
-SCHEDULE = "skip_first=15,wait=0,warmup=2,active=6,repeat=1"
+SCHEDULE = "skip_first=15,wait=25,warmup=2,active=5,repeat=0"  # three windows: CUPTI is taken down between them where that can be
 STEPS_OFF = 1  # a first or last turn that differs from the others may be none
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\bnan\b|\binf\b")
 MEASURED = re.compile(r"(_runtime|_per_second)'?: '?[0-9.e+-]+'?")  # what a program says of its own speed
