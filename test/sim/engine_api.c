@@ -238,6 +238,7 @@ static int sink_attach(struct sim_sink *sink)
 static void sink_detach(struct sim_sink *sink)
 {
 	bool left = false;
+	engine_graphs_break();
 	sinks[sink->index] = NULL;
 	for (int i = 0; i < SIM_SINKS; i++)
 		left |= sinks[i] != NULL;
@@ -282,16 +283,18 @@ static int tool_stream_id(void *context, void *handle, uint32_t *id)
 	return rc;
 }
 
+/* One with a sticky error is current still. */
 static void *tool_current(void)
 {
-	struct context *c;
-	return engine_context_current(&c) ? NULL : c;
+	struct context *c = NULL;
+	CUresult rc = engine_context_current(&c);
+	return c && rc == c->error ? c : NULL;
 }
 
 static int tool_current_device(void)
 {
-	struct context *c;
-	return engine_context_current(&c) ? -1 : c->device->ordinal;
+	struct context *c = tool_current();
+	return c ? c->device->ordinal : -1;
 }
 
 const struct sim_tools engine_tools = {
