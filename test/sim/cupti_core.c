@@ -15,6 +15,7 @@ static struct cupti_mode mode;
 static pthread_once_t mode_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;
+static uint32_t finalized;
 
 static void mode_read(void)
 {
@@ -98,11 +99,17 @@ CUptiResult cupti_attach(void)
 	return rc;
 }
 
+uint32_t cupti_finalized(void)
+{
+	return __atomic_load_n(&finalized, __ATOMIC_RELAXED);
+}
+
 CUptiResult ct_cuptiFinalize(void)
 {
 	pthread_mutex_lock(&attach_lock);
 	if (attached)
 		cupti_tools->detach(&sink);
+	__atomic_add_fetch(&finalized, 1, __ATOMIC_RELAXED);
 	attached = false;
 	pthread_mutex_unlock(&attach_lock);
 	cupti_switches_reset();

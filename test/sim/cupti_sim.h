@@ -31,6 +31,7 @@ bool cupti_absent(void);
 int ct_missing(const char *name);
 /* Finds the engine and becomes one of its sinks. */
 CUptiResult cupti_attach(void);
+uint32_t cupti_finalized(void); /* how often: correlation ids come again behind it */
 
 /* ---- switches (cupti_switch.c) ---- */
 bool cupti_kind_on(CUpti_ActivityKind kind);

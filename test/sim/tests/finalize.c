@@ -4,6 +4,10 @@
 #include "test/sim/tests/check.h"
 
 #include <cupti.h>
+#include <pthread.h>
+
+static int kernels, externals;
+static uint32_t least_id, most_id;
 
 static void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *most)
 {
@@ -15,7 +19,17 @@ static void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *most)
 static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			     size_t valid)
 {
-	(void)context, (void)stream, (void)bytes, (void)valid;
+	CUpti_Activity *r = NULL;
+	(void)context, (void)stream, (void)bytes;
+	while (!cuptiActivityGetNextRecord(buffer, valid, &r)) {
+		externals += r->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+		if (r->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			continue;
+		uint32_t id = ((CUpti_ActivityKernel5 *)r)->correlationId;
+		kernels++;
+		least_id = id < least_id ? id : least_id;
+		most_id = id > most_id ? id : most_id;
+	}
 	free(buffer);
 }
 
@@ -23,6 +37,18 @@ static void start(void)
 {
 	NEED(cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed));
 	NEED(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* So many launches and a wait, no other call. */
+static void record(const void *kernel, int launches)
+{
+	kernels = externals = 0;
+	least_id = UINT32_MAX;
+	most_id = 0;
+	for (int i = 0; i < launches; i++)
+		launch(kernel, NULL);
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(0));
 }
 
 static cudaGraphExec_t graph_make(cudaStream_t stream)
@@ -70,11 +96,67 @@ static void check_graphs(void)
 	check(!cudaGetDevice(&device) && !device, "the device is current still", "%d", device);
 }
 
+static bool stop;
+
+static void *launch_on(void *kernel)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		launch(kernel, NULL);
+	return NULL;
+}
+
+static void start_ids(void)
+{
+	start();
+	NEED(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	NEED(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION));
+}
+
+static void check_ids(void)
+{
+	const void *kernel = kernel_named("work_2us");
+	pthread_t thread;
+	launch(kernel, NULL);
+	start_ids();
+	record(kernel, 3);
+	uint32_t last = most_id;
+	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	NEED(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	record(kernel, 1);
+	check(kernels == 1 && least_id > last, "kinds off and on: ids go on", "%u behind %u",
+	      least_id, last);
+	NEED(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 7));
+	for (int i = 0; i < 2; i++) {
+		NEED(cuptiFinalize());
+		launch(kernel, NULL);
+		start_ids();
+		launch(kernel, NULL);
+		NEED(cuptiFinalize());
+		start_ids();
+		record(kernel, 2);
+		check(kernels == 2 && least_id == 1, "behind cuptiFinalize they start at 1",
+		      "%d kernels from %u", kernels, least_id);
+		check(externals == 3, "each call has its external id", "%d of 3", externals);
+	}
+	NEED(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, NULL));
+	NEED(pthread_create(&thread, NULL, launch_on, (void *)kernel));
+	for (int i = 0; i < 1000; i++) {
+		NEED(cuptiFinalize());
+		start_ids();
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	record(kernel, 1);
+	check(kernels > 0, "calls of another thread meanwhile do no harm", "no kernel");
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	if (!strcmp(mode, "graphs"))
 		check_graphs();
+	else if (!strcmp(mode, "ids"))
+		check_ids();
 	else
 		check(false, "mode", "there is no %s", mode);
 	return check_failed;
