@@ -58,6 +58,7 @@ static void op_resolved(struct sim_sink *sink, uint64_t id, int64_t start_ns, in
 {
 	(void)sink;
 	cupti_buffer_resolve(id, start_ns, end_ns);
+	cupti_copy_resolve(id, end_ns);
 }
 
 static struct sim_sink sink = { .api_enter = cupti_api_enter,
@@ -113,6 +114,7 @@ CUptiResult ct_cuptiFinalize(void)
 	attached = false;
 	pthread_mutex_unlock(&attach_lock);
 	cupti_switches_reset();
+	cupti_copies_reset();
 	cupti_callback_reset();
 	cupti_buffer_flush(true);
 	return CUPTI_SUCCESS;

@@ -52,7 +52,7 @@ PROFSIM_MEMORY_MB=64 run "$bin/data"
 for mode in records clock flush worker refuse subscriber; do
 	run "$bin/records" $mode
 done
-for mode in graphs ids; do
+for mode in graphs ids copies; do
 	run "$bin/finalize" $mode
 done
 PROFSIM_CUPTI=busy run "$bin/records" busy

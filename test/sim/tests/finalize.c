@@ -6,7 +6,7 @@
 #include <cupti.h>
 #include <pthread.h>
 
-static int kernels, externals;
+static int kernels, copies, externals;
 static uint32_t least_id, most_id;
 
 static void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *most)
@@ -23,6 +23,7 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
 	(void)context, (void)stream, (void)bytes;
 	while (!cuptiActivityGetNextRecord(buffer, valid, &r)) {
 		externals += r->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+		copies += r->kind == CUPTI_ACTIVITY_KIND_MEMCPY;
 		if (r->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
 		uint32_t id = ((CUpti_ActivityKernel5 *)r)->correlationId;
@@ -42,7 +43,7 @@ static void start(void)
 /* So many launches and a wait, no other call. */
 static void record(const void *kernel, int launches)
 {
-	kernels = externals = 0;
+	kernels = copies = externals = 0;
 	least_id = UINT32_MAX;
 	most_id = 0;
 	for (int i = 0; i < launches; i++)
@@ -150,6 +151,102 @@ static void check_ids(void)
 	check(kernels > 0, "calls of another thread meanwhile do no harm", "no kernel");
 }
 
+static char *device, *pinned;
+
+static void on(int kind)
+{
+	NEED(cuptiActivityEnable((CUpti_ActivityKind)kind));
+}
+
+static void off(int kind)
+{
+	NEED(cuptiActivityDisable((CUpti_ActivityKind)kind));
+}
+
+/* Copies behind a kernel of 100 ms, so that they are under way when this returns. */
+static void copy_late(enum cudaMemcpyKind sort)
+{
+	launch(kernel_named("ahead_100000us"), NULL);
+	NEED(cudaMemcpyAsync(device, sort == cudaMemcpyDeviceToDevice ? device + 64 : pinned, 64,
+			     sort, NULL));
+}
+
+/* Both sorts on, one kernel and one copy: so many kernels are recorded, and the copy. */
+static void check_both(int wanted, const char *name)
+{
+	const void *kernel = kernel_named("work_2us");
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(0));
+	on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	on(CUPTI_ACTIVITY_KIND_MEMCPY);
+	NEED(cudaMemcpyAsync(device, device + 64, 64, cudaMemcpyDeviceToDevice, NULL));
+	record(kernel, 1);
+	check(kernels == wanted && copies == 1, name, "%d kernels, %d copies", kernels, copies);
+}
+
+static void wait_for_stop(void *unused)
+{
+	(void)unused;
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		continue;
+}
+
+static void check_harmless(void)
+{
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	off(CUPTI_ACTIVITY_KIND_MEMCPY);
+	check_both(1, "kinds off and on, no copy under way");
+	copy_late(cudaMemcpyHostToDevice);
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	check_both(1, "off while a copy to the device is");
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	copy_late(cudaMemcpyDeviceToDevice);
+	off(CUPTI_ACTIVITY_KIND_MEMCPY);
+	check_both(1, "off while one within it is, no kernels");
+	off(CUPTI_ACTIVITY_KIND_MEMCPY);
+	copy_late(cudaMemcpyDeviceToDevice);
+	on(CUPTI_ACTIVITY_KIND_MEMCPY);
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	check_both(1, "off while one within it is, not recorded");
+	copy_late(cudaMemcpyDeviceToDevice);
+	off(CUPTI_ACTIVITY_KIND_RUNTIME);
+	off(CUPTI_ACTIVITY_KIND_KERNEL);
+	check_both(1, "other kinds off");
+}
+
+static void check_copies(void)
+{
+	const void *kernel = kernel_named("work_2us");
+	NEED(cudaMalloc((void **)&device, 128));
+	NEED(cudaMallocHost((void **)&pinned, 64));
+	start();
+	check_both(1, "both on");
+	check_harmless();
+	copy_late(cudaMemcpyDeviceToDevice);
+	off(CUPTI_ACTIVITY_KIND_MEMCPY);
+	check_both(0, "off while a recorded one within the device is");
+	off(CUPTI_ACTIVITY_KIND_MEMCPY);
+	record(kernel, 1);
+	check(kernels == 1, "kernels alone are recorded then", "%d", kernels);
+	check_both(0, "with copies they are not");
+	NEED(cuptiFinalize());
+	start();
+	check_both(1, "cuptiFinalize mends it");
+	NEED(cudaLaunchHostFunc(NULL, wait_for_stop, NULL));
+	copy_late(cudaMemcpyDeviceToDevice);
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	check_both(0, "behind a host function too");
+	NEED(cuptiFinalize());
+	start();
+	check_both(1, "and mended too");
+	NEED(cudaLaunchHostFunc(NULL, wait_for_stop, NULL));
+	copy_late(cudaMemcpyDeviceToDevice);
+	NEED(cudaDeviceSynchronize());
+	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	check_both(1, "not behind its end");
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -157,6 +254,8 @@ int main(int argc, char **argv)
 		check_graphs();
 	else if (!strcmp(mode, "ids"))
 		check_ids();
+	else if (!strcmp(mode, "copies"))
+		check_copies();
 	else
 		check(false, "mode", "there is no %s", mode);
 	return check_failed;
