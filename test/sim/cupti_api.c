@@ -15,7 +15,7 @@
 struct external {
 	int depth[EXTERNAL_KINDS];
 	uint64_t ids[EXTERNAL_KINDS][EXTERNAL_DEPTH];
-	uint32_t told; /* the correlation id that the stacks' tops were last recorded for */
+	uint64_t told; /* the call that the stacks' tops were last recorded for */
 };
 
 static __thread struct external *external;
@@ -78,7 +78,8 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 	if (start && cupti_buffer_registered()) {
 		/* The record before each API record is the top of each stack; once for a call and what it calls. */
 		struct external *e = external;
-		if (e && e->told != frame->correlation &&
+		uint64_t call = (uint64_t)cupti_finalized() << 32 | frame->correlation;
+		if (e && e->told != call &&
 		    cupti_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
 			for (int k = 1; k < EXTERNAL_KINDS; k++) {
 				if (!e->depth[k])
@@ -94,7 +95,7 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 							cupti_record_bytes(ids[count].kind) };
 				count++;
 			}
-			e->told = frame->correlation;
+			e->told = call;
 		}
 		CUpti_ActivityAPI api = { .kind = frame->domain == SIM_RUNTIME
 							  ? CUPTI_ACTIVITY_KIND_RUNTIME

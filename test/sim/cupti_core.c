@@ -15,6 +15,7 @@ static struct cupti_mode mode;
 static pthread_once_t mode_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;
+static uint32_t finalized;
 
 static void mode_read(void)
 {
@@ -57,6 +58,7 @@ static void op_resolved(struct sim_sink *sink, uint64_t id, int64_t start_ns, in
 {
 	(void)sink;
 	cupti_buffer_resolve(id, start_ns, end_ns);
+	cupti_copy_resolve(id, end_ns);
 }
 
 static struct sim_sink sink = { .api_enter = cupti_api_enter,
@@ -98,14 +100,21 @@ CUptiResult cupti_attach(void)
 	return rc;
 }
 
+uint32_t cupti_finalized(void)
+{
+	return __atomic_load_n(&finalized, __ATOMIC_RELAXED);
+}
+
 CUptiResult ct_cuptiFinalize(void)
 {
 	pthread_mutex_lock(&attach_lock);
 	if (attached)
 		cupti_tools->detach(&sink);
+	__atomic_add_fetch(&finalized, 1, __ATOMIC_RELAXED);
 	attached = false;
 	pthread_mutex_unlock(&attach_lock);
 	cupti_switches_reset();
+	cupti_copies_reset();
 	cupti_callback_reset();
 	cupti_buffer_flush(true);
 	return CUPTI_SUCCESS;

@@ -81,7 +81,7 @@ static void record_kernel(const struct sim_op *op)
 		char bytes[ROUNDED(KERNEL_BYTES)];
 	} u;
 	bool concurrent = cupti_kind_on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	if (!concurrent && !cupti_kind_on(CUPTI_ACTIVITY_KIND_KERNEL))
+	if ((!concurrent && !cupti_kind_on(CUPTI_ACTIVITY_KIND_KERNEL)) || cupti_kernels_lost())
 		return;
 	memset(&u, 0, sizeof(u));
 	kernel_record *k = &u.k;
@@ -146,6 +146,7 @@ static void record_copy(const struct sim_op *op)
 	c->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	c->copyCount = 1;
 	record_put(op, c);
+	cupti_copy_note(op);
 }
 
 static void record_peer(const struct sim_op *op)

@@ -31,6 +31,7 @@ bool cupti_absent(void);
 int ct_missing(const char *name);
 /* Finds the engine and becomes one of its sinks. */
 CUptiResult cupti_attach(void);
+uint32_t cupti_finalized(void); /* how often: correlation ids come again behind it */
 
 /* ---- switches (cupti_switch.c) ---- */
 bool cupti_kind_on(CUpti_ActivityKind kind);
@@ -68,6 +69,13 @@ uint32_t cupti_process_id(void);
 /* Where a device record keeps its times; NULL for records whose times are on the records' clock already. */
 uint64_t *cupti_record_times(CUpti_Activity *record);
 void cupti_record_op(const struct sim_op *op);
+
+/* ---- copies within a device, which break kernel records (cupti_copies.c) ---- */
+void cupti_copy_note(const struct sim_op *op); /* it was recorded */
+void cupti_copy_resolve(uint64_t op_id, int64_t end_ns);
+void cupti_copies_switching_off(CUpti_ActivityKind kind); /* that may be on still */
+bool cupti_kernels_lost(void);
+void cupti_copies_reset(void);
 
 /* ---- calls (cupti_api.c) ---- */
 void cupti_api_enter(struct sim_sink *sink, struct sim_frame *frame);

@@ -59,6 +59,8 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 	if (on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
 	    kinds[CUPTI_ACTIVITY_KIND_KERNEL])
 		return CUPTI_ERROR_NOT_COMPATIBLE;
+	if (!on)
+		cupti_copies_switching_off(kind);
 	kinds[kind] = on;
 	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) {
 		enum sim_domain domain = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? SIM_RUNTIME

@@ -124,6 +124,7 @@ struct context {
 	struct device *device;
 	unsigned flags;
 	bool primary, destroyed;
+	CUresult error; /* sticky: what failed on the device fails every later call */
 	struct stream *legacy;
 	struct stream *streams; /* every stream but the destroyed ones */
 	uint32_t next_stream_id;
@@ -333,6 +334,7 @@ CUresult capture_memory(struct stream *stream, CUdeviceptr address, size_t bytes
 CUresult capture_event_record(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_event_wait(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_graph(struct stream *stream, CUgraph graph);
+void engine_graphs_break(void); /* CUPTI has gone: executable graphs that there are now fail */
 void capture_event_forget(struct event *event);
 
 #include "driver_impl.h"

@@ -16,6 +16,7 @@ volatile uint32_t engine_flags = ENGINE_COLD;
 static __thread struct cu_thread self = { .capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t last_correlation;
+static bool finalized; /* no CUPTI is left: ids start anew with the next one */
 static int truth_fd = -1;
 static struct sim_sink *sinks[SIM_SINKS];
 
@@ -30,6 +31,12 @@ static int failure_count;
 struct cu_thread *engine_thread(void)
 {
 	return &self;
+}
+
+/* Read once: cuptiFinalize on another thread takes it away. */
+static struct sim_sink *sink_at(int i)
+{
+	return __atomic_load_n(&sinks[i], __ATOMIC_ACQUIRE);
 }
 
 static void failures_read(const char *text)
@@ -118,9 +125,11 @@ static int frame_enter_slow(struct sim_frame *frame)
 	if (engine_flags & ENGINE_SINK) {
 		frame->correlation = engine_correlation(frame->thread);
 		frame->observed = true;
-		for (int i = 0; i < SIM_SINKS; i++)
-			if (sinks[i])
-				sinks[i]->api_enter(sinks[i], frame);
+		for (int i = 0; i < SIM_SINKS; i++) {
+			struct sim_sink *sink = sink_at(i);
+			if (sink)
+				sink->api_enter(sink, frame);
+		}
 	}
 	return engine_flags & ENGINE_FAIL ? failure_due(frame->name) : 0;
 }
@@ -144,9 +153,11 @@ int engine_frame_leave(struct sim_frame *frame, int status)
 	struct cu_thread *t = frame->thread;
 	t->per_thread = frame->saved_per_thread;
 	if (SIM_UNLIKELY(frame->observed)) {
-		for (int i = SIM_SINKS - 1; i >= 0; i--)
-			if (sinks[i])
-				sinks[i]->api_exit(sinks[i], frame, status);
+		for (int i = SIM_SINKS - 1; i >= 0; i--) {
+			struct sim_sink *sink = sink_at(i);
+			if (sink)
+				sink->api_exit(sink, frame, status);
+		}
 	}
 	t->depth--;
 	return status;
@@ -205,24 +216,31 @@ static void truth_write(const struct sim_op *op)
 
 void engine_publish(const struct sim_op *op)
 {
-	for (int i = 0; i < SIM_SINKS; i++)
-		if (sinks[i])
-			sinks[i]->op_submitted(sinks[i], op);
+	for (int i = 0; i < SIM_SINKS; i++) {
+		struct sim_sink *sink = sink_at(i);
+		if (sink)
+			sink->op_submitted(sink, op);
+	}
 	if (op->resolved)
 		truth_write(op);
 }
 
 void engine_publish_resolved(const struct sim_op *op)
 {
-	for (int i = 0; i < SIM_SINKS; i++)
-		if (sinks[i])
-			sinks[i]->op_resolved(sinks[i], op->id, op->start_ns, op->end_ns);
+	for (int i = 0; i < SIM_SINKS; i++) {
+		struct sim_sink *sink = sink_at(i);
+		if (sink)
+			sink->op_resolved(sink, op->id, op->start_ns, op->end_ns);
+	}
 	truth_write(op);
 }
 
 static int sink_attach(struct sim_sink *sink)
 {
 	pthread_once(&once, cold_start);
+	/* A call that is under way on another thread keeps the id that it has. */
+	if (__atomic_exchange_n(&finalized, false, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&last_correlation, 0, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < SIM_SINKS; i++) {
 		struct sim_sink *none = NULL;
 		sink->index = i;
@@ -238,11 +256,14 @@ static int sink_attach(struct sim_sink *sink)
 static void sink_detach(struct sim_sink *sink)
 {
 	bool left = false;
-	sinks[sink->index] = NULL;
+	engine_graphs_break();
+	__atomic_store_n(&sinks[sink->index], NULL, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < SIM_SINKS; i++)
-		left |= sinks[i] != NULL;
-	if (!left)
-		__atomic_and_fetch(&engine_flags, ~(uint32_t)ENGINE_SINK, __ATOMIC_SEQ_CST);
+		left |= sink_at(i) != NULL;
+	if (left)
+		return;
+	__atomic_and_fetch(&engine_flags, ~(uint32_t)ENGINE_SINK, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&finalized, true, __ATOMIC_SEQ_CST);
 }
 
 static uint32_t tool_context_id(void *handle)
@@ -282,16 +303,18 @@ static int tool_stream_id(void *context, void *handle, uint32_t *id)
 	return rc;
 }
 
+/* One with a sticky error is current still. */
 static void *tool_current(void)
 {
-	struct context *c;
-	return engine_context_current(&c) ? NULL : c;
+	struct context *c = NULL;
+	CUresult rc = engine_context_current(&c);
+	return c && rc == c->error ? c : NULL;
 }
 
 static int tool_current_device(void)
 {
-	struct context *c;
-	return engine_context_current(&c) ? -1 : c->device->ordinal;
+	struct context *c = tool_current();
+	return c ? c->device->ordinal : -1;
 }
 
 const struct sim_tools engine_tools = {

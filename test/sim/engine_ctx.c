@@ -56,7 +56,7 @@ CUresult engine_context_current(struct context **context)
 	if (!t->stack_size || !t->stack[t->stack_size - 1])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*context = t->stack[t->stack_size - 1];
-	return (*context)->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+	return (*context)->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : (*context)->error;
 }
 
 /* engine_lock held. */
@@ -377,7 +377,7 @@ CUresult sim_cuCtxGetLimit(size_t *value, CUlimit limit)
 static CUresult context_synchronize(struct context *c)
 {
 	int64_t start = sim_now_ns();
-	CUresult rc = capture_unsafe();
+	CUresult rc = c->error ?: capture_unsafe();
 	if (rc)
 		return rc;
 	engine_context_wait(c);

@@ -40,7 +40,8 @@ struct graph_exec {
 	uint32_t id;
 	struct graph *graph;
 	uint64_t flags;
-	struct when last; /* launches of one executable graph follow one another */
+	struct when last;   /* launches of one executable graph follow one another */
+	uint32_t finalized; /* how often CUPTI had gone when it was made */
 };
 
 struct capture {

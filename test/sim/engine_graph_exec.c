@@ -5,6 +5,7 @@
 #include "test/sim/engine_graph.h"
 
 static uint32_t last_exec_id;
+static uint32_t finalized; /* how often CUPTI has gone */
 
 struct graph_exec *exec_checked(CUgraphExec handle)
 {
@@ -38,6 +39,7 @@ CUresult sim_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsig
 	e->magic = EXEC_MAGIC;
 	e->id = ++last_exec_id;
 	e->flags = flags;
+	e->finalized = finalized;
 	e->graph = graph_clone(g);
 	bool whole = graph_sort_all(e->graph);
 	if (!whole) {
@@ -179,6 +181,17 @@ CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *err
 }
 
 /* ---- launch ---- */
+
+/*
+ * What CUPTI put into an executable graph goes with it, and a launch of that graph fails on the device (seen on an H100, CUDA 13.0). Here
+ * the launch itself fails already.
+ */
+void engine_graphs_break(void)
+{
+	pthread_mutex_lock(&engine_lock);
+	finalized++;
+	pthread_mutex_unlock(&engine_lock);
+}
 
 /* What one launch submitted, told and carried out after the lock is released. */
 struct flight {
@@ -366,6 +379,8 @@ CUresult sim_cuGraphLaunch(CUgraphExec exec, CUstream handle)
 	CUresult rc = stream_find(handle, &f.stream);
 	if (!rc && capture_active(f.stream))
 		rc = capture_graph(f.stream, (CUgraph)e->graph);
+	else if (!rc && e->finalized != finalized)
+		rc = f.stream->context->error = CUDA_ERROR_LAUNCH_FAILED;
 	else if (!rc) {
 		f.correlation = engine_correlation(engine_thread());
 		f.not_before_ns = host_end + engine_ns(engine_settings.latency_us);

@@ -59,7 +59,7 @@ CUresult stream_find(CUstream handle, struct stream **stream)
 	if (s->magic != STREAM_MAGIC || s->destroyed)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*stream = s;
-	return CUDA_SUCCESS;
+	return s->context->error;
 }
 
 /* The legacy stream waits for every blocking stream of the context, and those wait for it. */
@@ -443,7 +443,7 @@ CUresult sim_cuEventSynchronize(CUevent handle)
 	struct event *e = event_checked(handle);
 	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
 		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
-					 : CUDA_SUCCESS;
+					 : e->context->error;
 	struct when moment = { .ns = 0 };
 	if (!rc)
 		moment = op_reference(e->at);
@@ -461,7 +461,7 @@ CUresult sim_cuEventQuery(CUevent handle)
 	struct event *e = event_checked(handle);
 	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
 		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
-					 : CUDA_SUCCESS;
+					 : e->context->error;
 	struct when moment = { .ns = 0 };
 	if (!rc)
 		moment = op_reference(e->at);

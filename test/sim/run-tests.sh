@@ -52,6 +52,9 @@ PROFSIM_MEMORY_MB=64 run "$bin/data"
 for mode in records clock flush worker refuse subscriber; do
 	run "$bin/records" $mode
 done
+for mode in graphs ids copies; do
+	run "$bin/finalize" $mode
+done
 PROFSIM_CUPTI=busy run "$bin/records" busy
 PROFSIM_CUPTI=missing run "$bin/records" missing
 PROFSIM_CUPTI=drop:3 run "$bin/records" drop
