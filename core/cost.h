@@ -52,7 +52,7 @@ struct cost_found {
 	struct cost_left {
 		bool is_known;
 		double pct, low_pct, high_pct;
-	} left; /* a step behind the first window takes so much longer than one before it, as CUPTI stays in a process that it has once been in; not known where steps before it got longer or shorter already */
+	} left; /* a step behind the first window takes so much longer than one before it, where CUPTI could not be taken down again; not known where steps before it got longer or shorter already */
 };
 
 /* A step is over; in order. */

@@ -216,7 +216,8 @@ static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
 	const struct gpu_switch new = { .ticks = s->ticks,
 					.is_on = s->state == GPU_ON ||
 						 s->state == GPU_ON_BUT_COPIES,
-					.lacks_copies = s->state == GPU_ON_BUT_COPIES };
+					.lacks_copies = s->state == GPU_ON_BUT_COPIES,
+					.first_id = s->first_id };
 	vec_push(&f->gpu_switches, new);
 	size_t i = f->gpu_switches.n - 1;
 	if (!i || f->gpu_switches.at[i - 1].ticks <= new.ticks)

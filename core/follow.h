@@ -47,6 +47,7 @@ struct gpu_switch {
 	uint64_t ticks;
 	bool is_on;
 	bool lacks_copies; /* these have none */
+	uint32_t first_id; /* struct rec_gpu_state */
 };
 
 struct follow_counts {

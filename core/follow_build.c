@@ -369,9 +369,20 @@ __attribute__((format(printf, 3, 4))) static void note(struct build *b, uint64_t
 	vec_push(&b->m->notes, n);
 }
 
+static bool lacks_copies(const struct build *b)
+{
+	size_t i = b->f->gpu_switches.n;
+	while (i && b->f->gpu_switches.at[i - 1].ticks >= b->cut->end_ticks)
+		i--;
+	return i && b->f->gpu_switches.at[i - 1].lacks_copies;
+}
+
 static void note_missing_gpu(struct build *b)
 {
-	const char *why = dict_find_info(&b->f->dict, "cupti");
+	const char *why = dict_find_info(&b->f->dict, "cupti"),
+		   *copies = dict_find_info(&b->f->dict, "copies");
+	if (copies && lacks_copies(b))
+		note(b, b->m->begin_ns, "%s", copies);
 	if (b->cut->n_works)
 		return;
 	if (b->f->gpu_state == GPU_UNAVAILABLE || b->f->gpu_state == GPU_YIELDED)

@@ -15,27 +15,25 @@ struct anchor_count {
 };
 
 /*
- * Of steps with fewer launches than an anchor, those that ended before there had been enough for one: the thread's first two launches end
- * as the anchor does, as far as there are any.
+ * Of steps with fewer launches than an anchor, those that ended before there had been enough for one: the first anchor's own launches say so,
+ * as one that ends as it does is a step's end. A step of one launch has ended twice then, of two (or of one, and another before the
+ * first) once.
  */
-static uint64_t count_short(const struct levels_store *s, const struct levels_level *level,
-			    uint32_t trigram)
+static int64_t count_short(const struct levels_store *s, const struct levels_level *level,
+			   uint32_t trigram)
 {
-	uint32_t at = 0, n_first = 0, n_last = 0, first[TRIGRAM - 1], last[TRIGRAM];
+	uint32_t at = 0, n = 0, tokens[TRIGRAM];
 	while (at < s->n && s->events[at].trigram != trigram)
 		at++;
 	if (level->calls_per_turn >= TRIGRAM || s->n_forgotten || at == s->n)
 		return 0;
-	uint32_t thread = s->events[at].thread;
-	for (uint32_t i = 0; i < at && n_first < TRIGRAM - 1; i++)
-		if (s->events[i].thread == thread)
-			first[n_first++] = s->events[i].token;
-	for (uint32_t i = at + 1; i-- > 0 && n_last < TRIGRAM;)
-		if (s->events[i].thread == thread)
-			last[n_last++] = s->events[i].token;
-	if (n_last < TRIGRAM)
-		return 0;
-	return (first[0] == last[0]) + (first[1] == last[0] && first[0] == last[1]);
+	for (uint32_t i = at + 1; i-- > 0 && n < TRIGRAM;)
+		if (s->events[i].thread == s->events[at].thread)
+			tokens[n++] = s->events[i].token;
+	int64_t n_ends = 0;
+	for (uint32_t k = 1; k < n; k++)
+		n_ends += tokens[k] == tokens[0];
+	return n_ends;
 }
 
 /*

@@ -136,7 +136,8 @@ static json_t *describe_cupti(const struct follow *f)
 									    : "unknown";
 	if (f->gpu_state == GPU_OFF)
 		state = f->saw_gpu_on ? "used" : "not used";
-	return json_pack("{s:s, s:s*}", "state", state, "reason", why);
+	return json_pack("{s:s, s:s*, s:s*}", "state", state, "reason", why, "copies",
+			 dict_find_info(&f->dict, "copies"));
 }
 
 static json_t *describe_devices(const struct dict *d)

@@ -35,6 +35,7 @@ enum {
 	/* where no record tells a call of the window from one behind it, work is counted; what a long kernel on another stream is
 	 * late with is waited for */
 	LINGER_MS = 50,
+	SETTLE_MS = 20,
 	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for it */
 	YIELD_AT_MOST_MS = 500,
 	FINISH_DRAIN_AT_MOST_MS = 100, /* the same at the process's end, which must not be felt */
@@ -277,6 +278,7 @@ static bool take_over(void)
 	g.took_clock |= own_clock;
 	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords,
 			  g.version, own_clock, g.pairing == GPU_BY_ORDER);
+	gpu_teardown_is_up(true);
 	CUptiResult result =
 		cupti.cuptiActivityRegisterCallbacks(gpu_buffer_requested, gpu_buffer_completed);
 	if (!result)
@@ -338,6 +340,8 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 		lingered += DRAIN_EVERY_MS;
 		wait_ms(DRAIN_EVERY_MS);
 	}
+	if (order != AGENT_DRAIN || is_waiting())
+		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 /* As it was before the window, if that is safe. What is delivered is delivered: the rest was launched behind the window. The lock is held. */
@@ -345,12 +349,13 @@ static bool take_down(void)
 {
 	if (!cupti.cuptiFinalize || !gpu_teardown_begin(g.version))
 		return false;
+	gpu_records_going_down();
 	bool is_down = !cupti.cuptiFinalize();
+	gpu_records_are_down(is_down);
+	gpu_teardown_is_up(!is_down);
 	gpu_teardown_end();
-	if (is_down) {
-		gpu_records_taken_down();
+	if (is_down)
 		g.took_over = g.took_clock = false;
-	}
 	return is_down;
 }
 
@@ -366,14 +371,13 @@ static void leave_cupti(void)
 		g.no_copies = true;
 		journal_put_info("copies", "no GPU times of copies in further windows: CUPTI "
 					   "cannot be taken down in between, as the process has "
-					   "CUDA graphs or a profiler of its own");
+					   "CUDA graphs, contexts that come and go, or a profiler "
+					   "of its own");
 	}
 }
 
 static void close_window(void)
 {
-	if (g.order != AGENT_DRAIN || is_waiting())
-		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (g.order != AGENT_FINISH)
 		leave_cupti();
 	/* what is missing now never comes: the next window must not wait for it again */
@@ -398,6 +402,16 @@ static void serve(void)
 	} while (g.order == AGENT_FLUSH);
 }
 
+/* What was under way as the kinds went off and CUPTI stayed is delivered now: at the next window's end it would be late. A new window may begin
+ * meanwhile. The lock is held. */
+static void settle(void)
+{
+	if (g.order != AGENT_DRAIN || !g.took_over)
+		return;
+	wait_ms(SETTLE_MS);
+	flush(0);
+}
+
 static void *agent(void *unused)
 {
 	(void)unused;
@@ -405,11 +419,14 @@ static void *agent(void *unused)
 	prctl(PR_SET_NAME, "profrun");
 	pthread_mutex_lock(&g.lock);
 	hook_thread.writer = g.agent;
-	serve();
-	close_window();
+	do {
+		serve();
+		close_window();
+		g.on = false;
+		settle();
+	} while (g.on);
 	journal_release(&hook_thread.writer);
 	g.agent = hook_thread.writer;
-	g.on = false;
 	g.agent_runs = false;
 	pthread_cond_broadcast(&g.changed);
 	pthread_mutex_unlock(&g.lock);
@@ -520,7 +537,7 @@ static void wait_for_agent(enum agent_order order, const struct timespec *until)
 /* A buffer that was begun while the last window drained would take the other profiler's records. The lock is held. */
 static void flush_left_open(void)
 {
-	if (!g.took_over || g.agent_runs)
+	if (!g.took_over)
 		return;
 	g.took_over = false;
 	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -543,7 +560,7 @@ void gpu_yield(void)
 	g.left = false;
 	if (g.on && g.wanted)
 		end_announcing(GPU_YIELDED);
-	if (g.on && g.agent_runs)
+	if (g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
 	else
 		flush_left_open();

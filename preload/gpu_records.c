@@ -48,7 +48,7 @@ static struct {
 	_Atomic int64_t outstanding, pushed;
 	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
 	uint32_t id_shift, last_id;
-	_Atomic bool saw_copy_on_device;
+	_Atomic bool saw_copy_on_device, going_down;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -179,12 +179,19 @@ static void give_back(uint8_t *buffer)
 	}
 }
 
-void gpu_records_taken_down(void)
+void gpu_records_going_down(void)
+{
+	atomic_store_explicit(&g.going_down, true, memory_order_relaxed);
+}
+
+void gpu_records_are_down(bool down)
 {
 	pthread_mutex_lock(&g.lock);
-	g.id_shift = g.last_id;
-	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); i < n && i < MAX_BUFFERS; i++)
+	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); down && i < n && i < MAX_BUFFERS; i++)
 		atomic_store(&g.free_buffers[i], g.made[i]);
+	if (down)
+		g.id_shift = g.last_id;
+	atomic_store_explicit(&g.going_down, false, memory_order_relaxed);
 	pthread_mutex_unlock(&g.lock);
 }
 
@@ -243,6 +250,7 @@ void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail)
 	if (!r)
 		return;
 	r->state = (uint16_t)state;
+	r->first_id = g.id_shift + 1;
 	r->ticks = ticks;
 	r->detail = detail;
 	COMMIT(r);
@@ -559,7 +567,7 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 		return;
 	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
 	pthread_mutex_lock(&g.lock);
-	if (buffer != scratch)
+	if (buffer != scratch && !atomic_load_explicit(&g.going_down, memory_order_relaxed))
 		take_all(buffer, valid_bytes);
 	if (g.lost && !g.lost(context, stream, &lost) && lost)
 		gpu_write_state(GPU_LOST, hook_ticks(), lost);

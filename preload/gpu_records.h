@@ -25,8 +25,10 @@ bool gpu_records_outstanding(void);
 /* Whether any record was of a copy from a device's memory to its own. */
 bool gpu_records_saw_copy_on_device(void);
 
-/* CUPTI was taken down: it forgot our buffers, and counts its calls from 1 again. */
-void gpu_records_taken_down(void);
+/* Around CUPTI's being taken down: what it delivers meanwhile was under way behind the window, and has no times. Then it has forgotten our
+ * buffers, and counts its calls from 1 again. */
+void gpu_records_going_down(void);
+void gpu_records_are_down(bool down);
 
 /* REC_GPU_STATE into the calling thread's stream. `ticks`: since when it is so. */
 void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail);

@@ -11,7 +11,7 @@ enum {
 
 /* Each side says what it is about to do before it looks at what the other one does: both in one order, so one of them sees it. */
 static struct {
-	_Atomic bool has_graphs, is_shared, is_going_down;
+	_Atomic bool has_graphs, has_contexts, is_shared, is_up, is_going_down;
 } g;
 
 static void forbid(_Atomic bool *reason)
@@ -31,6 +31,17 @@ void gpu_teardown_graph(void)
 		forbid(&g.has_graphs);
 }
 
+void gpu_teardown_context(void)
+{
+	if (atomic_load(&g.is_up))
+		forbid(&g.has_contexts);
+}
+
+void gpu_teardown_is_up(bool up)
+{
+	atomic_store(&g.is_up, up);
+}
+
 void gpu_teardown_application(void)
 {
 	forbid(&g.is_shared);
@@ -41,7 +52,8 @@ bool gpu_teardown_begin(uint32_t version)
 	if (version < CUPTI_12_6)
 		return false;
 	atomic_store(&g.is_going_down, true);
-	if (!atomic_load(&g.has_graphs) && !atomic_load(&g.is_shared))
+	if (!atomic_load(&g.has_graphs) && !atomic_load(&g.has_contexts) &&
+	    !atomic_load(&g.is_shared))
 		return true;
 	gpu_teardown_end();
 	return false;
@@ -55,6 +67,8 @@ void gpu_teardown_end(void)
 void gpu_teardown_forget(void)
 {
 	atomic_store(&g.has_graphs, false);
+	atomic_store(&g.has_contexts, false);
 	atomic_store(&g.is_shared, false);
+	atomic_store(&g.is_up, false);
 	atomic_store(&g.is_going_down, false);
 }

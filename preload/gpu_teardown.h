@@ -6,7 +6,10 @@
  *   its own, or delivers no kernel any more. cuptiFinalize() takes both away.
  * - cuptiFinalize() breaks every executable graph there is: its next launch fails. And it takes the application's own subscription.
  *
- * So it is called where there never was a graph, and the application has not used CUPTI; else copies are left out from then on.
+ * - It crashes while a context is made or ended.
+ *
+ * So it is called where there never was a graph, the application has not used CUPTI, and no context came or went while CUPTI was there; else
+ * copies are left out from then on.
  */
 #ifndef PRELOAD_GPU_TEARDOWN_H
 #define PRELOAD_GPU_TEARDOWN_H
@@ -15,6 +18,12 @@
 
 /* Before each call that makes or changes a graph: waits where CUPTI is being taken down, and it never is again. Any thread. */
 void gpu_teardown_graph(void);
+
+/* Before each call that makes or ends a context. */
+void gpu_teardown_context(void);
+
+/* CUPTI is in the process, or no longer. */
+void gpu_teardown_is_up(bool up);
 
 /* The application uses CUPTI itself: it is never taken down again. */
 void gpu_teardown_application(void);

@@ -13,6 +13,7 @@
 #include "preload/capture.h"
 #include "preload/devices.h"
 #include "preload/gpu.h"
+#include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
@@ -250,6 +251,7 @@ void life_finish(void)
 
 void context_ending(void)
 {
+	gpu_teardown_context();
 	devices_describe();
 	gpu_flush_now();
 }

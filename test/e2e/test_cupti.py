@@ -100,6 +100,43 @@ class Cupti(Case):
         for trace in traces:
             self.assertEqual(len(trace.flows_in), 6)
 
+    def windows(self, *how):
+        """Three windows far enough apart for CUPTI to go in between, while copies within the device, each a step long, are under way."""
+        schedule = "skip_first=4,wait=24,warmup=0,active=2,repeat=3"
+        run = self.profiled([prog("copies"), "100", "4", *how], PROF_STEP="kernel:first", PROF_SCHEDULE=schedule,
+                            PROFSIM_D2D_GBPS="16")
+        self.assertEqual((run.status, run.out), (0, "100 steps\n"), run.err)
+        (process,) = run.json["processes"]
+        self.assertEqual(len(process["steps"]["armed"]), 6)
+        return run, process, [Trace(path) for path in run.traces_in_order()]
+
+    @staticmethod
+    def work(trace):
+        """Names of the GPU's work, how often each."""
+        return collections.Counter(s.name for s in trace.slices if trace.tracks[s.track].name.startswith("GPU 0 Stream"))
+
+    def test_windows_while_copies_within_the_device_are_under_way(self):
+        """CUPTI would record no kernel, or crash, were it only switched off: it is taken down."""
+        run, process, traces = self.windows()
+        self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+        for trace in traces:
+            self.assertEqual(sum(self.work(trace).values()), 3, self.work(trace))
+        self.assertNotIn("GPU times of copies", run.err)
+        ids = [r.correlation for r in run.journal().gpu()]
+        self.assertEqual(len(set(ids)), len(ids), "CUPTI counts from 1 again, the journal does not")
+
+    def test_windows_of_a_program_with_graphs(self):
+        """Taking it down would break them: copies are left out from the second window on, said in their traces."""
+        run, process, traces = self.windows("graph")
+        self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+        for number, trace in enumerate(traces):
+            work = self.work(trace)
+            self.assertEqual((work["first_10us"], work["last_15us"]), (3, 1), work)
+            self.assertEqual(sum(work.values()), 5 if number < 2 else 4, work)
+            said = [i.name for i in trace.instants if "no GPU times of copies" in i.name]
+            self.assertEqual(len(said), number >= 2, said)
+        self.assertIn("copies", str(process["cupti"]))
+
 
 if __name__ == "__main__":
     unittest.main()
