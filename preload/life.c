@@ -202,15 +202,15 @@ static void arm(void)
 	steps_start(&step, &schedule, &trigger);
 }
 
-void life_arm(void)
+bool life_arm(void)
 {
 	int saved = errno;
-	/* other threads' calls pass unrecorded until the first one is through */
 	if (!atomic_flag_test_and_set(&g.arming)) {
 		arm();
 		atomic_store_explicit(&hook_switch.armed, true, memory_order_release);
 	}
 	errno = saved;
+	return atomic_load_explicit(&hook_switch.armed, memory_order_acquire);
 }
 
 /* ---- Ending ---- */

@@ -2,8 +2,11 @@
 #ifndef PRELOAD_LIFE_H
 #define PRELOAD_LIFE_H
 
-/* Reads the settings and opens the journal. Called by the first hooked call, depth already above 0. */
-void life_arm(void);
+#include <stdbool.h>
+
+/* Reads the settings and opens the journal. Called by the first hooked call, depth already above 0. False: another thread is at it, which takes
+ * some ms; the caller does nothing but the call, as nothing is set up. */
+bool life_arm(void);
 
 /* Flushes and marks the end. Once; later calls return at once. */
 void life_finish(void);

@@ -150,6 +150,12 @@ class Threads(Unchanged):
         self.assertEqual(len(kernels), 1600)
         self.assertTrue(all(pairs.get(r.correlation) for r in kernels))
 
+    def test_threads_that_begin_together(self):
+        """While one of them sets everything up, for some ms, the others' calls pass by."""
+        for _ in range(5):
+            self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="off")
+        self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="always")
+
     def test_thread_that_outlives_main(self):
         journal = self.both([prog("threads"), "late"]).journal()
         self.assertEqual(count(journal, "launch"), 6)

@@ -6,7 +6,7 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady
+PROG_LINKED13 := every_runtime copies together last_error fork ends order threads process spawn loop nvtx stacks steady
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
