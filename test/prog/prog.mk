@@ -6,12 +6,12 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies together last_error fork ends order threads process spawn loop nvtx stacks steady
+PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
-PROG_ALL := $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler $(PROG_NVCC)
+PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler $(PROG_NVCC)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
@@ -54,6 +54,10 @@ $(PROG)/per_thread: PROG_NVCC_FLAGS := --default-stream per-thread
 $(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -I. $(PROG_NVCC_FLAGS) $< -o $@
+
+$(PROG)/together: test/prog/together.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
 
 # The library's Python half for ctypes; needs no CUDA. The wrapped function lets a test spoil the layout.
 PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) $(patsubst %,core/%.c,journal log clock pylines)
