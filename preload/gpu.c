@@ -340,8 +340,12 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 		lingered += DRAIN_EVERY_MS;
 		wait_ms(DRAIN_EVERY_MS);
 	}
-	if (order != AGENT_DRAIN || is_waiting())
-		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	/* A thread's buffer is kept back for as long as any record in it is under way, and it may have the window's. What is under way was launched
+	 * behind the window, unless something is still waited for. */
+	if (order == AGENT_DRAIN && !is_waiting())
+		gpu_records_want(GPU_WANTS_TIMED);
+	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	gpu_records_want(GPU_WANTS_ALL);
 }
 
 /* As it was before the window, if that is safe. What is delivered is delivered: the rest was launched behind the window. The lock is held. */
@@ -349,13 +353,15 @@ static bool take_down(void)
 {
 	if (!cupti.cuptiFinalize || !gpu_teardown_begin(g.version))
 		return false;
-	gpu_records_going_down();
+	gpu_records_want(GPU_WANTS_NONE); /* what is still under way has no times */
 	bool is_down = !cupti.cuptiFinalize();
-	gpu_records_are_down(is_down);
-	gpu_teardown_is_up(!is_down);
-	gpu_teardown_end();
-	if (is_down)
+	gpu_records_want(GPU_WANTS_ALL);
+	if (is_down) {
+		gpu_records_are_down();
+		gpu_teardown_is_up(false);
 		g.took_over = g.took_clock = false;
+	}
+	gpu_teardown_end();
 	return is_down;
 }
 

@@ -32,14 +32,17 @@ struct kernel {
 	uint32_t id;
 };
 
+/* LEFT: CUPTI had it as it was taken down, and a thread may have been writing to it: free when that happens again. */
+enum owner { OURS, CUPTIS, LEFT };
+
 static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
 	CUptiResult (*lost)(CUcontext, uint32_t, size_t *);
 	uint32_t version;
 	bool own_clock, by_work, stale;
-	_Atomic(uint8_t *) free_buffers[MAX_BUFFERS];
 	_Atomic uint32_t n_buffers;
-	uint8_t *made[MAX_BUFFERS]; /* every buffer that was handed out to CUPTI */
+	_Atomic(uint8_t *) made[MAX_BUFFERS];
+	_Atomic uint8_t whose[MAX_BUFFERS]; /* enum owner */
 	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
@@ -48,7 +51,8 @@ static struct {
 	_Atomic int64_t outstanding, pushed;
 	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
 	uint32_t id_shift, last_id;
-	_Atomic bool saw_copy_on_device, going_down;
+	_Atomic bool saw_copy_on_device;
+	enum gpu_wanted wanted;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -78,13 +82,14 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 void gpu_records_forget(void)
 {
 	for (unsigned i = 0; i < MAX_BUFFERS; i++)
-		g.free_buffers[i] = NULL;
+		g.made[i] = NULL;
 	g.n_buffers = 0;
 	g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	g.stale = g.n_kernels > 0 || g.stale;
 	g.n_kernels = 0;
 	g.outstanding = 0;
 	g.pushed = 0;
+	g.wanted = GPU_WANTS_ALL;
 }
 
 int64_t gpu_records_pushed(void)
@@ -115,10 +120,9 @@ static uint32_t id_of(uint32_t correlation)
 
 static uint8_t *take_free_buffer(void)
 {
-	for (unsigned i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t *b =
-			atomic_exchange_explicit(&g.free_buffers[i], NULL, memory_order_acq_rel);
-		if (b)
+	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); i < n && i < MAX_BUFFERS; i++) {
+		uint8_t *b = atomic_load(&g.made[i]), ours = OURS;
+		if (b && atomic_compare_exchange_strong(&g.whose[i], &ours, CUPTIS))
 			return b;
 	}
 	return NULL;
@@ -137,17 +141,24 @@ static uint8_t *make_buffer(void)
 		atomic_fetch_sub(&g.n_buffers, 1);
 	if (b == MAP_FAILED)
 		return NULL;
-	g.made[number] = b;
+	atomic_store(&g.whose[number], CUPTIS);
+	atomic_store(&g.made[number], b);
 	return b;
+}
+
+/* MAX_BUFFERS: none of ours. */
+static uint32_t number_of(const uint8_t *buffer)
+{
+	uint32_t n = atomic_load(&g.n_buffers);
+	for (uint32_t i = 0; i < n && i < MAX_BUFFERS; i++)
+		if (atomic_load(&g.made[i]) == buffer)
+			return i;
+	return MAX_BUFFERS;
 }
 
 static bool is_ours(const uint8_t *buffer)
 {
-	uint32_t n = atomic_load(&g.n_buffers);
-	for (uint32_t i = 0; i < n && i < MAX_BUFFERS; i++)
-		if (g.made[i] == buffer)
-			return true;
-	return buffer == scratch;
+	return buffer == scratch || number_of(buffer) < MAX_BUFFERS;
 }
 
 void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -170,28 +181,30 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	errno = saved;
 }
 
-static void give_back(uint8_t *buffer)
+static void give_back(const uint8_t *buffer)
 {
-	for (unsigned i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t *none = NULL;
-		if (atomic_compare_exchange_strong(&g.free_buffers[i], &none, buffer))
-			return;
-	}
+	uint32_t number = number_of(buffer);
+	if (number < MAX_BUFFERS)
+		atomic_store(&g.whose[number], OURS);
 }
 
-void gpu_records_going_down(void)
-{
-	atomic_store_explicit(&g.going_down, true, memory_order_relaxed);
-}
-
-void gpu_records_are_down(bool down)
+void gpu_records_want(enum gpu_wanted wanted)
 {
 	pthread_mutex_lock(&g.lock);
-	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); down && i < n && i < MAX_BUFFERS; i++)
-		atomic_store(&g.free_buffers[i], g.made[i]);
-	if (down)
-		g.id_shift = g.last_id;
-	atomic_store_explicit(&g.going_down, false, memory_order_relaxed);
+	g.wanted = wanted;
+	pthread_mutex_unlock(&g.lock);
+}
+
+void gpu_records_are_down(void)
+{
+	pthread_mutex_lock(&g.lock);
+	for (uint32_t i = 0; i < MAX_BUFFERS; i++) {
+		uint8_t owner = atomic_load(&g.whose[i]);
+		if (owner != OURS)
+			atomic_compare_exchange_strong(&g.whose[i], &owner,
+						       owner == CUPTIS ? LEFT : OURS);
+	}
+	g.id_shift = g.last_id;
 	pthread_mutex_unlock(&g.lock);
 }
 
@@ -386,6 +399,8 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
+	if (g.wanted == GPU_WANTS_TIMED && !end)
+		return NULL;
 	note_flight(id_of(correlation), SEEN_WORK);
 	return reserve_gpu(kind, begin, end, correlation);
 }
@@ -567,7 +582,7 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 		return;
 	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
 	pthread_mutex_lock(&g.lock);
-	if (buffer != scratch && !atomic_load_explicit(&g.going_down, memory_order_relaxed))
+	if (buffer != scratch && g.wanted != GPU_WANTS_NONE)
 		take_all(buffer, valid_bytes);
 	if (g.lost && !g.lost(context, stream, &lost) && lost)
 		gpu_write_state(GPU_LOST, hook_ticks(), lost);

@@ -25,10 +25,12 @@ bool gpu_records_outstanding(void);
 /* Whether any record was of a copy from a device's memory to its own. */
 bool gpu_records_saw_copy_on_device(void);
 
-/* Around CUPTI's being taken down: what it delivers meanwhile was under way behind the window, and has no times. Then it has forgotten our
- * buffers, and counts its calls from 1 again. */
-void gpu_records_going_down(void);
-void gpu_records_are_down(bool down);
+/* Which records are wanted: those without times are of what is still under way. */
+enum gpu_wanted { GPU_WANTS_ALL, GPU_WANTS_TIMED, GPU_WANTS_NONE };
+void gpu_records_want(enum gpu_wanted wanted);
+
+/* CUPTI was taken down: it has forgotten our buffers, and counts its calls from 1 again. */
+void gpu_records_are_down(void);
 
 /* REC_GPU_STATE into the calling thread's stream. `ticks`: since when it is so. */
 void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail);

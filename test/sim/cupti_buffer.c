@@ -286,6 +286,23 @@ void cupti_buffer_flush(bool forced)
 	buffers_deliver(list);
 }
 
+void cupti_buffer_forget(void)
+{
+	pthread_mutex_lock(&cupti_lock);
+	for (struct writer *w = writers; w; w = w->next) {
+		if (w->open)
+			unresolved_forget(w->open);
+		free(w->open);
+		w->open = NULL;
+	}
+	while (spare) {
+		struct buffer *next = spare->next;
+		free(spare);
+		spare = next;
+	}
+	pthread_mutex_unlock(&cupti_lock);
+}
+
 /* When the worker has to look again: the next full buffer's completion, or the flush period. */
 static int64_t worker_next(void)
 {

@@ -117,6 +117,7 @@ CUptiResult ct_cuptiFinalize(void)
 	cupti_copies_reset();
 	cupti_callback_reset();
 	cupti_buffer_flush(true);
+	cupti_buffer_forget();
 	return CUPTI_SUCCESS;
 }
 

@@ -58,6 +58,8 @@ void cupti_buffer_resolve(uint64_t op_id, int64_t start_ns, int64_t end_ns);
 CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc request,
 				  CUpti_BuffersCallbackCompleteFunc complete);
 void cupti_buffer_flush(bool forced);
+/* What nothing was written to is not given back: the consumer's memory is forgotten. */
+void cupti_buffer_forget(void);
 void cupti_buffer_period(uint32_t ms);
 bool cupti_buffer_registered(void);
 size_t cupti_dropped_take(void);
