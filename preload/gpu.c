@@ -340,6 +340,8 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 		lingered += DRAIN_EVERY_MS;
 		wait_ms(DRAIN_EVERY_MS);
 	}
+	if (g.order != order)
+		return;
 	/* A thread's buffer is kept back for as long as any record in it is under way, and it may have the window's. What is under way was launched
 	 * behind the window, unless something is still waited for. */
 	if (order == AGENT_DRAIN && !is_waiting())
@@ -497,6 +499,8 @@ void gpu_start(void)
 	if (!g.unavailable && !g.yielded && load()) {
 		bool was_on = g.on;
 		g.order = AGENT_FLUSH;
+		gpu_records_want(
+			GPU_WANTS_ALL); /* the last window's end may be asking for less just now */
 		if (!g.on && take_over()) {
 			switch_kinds(true);
 			g.on = true;

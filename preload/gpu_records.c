@@ -52,7 +52,7 @@ static struct {
 	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
 	uint32_t id_shift, last_id;
 	_Atomic bool saw_copy_on_device;
-	enum gpu_wanted wanted;
+	_Atomic enum gpu_wanted wanted;
 	double ticks_per_ns; /* without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -190,9 +190,7 @@ static void give_back(const uint8_t *buffer)
 
 void gpu_records_want(enum gpu_wanted wanted)
 {
-	pthread_mutex_lock(&g.lock);
-	g.wanted = wanted;
-	pthread_mutex_unlock(&g.lock);
+	atomic_store(&g.wanted, wanted);
 }
 
 void gpu_records_are_down(void)
@@ -399,7 +397,7 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
-	if (g.wanted == GPU_WANTS_TIMED && !end)
+	if (!end && atomic_load_explicit(&g.wanted, memory_order_relaxed) == GPU_WANTS_TIMED)
 		return NULL;
 	note_flight(id_of(correlation), SEEN_WORK);
 	return reserve_gpu(kind, begin, end, correlation);
@@ -582,7 +580,7 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 		return;
 	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
 	pthread_mutex_lock(&g.lock);
-	if (buffer != scratch && g.wanted != GPU_WANTS_NONE)
+	if (buffer != scratch && atomic_load(&g.wanted) != GPU_WANTS_NONE)
 		take_all(buffer, valid_bytes);
 	if (g.lost && !g.lost(context, stream, &lost) && lost)
 		gpu_write_state(GPU_LOST, hook_ticks(), lost);
