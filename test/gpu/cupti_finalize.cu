@@ -1,4 +1,5 @@
-// Whether a program outlives cuptiFinalize() while its threads launch: what CUPTI leaves behind in a process (20_cupti_cost.sh) is gone then.
+// Whether a program outlives CUPTI's coming and going while its threads launch, and whether all windows have their records: kinds switched off only,
+// with copies within the device under way and without; cuptiFinalize(), with CUDA graphs and without (preload/gpu_teardown.h).
 // usage: cupti_finalize; a table row a way, each in a process of its own. Uses CUPTI directly, without profrun.
 #include <algorithm>
 #include <atomic>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-enum { ROUNDS = 30, ON_US = 15000, DRAIN_US = 40000, OFF_US = 10000, BUFFER_BYTES = 2 << 20, GRAPH_NODES = 10, LIMIT_S = 30 };
+enum { ROUNDS = 30, ON_US = 15000, DRAIN_US = 40000, OFF_US = 10000, BUFFER_BYTES = 2 << 20, GRAPH_NODES = 10, COPY_BYTES = 4096, FEW = 100, LIMIT_S = 30 };
 
 static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2,
@@ -23,10 +24,11 @@ static const CUpti_ActivityKind kinds[] = {
 struct way {
 	const char *name;
 	int threads;
-	bool graphs, finalize;
+	bool graphs, copies, finalize;
 };
 
 static std::atomic<bool> stop;
+static std::atomic<long> kernels;
 static std::atomic<double> worst_ms;
 
 static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
@@ -36,8 +38,11 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
 	*max = 0;
 }
 
-static void CUPTIAPI completed(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t)
+static void CUPTIAPI completed(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid)
 {
+	CUpti_Activity *record = nullptr;
+	while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+		kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	free(buffer);
 }
 
@@ -62,9 +67,12 @@ static cudaGraphExec_t graph_of(cudaStream_t stream)
 	return exec;
 }
 
-static void launch_on(bool graphs)
+static void launch_on(bool graphs, bool copies)
 {
 	cudaStream_t stream;
+	char *from = nullptr, *to = nullptr;
+	if (copies && (cudaMalloc(&from, COPY_BYTES) || cudaMalloc(&to, COPY_BYTES)))
+		_exit(1);
 	cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
 	cudaGraphExec_t exec = graphs ? graph_of(stream) : nullptr;
 	for (long i = 0; !stop; i++) {
@@ -72,6 +80,8 @@ static void launch_on(bool graphs)
 		if (exec && i % 7 == 0)
 			cudaGraphLaunch(exec, stream);
 		empty_kernel<<<1, 1, 0, stream>>>();
+		if (copies && i % 3 == 0)
+			cudaMemcpyAsync(to, from, COPY_BYTES, cudaMemcpyDeviceToDevice, stream);
 		double ms = now_ms() - begin, worst = worst_ms;
 		while (ms > worst && !worst_ms.compare_exchange_weak(worst, ms))
 			;
@@ -96,9 +106,10 @@ static int run(const way &w)
 {
 	std::vector<std::thread> threads;
 	double begin_ms = 0, finalize_ms = 0, worst_end_ms = 0;
+	int n_empty = 0;
 	cudaFree(nullptr);
 	for (int i = 0; i < w.threads; i++)
-		threads.emplace_back(launch_on, w.graphs);
+		threads.emplace_back(launch_on, w.graphs, w.copies);
 	usleep(100000);
 	printf("| %s | %d | ", w.name, w.threads);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -113,6 +124,7 @@ static int run(const way &w)
 			cuptiActivityDisable(kind);
 		usleep(DRAIN_US);
 		cuptiActivityFlushAll(1);
+		n_empty += kernels.exchange(0) < FEW;
 		begin = now_ms();
 		if (w.finalize)
 			cuptiFinalize();
@@ -122,7 +134,7 @@ static int run(const way &w)
 	stop = true;
 	for (std::thread &thread : threads)
 		thread.join();
-	printf("nothing | %.1f | %.1f | %.1f |\n", begin_ms, finalize_ms, worst_end_ms);
+	printf("%d of %d windows without kernels | %.1f | %.1f | %.1f |\n", n_empty, ROUNDS, begin_ms, finalize_ms, worst_end_ms);
 	fflush(stdout);
 	return 0;
 }
@@ -130,10 +142,15 @@ static int run(const way &w)
 int main()
 {
 	static const way ways[] = {
-		{ "kernels, switched off only", 4, false, false }, { "graphs, switched off only", 4, true, false },
-		{ "kernels, cuptiFinalize", 1, false, true },	   { "kernels, cuptiFinalize", 4, false, true },
-		{ "kernels, cuptiFinalize", 8, false, true },	   { "graphs, cuptiFinalize", 1, true, true },
-		{ "graphs, cuptiFinalize", 4, true, true },
+		{ "kernels, switched off only", 4, false, false, false },
+		{ "kernels and copies, switched off only", 1, false, true, false },
+		{ "kernels and copies, switched off only", 4, false, true, false },
+		{ "kernels and copies, cuptiFinalize", 1, false, true, true },
+		{ "kernels and copies, cuptiFinalize", 4, false, true, true },
+		{ "kernels and copies, cuptiFinalize", 8, false, true, true },
+		{ "graphs, switched off only", 4, true, false, false },
+		{ "graphs, cuptiFinalize", 1, true, false, true },
+		{ "graphs, cuptiFinalize", 4, true, false, true },
 	};
 	printf("| launched, 30 windows | threads | what went wrong | ms to begin, at most | ms to finalize | longest launch behind it, ms |\n");
 	printf("| --- | ---: | --- | ---: | ---: | ---: |\n");
@@ -148,7 +165,7 @@ int main()
 		}
 		failed |= child < 0 || waitpid(child, &status, 0) < 0;
 		if (WIFSIGNALED(status))
-			printf("| %s | %d | %s |\n", w.name, w.threads, WTERMSIG(status) == SIGALRM ? "hangs, or very slow" : "killed");
+			printf("| %s | %d | %s |\n", w.name, w.threads, WTERMSIG(status) == SIGALRM ? "hangs, or very slow" : "crashed");
 		fflush(stdout);
 	}
 	return failed;
