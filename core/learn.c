@@ -7,6 +7,9 @@ enum {
 	LOST_TURNS =
 		20, /* this many times a step's calls without the anchor: it was the wrong one */
 	LOST_LEAST = 10000,
+	/* so long without one that was never counted, in turns and launches, others are looked for beside it */
+	UNCOUNTED_TURNS = 2,
+	UNCOUNTED_LEAST = 64,
 	HELD_MOST =
 		1000000, /* calls of steps on probation: they wait in memory for what becomes of them */
 	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
@@ -20,6 +23,7 @@ void learn_start(struct learn *l)
 void learn_stop(struct learn *l)
 {
 	levels_free(l->levels);
+	levels_free(l->seeker);
 	learn_amid_end(&l->amid);
 	vec_free(&l->threads);
 	map_free(&l->thread_of_slot);
@@ -95,6 +99,28 @@ static bool wants_function(const struct follow *f)
 	return f->reader.header->steps.wants_function;
 }
 
+/*
+ * A compiler that measures kernels (torch.compile) launches some of them a hundred times, and these were told as steps; or an evaluation comes
+ * before the next one. The library counts by what was told as soon as that comes again.
+ */
+static bool seeks_others(const struct learn *l, const struct follow *f)
+{
+	return !wants_function(f) && l->has_choice && !l->has_base && !l->on_probation &&
+	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_TURNS;
+}
+
+static void mind_seeker(struct learn *l, const struct follow *f)
+{
+	bool seeks = seeks_others(l, f);
+	if (seeks && !l->seeker && (l->seeker = levels_new()))
+		levels_want_optimizer(l->seeker, true);
+	if (!seeks && l->seeker) {
+		levels_free(l->seeker);
+		l->seeker = NULL;
+	}
+}
+
 /* FILE-SUFFIX:FUNCTION */
 static const char *function_setting(const struct follow *f)
 {
@@ -141,7 +167,9 @@ static void feed_amid(struct learn *l, const struct learn_held *launch)
 
 static void feed_levels(struct learn *l, const struct learn_held *launch)
 {
-	if (l->amid.is_on)
+	if (l->seeker)
+		levels_feed(l->seeker, launch->slot, &launch->event);
+	else if (l->amid.is_on)
 		feed_amid(l, launch);
 	else if (launch->event.begin_ns >= l->amid.from_ns)
 		levels_feed(l->levels, launch->slot, &launch->event);
@@ -166,10 +194,11 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	if (!l->first_ticks)
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
+	mind_seeker(l, f);
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
-	else if (l->levels && (!l->has_choice || l->on_probation)) {
+	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
 		feed_levels(l, &(struct learn_held){
@@ -501,6 +530,21 @@ static void review(struct learn *l, struct follow *f)
 	}
 }
 
+static bool found_others(struct learn *l, struct follow *f)
+{
+	struct level_choice other;
+	mind_seeker(l, f);
+	if (!l->seeker || !levels_vote(l->seeker, &other))
+		return false;
+	levels_free(l->levels);
+	l->levels = l->seeker;
+	l->seeker = NULL;
+	forget_anchor(l);
+	l->choice = other;
+	tell_anchor(l, f);
+	return true;
+}
+
 bool learn_tell(struct learn *l, struct follow *f)
 {
 	if (l->levels && !l->has_base && was_found_again(l, f))
@@ -519,6 +563,8 @@ bool learn_tell(struct learn *l, struct follow *f)
 	if (l->has_base)
 		return false;
 	if (!l->counted.n) {
+		if (found_others(l, f))
+			return false;
 		if (!l->on_probation && anchor_is_lost(l)) {
 			l->is_overdue = false;
 			demand_optimizer(l, f);

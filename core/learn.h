@@ -51,6 +51,8 @@ struct learn {
 	uint64_t overdue_ticks; /* as the library last said it */
 	struct learn_amid amid;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
+	/* where one was told that the library never counted by, and that does not come any more: looks for steps of an optimizer behind it */
+	struct levels *seeker;
 	uint64_t
 		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
 };

@@ -85,6 +85,50 @@ class AnotherModel(OverdueCase):
         self.assertLessEqual(count, made + again + 20)
 
 
+class NeverCounted(OverdueCase):
+    """What was told as steps was over by then: a compiler that measured kernels, a hundred times each."""
+
+    def measured(self, schedule=WINDOW):
+        for _ in range(20):
+            live = self.start(schedule, step=None)
+            live.do("other 100")
+            self.eventually("an anchor", lambda live=live: self.journal(live).sure_generation == 1)
+            if not [r for r in self.journal(live).of(STEP) if r.event == "counted"]:
+                return live
+            live.end()  # somebody looked in the middle of them
+        self.fail("always counted")
+
+    def test_steps_of_an_optimizer_take_its_place(self):
+        live = self.measured()
+        for _ in range(60):
+            live.do("generator 1")
+            time.sleep(0.005)
+        run = live.end()
+        self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
+        self.check_count(run, 60)
+
+    def test_also_where_the_process_is_over_before_anybody_looks(self):
+        live = self.measured()
+        live.do("generator 40")
+        run = live.end()
+        self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
+        self.check_count(run, 40)
+
+    def test_it_stands_where_it_comes_again(self):
+        live = self.measured()
+        self.evaluate_once(live)
+        live.do("other 30")
+        run = live.end()
+        self.assertEqual(self.facts(run)["period"], 5)
+        self.assertIn(self.facts(run)["count"], range(128, 131))
+
+    @staticmethod
+    def evaluate_once(live):
+        for _ in range(10):
+            live.do("long 5")
+            time.sleep(0.01)
+
+
 class Evaluations(OverdueCase):
     def evaluate(self, live):
         """Long enough for somebody to think about it."""
