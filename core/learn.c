@@ -530,11 +530,11 @@ static void review(struct learn *l, struct follow *f)
 	}
 }
 
-static bool found_others(struct learn *l, struct follow *f)
+static bool found_others(struct learn *l, struct follow *f, bool ended)
 {
 	struct level_choice other;
 	mind_seeker(l, f);
-	if (!l->seeker || !levels_vote(l->seeker, &other))
+	if (!l->seeker || !(ended ? levels_conclude : levels_vote)(l->seeker, &other))
 		return false;
 	levels_free(l->levels);
 	l->levels = l->seeker;
@@ -563,7 +563,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 	if (l->has_base)
 		return false;
 	if (!l->counted.n) {
-		if (found_others(l, f))
+		if (found_others(l, f, false))
 			return false;
 		if (!l->on_probation && anchor_is_lost(l)) {
 			l->is_overdue = false;
@@ -582,6 +582,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 bool learn_end_probation(struct learn *l, struct follow *f)
 {
 	struct level_choice now = l->choice;
+	found_others(l, f, true);
 	if (!l->tried)
 		return true;
 	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
