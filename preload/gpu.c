@@ -572,7 +572,7 @@ void gpu_yield(void)
 		end_announcing(GPU_YIELDED);
 	if (g.agent_runs)
 		wait_for_agent(AGENT_YIELD, &until);
-	else
+	if (!g.agent_runs)
 		flush_left_open();
 	give_clock_back();
 	gpu_teardown_application(); /* the lock is held: our helper thread does not take it down now, and never after */

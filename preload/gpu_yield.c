@@ -1,6 +1,6 @@
 /*
  * Two profilers, one CUPTI: its callbacks are one pair per process and the last one to register has them. When the application's
- * own profiler comes (libtorch calls CUPTI through the PLT, so these exports see it), ours is flushed and switched off first;
+ * own profiler comes (libtorch calls CUPTI through the PLT, XLA by dlsym: these exports see both), ours is flushed and switched off first;
  * when the last kind of record that it enabled is disabled again and its records are flushed, ours goes on. In between calls are
  * timed on the host, and the trace says so. The clock of records is one for all, too: the application has its own back. Cold: some
  * calls per profiler session.
@@ -15,6 +15,7 @@
 
 #include <cupti_pcsampling.h>
 #include <cupti_profiler_target.h>
+#include <string.h>
 #include <time.h>
 
 static struct {
@@ -149,6 +150,37 @@ EXPORT CUptiResult cuptiFinalize(void)
 	}
 	leave();
 	return status;
+}
+
+void *gpu_yield_wrapper(const char *name)
+{
+#define WRAPPER(function)                     \
+	{                                     \
+#function, (void *)(function) \
+	}
+	static const struct {
+		const char *name;
+		void *function;
+	} wrappers[] = {
+		WRAPPER(cuptiActivityRegisterCallbacks),
+		WRAPPER(cuptiActivityRegisterTimestampCallback),
+		WRAPPER(cuptiActivityEnable),
+		WRAPPER(cuptiActivityEnableContext),
+		WRAPPER(cuptiActivityDisable),
+		WRAPPER(cuptiActivityFlushAll),
+		WRAPPER(cuptiFinalize),
+		WRAPPER(cuptiSubscribe),
+#if CUPTI_API_VERSION >= 130000
+		WRAPPER(cuptiSubscribe_v2),
+#endif
+		WRAPPER(cuptiSetEventCollectionMode),
+		WRAPPER(cuptiProfilerInitialize),
+		WRAPPER(cuptiPCSamplingEnable),
+	};
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (!strcmp(wrappers[i].name, name))
+			return wrappers[i].function;
+	return NULL;
 }
 
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,

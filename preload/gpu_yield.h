@@ -13,6 +13,9 @@ void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_
 /* The clock that the application's records have: what it registered last, else CUPTI's own, CLOCK_REALTIME in ns. */
 CUpti_TimestampCallbackFunc gpu_yield_clock(void);
 
+/* What a program that asks dlsym for that function of CUPTI's is given instead; NULL: CUPTI's own. */
+void *gpu_yield_wrapper(const char *name);
+
 void gpu_yield_forget(void);
 
 #endif

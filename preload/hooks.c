@@ -140,13 +140,13 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 		struct launch_shape shape_of_call, *shape = &shape_of_call;                     \
 		shape->function = 0;                                                            \
 		hook_thread.depth = 1;                                                          \
+		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH)             \
+			gpu_teardown_graph();                                                   \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire) && \
 			     !life_arm())) {                                                    \
 			hook_thread.depth = 0;                                                  \
 			return next args;                                                       \
 		}                                                                               \
-		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH)             \
-			gpu_teardown_graph();                                                   \
 		before;                                                                         \
 		bool recorded = hook_records(CAT_##category_);                                  \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \

@@ -2,6 +2,7 @@
  * The door dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
  * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three doors".
  */
+#include "preload/gpu_yield.h"
 #include "preload/libs.h"
 #include "preload/lookup_doors.h"
 #include "preload/lookup_objects.h"
@@ -84,6 +85,21 @@ static void *filter_library(int row, void *handle, const char *name, void *retur
 	return found ? libs_given((enum library_id)row, found) : PASS_ON;
 }
 
+/* As above, for CUPTI, whose use by the application must be seen however it comes by it. */
+static void *filter_cupti(void *handle, const char *name, void *return_address)
+{
+	static const char *const libraries[] = { "libcupti" };
+	void *wrapper = gpu_yield_wrapper(name);
+	if (!wrapper || handle == RTLD_NEXT || is_driver_side(object_of(return_address)))
+		return PASS_ON;
+	void *found = lookup_dlsym(handle, name);
+	if (found && object_of(found) == object_own() && !lookup_cupti(name, return_address)) {
+		lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
+		return NOT_FOUND;
+	}
+	return found && object_is_named(object_of(found), libraries, 1) ? wrapper : PASS_ON;
+}
+
 static bool is_library_name(const char *name)
 {
 	return !strncmp(name, "nccl", 4) || !strncmp(name, "cublas", 6) ||
@@ -104,6 +120,11 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 		int library = libs_row(name);
 		void *answer = library < 0 ? PASS_ON
 					   : filter_library(library, handle, name, return_address);
+		errno = saved;
+		return answer;
+	}
+	if (!strncmp(name, "cupti", 5)) {
+		void *answer = filter_cupti(handle, name, return_address);
 		errno = saved;
 		return answer;
 	}

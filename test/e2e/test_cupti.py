@@ -21,6 +21,27 @@ for _ in range(5):
 print("popped" if cupti.cuptiActivityPopExternalCorrelationId(5, ctypes.byref(left)) == 0 else "empty")
 """
 
+# A subscription of its own, had by dlsym: each call must be told to it, whatever comes and goes meanwhile.
+SUBSCRIBER = """
+import ctypes, time
+runtime, cupti = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcupti.so.13")
+n_told = 0
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
+def tell(*_):
+    global n_told
+    n_told += 1
+subscriber, memory = ctypes.c_void_p(), ctypes.c_void_p()
+assert cupti.cuptiSubscribe(ctypes.byref(subscriber), tell, None) == 0
+assert cupti.cuptiEnableDomain(1, subscriber, 2) == 0  # the runtime's
+assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+for i in range(80):
+    before = n_told
+    assert runtime.cudaMemset(memory, 0, ctypes.c_size_t(64)) == 0
+    assert n_told > before, i
+    time.sleep(0.005)
+print("all told")
+"""
+
 
 class Cupti(Case):
     def loop(self, **settings):
@@ -99,6 +120,13 @@ class Cupti(Case):
         self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
         for trace in traces:
             self.assertEqual(len(trace.flows_in), 6)
+
+    def test_a_subscription_of_the_applications_own(self):
+        self.assertEqual(self.bare([sys.executable, "-c", SUBSCRIBER]).out, "all told\n")
+        run = self.profiled([sys.executable, "-c", SUBSCRIBER], PROF_STEP="time:10",
+                            PROF_SCHEDULE="skip_first=1,wait=12,warmup=0,active=1,repeat=0")
+        self.assertEqual((run.status, run.out), (0, "all told\n"), run.err)
+        self.assertGreater(len(run.trace_steps()), 2)
 
     def windows(self, *how):
         """Three windows far enough apart for CUPTI to go in between, while copies within the device, each a step long, are under way."""
