@@ -5,7 +5,7 @@
 #include "core/bisect.h"
 #include "core/pair_order.h"
 
-/* What is launched while CUPTI is in the process without a break. No call of one has its work in another. */
+/* What is launched while CUPTI records without a break. No call of one has its work in another. */
 struct stay {
 	uint64_t begin_ticks, end_ticks;
 	uint32_t first_id, next_id;

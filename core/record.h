@@ -208,7 +208,7 @@ struct rec_gpu_state {
 	uint8_t kind, words;
 	uint16_t state; /* enum gpu_state */
 	/* of ON: correlation ids of what is launched from `ticks` on are this one or above, those of what was launched before are below: CUPTI
-	 * was not in the process in between. The same as of the ON before: nobody knows. */
+	 * recorded nothing in between. The same as of the ON before: it did. */
 	uint32_t first_id;
 	uint64_t ticks;
 	uint64_t detail;

@@ -50,7 +50,7 @@ static struct {
 		flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
 	_Atomic int64_t outstanding, pushed;
 	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
-	uint32_t id_shift, last_id;
+	uint32_t id_shift, last_id, first_id; /* first_id: struct rec_gpu_state */
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
 	double ticks_per_ns; /* without own_clock */
@@ -76,6 +76,9 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	g.version = version;
 	g.own_clock = own_clock;
 	g.by_work = by_work;
+	pthread_mutex_lock(&g.lock);
+	g.first_id = g.last_id + 1;
+	pthread_mutex_unlock(&g.lock);
 	keep_ready();
 }
 
@@ -261,7 +264,7 @@ void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail)
 	if (!r)
 		return;
 	r->state = (uint16_t)state;
-	r->first_id = g.id_shift + 1;
+	r->first_id = g.first_id;
 	r->ticks = ticks;
 	r->detail = detail;
 	COMMIT(r);
