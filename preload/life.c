@@ -256,13 +256,26 @@ void context_ending(void)
 	gpu_flush_now();
 }
 
+/* libc's own, looked up before anybody leaves: dlsym waits for the loader, in which another thread may be for as long as it likes. */
+static struct {
+	const char *symbol;
+	void (*real)(int);
+} exits[] = { { "_exit", NULL }, { "_Exit", NULL } };
+
+static void find_exits(void)
+{
+	for (size_t i = 0; i < sizeof(exits) / sizeof(*exits); i++)
+		exits[i].real = (void (*)(int))lookup_dlsym(RTLD_NEXT, exits[i].symbol);
+}
+
 /* Python's os._exit and the workers of its multiprocessing leave through these, past every atexit handler. */
-static void leave(const char *symbol, int status)
+static void leave(size_t i, int status)
 {
 	life_finish();
-	void (*next)(int) = (__typeof__(next))lookup_dlsym(RTLD_NEXT, symbol);
-	if (next)
-		next(status);
+	if (!exits[i].real) /* before our constructor has run */
+		find_exits();
+	if (exits[i].real)
+		exits[i].real(status);
 	for (;;) /* neither returns, and without libc's own there is nothing else left to do */
 		kill(getpid(), SIGKILL);
 }
@@ -272,13 +285,13 @@ EXPORT void _Exit(int status);
 
 void _exit(int status)
 {
-	leave("_exit", status);
+	leave(0, status);
 	__builtin_unreachable();
 }
 
 void _Exit(int status)
 {
-	leave("_Exit", status);
+	leave(1, status);
 	__builtin_unreachable();
 }
 
@@ -333,4 +346,5 @@ __attribute__((constructor)) static void begin(void)
 	if (!getcwd(g.start_folder, sizeof(g.start_folder)))
 		g.start_folder[0] = 0;
 	pthread_atfork(NULL, NULL, forget);
+	find_exits();
 }

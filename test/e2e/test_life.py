@@ -3,6 +3,7 @@ and what it did with CUDA is in the journal, wherever a journal can be. The libr
 import os
 import signal
 import subprocess
+import sys
 import unittest
 
 from harness import EVERYTHING, Case, environment, prog
@@ -95,6 +96,10 @@ class Ends(Unchanged):
                 kernels = [r for r in journal.gpu() if r.work == "kernel"]
                 self.assertEqual(len(kernels), 8, "kernels that were under way at the end are there too")
                 self.assertEqual([r for r in kernels if r.flags & 1], [], "and each has its end")
+
+    def test_leaving_while_the_loader_is_at_work(self):
+        code = f"import ctypes; ctypes.CDLL({prog('leaving.so')!r})"
+        self.assertEqual(self.both([sys.executable, "-c", code]).status, 5)
 
     def test_deaths_keep_what_was_written(self):
         for how, number in self.DEATHS.items():

@@ -8,7 +8,7 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
 PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
-PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so
+PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
 PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler $(PROG_NVCC)
@@ -38,6 +38,10 @@ $(PROG)/local_extension.so: test/prog/local_extension.c $(PROG_SIM13)
 $(PROG)/nvtx_functions.so: test/prog/nvtx_functions.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -ldl -o $@
+
+$(PROG)/leaving.so: test/prog/leaving.c
+	$(call say,CC,$<)
+	$(prog_build) -shared -fPIC $< -lpthread -o $@
 
 $(PROG)/plugin_%.so: test/prog/plugin.c $(PROG_SIM13)
 	$(call say,CC,$<)
