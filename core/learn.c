@@ -532,7 +532,7 @@ static void review(struct learn *l, struct follow *f)
 
 static bool found_others(struct learn *l, struct follow *f, bool ended)
 {
-	struct level_choice other;
+	struct level_choice other = { 0 };
 	mind_seeker(l, f);
 	if (!l->seeker || !(ended ? levels_conclude : levels_vote)(l->seeker, &other))
 		return false;
