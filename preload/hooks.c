@@ -202,6 +202,7 @@ const struct hook_row hook_rows[HOOK_COUNT] = {
 };
 
 static pthread_key_t end_key;
+static bool has_end_key; /* the application may have taken all there are */
 static pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
 static void thread_ended(void *unused)
@@ -217,15 +218,18 @@ static void thread_ended(void *unused)
 
 static void make_end_key(void)
 {
-	pthread_key_create(&end_key, thread_ended);
+	has_end_key = !pthread_key_create(&end_key, thread_ended);
 }
 
 void hook_thread_keep(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
+	/* what follows may open files: a thread that was cancelled in one of our calls would leave CUDA's own locks behind */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_once(&end_key_once, make_end_key);
 	journal_introduce(&hook_thread.writer);
 	/* the value only has to differ from NULL for the destructor to run */
-	hook_thread.has_end = !pthread_setspecific(end_key, &hook_thread);
+	hook_thread.has_end = !has_end_key || !pthread_setspecific(end_key, &hook_thread);
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }

@@ -204,10 +204,12 @@ static void arm(void)
 
 bool life_arm(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	if (!atomic_flag_test_and_set(&g.arming)) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		arm();
 		atomic_store_explicit(&hook_switch.armed, true, memory_order_release);
+		pthread_setcancelstate(cancel, NULL);
 	}
 	errno = saved;
 	return atomic_load_explicit(&hook_switch.armed, memory_order_acquire);
