@@ -48,7 +48,9 @@ TOOL := $(if $(wildcard export/main.c),$(BUILD)/profrun)
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
 # to fetch a line for writing as such; a processor that cannot takes it for a nop
 LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
-LIB_LDFLAGS := -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
+# cancellation points of libc's that the library calls: preload/uncancelled.c takes their place
+UNCANCELLED := open close read write pwrite fallocate nanosleep
+LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so -Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
 TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm
 

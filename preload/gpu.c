@@ -461,6 +461,27 @@ static void start_agent(void)
 
 /* ---- Start, stop, finish ---- */
 
+/* What the application's thread has while it is in here: its errno comes back, and it is not cancelled within CUPTI, whose locks
+ * and ours it would leave behind. */
+struct visit {
+	int error, cancel;
+};
+
+static struct visit visit(void)
+{
+	struct visit v = { .error = errno };
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &v.cancel);
+	pthread_mutex_lock(&g.lock);
+	return v;
+}
+
+static void leave(struct visit v)
+{
+	pthread_mutex_unlock(&g.lock);
+	pthread_setcancelstate(v.cancel, NULL);
+	errno = v.error;
+}
+
 /*
  * Calls are announced from here on, and their GPU records are to come. What is journaled while they are not (steps are being
  * learned) is nobody's loss, although CUPTI may still be on for the window before: so the journal says when announcing begins and
@@ -487,8 +508,7 @@ static void end_announcing(enum gpu_state state)
 
 void gpu_start(void)
 {
-	int saved = errno;
-	pthread_mutex_lock(&g.lock);
+	struct visit v = visit();
 	g.wanted = true;
 	if (g.left) {
 		g.yielded = false;
@@ -512,14 +532,12 @@ void gpu_start(void)
 		if (g.on)
 			begin_announcing(was_on);
 	}
-	pthread_mutex_unlock(&g.lock);
-	errno = saved;
+	leave(v);
 }
 
 void gpu_stop(void)
 {
-	int saved = errno;
-	pthread_mutex_lock(&g.lock);
+	struct visit v = visit();
 	g.wanted = false;
 	if (g.on) {
 		end_announcing(GPU_OFF);
@@ -531,8 +549,7 @@ void gpu_stop(void)
 			g.on = false;
 		}
 	}
-	pthread_mutex_unlock(&g.lock);
-	errno = saved;
+	leave(v);
 }
 
 /* Waits until `until` for the helper thread to have carried out its order; the lock is held. */
@@ -563,9 +580,8 @@ static void give_clock_back(void)
 
 void gpu_yield(void)
 {
-	int saved = errno;
 	struct timespec until = deadline(YIELD_AT_MOST_MS);
-	pthread_mutex_lock(&g.lock);
+	struct visit v = visit();
 	g.yielded = true;
 	g.left = false;
 	if (g.on && g.wanted)
@@ -576,8 +592,7 @@ void gpu_yield(void)
 		flush_left_open();
 	give_clock_back();
 	gpu_teardown_application(); /* the lock is held: our helper thread does not take it down now, and never after */
-	pthread_mutex_unlock(&g.lock);
-	errno = saved;
+	leave(v);
 }
 
 void gpu_left(void)
@@ -587,35 +602,32 @@ void gpu_left(void)
 
 void gpu_resume(void)
 {
-	int saved = errno;
 	if (!g.left)
 		return;
-	pthread_mutex_lock(&g.lock);
+	struct visit v = visit();
 	bool again = g.yielded && g.left && g.wanted;
 	if (g.left) {
 		g.yielded = false;
 		g.left = false;
 	}
-	pthread_mutex_unlock(&g.lock);
+	leave(v);
 	if (again)
 		gpu_start();
-	errno = saved;
 }
 
 void gpu_flush_now(void)
 {
-	int saved = errno;
-	pthread_mutex_lock(&g.lock);
+	struct visit v = visit();
 	if (g.on)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	pthread_mutex_unlock(&g.lock);
-	errno = saved;
+	leave(v);
 }
 
 void gpu_finish(unsigned timeout_ms)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	struct timespec until = deadline(timeout_ms);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	/* whoever holds the lock may be stuck in CUPTI: the application must end all the same */
 	if (!pthread_mutex_timedlock(&g.lock, &until)) {
 		if (g.on && g.wanted)
@@ -624,6 +636,7 @@ void gpu_finish(unsigned timeout_ms)
 			wait_for_agent(AGENT_FINISH, &until);
 		pthread_mutex_unlock(&g.lock);
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
 

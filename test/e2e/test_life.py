@@ -161,6 +161,12 @@ class Threads(Unchanged):
             self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="off")
         self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="always")
 
+    def test_threads_that_are_cancelled(self):
+        """One that was cancelled within a call would leave the runtime's locks and ours behind."""
+        run = self.both([prog("threads"), "cancelled"])
+        self.assertEqual(run.out, "60000 calls\n")
+        self.both([prog("threads"), "cancelled"], PROF_SCHEDULE="off")
+
     def test_thread_that_outlives_main(self):
         journal = self.both([prog("threads"), "late"]).journal()
         self.assertEqual(count(journal, "launch"), 6)

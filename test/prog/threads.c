@@ -1,4 +1,4 @@
-/* Threads that use CUDA: some that end, many at once, one that outlives main. */
+/* Threads that use CUDA: some that end, many at once, one that outlives main, some that are cancelled. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,12 +94,50 @@ static int during_exit(void)
 	return 4;
 }
 
+static atomic_int called;
+
+/* Cancelled before its first call: no call of CUDA's is a place where that may happen. */
+static void *is_cancelled(void *event)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	for (int i = 0; i < 3000; i++)
+		called += cudaEventRecord(event, NULL) == cudaSuccess;
+	pthread_testcancel();
+	printf("was not cancelled\n");
+	return NULL;
+}
+
+static void *waits_to_be_cancelled(void *event)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	usleep(2000);
+	return is_cancelled(event);
+}
+
+static int cancelled(void)
+{
+	enum { THREADS = 4 };
+	pthread_t threads[THREADS];
+	cudaEvent_t event;
+	MUST(cudaEventCreate(&event));
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < THREADS; i++) {
+			pthread_create(&threads[i], NULL, waits_to_be_cancelled, event);
+			pthread_cancel(threads[i]);
+		}
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		work_some(3);
+	}
+	printf("%d calls\n", called);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct mode modes[] = { { "ending", ending },
-					     { "many", many },
-					     { "late", late },
-					     { "during-exit", during_exit },
-					     { NULL, NULL } };
+	static const struct mode modes[] = {
+		{ "ending", ending },		{ "many", many },	    { "late", late },
+		{ "during-exit", during_exit }, { "cancelled", cancelled }, { NULL, NULL }
+	};
 	return modes_run(modes, argc, argv);
 }
