@@ -83,6 +83,7 @@ static void pair_stay(struct follow *f, const struct stay *stay)
 				 .expects_work = follow_expects,
 				 .context = f };
 	in.works = list_works(f, stay, &in.n_works, &copy);
+	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
 	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
 	free((void *)in.threads);
 	free(copy);
@@ -95,7 +96,6 @@ void follow_pair_by_order(struct follow *f)
 		return;
 	f->records_paired = f->counts.records;
 	f->externals.n = 0;
-	vec_reserve(&f->externals, f->works.n);
 	list_stays(f, &list);
 	for (size_t i = 0; i < list.n; i++)
 		pair_stay(f, &list.at[i]);

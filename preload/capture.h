@@ -5,6 +5,7 @@
 #ifndef PRELOAD_CAPTURE_H
 #define PRELOAD_CAPTURE_H
 
+#include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/names.h"
@@ -36,6 +37,18 @@
 		got(c, status, out);                \
 		if (!(status) && (out))             \
 			names_copy((c)->arg, name); \
+	} while (0)
+
+#define got_context(c, status, out)          \
+	do {                                 \
+		got(c, status, out);         \
+		gpu_teardown_context_over(); \
+	} while (0)
+
+#define take_primary_context(c, device)             \
+	do {                                        \
+		take(c, 0, (uintptr_t)(device), 0); \
+		gpu_teardown_primary_context();     \
 	} while (0)
 
 #define got_stream(c, status, out)                                   \
@@ -246,6 +259,7 @@ static inline void device_chosen(int status, int device)
 
 static inline void devices_reset(int status)
 {
+	gpu_teardown_context_over();
 	if (!status)
 		hook_thread.device = 0;
 }

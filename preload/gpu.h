@@ -33,6 +33,9 @@ void gpu_yield(void);
 void gpu_left(void);
 void gpu_resume(void);
 
+/* It has taken CUPTI down. */
+void gpu_is_down(void);
+
 /* A context is about to end, and its records with it: delivers them by force, on the calling thread. */
 void gpu_flush_now(void);
 

@@ -400,9 +400,9 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
+	note_flight(id_of(correlation), SEEN_WORK);
 	if (!end && atomic_load_explicit(&g.wanted, memory_order_relaxed) == GPU_WANTS_TIMED)
 		return NULL;
-	note_flight(id_of(correlation), SEEN_WORK);
 	return reserve_gpu(kind, begin, end, correlation);
 }
 

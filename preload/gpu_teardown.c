@@ -12,29 +12,52 @@ enum {
 /* Each side says what it is about to do before it looks at what the other one does: both in one order, so one of them sees it. */
 static struct {
 	_Atomic bool has_graphs, has_contexts, is_shared, is_up, is_going_down;
+	atomic_int contexts_under_way; /* calls that make or end one */
 } g;
 
-static void forbid(_Atomic bool *reason)
+static void wait_until_down(void)
 {
 	const struct timespec pause = { .tv_nsec = WAIT_US * 1000 };
 	int saved = errno;
-	atomic_store(reason, true);
 	for (int us = 0; atomic_load(&g.is_going_down) && us < WAIT_AT_MOST_MS * 1000;
 	     us += WAIT_US)
 		nanosleep(&pause, NULL);
 	errno = saved;
 }
 
+static void forbid(_Atomic bool *reason)
+{
+	atomic_store(reason, true);
+	wait_until_down();
+}
+
+/* In this order: who sees that another thread has forbidden it sees that it waits, too. */
 void gpu_teardown_graph(void)
 {
-	if (!atomic_load_explicit(&g.has_graphs, memory_order_relaxed))
+	if (!atomic_load(&g.has_graphs) || atomic_load(&g.is_going_down))
 		forbid(&g.has_graphs);
+}
+
+void gpu_teardown_primary_context(void)
+{
+	if (!hook_thread.in_context)
+		atomic_fetch_add(&g.contexts_under_way, 1);
+	hook_thread.in_context = true;
+	wait_until_down();
 }
 
 void gpu_teardown_context(void)
 {
 	if (atomic_load(&g.is_up))
-		forbid(&g.has_contexts);
+		atomic_store(&g.has_contexts, true);
+	gpu_teardown_primary_context();
+}
+
+void gpu_teardown_context_over(void)
+{
+	if (hook_thread.in_context)
+		atomic_fetch_sub(&g.contexts_under_way, 1);
+	hook_thread.in_context = false;
 }
 
 void gpu_teardown_is_up(bool up)
@@ -53,7 +76,7 @@ bool gpu_teardown_begin(uint32_t version)
 		return false;
 	atomic_store(&g.is_going_down, true);
 	if (!atomic_load(&g.has_graphs) && !atomic_load(&g.has_contexts) &&
-	    !atomic_load(&g.is_shared))
+	    !atomic_load(&g.is_shared) && !atomic_load(&g.contexts_under_way))
 		return true;
 	gpu_teardown_end();
 	return false;
@@ -71,4 +94,5 @@ void gpu_teardown_forget(void)
 	atomic_store(&g.is_shared, false);
 	atomic_store(&g.is_up, false);
 	atomic_store(&g.is_going_down, false);
+	atomic_store(&g.contexts_under_way, 0);
 }

@@ -19,8 +19,11 @@
 /* Before each call that makes or changes a graph: waits where CUPTI is being taken down, and it never is again. Any thread. */
 void gpu_teardown_graph(void);
 
-/* Before each call that makes or ends a context. */
+/* Before each call that makes or ends a context, and behind it. The second one is for references to a device's primary context, most of
+ * which make or end none: CUPTI stays up during the call only. */
 void gpu_teardown_context(void);
+void gpu_teardown_primary_context(void);
+void gpu_teardown_context_over(void);
 
 /* CUPTI is in the process, or no longer. */
 void gpu_teardown_is_up(bool up);

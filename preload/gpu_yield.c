@@ -12,6 +12,7 @@
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
+#include "preload/lookup_objects.h"
 
 #include <cupti_pcsampling.h>
 #include <cupti_profiler_target.h>
@@ -24,20 +25,23 @@ static struct {
 	_Atomic(CUpti_TimestampCallbackFunc) clock; /* that it registered */
 } g;
 
-/* Whether the application calls. Neither the library's own calls pass here as its, nor what CUPTI calls of itself inside: the
- * depth is up until the real function is back. */
-static bool enter(void)
+/* Whether the application calls: neither what CUPTI calls of itself, nor what it does on our behalf. A tool that CUDA loads as it starts
+ * (CUDA_INJECTION64_PATH), or one in a callback of CUPTI's, calls within a hooked call. */
+static bool enter(void *caller)
 {
-	return hook_thread.depth++ == 0;
+	hook_thread.depth++;
+	return !hook_thread.calls_cupti && !object_is_door(object_of(caller), DOOR_CUPTI);
 }
+
+#define ENTER() enter(__builtin_return_address(0))
 
 static void leave(void)
 {
 	hook_thread.depth--;
 }
 
-#define REAL(function) \
-	((__typeof__(&(function)))lookup_cupti(#function, __builtin_return_address(0)))
+static void *real(const char *name, void *caller);
+#define REAL(function) ((__typeof__(&(function)))real(#function, __builtin_return_address(0)))
 
 static uint64_t bit(CUpti_ActivityKind kind)
 {
@@ -48,7 +52,7 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 						  CUpti_BuffersCallbackCompleteFunc completed)
 {
 	__typeof__(&cuptiActivityRegisterCallbacks) next = REAL(cuptiActivityRegisterCallbacks);
-	if (enter()) {
+	if (ENTER()) {
 		gpu_yield();
 		atomic_store(&g.completed, completed);
 		if (completed) /* a buffer of ours may come back late */
@@ -62,7 +66,7 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	__typeof__(&cuptiActivityEnable) next = REAL(cuptiActivityEnable);
-	if (enter() && !atomic_fetch_or(&g.kinds, bit(kind)))
+	if (ENTER() && !atomic_fetch_or(&g.kinds, bit(kind)))
 		gpu_yield();
 	CUptiResult status = next ? next(kind) : CUPTI_ERROR_NOT_INITIALIZED;
 	leave();
@@ -72,7 +76,7 @@ EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
 	__typeof__(&cuptiActivityDisable) next = REAL(cuptiActivityDisable);
-	bool is_application = enter();
+	bool is_application = ENTER();
 	CUptiResult status = next ? next(kind) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && atomic_fetch_and(&g.kinds, ~bit(kind)) == bit(kind))
 		gpu_left();
@@ -83,7 +87,7 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	__typeof__(&cuptiActivityFlushAll) next = REAL(cuptiActivityFlushAll);
-	bool is_application = enter();
+	bool is_application = ENTER();
 	CUptiResult status = next ? next(flag) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && !atomic_load(&g.kinds))
 		gpu_resume();
@@ -96,7 +100,7 @@ EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbac
 {
 	__typeof__(&cuptiActivityRegisterTimestampCallback) next =
 		REAL(cuptiActivityRegisterTimestampCallback);
-	bool is_application = enter();
+	bool is_application = ENTER();
 	if (is_application)
 		gpu_yield();
 	CUptiResult status = next ? next(funcTimestamp) : CUPTI_ERROR_NOT_INITIALIZED;
@@ -113,7 +117,7 @@ EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbac
 	EXPORT CUptiResult function params                                           \
 	{                                                                            \
 		__typeof__(&function) next = REAL(function);                         \
-		if (enter())                                                         \
+		if (ENTER())                                                         \
 			gpu_teardown_application();                                  \
 		CUptiResult status = next ? next args : CUPTI_ERROR_NOT_INITIALIZED; \
 		leave();                                                             \
@@ -139,12 +143,14 @@ SHARED(cuptiPCSamplingEnable, (CUpti_PCSamplingEnableParams * params), (params))
 EXPORT CUptiResult cuptiFinalize(void)
 {
 	__typeof__(&cuptiFinalize) next = REAL(cuptiFinalize);
-	bool is_application = enter();
+	bool is_application = ENTER();
 	if (is_application)
 		gpu_yield();
 	CUptiResult status = next ? next() : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application) {
 		atomic_store(&g.kinds, 0);
+		if (!status)
+			gpu_is_down();
 		gpu_left();
 		gpu_resume();
 	}
@@ -152,35 +158,60 @@ EXPORT CUptiResult cuptiFinalize(void)
 	return status;
 }
 
-void *gpu_yield_wrapper(const char *name)
-{
-#define WRAPPER(function)                     \
-	{                                     \
-#function, (void *)(function) \
+/* `given`: what dlsym found of a CUPTI that no call's own look-up finds. */
+#define WRAPPER(function)                           \
+	{                                           \
+#function, (void *)(function), NULL \
 	}
-	static const struct {
-		const char *name;
-		void *function;
-	} wrappers[] = {
-		WRAPPER(cuptiActivityRegisterCallbacks),
-		WRAPPER(cuptiActivityRegisterTimestampCallback),
-		WRAPPER(cuptiActivityEnable),
-		WRAPPER(cuptiActivityEnableContext),
-		WRAPPER(cuptiActivityDisable),
-		WRAPPER(cuptiActivityFlushAll),
-		WRAPPER(cuptiFinalize),
-		WRAPPER(cuptiSubscribe),
+static struct wrapper {
+	const char *name;
+	void *function;
+	_Atomic(void *) given;
+} wrappers[] = {
+	WRAPPER(cuptiActivityRegisterCallbacks),
+	WRAPPER(cuptiActivityRegisterTimestampCallback),
+	WRAPPER(cuptiActivityEnable),
+	WRAPPER(cuptiActivityEnableContext),
+	WRAPPER(cuptiActivityDisable),
+	WRAPPER(cuptiActivityFlushAll),
+	WRAPPER(cuptiFinalize),
+	WRAPPER(cuptiSubscribe),
 #if CUPTI_API_VERSION >= 130000
-		WRAPPER(cuptiSubscribe_v2),
+	WRAPPER(cuptiSubscribe_v2),
 #endif
-		WRAPPER(cuptiSetEventCollectionMode),
-		WRAPPER(cuptiProfilerInitialize),
-		WRAPPER(cuptiPCSamplingEnable),
-	};
+	WRAPPER(cuptiSetEventCollectionMode),
+	WRAPPER(cuptiProfilerInitialize),
+	WRAPPER(cuptiPCSamplingEnable),
+};
+
+static struct wrapper *find(const char *name)
+{
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
 		if (!strcmp(wrappers[i].name, name))
-			return wrappers[i].function;
+			return &wrappers[i];
 	return NULL;
+}
+
+static void *real(const char *name, void *caller)
+{
+	void *found = lookup_cupti(name, caller);
+	return found ? found : atomic_load(&find(name)->given);
+}
+
+void *gpu_yield_wrapper(const char *name)
+{
+	const struct wrapper *w = find(name);
+	return w ? w->function : NULL;
+}
+
+bool gpu_yield_stands_for(const char *name, void *found, void *caller)
+{
+	void *own = lookup_cupti(name, caller);
+	if (!own)
+		atomic_store(&find(name)->given, found);
+	else if (own != found)
+		gpu_teardown_application();
+	return !own || own == found;
 }
 
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,

@@ -16,6 +16,10 @@ CUpti_TimestampCallbackFunc gpu_yield_clock(void);
 /* What a program that asks dlsym for that function of CUPTI's is given instead; NULL: CUPTI's own. */
 void *gpu_yield_wrapper(const char *name);
 
+/* Whether that does what `found`, the function that dlsym found of a CUPTI, would for `caller`. It does not where there are two of them:
+ * then it is the application's, and ours is left as it is. */
+bool gpu_yield_stands_for(const char *name, void *found, void *caller);
+
 void gpu_yield_forget(void);
 
 #endif

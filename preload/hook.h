@@ -57,6 +57,8 @@ struct hook_thread {
 	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
 	uint32_t tokens_then; /* when that step was first seen */
 	struct hook_polls polls;
+	bool in_context;  /* in a call that makes or ends a context: gpu_teardown.h */
+	bool calls_cupti; /* on profrun's behalf: gpu_yield.h */
 	struct hook_passed passed[2] __attribute__((aligned(64))); /* by their number's parity */
 } __attribute__((aligned(64)));
 

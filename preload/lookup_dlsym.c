@@ -88,16 +88,20 @@ static void *filter_library(int row, void *handle, const char *name, void *retur
 /* As above, for CUPTI, whose use by the application must be seen however it comes by it. */
 static void *filter_cupti(void *handle, const char *name, void *return_address)
 {
-	static const char *const libraries[] = { "libcupti" };
 	void *wrapper = gpu_yield_wrapper(name);
 	if (!wrapper || handle == RTLD_NEXT || is_driver_side(object_of(return_address)))
 		return PASS_ON;
 	void *found = lookup_dlsym(handle, name);
-	if (found && object_of(found) == object_own() && !lookup_cupti(name, return_address)) {
+	if (found && object_of(found) == object_own()) {
+		if (lookup_cupti(name, return_address))
+			return wrapper;
 		lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
 		return NOT_FOUND;
 	}
-	return found && object_is_named(object_of(found), libraries, 1) ? wrapper : PASS_ON;
+	return found && object_is_door(object_of(found), DOOR_CUPTI) &&
+			       gpu_yield_stands_for(name, found, return_address)
+		       ? wrapper
+		       : PASS_ON;
 }
 
 static bool is_library_name(const char *name)

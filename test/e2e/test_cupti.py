@@ -1,9 +1,10 @@
 """When the GPU's own times cannot be had, or not all: the run goes on with host times, and run.json, stderr and the trace say so."""
 import collections
+import os
 import sys
 import unittest
 
-from harness import Case, prog
+from harness import SIM, Case, prog
 from journal import CALL, EXTERNAL
 from trace import Trace
 
@@ -114,6 +115,32 @@ class Cupti(Case):
                 self.assertEqual(names["last_15us"], 0)
                 calls = [r.begin for r in journal.of(CALL) if r.category == "launch"]
                 self.assertLess(min(calls), min(r.begin for r in kernels))
+
+    def test_a_profiler_of_the_applications_own_that_takes_cupti_down(self):
+        """CUPTI's ids begin anew behind it."""
+        for pairing in ("order", "interval"):
+            with self.subTest(pairing=pairing):
+                run = self.profiled([prog("own_profiler"), "finalize"], PROF_SCHEDULE="always", PROF_PAIRING=pairing)
+                self.assertEqual((run.status, run.out), (0, "20 kernels, 20 in time\n" * 2), run.err)
+                (process,) = run.json["processes"]
+                self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+
+    def test_a_cupti_that_only_its_caller_knows(self):
+        """One of another version, opened by path: what dlsym gives must be that library's."""
+        folder = self.folder()
+        os.makedirs(folder)
+        for version in ("11", "12"):
+            path = os.path.join(folder, "libcupti.so." + version)
+            with open(os.path.join(SIM, "libcupti.so.13"), "rb") as file:
+                image = file.read()
+            with open(path, "wb") as file:
+                file.write(image.replace(b"libcupti.so.13", b"libcupti.so." + version.encode()))
+            script = f"import ctypes; ctypes.CDLL('libcudart.so.13').cudaFree(None); print(ctypes.CDLL({path!r}).cuptiActivityEnable(10))"
+            bare = self.bare([sys.executable, "-c", script])
+            self.assertEqual(bare.out, "0\n", bare.err)
+            for schedule in ("off", "always"):
+                run = self.preloaded([sys.executable, "-c", script], PROF_SCHEDULE=schedule)
+                self.assertEqual((run.status, run.out), (0, "0\n"), run.err)
 
     def test_interval_pairing_sees_the_same(self):
         _, process, traces = self.loop(PROF_PAIRING="interval")

@@ -161,6 +161,18 @@ class Threads(Unchanged):
             self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="off")
         self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="always")
 
+    def test_threads_whose_first_calls_choose_devices(self):
+        """What a thread has chosen while another one sets everything up stays known."""
+        for _ in range(3):
+            run = self.both([prog("together"), "4", "3000", "devices"], PROF_SCHEDULE="always", PROFSIM_DEVICES="4")
+            devices = {}
+            for call in run.journal().calls():
+                if call.category == "launch":
+                    devices.setdefault(call.slot, set()).add(call.device)
+            self.assertTrue(devices)
+            self.assertEqual({len(chosen) for chosen in devices.values()}, {1})
+            self.assertEqual(len(set.union(*devices.values())), len(devices), devices)
+
     def test_threads_that_are_cancelled(self):
         """One that was cancelled within a call would leave the runtime's locks and ours behind."""
         run = self.both([prog("threads"), "cancelled"])

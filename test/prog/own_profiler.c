@@ -2,6 +2,8 @@
  * An application with a profiler of its own that uses CUPTI as torch.profiler's Kineto does: a clock for the records, callbacks,
  * kinds on; some kernels; all kinds off, and only then what is left is flushed. Twice, kernels before, between and behind. Prints how many
  * kernels came to it, and of how many the times lie within its own.
+ *   own_profiler [finalize]
+ * finalize: behind each session it takes CUPTI down, as Kineto does with TEARDOWN_CUPTI=1.
  */
 #include <cupti.h>
 #include <stdbool.h>
@@ -57,7 +59,7 @@ static void run(const void *kernel)
 	MUST(cudaDeviceSynchronize());
 }
 
-static void session(const void *kernel)
+static void session(const void *kernel, bool finalize)
 {
 	n_kernels = n_in_time = 0;
 	cuptiActivityRegisterTimestampCallback(own_clock);
@@ -70,15 +72,18 @@ static void session(const void *kernel)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		cuptiActivityDisable(kinds[i]);
 	cuptiActivityFlushAll(0);
+	if (finalize)
+		cuptiFinalize();
 	printf("%d kernels, %d in time\n", n_kernels, n_in_time);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const void *outside = work_kernel("first_10us"), *inside = work_kernel("last_15us");
+	(void)argv;
 	run(outside);
 	for (int i = 0; i < SESSIONS; i++) {
-		session(inside);
+		session(inside, argc > 1);
 		run(outside);
 	}
 	return 0;

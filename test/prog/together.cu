@@ -1,5 +1,6 @@
 // Threads whose first CUDA calls are launches and come at the same moment: kernels that nvcc registers need no call before.
-//   together THREADS LAUNCHES
+//   together THREADS LAUNCHES [devices]
+// devices: each thread's very first call chooses a device of its own.
 // Prints how many launches there were.
 #include <atomic>
 #include <cstdio>
@@ -11,11 +12,13 @@ __global__ void nothing() {}
 
 static std::atomic<int> waiting, failed;
 
-static void run(int launches)
+static void run(int launches, int device)
 {
 	cudaStream_t stream;
 	for (waiting--; waiting > 0;)
 		;
+	if (device >= 0)
+		failed += cudaSetDevice(device) != cudaSuccess;
 	failed += cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
 	for (int i = 0; i < launches; i++) {
 		nothing<<<1, 1, 0, stream>>>();
@@ -29,7 +32,7 @@ int main(int argc, char **argv)
 	std::vector<std::thread> threads;
 	waiting = n;
 	for (int i = 0; i < n; i++)
-		threads.emplace_back(run, launches);
+		threads.emplace_back(run, launches, argc > 3 ? i : -1);
 	for (std::thread &t : threads)
 		t.join();
 	cudaDeviceSynchronize();
