@@ -165,8 +165,10 @@ static void feed_amid(struct learn *l, const struct learn_held *launch)
 	}
 }
 
-static void feed_levels(struct learn *l, const struct learn_held *launch)
+static void feed_levels(struct learn *l, struct follow *f, const struct learn_held *launch)
 {
+	if (l->is_overdue && launch->event.hints & LEVEL_OPTIMIZER)
+		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
 	if (l->seeker)
 		levels_feed(l->seeker, launch->slot, &launch->event);
 	else if (l->amid.is_on)
@@ -175,7 +177,7 @@ static void feed_levels(struct learn *l, const struct learn_held *launch)
 		levels_feed(l->levels, launch->slot, &launch->event);
 }
 
-void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c)
+void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
 	uint64_t token = token_of_call(c, category);
@@ -201,20 +203,21 @@ void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const st
 	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
-		feed_levels(l, &(struct learn_held){
-				       .slot = slot,
-				       .hash = hash,
-				       .event.token = token,
-				       .event.kernel = launch ? launch->function : 0,
-				       .event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
-				       .event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
-				       .event.blocked_ns =
-					       timebase_length_ns(&f->time, t->blocked_ticks),
-				       .event.hints = hints_of(launch, c, category) |
-						      learn_frames_hints(&l->frames, &f->dict, hash,
-									 c->stack) |
-						      (t->has_synced ? LEVEL_SYNCED : 0),
-			       });
+		feed_levels(
+			l, f,
+			&(struct learn_held){
+				.slot = slot,
+				.hash = hash,
+				.event.token = token,
+				.event.kernel = launch ? launch->function : 0,
+				.event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				.event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				.event.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
+				.event.hints =
+					hints_of(launch, c, category) |
+					learn_frames_hints(&l->frames, &f->dict, hash, c->stack) |
+					(t->has_synced ? LEVEL_SYNCED : 0),
+			});
 	}
 	t->has_synced = false;
 	t->blocked_ticks = 0;
@@ -305,6 +308,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->anchor_thread, l->choice.thread);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
+	atomic_store(&shared->by_optimizer, l->choice.signs.has_optimizer || wants_function(f));
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->on_probation)
 		atomic_store(&shared->sure_generation, l->generation);
@@ -363,9 +367,11 @@ static bool tell_base(struct learn *l, struct follow *f)
 	if (!has_settled(l, f, first->ticks))
 		return false;
 	uint64_t n = l->n_before + count_ended(l, first->ticks);
-	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time */
+	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time, and while the new one was looked for it may
+	 * have gone on by the old one */
 	uint64_t current = atomic_load(&shared->current);
-	uint64_t base = (l->goes_on ? current : 0) + (n > first->number ? n - first->number : 0);
+	uint64_t from = l->is_overdue ? l->overdue_number : l->goes_on ? current : 0;
+	uint64_t base = from + (n > first->number ? n - first->number : 0);
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
@@ -440,6 +446,7 @@ static void watch_overdue(struct learn *l, struct follow *f)
 	if (ticks == l->overdue_ticks)
 		return;
 	l->overdue_ticks = ticks;
+	l->overdue_number = atomic_load(&f->reader.header->steps.current);
 	if (ticks) {
 		go_on(l);
 		l->is_overdue = true;
@@ -545,8 +552,17 @@ static bool found_others(struct learn *l, struct follow *f, bool ended)
 	return true;
 }
 
+/* For the library, which looks until we have. */
+static void tell_looked(const struct learn *l, struct follow *f)
+{
+	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
+	if (l->is_overdue && f->read_until_ticks > settle)
+		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
+}
+
 bool learn_tell(struct learn *l, struct follow *f)
 {
+	tell_looked(l, f);
 	if (l->levels && !l->has_base && was_found_again(l, f))
 		rest(l, f);
 	if (!l->levels || !learn_is_feeding(l))

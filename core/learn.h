@@ -48,7 +48,9 @@ struct learn {
 	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
 	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
 	bool is_overdue; /* the anchor is; steps of another optimizer are looked for, till it comes */
-	uint64_t overdue_ticks; /* as the library last said it */
+	uint64_t
+		overdue_ticks; /* as the library last said it, and the step that was under way then */
+	uint64_t overdue_number;
 	struct learn_amid amid;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
 	/* where one was told that the library never counted by, and that does not come any more: looks for steps of an optimizer behind it */
@@ -64,7 +66,7 @@ void learn_stop(struct learn *l);
 bool learn_is_feeding(const struct learn *l);
 
 /* A call that was read, in its thread's order. */
-void learn_feed(struct learn *l, const struct follow *f, uint32_t slot, const struct rec_call *c);
+void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c);
 
 /* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
 void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);

@@ -605,6 +605,8 @@ static inline _Bool step_state_is_learning(uint32_t state)
  *
  * Long before that the anchor is overdue: the library journals again, and the collector looks for steps of another optimizer, no others, for
  * the program may only evaluate. If the anchor comes first all is as it was; else the library adopts the new one and goes on as above.
+ * Steps that no optimizer ends are looked at in this way now and then (preload/doubt.h), although the anchor comes: so many as the
+ * library has a mind to, until looked_ticks has passed them, and longer once sees_optimizer is set.
  *
  * An anchor may be told on probation: it is counted, and the schedule runs on it, while the library journals on and the collector
  * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
@@ -654,6 +656,10 @@ struct journal_steps {
 		void_calls_per_step; /* how many such there were, and what it took for a step */
 	_Atomic uint64_t
 		overdue_ticks; /* by the library: since when the anchor is; 0: it has come */
+	_Atomic uint32_t by_optimizer; /* by the collector, with each anchor: one ends the steps */
+	_Atomic uint32_t
+		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
+	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */
 };
 
 /* How a request was answered. */

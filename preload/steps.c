@@ -13,6 +13,7 @@
 #include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/blocks.h"
+#include "preload/doubt.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
@@ -47,6 +48,9 @@ enum { OVERDUE_TURNS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
 
 enum lateness { IN_TIME, OVERDUE, LOST };
 
+/* Steps that no optimizer ends are looked at for so many launches at most, 50 ms of them. */
+enum { LOOK_MOST = 1000000 };
+
 /* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
 /* And so long is one where they stand in for the schedule's steps. */
 enum { SCHEDULE_SLICE_MS = 1000 };
@@ -78,9 +82,16 @@ static struct {
 	struct {
 		struct arm arm;
 		uint64_t number;
-		bool was_locked;
+		bool was_locked, by_optimizer;
 	} before;
-	_Atomic bool is_overdue;    /* the anchor is, and the collector looks for another one */
+	_Atomic bool is_overdue; /* the anchor is, and the collector looks for another one */
+	bool by_optimizer;	 /* an optimizer ends the steps */
+	bool begins_training;	 /* it does, and none ended those before */
+	struct doubt doubt;	 /* where none does */
+	uint64_t doubted_in,
+		look_n; /* the step in which the collector began to look, and how many more it looks at though the anchor comes */
+	uint64_t looked_from,
+		look_end_ticks; /* n_overdue then; when the last one of these had come, 0: not yet */
 	_Atomic uint64_t n_overdue; /* launches and copies journaled since, or for nothing before */
 	uint64_t began_ticks;	    /* the step under way */
 	uint64_t slice_ticks;	    /* time: */
@@ -351,6 +362,11 @@ static void adopt_anchor(uint32_t generation)
 {
 	g.generation = g.heard = generation;
 	g.own = 0;
+	bool by_optimizer = atomic_load_explicit(&g.shared->by_optimizer, memory_order_relaxed);
+	g.before.by_optimizer = g.by_optimizer;
+	g.begins_training = g.was_locked && by_optimizer && !g.by_optimizer;
+	g.by_optimizer = by_optimizer;
+	g.doubt = (struct doubt){ 0 };
 	g.calls_per_step = atomic_load_explicit(&g.shared->calls_per_step, memory_order_relaxed);
 	atomic_store_explicit(&g.n_overdue, 0, memory_order_relaxed);
 	g.within = atomic_load_explicit(&g.shared->backup_within, memory_order_relaxed);
@@ -415,7 +431,7 @@ static void lock_steps(void)
 	g.before.was_locked = g.was_locked;
 	arm_renumber(&g.arm, g.number + 1, next);
 	g.slice_ms = 0;
-	if (g.was_locked) {
+	if (g.was_locked && !g.begins_training) {
 		/* steps that nobody counted shall not cost a window; several ranks take the same ones */
 		if (!g.has_company)
 			arm_skip(&g.arm, next - 1 - g.number);
@@ -493,20 +509,46 @@ static void cut_window(uint64_t ticks)
 	write_step(STEP_CUT, g.number, ticks);
 }
 
-static void doubt_steps(void)
+static void look_again(uint64_t n_steps)
 {
+	g.doubted_in = g.number;
+	g.look_n = n_steps;
+	g.look_end_ticks = 0;
+	g.looked_from = atomic_load_explicit(&g.n_overdue, memory_order_relaxed);
+	atomic_store_explicit(&g.shared->sees_optimizer, 0, memory_order_relaxed);
 	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g.is_overdue, true, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->overdue_ticks, hook_ticks(), memory_order_release);
+	turn_switch();
+}
+
+static void doubt_steps(void)
+{
 	log_line(LOG_INFO,
 		 "step %llu is longer than others: those of another optimizer are looked for",
 		 (unsigned long long)g.number);
-	turn_switch();
+	look_again(g.by_optimizer ? 0 : DOUBT_LEAST);
+}
+
+/* Whether they are looked at though the anchor has come. */
+static bool looks_on(uint64_t ticks)
+{
+	uint64_t n = atomic_load_explicit(&g.n_overdue, memory_order_relaxed) - g.looked_from;
+	if (g.by_optimizer || n > LOOK_MOST)
+		return false;
+	if (g.number < g.doubted_in + g.look_n)
+		return true;
+	if (!g.look_end_ticks)
+		g.look_end_ticks = ticks;
+	return atomic_load_explicit(&g.shared->looked_ticks, memory_order_relaxed) <
+		       g.look_end_ticks ||
+	       atomic_load_explicit(&g.shared->sees_optimizer, memory_order_relaxed);
 }
 
 /* The anchor came after all. */
 static void trust_steps(void)
 {
+	doubt_over(&g.doubt, g.number - g.doubted_in);
 	atomic_store_explicit(&g.is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->overdue_ticks, 0, memory_order_release);
 	turn_switch();
@@ -515,7 +557,9 @@ static void trust_steps(void)
 /* Steps of another optimizer have come in their place, since the anchor was overdue. */
 static void leave_steps(void)
 {
-	cut_window(atomic_load_explicit(&g.shared->overdue_ticks, memory_order_relaxed));
+	bool came = g.number != g.doubted_in;
+	cut_window(came ? hook_ticks()
+			: atomic_load_explicit(&g.shared->overdue_ticks, memory_order_relaxed));
 	atomic_store_explicit(&g.is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g.n_overdue, 0, memory_order_relaxed);
 }
@@ -564,6 +608,7 @@ static void take_steps_back(uint32_t generation)
 	g.on_probation = false;
 	g.number = g.before.number;
 	g.was_locked = g.before.was_locked;
+	g.by_optimizer = g.before.by_optimizer;
 	arm_take_back(&g.arm, &g.before.arm, g.number + 1);
 	atomic_store_explicit(&g.shared->schedule_shift, g.arm.shift, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->current, g.number, memory_order_relaxed);
@@ -612,8 +657,27 @@ static uint64_t whole_second(void)
 	return now.ticks - ticks_of_ns(now.monotonic_ns % second_ns);
 }
 
+/* The anchor came in a step that had taken `took` ticks. */
+static void mind_doubts(uint64_t ticks, uint64_t took)
+{
+	if (is_overdue()) {
+		if (!looks_on(ticks))
+			trust_steps();
+		return;
+	}
+	if (g.by_optimizer || g.mode != STEP_MODE_AUTO || still_learning())
+		return;
+	uint64_t n = doubt_step(&g.doubt, took);
+	if (!n)
+		return;
+	log_line(LOG_INFO, "step %llu: whether an optimizer ends steps by now is looked at",
+		 (unsigned long long)g.number);
+	look_again(n);
+}
+
 static void cross(uint64_t ticks, bool by_anchor)
 {
+	uint64_t began = g.began_ticks;
 	if (state() == STEP_STATE_ADOPTED) {
 		write_step(STEP_COUNTED, ++g.own, ticks);
 		g.began_ticks = ticks;
@@ -628,8 +692,8 @@ static void cross(uint64_t ticks, bool by_anchor)
 		g.began_ticks = whole_second();
 	if (by_anchor && state() == STEP_STATE_LOST)
 		find_again();
-	if (by_anchor && is_overdue())
-		trust_steps();
+	if (by_anchor)
+		mind_doubts(ticks, ticks - began);
 	if (g.slice_ms == SLICE_MS && !(are_unknown() && arm_is_asked(&g.arm, g.number)))
 		g.slice_ms = 0;
 }

@@ -51,7 +51,7 @@ class Journal:
          self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
          self.lost, _, _, self.backup, _, _, self.slices,
          _, self.sure_generation, self.void_generation, _, _,
-         self.overdue_ticks) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQ", self.data, HEADER.size + 40)
+         self.overdue_ticks, self.by_optimizer) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQI", self.data, HEADER.size + 40)
 
     def ns_per_tick(self):
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point

@@ -1,0 +1,53 @@
+#include "preload/doubt.h"
+
+#include <stdbool.h>
+
+enum {
+	NEXT_FIRST = 128, /* until then they were on probation */
+	LOOK_SHARE =
+		64, /* one step in so many; each look is as long as all before it, so the second half of a run has one */
+	/* so many that are half as long again as the first ones: training takes three times an evaluation's time */
+	USUAL = 32,
+	LONGER = 8,
+	LONGER_SHARE = 8,
+	LONGER_LEAST = 32,
+};
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Whether they have become longer for good. */
+static bool are_longer(struct doubt *d, uint64_t ticks)
+{
+	if (d->n_usual < USUAL) {
+		d->usual_ticks += ticks;
+		if (++d->n_usual == USUAL)
+			d->usual_ticks /= USUAL;
+		return false;
+	}
+	d->n_longer = ticks > d->usual_ticks + d->usual_ticks / 2 ? d->n_longer + 1 : 0;
+	return d->n_longer >= LONGER;
+}
+
+uint64_t doubt_step(struct doubt *d, uint64_t ticks)
+{
+	if (!d->next)
+		d->next = NEXT_FIRST;
+	bool longer = are_longer(d, ticks);
+	if (++d->n_steps < d->next && !longer)
+		return 0;
+	return longer ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
+		      : most(d->n_steps / LOOK_SHARE, DOUBT_LEAST);
+}
+
+void doubt_over(struct doubt *d, uint64_t n)
+{
+	if (!n)
+		return;
+	d->n_steps += n;
+	d->n_looked += n;
+	d->next = most(2 * d->n_steps, LOOK_SHARE * d->n_looked);
+	d->usual_ticks = d->n_usual = d->n_longer = 0;
+}
