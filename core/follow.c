@@ -42,6 +42,7 @@ void follow_close(struct follow *f)
 	memory_free(&f->memory);
 	blocks_free(&f->blocks);
 	baseline_free(&f->baseline);
+	vec_free(&f->trainings);
 	once_free(&f->once);
 	follow_forget_stacks(f);
 	dict_free(&f->dict);
@@ -187,6 +188,8 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
+	if (s->event == STEP_NUMBERED && s->action)
+		vec_push(&f->trainings, s->generation);
 	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
 		return;
 	if (s->event == STEP_TRIGGERED) {

@@ -123,7 +123,11 @@ struct follow {
 	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */
 	uint64_t n_slices; /* among the lengths, which are of slices only until there are steps */
 	bool has_real_steps;
-	VEC(uint64_t) armed; /* numbers handed on; the first 4,096 */
+	VEC(uint32_t)
+	trainings; /* generations of anchors with which a training begins: what came before was none */
+	uint32_t training;    /* the one whose steps all figures are of, 0: all steps are alike */
+	uint64_t trains_from; /* its first step */
+	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
 };
 
 /* `live`: the process may still write. The sink is copied. `f` stays where it is until follow_close. */

@@ -330,6 +330,28 @@ void follow_note_armed(struct follow *f, uint64_t number)
 		vec_push(&f->armed, number);
 }
 
+static void forget_lengths(struct follow *f)
+{
+	baseline_free(&f->baseline);
+	f->baseline = (struct baseline){ 0 };
+	f->cost = (struct cost){ 0 };
+	f->step_ms = f->armed_step_ms = (struct sample){ 0 };
+}
+
+/* Figures of an evaluation give way to those of the training behind it. */
+static void mind_training(struct follow *f, const struct step_mark *mark)
+{
+	for (size_t i = 0; i < f->trainings.n && mark->generation != f->training; i++) {
+		if (f->trainings.at[i] != mark->generation)
+			continue;
+		f->training = mark->generation;
+		f->trains_from = mark->number;
+		double first_ms = f->baseline.first_ms;
+		forget_lengths(f);
+		f->baseline.first_ms = first_ms;
+	}
+}
+
 /* Figures of slices of time give way to those of steps once there are any, and never mix with them. */
 static bool takes_length(struct follow *f, const struct step_mark *mark)
 {
@@ -337,12 +359,8 @@ static bool takes_length(struct follow *f, const struct step_mark *mark)
 		f->n_slices++;
 		return !f->has_real_steps;
 	}
-	if (!f->has_real_steps && f->n_slices) {
-		baseline_free(&f->baseline);
-		f->baseline = (struct baseline){ 0 };
-		f->cost = (struct cost){ 0 };
-		f->step_ms = f->armed_step_ms = (struct sample){ 0 };
-	}
+	if (!f->has_real_steps && f->n_slices)
+		forget_lengths(f);
 	f->has_real_steps = true;
 	return true;
 }
@@ -441,6 +459,7 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 {
 	struct step_mark mark = f->marks.at[0];
+	mind_training(f, &mark);
 	struct follow_cut cut = {
 		.begin_ticks = mark.ticks,
 		.end_ticks = end,

@@ -556,7 +556,8 @@ static bool found_others(struct learn *l, struct follow *f, bool ended)
 static void tell_looked(const struct learn *l, struct follow *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
-	if (l->is_overdue && f->read_until_ticks > settle)
+	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
+	if (l->is_overdue && is_this && f->read_until_ticks > settle)
 		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
 }
 

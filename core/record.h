@@ -166,7 +166,8 @@ enum step_event {
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
-	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked */
+	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked. `action` 1:
+			  an optimizer ends its steps, and none ended those before */
 	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands
 			(core/turn.h); follows its STEP_NUMBERED */
 	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */

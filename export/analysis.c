@@ -12,14 +12,28 @@ struct analysis {
 	const struct follow *follow;
 	struct timeline timeline;
 	struct block_ledger blocks;
+	uint32_t training; /* struct follow's, of what was added */
 };
+
+static void start(struct analysis *a)
+{
+	const struct follow *f = a->follow;
+	timeline_start(&a->timeline, &f->dict, f->frames);
+	a->timeline.pid = f->reader.header->pid;
+	a->training = f->training;
+}
+
+static void stop(struct analysis *a)
+{
+	timeline_free(&a->timeline);
+	block_ledger_free(&a->blocks);
+}
 
 struct analysis *analysis_new(const struct follow *f)
 {
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->follow = f;
-	timeline_start(&a->timeline, &f->dict, f->frames);
-	a->timeline.pid = f->reader.header->pid;
+	start(a);
 	return a;
 }
 
@@ -27,8 +41,7 @@ void analysis_free(struct analysis *a)
 {
 	if (!a)
 		return;
-	timeline_free(&a->timeline);
-	block_ledger_free(&a->blocks);
+	stop(a);
 	free(a);
 }
 
@@ -40,6 +53,11 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 
 void analysis_step(struct analysis *a, const struct model_step *m)
 {
+	if (a->training != a->follow->training) { /* what was added is of an evaluation before it */
+		stop(a);
+		a->blocks = (struct block_ledger){ 0 };
+		start(a);
+	}
 	if (is_left_over(a, m))
 		return;
 	timeline_add(&a->timeline, m);

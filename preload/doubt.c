@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 enum {
-	NEXT_FIRST = 128, /* until then they were on probation */
+	NEXT_FIRST = 512, /* on probation they were looked at before */
 	LOOK_SHARE =
 		64, /* one step in so many; each look is as long as all before it, so the second half of a run has one */
 	/* so many that are half as long again as the first ones: training takes three times an evaluation's time */
@@ -11,6 +11,8 @@ enum {
 	LONGER = 8,
 	LONGER_SHARE = 8,
 	LONGER_LEAST = 32,
+	LONGER_EVERY =
+		16, /* that may mean nothing: at most one step in so many is looked at for it */
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -35,7 +37,7 @@ uint64_t doubt_step(struct doubt *d, uint64_t ticks)
 {
 	if (!d->next)
 		d->next = NEXT_FIRST;
-	bool longer = are_longer(d, ticks);
+	bool longer = are_longer(d, ticks) && d->n_looked * LONGER_EVERY <= d->n_steps;
 	if (++d->n_steps < d->next && !longer)
 		return 0;
 	return longer ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
@@ -49,5 +51,5 @@ void doubt_over(struct doubt *d, uint64_t n)
 	d->n_steps += n;
 	d->n_looked += n;
 	d->next = most(2 * d->n_steps, LOOK_SHARE * d->n_looked);
-	d->usual_ticks = d->n_usual = d->n_longer = 0;
+	d->n_longer = 0;
 }

@@ -23,7 +23,7 @@ struct doubt {
 /* A step ended, having taken `ticks`. How many of the next ones are to be looked at, 0: none. */
 uint64_t doubt_step(struct doubt *d, uint64_t ticks);
 
-/* They have been, and perhaps some more: `n` in all. What steps are like now is usual. 0: only one was, as it was long; nothing changes. */
+/* They have been, and perhaps some more: `n` in all. 0: only one was, as it was long; nothing changes. */
 void doubt_over(struct doubt *d, uint64_t n);
 
 #endif

@@ -84,18 +84,19 @@ static struct {
 		uint64_t number;
 		bool was_locked, by_optimizer;
 	} before;
-	_Atomic bool is_overdue; /* the anchor is, and the collector looks for another one */
-	bool by_optimizer;	 /* an optimizer ends the steps */
-	bool begins_training;	 /* it does, and none ended those before */
-	struct doubt doubt;	 /* where none does */
-	uint64_t doubted_in,
-		look_n; /* the step in which the collector began to look, and how many more it looks at though the anchor comes */
-	uint64_t looked_from,
-		look_end_ticks; /* n_overdue then; when the last one of these had come, 0: not yet */
+	_Atomic bool is_overdue;    /* the anchor is, and the collector looks for another one */
+	bool by_optimizer;	    /* an optimizer ends the steps */
+	bool begins_training;	    /* it does, and none ended those before */
+	struct doubt doubt;	    /* where none does */
 	_Atomic uint64_t n_overdue; /* launches and copies journaled since, or for nothing before */
-	uint64_t began_ticks;	    /* the step under way */
-	uint64_t slice_ticks;	    /* time: */
-	unsigned slice_ms;	    /* slices of time stand in for steps: so long, 0: they do not */
+	uint64_t doubted_in; /* the step in which the collector began to look for another one */
+	uint64_t look_from,
+		look_n; /* how many steps it looks at though the anchor comes, and since which it does; 0: not yet */
+	uint64_t look_end_ticks; /* when the last of them had come; 0: not yet */
+	uint64_t looked_from;	 /* n_overdue when it began */
+	uint64_t began_ticks;	 /* the step under way */
+	uint64_t slice_ticks;	 /* time: */
+	unsigned slice_ms;	 /* slices of time stand in for steps: so long, 0: they do not */
 	_Atomic uint64_t
 		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
 	_Atomic uint64_t patience_ticks;
@@ -391,6 +392,7 @@ static void write_base(uint64_t base)
 	struct turn_anchors a = anchors();
 	write_record(&(struct rec_step){
 		.event = STEP_NUMBERED,
+		.action = g.begins_training,
 		.generation = g.generation,
 		.ticks = hook_ticks(),
 		.number = base,
@@ -513,7 +515,7 @@ static void look_again(uint64_t n_steps)
 {
 	g.doubted_in = g.number;
 	g.look_n = n_steps;
-	g.look_end_ticks = 0;
+	g.look_from = g.look_end_ticks = 0;
 	g.looked_from = atomic_load_explicit(&g.n_overdue, memory_order_relaxed);
 	atomic_store_explicit(&g.shared->sees_optimizer, 0, memory_order_relaxed);
 	g.heard = atomic_load_explicit(&g.shared->anchor_generation, memory_order_acquire);
@@ -536,12 +538,16 @@ static bool looks_on(uint64_t ticks)
 	uint64_t n = atomic_load_explicit(&g.n_overdue, memory_order_relaxed) - g.looked_from;
 	if (g.by_optimizer || n > LOOK_MOST)
 		return false;
-	if (g.number < g.doubted_in + g.look_n)
+	uint64_t looked = atomic_load_explicit(&g.shared->looked_ticks, memory_order_relaxed);
+	if (!g.look_from && looked < g.shared->overdue_ticks)
+		return true; /* the collector does not know of it yet */
+	if (!g.look_from)
+		g.look_from = g.number;
+	if (g.number < g.look_from + g.look_n)
 		return true;
 	if (!g.look_end_ticks)
 		g.look_end_ticks = ticks;
-	return atomic_load_explicit(&g.shared->looked_ticks, memory_order_relaxed) <
-		       g.look_end_ticks ||
+	return looked < g.look_end_ticks ||
 	       atomic_load_explicit(&g.shared->sees_optimizer, memory_order_relaxed);
 }
 

@@ -3,6 +3,7 @@
  *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
  *   other N N steps of other work         long N, logs N   N steps of 24 launches, and such ones with a log near their end
  *   critic N, generator N, wgan N   N steps of a network with an optimizer, or of another, and N times five of the one and one of the other
+ *   pass N, train N   N forward passes, and N steps of an optimizer with two such passes each
  *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
  *   odd N, strange N   N launches in which nothing repeats, with pauses or without
  *   abort   dies of abort()       crash     dies of a segmentation fault
@@ -95,6 +96,32 @@ static void generator(const char *n)
 	for (long i = atol(n); i > 0; i--)
 		learn(middle, 25, 2);
 	total++;
+}
+
+static void forward(void)
+{
+	for (unsigned blocks = 401; blocks <= 412; blocks++)
+		work_launch(first, blocks, stream);
+}
+
+static void pass(const char *n)
+{
+	for (long i = atol(n); i > 0; i--) {
+		forward();
+		MUST(cudaStreamSynchronize(stream));
+		total++;
+	}
+}
+
+static void train(const char *n)
+{
+	for (long i = atol(n); i > 0; i--) {
+		forward();
+		work_launch(middle, 499, stream);
+		forward();
+		learn(middle, 20, 5);
+		total++;
+	}
 }
 
 static void wgan(const char *n)
@@ -228,7 +255,8 @@ static void obey(char *line)
 		{ "other", other }, { "strange", strange },	{ "handler", handler },
 		{ "crash", crash }, { "abort", die },		{ "state", state },
 		{ "long", longs },  { "logs", logs },		{ "critic", critic },
-		{ "wgan", wgan },   { "generator", generator },
+		{ "wgan", wgan },   { "generator", generator }, { "pass", pass },
+		{ "train", train },
 	};
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		size_t n = strlen(commands[i].name);

@@ -1,0 +1,69 @@
+"""A program that evaluates for long before it trains: each forward pass is a step until then, and one in a training step goes on to come."""
+import json
+import os
+import time
+import unittest
+
+from journal import STEP
+from test_overdue import WINDOW, OverdueCase
+
+PASS_CALLS, TRAIN_CALLS = 12, 2 * 12 + 1 + 20 + 3
+PASSES = 300
+
+
+class Training(OverdueCase):
+    def evaluated(self, schedule=WINDOW, passes=PASSES):
+        """A run whose passes are known for steps, for good."""
+        live = self.start(schedule, step=None)
+        live.do("pass 10")
+        self.eventually("an anchor", lambda: self.journal(live).anchor_generation == 1)
+        made = 10 + self.until_sure(live, "pass 1")
+        live.do(f"pass {passes}")
+        return live, made + passes
+
+    def test_its_steps_are_the_optimizers(self):
+        live, passes = self.evaluated()
+        trained = 0
+        while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
+            live.do("train 1")
+            time.sleep(0.005)
+            trained += 1
+            self.assertLess(trained, 200, live.err())
+        live.do("train 20")
+        run = live.end()
+        facts, journal = self.facts(run), run.journal()
+        self.assertEqual((facts["period"], journal.lost), (TRAIN_CALLS, 0))
+        numbers = [number for _, number in self.begins(journal)]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        first = facts["trains_from"]
+        self.assertGreaterEqual(first, passes - 2)
+        self.assertIn(facts["count"] - first, range(20, trained + 21))
+        # a window of passes, and the schedule anew with the training
+        windows = run.trace_steps()
+        self.assertEqual(len(windows), 4, windows)
+        self.assertGreaterEqual(windows[2], first)
+        self.assertLessEqual(facts["step_ms"]["n"], trained + 20)
+        with open(os.path.join(run.folder, "report.json")) as file:
+            (process,) = json.load(file)["processes"]
+        self.assertEqual(process["steps"]["trains_from"], first)
+        self.assertEqual(round(sum(device["kernels_per_step"] for device in process["gpu"])), TRAIN_CALLS)
+        with open(os.path.join(run.folder, "report.txt")) as file:
+            self.assertIn(f"the training begins with step {first}", " ".join(file.read().split()))
+
+    def test_where_none_comes_little_is_journaled(self):
+        live, passes = self.evaluated()
+        for _ in range(100):
+            live.do("pass 100")
+            time.sleep(0.001)
+        run = live.end()
+        journal = run.journal()
+        self.assertEqual((journal.anchor_generation, self.facts(run)["period"]), (1, PASS_CALLS))
+        self.assertIn(passes + 10000 - self.facts(run)["count"], (0, 1))
+        self.assertEqual([r for r in journal.of(STEP) if r.event == "cut"], [])
+        sure = 128 * PASS_CALLS
+        launches = [c for c in journal.calls() if c.category == "launch"]
+        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 16)
+
+
+if __name__ == "__main__":
+    unittest.main()
