@@ -96,7 +96,11 @@ static void add_library(struct dict *d, const struct dict_library *l)
 static void add_thread(struct dict *d, const struct dict_thread *t)
 {
 	struct thread_entry entry = { .slot = t->slot, .tid = t->tid, .handle = t->handle };
+	bool is_new;
 	memcpy(entry.name, t->name, sizeof(entry.name) - 1);
+	uint64_t *at = map_at(&d->thread_of_slot, t->slot, &is_new);
+	if (is_new)
+		*at = d->threads.n;
 	vec_push(&d->threads, entry);
 }
 
@@ -225,6 +229,7 @@ void dict_free(struct dict *d)
 	vec_free(&d->infos);
 	vec_free(&d->hooks);
 	vec_free(&d->threads);
+	map_free(&d->thread_of_slot);
 	vec_free(&d->launches);
 	map_free(&d->launch_of_token);
 	vec_free(&d->kernels);
@@ -249,10 +254,8 @@ const char *dict_find_info(const struct dict *d, const char *key)
 
 const struct thread_entry *dict_find_thread(const struct dict *d, uint32_t slot)
 {
-	for (size_t i = 0; i < d->threads.n; i++)
-		if (d->threads.at[i].slot == slot)
-			return &d->threads.at[i];
-	return NULL;
+	const uint64_t *at = map_find(&d->thread_of_slot, slot);
+	return at ? &d->threads.at[*at] : NULL;
 }
 
 const struct dict_device *dict_find_device(const struct dict *d, uint32_t id)

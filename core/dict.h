@@ -87,6 +87,7 @@ struct dict {
 	VEC(struct dict_info) infos;
 	VEC(struct hook_entry) hooks;	  /* by id */
 	VEC(struct thread_entry) threads; /* in order of appearance */
+	struct map thread_of_slot;	  /* -> index in threads */
 	VEC(struct launch_entry) launches;
 	struct map launch_of_token;	  /* -> index in launches */
 	VEC(struct kernel_entry) kernels; /* by id */

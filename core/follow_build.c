@@ -84,6 +84,8 @@ static void add_thread(struct build *b, const struct model_thread *thread, uint3
 static void build_thread(struct build *b, size_t i)
 {
 	struct follow_thread *t = &b->f->threads.at[i];
+	if (!t->n_cut)
+		return;
 	const struct pair_thread *named = &b->cut->threads[i];
 	struct model_thread thread = { .tid = named->tid, .first = b->m->calls.n, .n = t->n_cut };
 	const struct thread_entry *entry = dict_find_thread(&b->f->dict, t->slot);
@@ -111,7 +113,7 @@ static void build_thread(struct build *b, size_t i)
 		call.is_captured = t->is_capturing && is_expected && !b->has_work[number];
 		vec_push(&b->m->calls, call);
 	}
-	if (b->is_armed && t->n_cut)
+	if (b->is_armed)
 		add_thread(b, &thread, t->slot);
 }
 

@@ -526,13 +526,13 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 			       "this process may not write files of %d MiB (ulimit -f), which a "
 			       "journal needs",
 			       LEAST_BYTES >> 20);
-	int fd = create_file(folder, e);
-	if (fd < 0)
-		return fd;
 	struct journal_header h = layout(budget_bytes);
 	h.pid = (uint32_t)getpid();
 	h.ppid = (uint32_t)getppid();
-	h.process_start = process_start();
+	h.process_start = process_start(); /* first: there may be one descriptor left */
+	int fd = create_file(folder, e);
+	if (fd < 0)
+		return fd;
 	h.clock.kind = clock_kind;
 	h.clock.first = clock_point(clock_kind);
 	error = map_file(fd, &h, e);

@@ -34,6 +34,9 @@ static void index_thread(struct matcher *m, size_t i)
 	const struct pair_thread *t = &m->in->threads[i];
 	struct seq_index *x = &m->indexes[i];
 	x->thread = t;
+	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
+	if (!t->n_calls) /* as most are where threads come and go by the thousand */
+		return;
 	x->seqs = mem_resize(NULL, t->n_calls * sizeof(*x->seqs));
 	x->calls = mem_resize(NULL, t->n_calls * sizeof(*x->calls));
 	for (size_t k = 0; k < t->n_calls; k++) {
@@ -42,7 +45,6 @@ static void index_thread(struct matcher *m, size_t i)
 		x->seqs[x->n] = t->calls[k].seq;
 		x->calls[x->n++] = t->first + (uint32_t)k;
 	}
-	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
 }
 
 /* Sorted by construction; compared modulo 2^32. */

@@ -46,7 +46,7 @@ struct asking {
 
 static bool is_alive(const struct journal_header *h)
 {
-	return !atomic_load(&h->ended_ticks) && procfs_start(h->pid) == h->process_start;
+	return !atomic_load(&h->ended_ticks) && procfs_is_alive(h->pid, h->process_start);
 }
 
 /* One that has just begun to be profiled is found by its collector in a moment. */

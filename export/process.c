@@ -231,7 +231,7 @@ static bool has_successor(const struct process *p)
 bool process_is_alive(const struct process *p)
 {
 	const struct journal_header *h = p->follow.reader.header;
-	return procfs_start(h->pid) == h->process_start && !has_successor(p);
+	return procfs_is_alive(h->pid, h->process_start) && !has_successor(p);
 }
 
 /* ---- Afterwards ---- */

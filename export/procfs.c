@@ -3,9 +3,12 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Field `number` of the line, counted from 1; those before the third are behind us. */
 static uint64_t field(const char *third, int number)
@@ -44,6 +47,14 @@ uint64_t procfs_start(uint32_t pid)
 	char text[1024];
 	const char *third = read_stat(pid, text, sizeof(text));
 	return third && !is_over(third) ? field(third, STARTTIME) : 0;
+}
+
+bool procfs_is_alive(uint32_t pid, uint64_t start)
+{
+	uint64_t now = procfs_start(pid);
+	if (now || procfs_start((uint32_t)getpid()))
+		return now && (!start || now == start);
+	return !kill((pid_t)pid, 0) || errno == EPERM;
 }
 
 /* ---- Families ---- */

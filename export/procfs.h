@@ -11,6 +11,10 @@
 /* When the process began (field 22 of its stat), 0 if there is none or it has ended and only waits for its parent. */
 uint64_t procfs_start(uint32_t pid);
 
+/* Whether the process that began then is alive; `start` 0: it could not tell when that was. Where there is no /proc that can be read, whatever
+ * has that number is it. */
+bool procfs_is_alive(uint32_t pid, uint64_t start);
+
 struct procfs_family {
 	VEC(uint32_t) pids;
 };

@@ -13,6 +13,20 @@ def count(journal, *categories):
     return sum(1 for call in journal.calls() if call.category in categories)
 
 
+# /proc cannot be read any more as the first call comes: the one descriptor that is left is the journal's.
+OUT_OF_DESCRIPTORS = """
+import ctypes, resource, time
+runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+for i in range(200):
+    assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+    assert runtime.cudaFree(memory) == 0
+    if i == 100:
+        time.sleep(0.5)
+print("freed")
+"""
+
+
 class Unchanged(Case):
     """Base: the same output and the same end with and without the library."""
 
@@ -201,6 +215,13 @@ class Process(Unchanged):
         journal = self.both([prog("process"), "closes-all"]).journal()
         self.assertEqual(count(journal, "launch"), 30006)
         self.assertEqual(journal.dropped_records, 0)
+
+    def test_no_descriptor_left(self):
+        """It is not taken for dead because it cannot say when it began."""
+        run = self.profiled([sys.executable, "-c", OUT_OF_DESCRIPTORS], PROF_SCHEDULE="always")
+        self.assertEqual((run.status, run.out), (0, "freed\n"), run.err)
+        (process,) = run.json["processes"]
+        self.assertEqual((process["state"], process["records"]["calls"]), ("ended", 400))
 
     def test_chdir(self):
         run = self.both([prog("process"), "chdir"])
