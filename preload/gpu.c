@@ -124,7 +124,8 @@ void gpu_configure(const char *library, enum gpu_pairing pairing)
 /* ---- Finding CUPTI ---- */
 
 struct mapped {
-	char cupti[PATH_MAX], cudart[PATH_MAX];
+	const char *cupti,
+		*cudart; /* as long as they are mapped; no copies, for the application's stack may be small */
 };
 
 static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
@@ -134,16 +135,16 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
 	/* the first that was loaded: it is the one that the application's own calls are bound to */
-	if (!m->cupti[0] && !strncmp(file, "libcupti.so", 11))
-		snprintf(m->cupti, sizeof(m->cupti), "%s", info->dlpi_name);
-	if (!m->cudart[0] && !strncmp(file, "libcudart.so", 12))
-		snprintf(m->cudart, sizeof(m->cudart), "%s", info->dlpi_name);
+	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
+		m->cupti = info->dlpi_name;
+	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
+		m->cudart = info->dlpi_name;
 	return 0;
 }
 
 static void *open_beside(const char *library, const char *relative, const char *file)
 {
-	char path[PATH_MAX + 64];
+	static char path[PATH_MAX + 64]; /* the lock is held */
 	const char *slash = strrchr(library, '/');
 	if (!slash)
 		return NULL;
@@ -165,8 +166,8 @@ static void *open_cupti(void)
 	if (strcmp(g.library, "auto"))
 		return dlopen(g.library, RTLD_NOW | RTLD_LOCAL);
 	dl_iterate_phdr(note_mapped, &m);
-	void *handle = m.cupti[0] ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
-	for (size_t i = 0; !handle && m.cudart[0] && i < sizeof(beside) / sizeof(*beside); i++)
+	void *handle = m.cupti ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	for (size_t i = 0; !handle && m.cudart && i < sizeof(beside) / sizeof(*beside); i++)
 		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
 			handle = open_beside(m.cudart, beside[i], files[j]);
 	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)

@@ -1,0 +1,345 @@
+/* The library's half of learning steps (auto): core/record.h, struct journal_steps, has the protocol. */
+#include "preload/steps_state.h"
+
+#include "core/log.h"
+#include "preload/gpu.h"
+#include "preload/stack.h"
+#include "preload/steps_seen.h"
+
+static struct steps_state *const g = &steps_state;
+
+/* A thread that launched so many times a step's calls, and so often at least, without a step's end: the program has gone over to
+ * something else. Evaluation between steps is shorter, or goes on for as long as to have steps of its own. */
+enum { LOST_TURNS = 20, LOST_LEAST = 10000 };
+
+/* So long without one it is overdue: another model's training may have begun. Mostly it is an evaluation, or a step with more in it than
+ * the others: what was journaled for nothing is at most one launch in so many, 3 ns a launch in the mean. */
+enum { OVERDUE_TURNS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
+
+/* Steps that no optimizer ends are looked at for so many launches at most, 50 ms of them. */
+enum { LOOK_MOST = 1000000 };
+
+struct turn_anchors steps_anchors(void)
+{
+	return (struct turn_anchors){
+		atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
+		atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed),
+		g->within,
+		g->thread,
+	};
+}
+
+static void adopt_anchor(uint32_t generation)
+{
+	g->generation = g->heard = generation;
+	g->own = 0;
+	bool by_optimizer = atomic_load_explicit(&g->shared->by_optimizer, memory_order_relaxed);
+	g->before.by_optimizer = g->by_optimizer;
+	g->begins_training = g->was_locked && by_optimizer && !g->by_optimizer;
+	g->by_optimizer = by_optimizer;
+	g->doubt = (struct doubt){ 0 };
+	g->calls_per_step = atomic_load_explicit(&g->shared->calls_per_step, memory_order_relaxed);
+	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
+	g->within = atomic_load_explicit(&g->shared->backup_within, memory_order_relaxed);
+	g->thread = atomic_load_explicit(&g->shared->anchor_thread, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.anchor_function, 0, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.backup_function, 0, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.anchor,
+			      atomic_load_explicit(&g->shared->anchor, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.steps.backup,
+			      atomic_load_explicit(&g->shared->backup, memory_order_relaxed),
+			      memory_order_relaxed);
+	const struct turn_anchors a = steps_anchors();
+	turn_begin(&g->turn, &a);
+	atomic_store_explicit(&g->shared->state, STEP_STATE_ADOPTED, memory_order_release);
+}
+
+/* For who reads the journal later, when there may be another anchor. */
+static void write_base(uint64_t base)
+{
+	struct turn_anchors a = steps_anchors();
+	steps_write_record(&(struct rec_step){
+		.event = STEP_NUMBERED,
+		.action = g->begins_training,
+		.generation = g->generation,
+		.ticks = hook_ticks(),
+		.number = base,
+		.detail = a.anchor,
+	});
+	if (a.backup)
+		steps_write_record(&(struct rec_step){
+			.event = STEP_BACKUP,
+			.generation = g->generation,
+			.ticks = hook_ticks(),
+			.number = a.within,
+			.detail = a.backup,
+		});
+}
+
+static bool is_sure(void)
+{
+	return atomic_load_explicit(&g->shared->sure_generation, memory_order_acquire) ==
+	       g->generation;
+}
+
+/* Several ranks begin together, each with steps that are sure. */
+static void begin_with_company(void)
+{
+	if (g->arm.is_held && !g->agree.waits)
+		agree_begin(&g->agree, g->shared, g->number);
+}
+
+/* The base has come, so numbers are absolute. */
+static void lock_steps(void)
+{
+	uint64_t base = atomic_load_explicit(&g->shared->base, memory_order_relaxed),
+		 next = base + g->own + 1;
+	write_base(base);
+	g->on_probation = !is_sure();
+	g->before.arm = g->arm;
+	g->before.number = g->number;
+	g->before.was_locked = g->was_locked;
+	arm_renumber(&g->arm, g->number + 1, next);
+	g->slice_ms = 0;
+	if (g->was_locked && !g->begins_training) {
+		/* steps that nobody counted shall not cost a window; several ranks take the same ones */
+		if (!g->has_company)
+			arm_skip(&g->arm, next - 1 - g->number);
+		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
+				      memory_order_relaxed);
+	} else if (!g->has_company || arm_is_always(&g->arm)) {
+		steps_begin_schedule(next);
+	}
+	g->was_locked = true;
+	g->number = g->known_in = next - 1;
+	steps_see(g->number);
+	if (g->has_company && !g->on_probation)
+		begin_with_company();
+	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
+	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
+		 (unsigned long long)g->number,
+		 g->agree.waits ? "; the schedule starts when all ranks know theirs"
+		 : g->arm.shift ? "; the schedule starts with the next one"
+				: "");
+	steps_turn_switch();
+}
+
+/* Whether the collector has said something new. At each launch while learning: a few loads. */
+bool steps_have_news(void)
+{
+	/* pair with the collector's release stores: the values lie behind their generations */
+	if (atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire) != g->heard)
+		return true;
+	return (g->on_probation && is_sure()) ||
+	       (steps_told() == STEP_STATE_ADOPTED && g->own &&
+		atomic_load_explicit(&g->shared->base_generation, memory_order_acquire) ==
+			g->generation);
+}
+
+/* ---- The anchor fails to come ---- */
+
+static uint64_t turns(uint64_t n, uint64_t least)
+{
+	n *= g->calls_per_step;
+	return n > least ? n : least;
+}
+
+/* A small part of all that was launched, as far as it was counted. */
+static bool may_journal_in_vain(uint64_t number)
+{
+	return IN_VAIN_SHARE * atomic_load_explicit(&g->n_overdue, memory_order_relaxed) <=
+	       turns(number, 0);
+}
+
+/* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
+enum lateness steps_lateness(void)
+{
+	if (g->mode != STEP_MODE_AUTO || steps_told() != STEP_STATE_LOCKED)
+		return IN_TIME;
+	uint64_t number = atomic_load_explicit(&g->shared->current, memory_order_relaxed);
+	if (number != hook_thread.step_seen)
+		steps_see(number);
+	uint32_t n = hook_thread.tokens - hook_thread.tokens_then;
+	if (n > turns(LOST_TURNS, LOST_LEAST))
+		return LOST;
+	return n > turns(OVERDUE_TURNS, OVERDUE_LEAST) && !steps_still_learning() &&
+			       may_journal_in_vain(number)
+		       ? OVERDUE
+		       : IN_TIME;
+}
+
+/* A window that is under way ended at `ticks`, not with the first step that is known again; what is recorded throughout goes on. */
+static void cut_window(uint64_t ticks)
+{
+	if (arm_is_always(&g->arm) || arm_is_flying(&g->arm, g->number))
+		return;
+	if (g->action != SCHED_NONE)
+		gpu_stop();
+	g->action = SCHED_NONE;
+	steps_write(STEP_CUT, g->number, ticks);
+}
+
+static void look_again(uint64_t n_steps)
+{
+	g->doubted_in = g->number;
+	g->look_n = n_steps;
+	g->look_from = g->look_end_ticks = 0;
+	g->looked_from = atomic_load_explicit(&g->n_overdue, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->sees_optimizer, 0, memory_order_relaxed);
+	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
+	atomic_store_explicit(&g->is_overdue, true, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->overdue_ticks, hook_ticks(), memory_order_release);
+	steps_turn_switch();
+}
+
+void steps_doubt(void)
+{
+	log_line(LOG_INFO,
+		 "step %llu is longer than others: those of another optimizer are looked for",
+		 (unsigned long long)g->number);
+	look_again(g->by_optimizer ? 0 : DOUBT_LEAST);
+}
+
+/* Whether they are looked at though the anchor has come. */
+static bool looks_on(uint64_t ticks)
+{
+	uint64_t n = atomic_load_explicit(&g->n_overdue, memory_order_relaxed) - g->looked_from;
+	if (g->by_optimizer || n > LOOK_MOST)
+		return false;
+	uint64_t looked = atomic_load_explicit(&g->shared->looked_ticks, memory_order_relaxed);
+	if (!g->look_from && looked < g->shared->overdue_ticks)
+		return true; /* the collector does not know of it yet */
+	if (!g->look_from)
+		g->look_from = g->number;
+	if (g->number < g->look_from + g->look_n)
+		return true;
+	if (!g->look_end_ticks)
+		g->look_end_ticks = ticks;
+	return looked < g->look_end_ticks ||
+	       atomic_load_explicit(&g->shared->sees_optimizer, memory_order_relaxed);
+}
+
+/* The anchor came after all. */
+static void trust_steps(void)
+{
+	doubt_over(&g->doubt, g->number - g->doubted_in);
+	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
+	steps_turn_switch();
+}
+
+/* Steps of another optimizer have come in their place, since the anchor was overdue. */
+static void leave_steps(void)
+{
+	bool came = g->number != g->doubted_in;
+	cut_window(came ? hook_ticks()
+			: atomic_load_explicit(&g->shared->overdue_ticks, memory_order_relaxed));
+	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
+	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
+}
+
+/* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
+void steps_lose(void)
+{
+	cut_window(hook_ticks());
+	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
+	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
+	atomic_store_explicit(&g->shared->state, STEP_STATE_LOST, memory_order_release);
+	atomic_fetch_add_explicit(&g->shared->lost, 1, memory_order_release);
+	log_line(LOG_INFO, "step %llu does not end: steps are learned again",
+		 (unsigned long long)g->number);
+	steps_turn_switch();
+}
+
+void steps_find_again(void)
+{
+	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
+	steps_turn_switch();
+}
+
+/* ---- Steps on probation ---- */
+
+static void confirm_steps(void)
+{
+	g->on_probation = false;
+	g->known_in = g->number;
+	if (g->has_company)
+		begin_with_company();
+	steps_turn_switch();
+}
+
+/* The anchor of `generation` takes the place of one whose steps were none: their numbers and their windows count for nothing. */
+static void take_steps_back(uint32_t generation)
+{
+	cut_window(hook_ticks());
+	steps_write_record(&(struct rec_step){
+		.event = STEP_CORRECTED,
+		.generation = generation,
+		.ticks = hook_ticks(),
+		.number = g->number,
+		.detail = g->generation,
+	});
+	g->on_probation = false;
+	g->number = g->before.number;
+	g->was_locked = g->before.was_locked;
+	g->by_optimizer = g->before.by_optimizer;
+	arm_take_back(&g->arm, &g->before.arm, g->number + 1);
+	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
+	log_line(LOG_INFO, "steps were not what they seemed: their numbers are corrected");
+}
+
+void steps_listen(void)
+{
+	uint32_t anchor = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
+	bool corrects = anchor != g->heard && g->on_probation,
+	     leaves = anchor != g->heard && steps_are_overdue();
+	if (corrects)
+		take_steps_back(anchor);
+	if (leaves)
+		leave_steps();
+	if (anchor != g->heard)
+		adopt_anchor(anchor);
+	else if (g->on_probation && is_sure())
+		confirm_steps();
+	else if (steps_have_news())
+		lock_steps();
+	if (corrects || leaves)
+		steps_turn_switch();
+}
+
+/* The anchor came in a step that had taken `took` ticks. */
+void steps_mind_doubts(uint64_t ticks, uint64_t took)
+{
+	if (steps_are_overdue()) {
+		if (!looks_on(ticks))
+			trust_steps();
+		return;
+	}
+	if (g->by_optimizer || g->mode != STEP_MODE_AUTO || steps_still_learning())
+		return;
+	uint64_t n = doubt_step(&g->doubt, took);
+	if (!n)
+		return;
+	log_line(LOG_INFO, "step %llu: whether an optimizer ends steps by now is looked at",
+		 (unsigned long long)g->number);
+	look_again(n);
+}
+
+/* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it; but whether it is a
+ * function's can differ from launch to launch. */
+static void learn_stack(uint64_t hash)
+{
+	if (stack_masks().armed && (g->shared->wants_function || steps_seen_is_new(hash)))
+		hook_thread.wants_stack = true;
+}
+
+void steps_learn_from(uint64_t hash)
+{
+	if (steps_are_overdue())
+		atomic_fetch_add_explicit(&g->n_overdue, 1, memory_order_relaxed);
+	learn_stack(hash);
+}
