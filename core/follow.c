@@ -155,6 +155,14 @@ bool follow_is_void(const struct follow *f, uint32_t generation)
 	return false;
 }
 
+void follow_train(struct follow *f, uint32_t generation)
+{
+	for (size_t i = 0; i < f->trainings.n; i++)
+		if (f->trainings.at[i] == generation)
+			return;
+	vec_push(&f->trainings, generation);
+}
+
 void follow_void(struct follow *f, uint32_t generation)
 {
 	size_t n = 1;
@@ -189,7 +197,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 		return;
 	}
 	if (s->event == STEP_NUMBERED && s->action)
-		vec_push(&f->trainings, s->generation);
+		follow_train(f, s->generation);
 	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
 		return;
 	if (s->event == STEP_TRIGGERED) {

@@ -149,6 +149,8 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark);
 
 /* What the anchor of this generation told is void: its marks go, those to come are ignored. While it may come to this, holds_steps is set. */
 void follow_void(struct follow *f, uint32_t generation);
+/* A training begins with the first step that the anchor of this generation told: figures are of it from then on. */
+void follow_train(struct follow *f, uint32_t generation);
 bool follow_is_void(const struct follow *f, uint32_t generation);
 
 /*

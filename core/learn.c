@@ -439,12 +439,13 @@ static void rest(struct learn *l, struct follow *f)
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
-static void watch_overdue(struct learn *l, struct follow *f)
+/* Whether the library has begun to look for another one since. */
+static bool watch_overdue(struct learn *l, struct follow *f)
 {
 	uint64_t ticks =
 		atomic_load_explicit(&f->reader.header->steps.overdue_ticks, memory_order_acquire);
 	if (ticks == l->overdue_ticks)
-		return;
+		return false;
 	l->overdue_ticks = ticks;
 	l->overdue_number = atomic_load(&f->reader.header->steps.current);
 	if (ticks) {
@@ -454,17 +455,21 @@ static void watch_overdue(struct learn *l, struct follow *f)
 	} else if (l->is_overdue && l->levels) {
 		rest(l, f);
 	}
+	return ticks;
 }
 
 /* One on probation was none of the program's steps. */
 void learn_watch(struct learn *l, struct follow *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
-	watch_overdue(l, f);
+	bool looks = watch_overdue(l, f);
 	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
-	if (n_lost == l->n_lost)
-		return;
+	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
+	if (looks) /* whoever does has steps: what was lost has come again */
+		l->is_lost = false;
+	if (looks || !is_new)
+		return;
 	l->is_lost = true;
 	if (l->on_probation && l->levels && !l->is_overdue) {
 		levels_withdraw(l->levels);
@@ -715,6 +720,7 @@ static void list_step(learn_anchors *list, learn_generations *voided, const stru
 	vec_push(list, ((struct learn_anchor){ .anchor = s->detail,
 					       .has_base = true,
 					       .base = s->number,
+					       .begins_training = s->action,
 					       .generation = s->generation }));
 	for (; i && list->at[i - 1].generation > s->generation; i--) {
 		struct learn_anchor moved = list->at[i - 1];

@@ -98,6 +98,7 @@ struct learn_anchor {
 	uint64_t base;
 	int64_t n_missed; /* without a base: steps that ended before the first anchor; -1: it came before the first one's end */
 	uint32_t generation;
+	bool begins_training; /* none before it was an optimizer's */
 	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
 };
 

@@ -45,6 +45,16 @@ void analysis_free(struct analysis *a)
 	free(a);
 }
 
+/* What was added may be of an evaluation before the training. */
+static void mind_training(struct analysis *a)
+{
+	if (a->training == a->follow->training)
+		return;
+	stop(a);
+	a->blocks = (struct block_ledger){ 0 };
+	start(a);
+}
+
 /* What is left over at the run's begin, or at its end behind other steps, says nothing of a step. */
 static bool is_left_over(const struct analysis *a, const struct model_step *m)
 {
@@ -53,19 +63,16 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 
 void analysis_step(struct analysis *a, const struct model_step *m)
 {
-	if (a->training != a->follow->training) { /* what was added is of an evaluation before it */
-		stop(a);
-		a->blocks = (struct block_ledger){ 0 };
-		start(a);
-	}
-	if (is_left_over(a, m))
+	mind_training(a);
+	if (is_left_over(a, m) || m->number < a->follow->trains_from)
 		return;
 	timeline_add(&a->timeline, m);
 	block_ledger_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
 }
 
-size_t analysis_n_steps(const struct analysis *a)
+size_t analysis_n_steps(struct analysis *a)
 {
+	mind_training(a);
 	return a->timeline.steps.n;
 }
 
@@ -88,6 +95,7 @@ struct timeline *analysis_timeline(struct analysis *a)
 
 json_t *analysis_report(struct analysis *a, const json_t *described)
 {
+	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->timeline.steps.n)
 		ledger_fill(&f, &a->timeline);

@@ -16,7 +16,7 @@ void analysis_free(struct analysis *a);
 void analysis_step(struct analysis *a, const struct model_step *m);
 
 /* Steps that it holds. */
-size_t analysis_n_steps(const struct analysis *a);
+size_t analysis_n_steps(struct analysis *a);
 
 /* All that the steps so far tell, as the process's part of report.json. `described`: process_describe(). New reference. */
 json_t *analysis_report(struct analysis *a, const json_t *described);

@@ -493,6 +493,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	struct sample steps = p->follow.step_ms;
 	struct cost cost = p->follow.cost;
 	struct baseline baseline = p->follow.baseline;
+	uint64_t trains_from = p->follow.trains_from;
 	p->follow.baseline = (struct baseline){ 0 }; /* it is kept */
 	int error = start_replay(p, r, e);
 	if (error) {
@@ -510,6 +511,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	p->follow.cost = cost;
 	baseline_free(&p->follow.baseline);
 	p->follow.baseline = baseline;
+	p->follow.trains_from = trains_from;
 	p->follow.armed.n = 0;
 	return 0;
 }
@@ -526,6 +528,11 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 	struct follow *f = &p->follow;
 	for (size_t i = 0; i < r->voided.n; i++)
 		follow_void(f, r->voided.at[i]);
+	for (size_t i = 0; i < r->earlier.n; i++)
+		if (r->earlier.at[i].begins_training)
+			follow_train(f, r->earlier.at[i].generation);
+	if (r->anchor.begins_training)
+		follow_train(f, r->anchor.generation);
 	if (!is_auto)
 		p->confidence = 1;
 	if (r->anchor.anchor) {

@@ -58,7 +58,7 @@ static json_t *describe_steps(const struct process *p)
 					      integer(atomic_load(&shared->n_corrected)),
 					      "period_before",
 					      integer(atomic_load(&shared->void_calls_per_step))));
-	if (f->training)
+	if (f->trains_from)
 		json_object_set_new(o, "trains_from", integer(f->trains_from));
 	if (has_steps && p->period) {
 		json_object_set_new(o, "period", integer(p->period));

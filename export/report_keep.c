@@ -17,7 +17,8 @@ static bool is_due(const struct report_keep *k, const struct process *p, uint64_
 		return false;
 	if (p->is_finished || is_last)
 		return true;
-	return analysis_n_steps(p->analysis) != k->n_steps && now_ms >= k->next_ms;
+	return (analysis_n_steps(p->analysis) != k->n_steps || p->follow.training != k->training) &&
+	       now_ms >= k->next_ms;
 }
 
 bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_ms, bool is_last)
@@ -30,6 +31,7 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	k->report = analysis_report(p->analysis, described);
 	json_decref(described);
 	k->n_steps = analysis_n_steps(p->analysis);
+	k->training = p->follow.training;
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
 	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
 	if (p->is_finished) { /* nothing will be added */

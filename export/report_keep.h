@@ -6,7 +6,8 @@
 
 struct report_keep {
 	json_t *report; /* NULL: none was made yet */
-	size_t n_steps; /* that it is of */
+	size_t n_steps; /* that it is of, and of which training: struct follow's */
+	uint32_t training;
 	uint64_t next_ms;
 	bool is_final;
 };

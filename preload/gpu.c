@@ -561,7 +561,7 @@ void gpu_start(void)
 		g.order = AGENT_FLUSH;
 		while (g.going_down && !pthread_cond_timedwait(&g.changed, &g.lock, &until))
 			;
-		if (!g.going_down && g.wanted && !g.yielded)
+		if (!g.going_down && g.order == AGENT_FLUSH && g.wanted && !g.yielded)
 			switch_on();
 	}
 	leave(v);
@@ -611,11 +611,13 @@ static void give_clock_back(void)
 
 void gpu_yield(void)
 {
-	struct timespec until = deadline(YIELD_AT_MOST_MS);
-	gpu_teardown_application(); /* our helper thread does not take it down now, and never after */
 	struct visit v = visit();
-	g.yielded = true;
+	g.yielded = true; /* first: no window begins any more */
 	g.left = false;
+	leave(v);
+	gpu_teardown_application(); /* our helper thread does not take it down now, and never after */
+	struct timespec until = deadline(YIELD_AT_MOST_MS);
+	v = visit();
 	if (g.on && g.wanted)
 		end_announcing(GPU_YIELDED);
 	if (g.agent_runs)

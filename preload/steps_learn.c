@@ -33,10 +33,10 @@ static void adopt_anchor(uint32_t generation)
 {
 	g->generation = g->heard = generation;
 	g->own = 0;
-	bool by_optimizer = atomic_load_explicit(&g->shared->by_optimizer, memory_order_relaxed);
-	g->before.by_optimizer = g->by_optimizer;
-	g->begins_training = g->was_locked && by_optimizer && !g->by_optimizer;
-	g->by_optimizer = by_optimizer;
+	g->by_optimizer = atomic_load_explicit(&g->shared->by_optimizer, memory_order_relaxed);
+	/* several ranks would have to agree on its first step anew: theirs just goes on */
+	g->begins_training = g->was_locked && g->by_optimizer && !g->has_trained &&
+			     (!g->has_company || arm_is_always(&g->arm));
 	g->doubt = (struct doubt){ 0 };
 	g->calls_per_step = atomic_load_explicit(&g->shared->calls_per_step, memory_order_relaxed);
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
@@ -101,6 +101,8 @@ static void lock_steps(void)
 	g->before.arm = g->arm;
 	g->before.number = g->number;
 	g->before.was_locked = g->was_locked;
+	g->before.has_trained = g->has_trained;
+	g->has_trained |= g->by_optimizer;
 	arm_renumber(&g->arm, g->number + 1, next);
 	g->slice_ms = 0;
 	if (g->was_locked && !g->begins_training) {
@@ -245,7 +247,10 @@ static void leave_steps(void)
 void steps_lose(void)
 {
 	cut_window(hook_ticks());
+	if (steps_are_overdue())
+		doubt_over(&g->doubt, g->number - g->doubted_in + 1);
 	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
+	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOST, memory_order_release);
 	atomic_fetch_add_explicit(&g->shared->lost, 1, memory_order_release);
@@ -285,7 +290,7 @@ static void take_steps_back(uint32_t generation)
 	g->on_probation = false;
 	g->number = g->before.number;
 	g->was_locked = g->before.was_locked;
-	g->by_optimizer = g->before.by_optimizer;
+	g->has_trained = g->before.has_trained;
 	arm_take_back(&g->arm, &g->before.arm, g->number + 1);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);

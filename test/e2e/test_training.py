@@ -50,6 +50,22 @@ class Training(OverdueCase):
         with open(os.path.join(run.folder, "report.txt")) as file:
             self.assertIn(f"the training begins with step {first}", " ".join(file.read().split()))
 
+    def test_it_begins_once(self):
+        """Not behind each evaluation that is long enough to have steps of its own."""
+        live, _ = self.trained()
+        for command, generation in (("long 20", 2), ("critic 20", 3)):
+            made = 0
+            while self.journal(live).anchor_generation < generation or not self.is_sure(live):
+                live.do(command)
+                time.sleep(0.005)
+                made += 20
+                self.assertLess(made, 3000, live.err())
+            live.do(command)
+        run = live.end()
+        self.assertEqual(len(run.trace_steps()), 2)
+        self.assertNotIn("trains_from", self.facts(run))
+        self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 10)
+
     def test_where_none_comes_little_is_journaled(self):
         live, passes = self.evaluated()
         for _ in range(100):
