@@ -157,10 +157,10 @@ class Cupti(Case):
 
     def windows(self, *how):
         """Three windows far enough apart for CUPTI to go in between, while copies within the device, each a step long, are under way."""
-        schedule = "skip_first=4,wait=24,warmup=0,active=2,repeat=3"
-        run = self.profiled([prog("copies"), "100", "4", *how], PROF_STEP="kernel:first", PROF_SCHEDULE=schedule,
+        schedule = "skip_first=4,wait=60,warmup=0,active=2,repeat=3"
+        run = self.profiled([prog("copies"), "200", "4", *how], PROF_STEP="kernel:first", PROF_SCHEDULE=schedule,
                             PROFSIM_D2D_GBPS="16")
-        self.assertEqual((run.status, run.out), (0, "100 steps\n"), run.err)
+        self.assertEqual((run.status, run.out), (0, "200 steps\n"), run.err)
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["armed"]), 6)
         return run, process, [Trace(path) for path in run.traces_in_order()]
