@@ -466,7 +466,9 @@ void learn_watch(struct learn *l, struct follow *f)
 	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
 	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
-	if (looks) /* whoever does has steps: what was lost has come again */
+	/* whoever does has steps: what was lost has come again; if not, it was lost in between */
+	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
+	if (looks)
 		l->is_lost = false;
 	if (looks || !is_new)
 		return;

@@ -234,9 +234,8 @@ static void say_step(struct textout *o, const json_t *p)
 		    before);
 	if (json_object_get(steps, "trains_from"))
 		say(o, UNDER,
-		    "the training begins with step %.0f: those before, which no optimizer ends, "
-		    "are "
-		    "in no figure",
+		    "the training begins with step %.0f: those before, which no "
+		    "optimizer ends, are in no figure",
 		    report_number(steps, "trains_from"));
 	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
 	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
