@@ -33,21 +33,6 @@ void learn_stop(struct learn *l)
 	vec_free(&l->counted);
 }
 
-/* The library pushes exactly these into its window (preload/capture.h). 0: it does not push this call. */
-static uint64_t token_of_call(const struct rec_call *c, uint8_t category)
-{
-	switch (category) {
-	case CAT_LAUNCH:
-		return c->arg;
-	case CAT_GRAPH:
-		return token_graph(c->arg);
-	case CAT_MEMCPY:
-		return token_copy(c->detail);
-	default:
-		return 0;
-	}
-}
-
 static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 {
 	bool is_new;
@@ -82,8 +67,9 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 	l->n_since_anchor = 0;
 	t->has_anchor = true;
 	if (!l->has_base)
-		vec_push(&l->since, ((struct learn_came){ .ticks = c->begin_ticks,
-							  .is_backup = hash != l->choice.anchor }));
+		vec_push(&l->since,
+			 ((struct anchor_came){ .ticks = c->begin_ticks,
+						.is_backup = hash != l->choice.anchor }));
 }
 
 /* Time that the host did not spend on work of its own: no pause between steps, however long. */
@@ -180,7 +166,7 @@ static void feed_levels(struct learn *l, struct follow *f, const struct learn_he
 void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
-	uint64_t token = token_of_call(c, category);
+	uint64_t token = anchor_token(c, category);
 	struct learn_thread *t = thread_of(l, slot);
 	t->read_until_ticks = c->begin_ticks + record_duration(c);
 	if (!token) {
@@ -223,29 +209,12 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 	t->blocked_ticks = 0;
 }
 
-static uint8_t action_of(const struct follow *f, uint64_t number, bool arms)
-{
-	if (f->schedule.always)
-		return SCHED_RECORD;
-	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
-}
-
-void learn_mark_counted(struct follow *f, const struct rec_step *step, const struct learn_anchor *a)
-{
-	uint64_t number = a->base + step->number;
-	if (a->has_base && step->generation == a->generation)
-		follow_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
-}
-
 static void mark_counted(const struct learn *l, struct follow *f, const struct rec_step *step)
 {
-	const struct learn_anchor a = { .has_base = true,
-					.base = atomic_load(&f->reader.header->steps.base),
-					.generation = l->generation };
-	learn_mark_counted(f, step, &a);
+	const struct anchor a = { .has_base = true,
+				  .base = atomic_load(&f->reader.header->steps.base),
+				  .generation = l->generation };
+	anchor_mark_counted(f, step, &a);
 }
 
 void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
@@ -334,12 +303,6 @@ static bool has_settled(const struct learn *l, const struct follow *f, uint64_t 
 	return is_read;
 }
 
-static int by_ticks(const void *a, const void *b)
-{
-	const struct learn_came *x = a, *y = b;
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
-}
-
 /*
  * Steps that ended before `first`, where one more began. After the last backup the anchor failed if there has been none since, for
  * the library then counted by the backup.
@@ -348,8 +311,7 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 {
 	uint64_t n = 0;
 	bool follows = !l->choice.backup_within, waits = follows && l->choice.backup_is_last;
-	if (l->since.n)
-		qsort(l->since.at, l->since.n, sizeof(*l->since.at), by_ticks);
+	anchors_sort(&l->since);
 	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
 		bool is_backup = l->since.at[i].is_backup;
 		n += !is_backup || waits;
@@ -627,216 +589,4 @@ bool learn_conclude(struct learn *l, const struct follow *f)
 	else if (!l->has_choice && l->levels)
 		l->has_choice = levels_conclude(l->levels, &l->choice);
 	return l->has_choice;
-}
-
-/* ---- Where an anchor stands ---- */
-
-enum came { CAME_ANCHOR = 1, CAME_BACKUP };
-
-struct finder {
-	struct learn windows; /* only its threads' windows are used */
-	uint64_t anchor, backup;
-	struct map waiting;	     /* threads whose last launch completed either: 1, or 2 */
-	VEC(struct learn_came) came; /* with the launch that followed */
-	VEC(uint64_t) begins;	     /* of steps, in order */
-	uint64_t first_counted,
-		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
-	uint32_t generation;
-	uint64_t floor, floor_ticks; /* the last step of the generation before */
-	const struct follow *follow; /* knows which generations are void */
-};
-
-static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
-		      const struct rec_call *c)
-{
-	uint64_t token = token_of_call(c, dict_category(d, c->hook));
-	if (!token)
-		return;
-	const uint64_t *waiting = map_find(&x->waiting, slot);
-	if (waiting)
-		vec_push(&x->came,
-			 ((struct learn_came){ c->begin_ticks, *waiting == CAME_BACKUP }));
-	map_remove(&x->waiting, slot);
-	uint64_t hash = token_window_push(&thread_of(&x->windows, slot)->window, token);
-	if (hash == x->anchor || hash == x->backup)
-		*map_at(&x->waiting, slot, NULL) = hash == x->anchor ? CAME_ANCHOR : CAME_BACKUP;
-}
-
-/* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
-static void find_begins(struct finder *x, bool follows)
-{
-	if (x->came.n)
-		qsort(x->came.at, x->came.n, sizeof(*x->came.at), by_ticks);
-	for (size_t i = 0; i < x->came.n; i++) {
-		const struct learn_came *c = &x->came.at[i];
-		if (!c->is_backup)
-			vec_push(&x->begins, c->ticks);
-		else if (i && c[-1].is_backup)
-			vec_push(&x->begins, c[follows ? 0 : -1].ticks);
-	}
-}
-
-static void find_step(struct finder *x, const struct rec_step *s)
-{
-	if (s->event == STEP_COUNTED && s->number == 1 && s->generation == x->generation)
-		x->first_counted = s->ticks;
-	if (s->event != STEP_BEGIN || !s->number)
-		return;
-	if (follow_is_void(x->follow, s->generation))
-		return;
-	bool is_earlier = x->generation > 1 && s->generation < x->generation;
-	if (is_earlier && s->number > x->floor) {
-		x->floor = s->number;
-		x->floor_ticks = s->ticks;
-	}
-	if (!is_earlier && s->ticks < x->first_numbered)
-		x->first_numbered = s->ticks;
-}
-
-static void set_backup(struct learn_anchor *a, const struct rec_step *s)
-{
-	a->backup = s->detail;
-	a->backup_within = (uint32_t)s->number;
-}
-
-static void list_void(learn_anchors *list, uint32_t generation)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < list->n; i++)
-		if (list->at[i].generation != generation)
-			list->at[n++] = list->at[i];
-	list->n = n;
-}
-
-static void list_step(learn_anchors *list, learn_generations *voided, const struct rec_step *s)
-{
-	size_t i = list->n;
-	if (s->event == STEP_CORRECTED)
-		vec_push(voided, (uint32_t)s->detail);
-	if (s->event == STEP_BACKUP)
-		for (size_t k = 0; k < list->n; k++)
-			if (list->at[k].generation == s->generation)
-				set_backup(&list->at[k], s);
-	if (s->event != STEP_NUMBERED)
-		return;
-	vec_push(list, ((struct learn_anchor){ .anchor = s->detail,
-					       .has_base = true,
-					       .base = s->number,
-					       .begins_training = s->action,
-					       .generation = s->generation }));
-	for (; i && list->at[i - 1].generation > s->generation; i--) {
-		struct learn_anchor moved = list->at[i - 1];
-		list->at[i - 1] = list->at[i];
-		list->at[i] = moved;
-	}
-}
-
-int learn_list(const char *path, learn_anchors *list, learn_generations *voided, struct err *e)
-{
-	struct reader r;
-	struct reader_batch batch;
-	const struct rec_head *head;
-	int error = reader_open(&r, path, false, e);
-	if (error)
-		return error;
-	reader_begin_pass(&r);
-	while (reader_next_batch(&r, &batch))
-		while ((head = reader_next_record(&r, &batch)))
-			if (head->kind == REC_STEP)
-				list_step(list, voided, (const struct rec_step *)head);
-	reader_close(&r);
-	for (size_t i = 0; i < voided->n; i++)
-		list_void(list, voided->at[i]);
-	return 0;
-}
-
-static bool ends_with_anchor(const struct map *waiting)
-{
-	for (size_t i = 0; i < waiting->room; i++)
-		if (waiting->slots[i].used && waiting->slots[i].value == CAME_ANCHOR)
-			return true;
-	return false;
-}
-
-static int find(struct finder *x, const char *path, struct err *e)
-{
-	struct reader r;
-	struct dict d = { 0 };
-	struct reader_batch batch;
-	const struct dict_head *entry;
-	const struct rec_head *head;
-	int error = reader_open(&r, path, false, e);
-	if (error)
-		return error;
-	while ((entry = reader_next_dictionary(&r, true)))
-		dict_add(&d, entry);
-	reader_begin_pass(&r);
-	while (reader_next_batch(&r, &batch)) {
-		while ((head = reader_next_record(&r, &batch))) {
-			if (head->kind == REC_CALL)
-				find_call(x, &d, batch.thread, (const struct rec_call *)head);
-			else if (head->kind == REC_STEP)
-				find_step(x, (const struct rec_step *)head);
-		}
-	}
-	dict_free(&d);
-	reader_close(&r);
-	return 0;
-}
-
-/* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
-static void add_marks(struct follow *f, const struct finder *x, const struct learn_anchor *a,
-		      size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint64_t number = i + 1 + (uint64_t)a->n_missed;
-		if (a->has_base) {
-			if (a->base + 1 + i < n)
-				continue; /* more than there can be: a hole in the stream */
-			number = a->base + 1 + i - n;
-		}
-		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
-			follow_add_mark(
-				f, &(struct step_mark){ .ticks = x->begins.at[i],
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
-	}
-}
-
-long learn_mark(struct follow *f, const char *path, const struct learn_anchor *a,
-		uint64_t before_ticks, struct err *e)
-{
-	struct finder x = { .follow = f,
-			    .anchor = a->anchor,
-			    .backup = a->backup,
-			    .generation = a->generation,
-			    .first_numbered = UINT64_MAX };
-	int error = find(&x, path, e);
-	find_begins(&x, !a->backup_within);
-	uint64_t end = before_ticks;
-	bool has_base = a->has_base && x.first_counted;
-	if (has_base && x.first_counted < end)
-		end = x.first_counted;
-	if (x.first_numbered < end)
-		end = x.first_numbered;
-	if (atomic_load(&f->reader.header->steps.slices))
-		end = 0; /* numbers of slices went on from 0, and those of steps from theirs */
-	size_t n = 0;
-	while (n < x.begins.n && x.begins.at[n] < end)
-		n++;
-	struct learn_anchor usable = *a;
-	usable.has_base = has_base;
-	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
-	if (!error)
-		add_marks(f, &x, &usable, n);
-	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
-	f->last_is_whole |= ends_with_anchor(&x.waiting) && x.first_numbered == UINT64_MAX;
-	vec_free(&x.windows.threads);
-	map_free(&x.windows.thread_of_slot);
-	map_free(&x.waiting);
-	long found = error ? error : (long)x.begins.n;
-	vec_free(&x.begins);
-	vec_free(&x.came);
-	return found;
 }

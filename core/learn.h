@@ -1,11 +1,11 @@
 /*
- * Steps of PROF_STEP=auto, on the reading side: feeds levels.h with what the library journals, tells the library the anchor
- * and the base (core/record.h, struct journal_steps), and finds where in a journal an anchor stands, for the steps that
- * were over before it was known. One per process, in the collector or a tool.
+ * Steps of PROF_STEP=auto, on the reading side: feeds levels.h with what the library journals, and tells the library the
+ * anchor and the base (core/record.h, struct journal_steps). One per process, in the collector or a tool.
  */
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
 
+#include "core/anchors.h"
 #include "core/follow.h"
 #include "core/learn_amid.h"
 #include "core/learn_frames.h"
@@ -23,12 +23,6 @@ struct learn_thread {
 	bool has_anchor; /* came by since the choice */
 };
 
-/* Where a launch began that completed the anchor, or its backup. */
-struct learn_came {
-	uint64_t ticks;
-	bool is_backup;
-};
-
 struct learn {
 	struct levels *levels;
 	VEC(struct learn_thread) threads;
@@ -43,7 +37,7 @@ struct learn {
 	bool has_base;
 	uint64_t n_before;	      /* steps that had ended when it was chosen */
 	bool goes_on;		      /* an anchor before it counted steps that stand */
-	VEC(struct learn_came) since; /* what has come since */
+	anchor_list since;	      /* what has come since */
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
 	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
 	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
@@ -82,39 +76,5 @@ bool learn_end_probation(struct learn *l, struct follow *f);
 
 /* Afterwards: what all that was fed says. False: no step could be told. */
 bool learn_conclude(struct learn *l, const struct follow *f);
-
-/* ---- Where an anchor stands ---- */
-
-/* STEP_COUNTED of the anchor's generation: its number is base + count. */
-struct learn_anchor;
-void learn_mark_counted(struct follow *f, const struct rec_step *step,
-			const struct learn_anchor *anchor);
-
-/* What a journal says about its steps, or `anchor` 0. */
-struct learn_anchor {
-	uint64_t anchor, backup;
-	uint32_t backup_within;
-	bool has_base;
-	uint64_t base;
-	int64_t n_missed; /* without a base: steps that ended before the first anchor; -1: it came before the first one's end */
-	uint32_t generation;
-	bool begins_training; /* none before it was an optimizer's */
-	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
-};
-
-typedef VEC(struct learn_anchor) learn_anchors;
-
-typedef VEC(uint32_t) learn_generations;
-
-/* The anchors that the library counted in the journal at `path`, oldest first, but for those that turned out to be the wrong ones:
- * their generations. 0 or -errno. */
-int learn_list(const char *path, learn_anchors *list, learn_generations *voided, struct err *e);
-
-/*
- * Reads the journal at `path` once more and adds a mark to `f` for each step that the anchor tells and that the library did
- * not number itself. `before_ticks`: only those. The number of anchors found, or -errno.
- */
-long learn_mark(struct follow *f, const char *path, const struct learn_anchor *anchor,
-		uint64_t before_ticks, struct err *e);
 
 #endif

@@ -179,7 +179,7 @@ void process_forget_analysis(struct process *p)
 static void mend_backwards(struct process *p)
 {
 	const struct journal_steps *s = &p->follow.reader.header->steps;
-	const struct learn_anchor a = {
+	const struct anchor a = {
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
@@ -189,7 +189,7 @@ static void mend_backwards(struct process *p)
 	};
 	struct err e;
 	if (!p->was_recycled || p->follow.schedule.always)
-		learn_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
+		anchors_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
 }
 
 bool process_poll(struct process *p)
@@ -254,7 +254,7 @@ static void describe_told(struct process *p)
 }
 
 /* Reads everything once to find out what a step is. */
-static bool learn_from(struct process *p, struct learn_anchor *anchor)
+static bool learn_from(struct process *p, struct anchor *anchor)
 {
 	struct err e;
 	struct process reading;
@@ -267,11 +267,11 @@ static bool learn_from(struct process *p, struct learn_anchor *anchor)
 	p->n_function_calls = reading.learn.function.n_calls;
 	if (is_known) {
 		const struct level_choice *choice = &reading.learn.choice;
-		*anchor = (struct learn_anchor){ .anchor = choice->anchor,
-						 .backup = choice->backup,
-						 .backup_within = choice->backup_within,
-						 .n_missed = choice->n_missed,
-						 .arms = true };
+		*anchor = (struct anchor){ .anchor = choice->anchor,
+					   .backup = choice->backup,
+					   .backup_within = choice->backup_within,
+					   .n_missed = choice->n_missed,
+					   .arms = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
 	}
 	process_close(&reading);
@@ -299,19 +299,19 @@ static void explain_slices(struct process *p)
 			patience_s ? patience_s : "60");
 }
 
-static bool find_anchor(struct process *p, struct learn_anchor *anchor)
+static bool find_anchor(struct process *p, struct anchor *anchor)
 {
 	const struct journal_steps *s = &p->follow.reader.header->steps;
 	uint32_t generation = atomic_load(&s->anchor_generation);
 	bool is_void = generation && atomic_load(&s->void_generation) == generation;
 	if (!generation && atomic_load(&s->slices)) {
-		*anchor = (struct learn_anchor){ 0 };
+		*anchor = (struct anchor){ 0 };
 		explain_slices(p);
 		return true;
 	}
 	if (!generation || is_void)
 		return learn_from(p, anchor);
-	*anchor = (struct learn_anchor){
+	*anchor = (struct anchor){
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
@@ -327,9 +327,9 @@ static bool find_anchor(struct process *p, struct learn_anchor *anchor)
 
 struct replay {
 	struct process *p;
-	struct learn_anchor anchor; /* the last, or the only one */
-	learn_anchors earlier;	    /* of a program that went over to other work */
-	learn_generations voided;   /* anchors that turned out to be the wrong ones */
+	struct anchor anchor;	   /* the last, or the only one */
+	anchors earlier;	   /* of a program that went over to other work */
+	anchor_generations voided; /* anchors that turned out to be the wrong ones */
 };
 
 /* Whatever the library locked is in the journal; of the last anchor the header knows more. */
@@ -341,7 +341,7 @@ static int find_anchors(struct process *p, struct replay *r, struct err *e)
 		vec_push(&r->voided, atomic_load(&s->void_generation));
 	if (atomic_load(&s->anchor_generation) < 2)
 		return 0;
-	int error = learn_list(p->path, &r->earlier, &r->voided, e);
+	int error = anchors_list(p->path, &r->earlier, &r->voided, e);
 	if (error || !r->earlier.n)
 		return error;
 	if (!r->anchor.has_base ||
@@ -354,8 +354,8 @@ static int find_anchors(struct process *p, struct replay *r, struct err *e)
 static void mark_learned(struct follow *f, const char *path, const struct replay *r, struct err *e)
 {
 	for (size_t i = 0; i < r->earlier.n; i++)
-		learn_mark(f, path, &r->earlier.at[i], UINT64_MAX, e);
-	learn_mark(f, path, &r->anchor, UINT64_MAX, e);
+		anchors_mark(f, path, &r->earlier.at[i], UINT64_MAX, e);
+	anchors_mark(f, path, &r->anchor, UINT64_MAX, e);
 }
 
 static void replay_counted(void *context, struct follow *f, uint32_t thread,
@@ -364,8 +364,8 @@ static void replay_counted(void *context, struct follow *f, uint32_t thread,
 	const struct replay *r = context;
 	(void)thread;
 	for (size_t i = 0; i < r->earlier.n; i++)
-		learn_mark_counted(f, step, &r->earlier.at[i]);
-	learn_mark_counted(f, step, &r->anchor);
+		anchor_mark_counted(f, step, &r->earlier.at[i]);
+	anchor_mark_counted(f, step, &r->anchor);
 }
 
 static void replay_step(void *context, struct follow *f, struct model_step *m)

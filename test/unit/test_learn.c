@@ -50,7 +50,7 @@ static uint64_t base_told(uint64_t first)
 	};
 	f.time = (struct timebase){ .ns_per_tick_q48 = 1ull << 48, .ticks_per_second = 1000000000 };
 	for (uint64_t number = 1; number < first + 3; number++)
-		vec_push(&l.since, ((struct learn_came){ .ticks = number * 1000 - 1 }));
+		vec_push(&l.since, ((struct anchor_came){ .ticks = number * 1000 - 1 }));
 	for (uint64_t number = first; number < first + 3; number++)
 		count(&l, number, GENERATION);
 	assert_true(learn_tell(&l, &f));
