@@ -613,6 +613,12 @@ static inline _Bool step_state_is_learning(uint32_t state)
  * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
  * numbers and schedule go back to where they were before it, as if the newer one were the first.
  */
+enum start_of {
+	START_OF_STEPS,	   /* it is not known whether an optimizer ends them */
+	START_OF_TRAINING, /* one does */
+	START_BEHIND_OTHERS /* one does, and none ended those before; how many there were may differ from rank to rank */
+};
+
 struct journal_steps {
 	/* written by the collector */
 	_Atomic uint32_t anchor_generation;
@@ -628,8 +634,9 @@ struct journal_steps {
 	_Atomic uint64_t
 		schedule_shift; /* steps by which the schedule was moved because its first window had passed */
 	/*
-	 * Several ranks of one job: each that knows its steps sets waits_for_start, stays disarmed, and the collector
-	 * names the step that the schedule's first armed one becomes, the same for all (`start`, then start_is_named).
+	 * Several ranks of one job: each that knows its steps counts waits_for_start up, stays disarmed, and the collector
+	 * names the step that the schedule's first armed one becomes, the same for all (`start`, then start_is_named, which
+	 * becomes waits_for_start). A rank asks once more where it trains and has had other steps before (start_of).
 	 */
 	_Atomic uint32_t waits_for_start; /* by the library */
 	_Atomic uint32_t start_is_named;  /* by the collector */
@@ -661,6 +668,7 @@ struct journal_steps {
 	_Atomic uint32_t
 		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
 	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */
+	_Atomic uint32_t start_of;     /* by the library, with waits_for_start: enum start_of */
 };
 
 /* How a request was answered. */

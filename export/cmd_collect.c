@@ -399,6 +399,7 @@ static void release(struct collector *c)
 	vec_free(&c->watched);
 	vec_free(&c->messages);
 	output_free(&c->output);
+	ranks_start_free(&c->start);
 }
 
 /* The launcher has named what is wrong with these. */

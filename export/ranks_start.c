@@ -31,19 +31,31 @@ static bool has_asked(const struct process *p)
 
 static bool waits(const struct process *p)
 {
-	return has_asked(p) && !atomic_load(&steps_of(p)->start_is_named);
+	return has_asked(p) && atomic_load(&steps_of(p)->waits_for_start) !=
+				       atomic_load(&steps_of(p)->start_is_named);
 }
 
-/* Ranks that know their steps, or have ended and never will. Workers of a rank carry its number too. */
-static long count_present(struct process *const *all, size_t n)
+static enum start_of start_of(const struct process *p)
+{
+	return (enum start_of)atomic_load(&steps_of(p)->start_of);
+}
+
+/* It knows the steps that all are to begin with, or has ended and never will. */
+static bool is_present(const struct ranks_start *r, const struct process *p)
+{
+	return p &&
+	       (p->is_finished || (has_asked(p) && (!r->trains || start_of(p) != START_OF_STEPS)));
+}
+
+/* Workers of a rank carry its number too. */
+static long count_present(const struct ranks_start *r, struct process *const *all, size_t n)
 {
 	long present = 0;
 	for (size_t i = 0; i < n; i++) {
 		long rank = rank_of(all[i]);
-		bool is_new = rank >= 0 && (has_asked(all[i]) || all[i]->is_finished);
+		bool is_new = rank >= 0 && is_present(r, all[i]);
 		for (size_t k = 0; k < i && is_new; k++)
-			is_new = rank_of(all[k]) != rank ||
-				 !(has_asked(all[k]) || all[k]->is_finished);
+			is_new = rank_of(all[k]) != rank || !is_present(r, all[k]);
 		present += is_new;
 	}
 	return present;
@@ -60,9 +72,10 @@ static long count_left_out(const char *folder)
 /* Nanoseconds of a step, by the newest ones; 0: not known. */
 static uint64_t step_ns(const struct follow *f)
 {
-	size_t first = 0, last = f->marks.n - 1;
-	while (first < last && !f->marks.at[first].ticks)
-		first++;
+	size_t last = f->marks.n - 1, first = last;
+	while (first && f->marks.at[first - 1].ticks &&
+	       f->marks.at[first - 1].generation == f->marks.at[last].generation)
+		first--;
 	if (first == last)
 		return 0;
 	uint64_t ticks = f->marks.at[last].ticks - f->marks.at[first].ticks;
@@ -133,22 +146,63 @@ static uint64_t common_second(struct process *const *all, size_t n)
 	return common;
 }
 
-static void name_start(struct process *p, uint64_t start)
+static void name_start(struct process *p, uint32_t asked, uint64_t start)
 {
 	struct journal_steps *s = steps_of(p);
 	atomic_store(&s->start, start);
 	/* release: who sees that it is named sees it */
-	atomic_store_explicit(&s->start_is_named, 1, memory_order_release);
+	atomic_store_explicit(&s->start_is_named, asked, memory_order_release);
 }
 
-/* The foremost of those that wait. NULL: none does. */
-static struct process *foremost(struct process *const *all, size_t n)
+static bool does_any_wait(struct process *const *all, size_t n, bool *trains)
 {
-	struct process *found = NULL;
+	bool any = false;
+	*trains = false;
 	for (size_t i = 0; i < n; i++)
-		if (waits(all[i]) && (!found || earliest_start(all[i]) > earliest_start(found)))
-			found = all[i];
-	return found;
+		if (waits(all[i])) {
+			any = true;
+			*trains |= start_of(all[i]) != START_OF_STEPS;
+		}
+	return any;
+}
+
+/* `q` may have ended. */
+static bool are_numbers_alike(const struct process *p, const struct process *q)
+{
+	return !q || (start_of(p) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
+}
+
+/* Looks how far each one's numbers are from the leader's. True: it is known of all that wait. */
+static bool compare_numbers(struct ranks_start *r, struct process *const *all, size_t n)
+{
+	const struct process *leader = all[r->leader];
+	bool is_known = true;
+	while (r->apart.n < n)
+		vec_push(&r->apart, (struct ranks_apart){ 0 });
+	for (size_t i = 0; i < n && has_asked(leader); i++)
+		if (waits(all[i]) && !are_numbers_alike(all[i], leader))
+			is_known &= ranks_apart_look(&r->apart.at[i],
+						     atomic_load(&steps_of(all[i])->current),
+						     atomic_load(&steps_of(leader)->current));
+	return is_known;
+}
+
+static int64_t numbers_apart(const struct ranks_start *r, struct process *const *all, size_t i)
+{
+	return are_numbers_alike(all[i], all[r->leader]) ? 0 : ranks_apart(&r->apart.at[i]);
+}
+
+/* In the leader's numbers: a little ahead of the foremost. */
+static uint64_t common_start(const struct ranks_start *r, struct process *const *all, size_t n)
+{
+	int64_t common = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!waits(all[i]) || !is_present(r, all[i]))
+			continue;
+		int64_t start = (int64_t)earliest_start(all[i]) - numbers_apart(r, all, i);
+		common = start > common ? start : common;
+	}
+	return (uint64_t)common;
 }
 
 static bool is_anybody_under_way(struct process *const *all, size_t n)
@@ -174,7 +228,7 @@ static bool is_time(struct ranks_start *r, const struct process *p, struct proce
 		r->patience_s = ranks_patience_s(seconds_since_start(p),
 						 atomic_load(&steps_of(p)->current));
 	}
-	r->n_present = count_present(all, n);
+	r->n_present = count_present(r, all, n);
 	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&p->follow.dict);
 	if (r->n_present < r->n_expected)
 		r->n_expected -= count_left_out(folder);
@@ -182,29 +236,73 @@ static bool is_time(struct ranks_start *r, const struct process *p, struct proce
 	       (double)(now_ms - r->first_ms) / 1e3 > r->patience_s;
 }
 
+/* False: it is not time. */
+static bool find_start(struct ranks_start *r, struct process *const *all, size_t n,
+		       const char *folder, uint64_t now_ms)
+{
+	const struct process *leader = all[r->leader];
+	if (!is_time(r, leader, all, n, folder, now_ms))
+		return false;
+	bool is_sliced = are_sliced(all, n);
+	if (is_sliced ? !are_slices_read(all, n) : !compare_numbers(r, all, n))
+		return false;
+	r->second = is_sliced ? common_second(all, n) : 0;
+	r->start = is_sliced ? slice_of(leader, r->second) : common_start(r, all, n);
+	return true;
+}
+
+/* The same one in a rank's own numbers. */
+static uint64_t start_of_rank(const struct ranks_start *r, struct process *const *all, size_t i)
+{
+	if (r->second && process_has_slices(all[i]))
+		return slice_of(all[i], r->second);
+	int64_t start = (int64_t)r->start + numbers_apart(r, all, i);
+	return start > 0 ? (uint64_t)start : 0;
+}
+
+/* One that waits and knows what all are to begin with; `n`: none does. */
+static size_t choose_leader(const struct ranks_start *r, struct process *const *all, size_t n)
+{
+	size_t i = 0;
+	while (i < n && !(waits(all[i]) && is_present(r, all[i])))
+		i++;
+	return i;
+}
+
+static void begin_anew(struct ranks_start *r, struct process *const *all, size_t n, bool trains)
+{
+	vec_free(&r->apart);
+	*r = (struct ranks_start){ .trains = trains };
+	r->leader = choose_leader(r, all, n);
+}
+
 void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
 		       const char *folder, uint64_t now_ms)
 {
-	struct process *first = foremost(all, n);
-	if (!first)
+	bool trains;
+	if (!does_any_wait(all, n, &trains))
 		return;
-	if (r->is_named && !is_anybody_under_way(all, n))
-		*r = (struct ranks_start){ 0 };
-	if (!r->is_named) {
-		if (!is_time(r, first, all, n, folder, now_ms))
-			return;
-		bool is_sliced = are_sliced(all, n);
-		if (is_sliced && !are_slices_read(all, n))
-			return;
-		r->second = is_sliced ? common_second(all, n) : 0;
-		r->start = is_sliced ? slice_of(first, r->second) : earliest_start(first);
-		r->is_named = true;
+	/* another job; or what was waited for till now was no training */
+	if ((trains && !r->trains) || (r->is_named ? !is_anybody_under_way(all, n)
+						   : r->leader >= n || !waits(all[r->leader])))
+		begin_anew(r, all, n, trains);
+	bool was_named = r->is_named;
+	if (!was_named && !find_start(r, all, n, folder, now_ms))
+		return;
+	r->is_named = true;
+	if (was_named && !compare_numbers(r, all, n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t asked = waits(all[i]) ? atomic_load(&steps_of(all[i])->waits_for_start)
+					       : 0;
+		if (asked)
+			name_start(all[i], asked, start_of_rank(r, all, i));
 	}
-	for (size_t i = 0; i < n; i++)
-		if (waits(all[i]))
-			name_start(all[i], r->second && process_has_slices(all[i])
-						   ? slice_of(all[i], r->second)
-						   : r->start);
+}
+
+void ranks_start_free(struct ranks_start *r)
+{
+	vec_free(&r->apart);
 }
 
 json_t *ranks_start_describe(const struct ranks_start *r)

@@ -3,15 +3,22 @@
  * that run here know their steps, or have had long enough for it. It lies a little ahead of the foremost, so that each hears
  * of it in time. A rank that knows its steps later takes those of the schedule that are still to come, and no others. Where none knows any, and
  * slices of time stand in, all begin at the same time, whatever the numbers of their slices are.
+ *
+ * Evaluations may come before the training, in all ranks or in one alone, and be taken for steps. So a rank asks again once it trains, and all
+ * begin anew. Its numbers then count other steps than another rank's, and are compared by when the steps are under way.
  */
 #ifndef EXPORT_RANKS_START_H
 #define EXPORT_RANKS_START_H
 
 #include "export/process.h"
+#include "export/ranks_apart.h"
 
 struct ranks_start {
 	bool is_named;
-	uint64_t start; /* of the foremost */
+	bool trains;		       /* steps that an optimizer ends begin */
+	uint64_t start;		       /* in the numbers of: */
+	size_t leader;		       /* its place in `all` */
+	VEC(struct ranks_apart) apart; /* of each one's numbers and the leader's */
 	uint64_t
 		second; /* where no rank knows steps: of the machine's clock, with which their slices of time begin */
 	uint64_t first_ms; /* when the first was seen to wait; 0: none yet */
@@ -23,6 +30,8 @@ struct ranks_start {
 /* `all`: the run's processes, NULL where one is not open. The folder tells which ranks are left out. */
 void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
 		       const char *folder, uint64_t now_ms);
+
+void ranks_start_free(struct ranks_start *r);
 
 /* For run.json; NULL where no job of several ranks waited. New reference. */
 json_t *ranks_start_describe(const struct ranks_start *r);

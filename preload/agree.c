@@ -9,7 +9,7 @@
 /* The collector's own patience is a third of it: it ends only where there is no collector any more. */
 #define PATIENCE_FACTOR 3
 
-void agree_begin(struct agree *a, struct journal_steps *shared, uint64_t current)
+void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of, uint64_t current)
 {
 	const struct journal_clock_point *first = &journal_header()->clock.first;
 	struct journal_clock_point now = clock_point(journal_header()->clock.kind);
@@ -19,14 +19,16 @@ void agree_begin(struct agree *a, struct journal_steps *shared, uint64_t current
 	a->until_ticks = now.ticks + (uint64_t)(wait_s * ticks_per_s);
 	a->waits = true;
 	atomic_store_explicit(&shared->current, current, memory_order_relaxed);
-	/* release: who sees that it waits sees where it is */
-	atomic_store_explicit(&shared->waits_for_start, 1, memory_order_release);
+	atomic_store_explicit(&shared->start_of, of, memory_order_relaxed);
+	/* release: who sees that it waits sees where it is, and what for */
+	atomic_store_explicit(&shared->waits_for_start, ++a->asked, memory_order_release);
 }
 
 bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t number, uint64_t ticks,
 		   uint64_t *start)
 {
-	bool is_named = atomic_load_explicit(&shared->start_is_named, memory_order_acquire);
+	bool is_named = atomic_load_explicit(&shared->start_is_named, memory_order_acquire) ==
+			a->asked;
 	if (!is_named && ticks < a->until_ticks)
 		return false;
 	*start = is_named ? atomic_load_explicit(&shared->start, memory_order_relaxed) : number;

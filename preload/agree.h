@@ -11,11 +11,12 @@
 
 struct agree {
 	bool waits;
+	uint32_t asked;	      /* how often it was begun */
 	uint64_t until_ticks; /* no longer than that */
 };
 
-/* Steps are known as of now, `current` is under way. */
-void agree_begin(struct agree *a, struct journal_steps *shared, uint64_t current);
+/* Steps are known as of now, `current` is under way. If others were waited for already, it is for these now. */
+void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of, uint64_t current);
 
 /*
  * A step that is number `number` begins at `ticks`: whether the waiting is over, and then the step that the schedule's first armed

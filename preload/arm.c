@@ -94,6 +94,11 @@ void arm_locked(struct arm *a, uint64_t next)
 		a->shift = next - first;
 }
 
+void arm_hold(struct arm *a)
+{
+	a->is_held = true;
+}
+
 void arm_skip(struct arm *a, uint64_t n)
 {
 	if (!a->schedule.always && !a->schedule.flight)

@@ -37,6 +37,9 @@ bool arm_is_always(const struct arm *a);
  */
 void arm_locked(struct arm *a, uint64_t next);
 
+/* It begins anew, when arm_locked() says so. */
+void arm_hold(struct arm *a);
+
 /* `n` steps were over before they were counted: the schedule's clock stood still meanwhile. */
 void arm_skip(struct arm *a, uint64_t n);
 

@@ -322,7 +322,7 @@ static void begin_slices(unsigned ms, uint64_t ticks)
 		steps_begin_schedule(g->number + 1);
 	cross(ticks, false);
 	if (waits)
-		agree_begin(&g->agree, g->shared, g->number);
+		agree_begin(&g->agree, g->shared, START_OF_STEPS, g->number);
 }
 
 /* The collector has looked for steps for long, and the schedule waits for them. */

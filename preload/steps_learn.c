@@ -34,9 +34,7 @@ static void adopt_anchor(uint32_t generation)
 	g->generation = g->heard = generation;
 	g->own = 0;
 	g->by_optimizer = atomic_load_explicit(&g->shared->by_optimizer, memory_order_relaxed);
-	/* several ranks would have to agree on its first step anew: theirs just goes on */
-	g->begins_training = g->was_locked && g->by_optimizer && !g->has_trained &&
-			     (!g->has_company || arm_is_always(&g->arm));
+	g->begins_training = g->was_locked && g->by_optimizer && !g->has_trained;
 	g->doubt = (struct doubt){ 0 };
 	g->calls_per_step = atomic_load_explicit(&g->shared->calls_per_step, memory_order_relaxed);
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
@@ -87,8 +85,12 @@ static bool is_sure(void)
 /* Several ranks begin together, each with steps that are sure. */
 static void begin_with_company(void)
 {
-	if (g->arm.is_held && !g->agree.waits)
-		agree_begin(&g->agree, g->shared, g->number);
+	if (!g->arm.is_held || g->agree.waits)
+		return;
+	enum start_of of = g->begins_training ? START_BEHIND_OTHERS
+			   : g->by_optimizer  ? START_OF_TRAINING
+					      : START_OF_STEPS;
+	agree_begin(&g->agree, g->shared, of, g->number);
 }
 
 /* The base has come, so numbers are absolute. */
@@ -102,6 +104,7 @@ static void lock_steps(void)
 	g->before.number = g->number;
 	g->before.was_locked = g->was_locked;
 	g->before.has_trained = g->has_trained;
+	g->before.waits = g->agree.waits;
 	g->has_trained |= g->by_optimizer;
 	arm_renumber(&g->arm, g->number + 1, next);
 	g->slice_ms = 0;
@@ -113,6 +116,10 @@ static void lock_steps(void)
 				      memory_order_relaxed);
 	} else if (!g->has_company || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
+	} else {
+		/* what is answered meanwhile is of the steps before */
+		arm_hold(&g->arm);
+		g->agree.waits = false;
 	}
 	g->was_locked = true;
 	g->number = g->known_in = next - 1;
@@ -291,6 +298,7 @@ static void take_steps_back(uint32_t generation)
 	g->number = g->before.number;
 	g->was_locked = g->before.was_locked;
 	g->has_trained = g->before.has_trained;
+	g->agree.waits = g->before.waits;
 	arm_take_back(&g->arm, &g->before.arm, g->number + 1);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);

@@ -36,7 +36,7 @@ struct steps_state {
 	struct {
 		struct arm arm;
 		uint64_t number;
-		bool was_locked, has_trained;
+		bool was_locked, has_trained, waits;
 	} before;
 	_Atomic bool is_overdue;    /* the anchor is, and the collector looks for another one */
 	bool by_optimizer;	    /* an optimizer ends the steps */
