@@ -1,6 +1,7 @@
 #include "core/anchors.h"
 
 #include "core/token.h"
+#include "core/turn.h"
 
 uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 {
@@ -39,16 +40,28 @@ static int by_ticks(const void *a, const void *b)
 	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-void anchors_sort(anchor_list *came)
+void anchors_order(anchor_list *came, uint32_t apart)
 {
+	struct turn_last last = { 0 };
+	bool is_due = true;
+	size_t n = 0;
 	if (came->n)
 		qsort(came->at, came->n, sizeof(*came->at), by_ticks);
+	for (size_t i = 0; i < came->n; i++) {
+		const struct anchor_came c = came->at[i];
+		bool early = !c.is_backup && turn_is_early(&last, apart, c.slot, c.at, is_due);
+		is_due = c.is_backup;
+		if (!early)
+			came->at[n++] = c;
+	}
+	came->n = n;
 }
 
 enum came { CAME_NONE, CAME_ANCHOR, CAME_BACKUP };
 
 struct finder_thread {
 	struct token_window window;
+	uint32_t n;	   /* launches */
 	enum came waiting; /* what its last launch completed */
 };
 
@@ -56,6 +69,7 @@ struct finder {
 	VEC(struct finder_thread) threads;
 	struct map thread_of_slot;
 	uint64_t anchor, backup;
+	uint32_t apart;
 	anchor_list came;     /* with the launch that followed */
 	VEC(uint64_t) begins; /* of steps, in order */
 	uint64_t first_counted,
@@ -84,8 +98,9 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 		return;
 	struct finder_thread *t = thread_of(x, slot);
 	if (t->waiting)
-		vec_push(&x->came,
-			 ((struct anchor_came){ c->begin_ticks, t->waiting == CAME_BACKUP }));
+		vec_push(&x->came, ((struct anchor_came){ c->begin_ticks, slot, t->n,
+							  t->waiting == CAME_BACKUP }));
+	t->n++;
 	uint64_t hash = token_window_push(&t->window, token);
 	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
 }
@@ -93,7 +108,7 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 /* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
 static void find_begins(struct finder *x, bool follows)
 {
-	anchors_sort(&x->came);
+	anchors_order(&x->came, x->apart);
 	for (size_t i = 0; i < x->came.n; i++) {
 		const struct anchor_came *c = &x->came.at[i];
 		if (!c->is_backup)
@@ -124,6 +139,7 @@ static void set_backup(struct anchor *a, const struct rec_step *s)
 {
 	a->backup = s->detail;
 	a->backup_within = (uint32_t)s->number;
+	a->apart = (uint32_t)(s->number >> 32);
 }
 
 static void list_void(anchors *list, uint32_t generation)
@@ -236,6 +252,7 @@ long anchors_mark(struct follow *f, const char *path, const struct anchor *a, ui
 	struct finder x = { .follow = f,
 			    .anchor = a->anchor,
 			    .backup = a->backup,
+			    .apart = a->apart,
 			    .generation = a->generation,
 			    .first_numbered = UINT64_MAX };
 	int error = find(&x, path, e);

@@ -13,18 +13,19 @@ uint64_t anchor_token(const struct rec_call *call, uint8_t category);
 /* Where a launch began that completed the anchor, or its backup. */
 struct anchor_came {
 	uint64_t ticks;
+	uint32_t slot, at; /* the thread's, and its count of launches */
 	bool is_backup;
 };
 
 typedef VEC(struct anchor_came) anchor_list;
 
-/* In the order they came in. */
-void anchors_sort(anchor_list *came);
+/* In the order they came in, without anchors that ended no step (core/turn.h). */
+void anchors_order(anchor_list *came, uint32_t apart);
 
 /* What a journal says about its steps, or `anchor` 0. */
 struct anchor {
 	uint64_t anchor, backup;
-	uint32_t backup_within;
+	uint32_t backup_within, apart;
 	bool has_base;
 	uint64_t base;
 	int64_t n_missed; /* without a base: steps that ended before the first anchor; -1: it came before the first one's end */

@@ -69,6 +69,8 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 	if (!l->has_base)
 		vec_push(&l->since,
 			 ((struct anchor_came){ .ticks = c->begin_ticks,
+						.slot = t->slot,
+						.at = t->n,
 						.is_backup = hash != l->choice.anchor }));
 }
 
@@ -174,6 +176,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 		return;
 	}
 	uint64_t hash = token_window_push(&t->window, token);
+	t->n++;
 	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
 		t->has_synced = false;
 		t->blocked_ticks = 0;
@@ -275,9 +278,12 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->backup, l->choice.backup);
 	atomic_store(&shared->backup_within, l->choice.backup_within);
 	atomic_store(&shared->anchor_thread, l->choice.thread);
+	atomic_store(&shared->anchors_apart, l->choice.apart);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
-	atomic_store(&shared->by_optimizer, l->choice.signs.has_optimizer || wants_function(f));
+	atomic_store(&shared->by_optimizer,
+		     (l->choice.signs.has_optimizer && !l->choice.signs.lacks_name) ||
+			     wants_function(f));
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->on_probation)
 		atomic_store(&shared->sure_generation, l->generation);
@@ -311,7 +317,7 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 {
 	uint64_t n = 0;
 	bool follows = !l->choice.backup_within, waits = follows && l->choice.backup_is_last;
-	anchors_sort(&l->since);
+	anchors_order(&l->since, l->choice.apart);
 	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
 		bool is_backup = l->since.at[i].is_backup;
 		n += !is_backup || waits;

@@ -16,6 +16,7 @@
 struct learn_thread {
 	uint32_t slot;
 	struct token_window window;
+	uint32_t n; /* launches and copies */
 	uint64_t blocked_ticks;
 	uint64_t
 		read_until_ticks; /* the end of its newest call: all that it did before has been read */

@@ -62,6 +62,7 @@ struct level_signs {
 	double unusual;		/* share of the turns that are longer than most */
 	bool is_latter;		/* no loop fills all that came, and this one a latter part */
 	bool has_optimizer;	/* by name, by frames, or as a tail behind the backward pass */
+	bool lacks_name;	/* as a tail, though an optimizer's kernels would have been told */
 	bool is_enough;		/* turns, for it to stay */
 };
 
@@ -71,6 +72,7 @@ struct level_choice {
 	bool backup_is_last;	/* it came after the last anchor, as far as was fed */
 	uint32_t backup_within; /* launches of `thread` from there to the anchor */
 	uint32_t thread;	/* that launches it */
+	uint32_t apart;		/* of that thread: struct turn_anchors */
 	uint32_t calls_per_step; /* events of all threads, median */
 	uint64_t
 		count; /* steps that have ended so far: how often the anchor has come, or the backup instead, from the first event fed, and: */

@@ -127,6 +127,26 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram)
 	return n_turns ? patience(launches, n_turns) : 0;
 }
 
+/* Half of the fewest launches of the anchor's thread from one anchor to the next, where the backup came between. */
+static uint32_t apart_of(const struct backup *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), thread = events[b->anchors[0]].thread;
+	uint32_t i = 0, least = UINT32_MAX;
+	for (uint32_t k = 1; k <= b->n; k++) {
+		uint32_t launches = 0;
+		while (i < n && at[i] <= b->anchors[k - 1])
+			i++;
+		if (i == n || at[i] > b->anchors[k])
+			continue;
+		for (uint32_t e = b->anchors[k - 1] + 1; e <= b->anchors[k]; e++)
+			launches += events[e].thread == thread;
+		least = launches < least ? launches : least;
+	}
+	return least == UINT32_MAX ? 0 : least / 2;
+}
+
 void levels_find_backup(const struct levels_store *s, const struct levels_index *x,
 			const struct levels_level *level, uint32_t anchor, struct level_choice *out)
 {
@@ -150,6 +170,7 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 		return;
 	out->backup = s->trigrams.keys[found];
 	out->backup_within = launches_between(&b, found);
+	out->apart = apart_of(&b, found);
 }
 
 uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c)
@@ -164,6 +185,25 @@ uint64_t levels_count_missed(const struct levels_store *s, const struct level_ch
 			continue;
 		n += waits;
 		waits = true;
+	}
+	return n;
+}
+
+uint64_t levels_count_early(const struct levels_store *s, const struct level_choice *c)
+{
+	struct turn_last last = { 0 };
+	uint64_t n = 0;
+	uint32_t at = 0;
+	bool is_due = true;
+	for (uint32_t i = 0; i < s->n && c->apart; i++) {
+		const struct levels_stored *e = &s->events[i];
+		uint64_t hash = s->trigrams.keys[e->trigram];
+		at += e->thread == c->thread;
+		is_due |= hash == c->backup;
+		if (hash != c->anchor)
+			continue;
+		n += turn_is_early(&last, c->apart, e->thread, at, is_due);
+		is_due = false;
 	}
 	return n;
 }

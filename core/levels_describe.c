@@ -126,6 +126,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		.boundary = how,
 	};
 	levels_find_backup(s, x, level, trigram, out);
+	out->count -= levels_count_early(s, out);
 	out->count += levels_count_missed(s, out) - (out->n_missed > 0 && backup_has_first(s, out));
 	return 0;
 }
@@ -144,17 +145,19 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 {
 	const struct level_choice *choices[] = { was, now };
 	struct turn turns[2] = { 0 };
+	uint32_t at[2] = { 0 };
 	bool is_alike = is_as_long(was, now);
 	int last = -1;
 	uint32_t n = 0, n_before = 0, n_missing = 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
-			const struct turn_anchors anchors = { c->anchor, c->backup,
-							      c->backup_within, c->thread };
+			const struct turn_anchors anchors = levels_turn_of(c);
+			uint32_t thread = s->events[i].thread;
 			uint64_t hash = s->trigrams.keys[s->events[i].trigram];
-			if (!turn_is_moved(&turns[k], &anchors, s->events[i].thread, hash) ||
-			    !turn_take(&turns[k], &anchors, hash))
+			at[k] += thread == c->thread;
+			if (!turn_is_moved(&turns[k], &anchors, thread, hash) ||
+			    !turn_take(&turns[k], &anchors, thread, at[k], hash))
 				continue;
 			bool is_before = !k && !n && is_alike;
 			if (k == last && n > 1) {

@@ -7,6 +7,7 @@
 #define CORE_LEVELS_FIND_H
 
 #include "core/levels_store.h"
+#include "core/turn.h"
 
 #define LEVELS_ANY_THREAD UINT32_MAX
 
@@ -105,6 +106,14 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 
 /* Steps in the store whose anchor did not come, by the backup. */
 uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c);
+
+/* How often the anchor came and ended no step (core/turn.h). */
+uint64_t levels_count_early(const struct levels_store *s, const struct level_choice *c);
+
+static inline struct turn_anchors levels_turn_of(const struct level_choice *c)
+{
+	return (struct turn_anchors){ c->anchor, c->backup, c->backup_within, c->thread, c->apart };
+}
 
 /* Sorts `values` and returns the upper median; n > 0. */
 int64_t levels_median(int64_t *values, uint32_t n);

@@ -668,7 +668,9 @@ struct journal_steps {
 	_Atomic uint32_t
 		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
 	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */
-	_Atomic uint32_t start_of;     /* by the library, with waits_for_start: enum start_of */
+	_Atomic uint32_t
+		anchors_apart;	   /* by the collector, with each anchor: struct turn_anchors */
+	_Atomic uint32_t start_of; /* by the library, with waits_for_start: enum start_of */
 };
 
 /* How a request was answered. */

@@ -183,6 +183,7 @@ static void mend_backwards(struct process *p)
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
+		.apart = atomic_load(&s->anchors_apart),
 		.has_base = true,
 		.base = atomic_load(&s->base),
 		.generation = p->learn.generation,
@@ -270,6 +271,7 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 		*anchor = (struct anchor){ .anchor = choice->anchor,
 					   .backup = choice->backup,
 					   .backup_within = choice->backup_within,
+					   .apart = choice->apart,
 					   .n_missed = choice->n_missed,
 					   .arms = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
@@ -315,6 +317,7 @@ static bool find_anchor(struct process *p, struct anchor *anchor)
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
+		.apart = atomic_load(&s->anchors_apart),
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,

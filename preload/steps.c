@@ -400,7 +400,7 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 		begin_slices(SLICE_MS, ticks);
 	else if (wants_slices())
 		begin_slices(SCHEDULE_SLICE_MS, ticks);
-	if (moves && turn_take(&g->turn, &a, hash))
+	if (moves && turn_take(&g->turn, &a, hook_thread.writer.slot, hook_thread.tokens, hash))
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
 	 * is the reverse, so one of the two sees the other */

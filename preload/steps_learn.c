@@ -26,6 +26,7 @@ struct turn_anchors steps_anchors(void)
 		atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed),
 		g->within,
 		g->thread,
+		g->apart,
 	};
 }
 
@@ -40,6 +41,7 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
 	g->within = atomic_load_explicit(&g->shared->backup_within, memory_order_relaxed);
 	g->thread = atomic_load_explicit(&g->shared->anchor_thread, memory_order_relaxed);
+	g->apart = atomic_load_explicit(&g->shared->anchors_apart, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.anchor_function, 0, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.backup_function, 0, memory_order_relaxed);
@@ -71,7 +73,7 @@ static void write_base(uint64_t base)
 			.event = STEP_BACKUP,
 			.generation = g->generation,
 			.ticks = hook_ticks(),
-			.number = a.within,
+			.number = a.within | (uint64_t)a.apart << 32,
 			.detail = a.backup,
 		});
 }

@@ -28,10 +28,10 @@ struct steps_state {
 	uint32_t generation; /* of the adopted anchor */
 	uint32_t
 		calls_per_step; /* of its steps: by now the collector may have told those of another one */
-	struct turn turn;	 /* auto: what has come of it */
-	uint32_t within, thread; /* of the adopted anchor: struct turn_anchors */
-	uint32_t heard;		 /* the newest anchor that was looked at */
-	bool was_locked;	 /* before the anchor was lost */
+	struct turn turn;		/* auto: what has come of it */
+	uint32_t within, thread, apart; /* of the adopted anchor: struct turn_anchors */
+	uint32_t heard;			/* the newest anchor that was looked at */
+	bool was_locked;		/* before the anchor was lost */
 	bool on_probation; /* the anchor may turn out to be the wrong one; then all is as it was: */
 	struct {
 		struct arm arm;

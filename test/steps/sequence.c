@@ -65,15 +65,18 @@ static double now_s(void)
 static uint32_t sequence_boundaries(const struct sequence *s, const struct level_choice *c,
 				    bool *boundary)
 {
-	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread };
+	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread,
+					      c->apart };
 	struct turn turn = { 0 };
 	struct token_window windows[16] = { 0 };
+	uint32_t at[16] = { 0 };
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct sequence_event *e = &s->events[i];
 		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		at[e->thread % 16]++;
 		boundary[i] = turn_is_moved(&turn, &anchors, e->thread, hash) &&
-			      turn_take(&turn, &anchors, hash);
+			      turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);
 		n += boundary[i];
 	}
 	return n;

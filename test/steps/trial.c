@@ -165,17 +165,20 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 /* As the library counts. */
 static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
-	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread };
+	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread,
+					      c->apart };
 	struct turn turn = { 0 };
 	struct token_window windows[16] = { 0 };
+	uint32_t at[16] = { 0 };
 	j->before = calloc(j->s->n + 1, sizeof(*j->before));
 	if (!j->before)
 		abort();
 	for (uint32_t i = 0; i < j->s->n; i++) {
 		const struct sequence_event *e = &j->s->events[i];
 		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		at[e->thread % 16]++;
 		bool ends = turn_is_moved(&turn, &anchors, e->thread, hash) &&
-			    turn_take(&turn, &anchors, hash);
+			    turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);
 		j->before[i + 1] = j->before[i] + ends;
 	}
 }

@@ -9,24 +9,32 @@
 #include <cmocka.h>
 
 /* A launch each: A the anchor's, B the backup's, a dot any other, a comma one of another thread. Within five launches of B comes A. */
-static void check_ends_within(uint32_t within, const char *launches, const char *ends)
+static void check_ends_apart(uint32_t within, uint32_t apart, const char *launches,
+			     const char *ends)
 {
 	const struct turn_anchors anchors = {
-		.anchor = 1, .backup = 3, .within = within, .thread = 7
+		.anchor = 1, .backup = 3, .within = within, .thread = 7, .apart = apart
 	};
 	struct turn turn;
 	char found[128] = "";
+	uint32_t at = 0;
 	assert_int_equal(strlen(launches), strlen(ends));
 	turn_begin(&turn, &anchors);
 	for (size_t i = 0; launches[i]; i++) {
 		char l = launches[i];
 		uint64_t hash = l == 'A' ? 1 : l == 'B' ? 3 : 5;
 		uint32_t thread = l == ',' ? 8 : 7;
+		at += thread == 7;
 		bool is = turn_is_moved(&turn, &anchors, thread, hash) &&
-			  turn_take(&turn, &anchors, hash);
+			  turn_take(&turn, &anchors, thread, at, hash);
 		found[i] = is ? '|' : ' ';
 	}
 	assert_string_equal(found, ends);
+}
+
+static void check_ends_within(uint32_t within, const char *launches, const char *ends)
+{
+	check_ends_apart(within, 0, launches, ends);
 }
 
 static void check_ends(const char *launches, const char *ends)
@@ -80,6 +88,18 @@ static void test_other_threads_do_not_count(void **state)
 	check_ends("..B.,,,,,,,,.......B....A", "               |        |");
 }
 
+/* Forward passes of an evaluation, which begin as steps do. */
+static void test_anchors_that_come_early(void **state)
+{
+	(void)state;
+	check_ends_apart(5, 4, "..B....A..A..A.A..B....A", "       |               |");
+	check_ends_apart(0, 4, "..B....A..A..A.A..B....A", "       |               |");
+	/* a backup that failed: the anchor counts */
+	check_ends_apart(5, 4, "..B....A.......A..B....A", "       |       |       |");
+	/* another thread's launches do not make it late */
+	check_ends_apart(5, 4, "..B....A.,,,,,.A..B....A", "       |               |");
+}
+
 static void test_without_a_backup(void **state)
 {
 	(void)state;
@@ -87,7 +107,7 @@ static void test_without_a_backup(void **state)
 	struct turn turn = { 0 };
 	for (int i = 0; i < 20; i++)
 		assert_false(turn_is_moved(&turn, &anchors, 0, 5));
-	assert_true(turn_is_moved(&turn, &anchors, 0, 1) && turn_take(&turn, &anchors, 1));
+	assert_true(turn_is_moved(&turn, &anchors, 0, 1) && turn_take(&turn, &anchors, 0, 20, 1));
 	assert_false(turn_waits(&turn));
 }
 
@@ -100,6 +120,7 @@ int main(void)
 		cmocka_unit_test(test_small_turns),
 		cmocka_unit_test(test_other_threads_do_not_count),
 		cmocka_unit_test(test_a_backup_after_the_anchor),
+		cmocka_unit_test(test_anchors_that_come_early),
 		cmocka_unit_test(test_without_a_backup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
