@@ -23,10 +23,18 @@ static const char *const size_variables[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-const char *ranks_getenv(void *unused, const char *name)
+static bool is_one(const char *const *list, size_t n, const char *name, size_t length)
 {
-	(void)unused;
-	return getenv(name);
+	for (size_t i = 0; i < n; i++)
+		if (strlen(list[i]) == length && !strncmp(list[i], name, length))
+			return true;
+	return false;
+}
+
+bool ranks_is_variable(const char *name, size_t length)
+{
+	return is_one(rank_variables, COUNT(rank_variables), name, length) ||
+	       is_one(size_variables, COUNT(size_variables), name, length);
 }
 
 static long number_of(const char *text, size_t length)

@@ -8,16 +8,17 @@
 #include "core/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* How a variable's value is asked for: getenv, or what a journal says of the process. NULL or "": not set. */
+/* How a variable's value is asked for: of the environment, or of what a journal says of the process. NULL or "": not set. */
 typedef const char *ranks_lookup(void *context, const char *name);
-
-/* getenv as a lookup. */
-const char *ranks_getenv(void *unused, const char *name);
 
 /* The variable's value as a rank, a plain number below 10^9; -1: it is none. */
 long ranks_number(const char *text);
+
+/* Whether these `length` bytes name one that is asked for here. */
+bool ranks_is_variable(const char *name, size_t length);
 
 /* The process's rank in its job as its launcher wrote it, NULL where none did. `variable` (may be NULL): who said so. */
 const char *ranks_own(ranks_lookup *lookup, void *context, const char **variable);

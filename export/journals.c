@@ -5,19 +5,31 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 struct found {
 	char *path;
 	uint64_t began_ns;
 };
 
+/* Does not wait for a writer, where somebody has left a FIFO. */
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
+
 /* 0 for a file that is no journal: whoever opens it will say so. */
 static uint64_t began(const char *path)
 {
 	struct journal_header h;
-	FILE *f = fopen(path, "rbe");
+	FILE *f = open_file(path);
 	if (!f)
 		return 0;
 	size_t n = fread(&h, 1, sizeof(h), f);
@@ -69,7 +81,7 @@ int journals_list(struct journals *j, const char *folder, struct err *e)
 bool journals_is_one(const char *path)
 {
 	char magic[8] = "";
-	FILE *f = fopen(path, "rbe");
+	FILE *f = open_file(path);
 	if (!f)
 		return false;
 	size_t n = fread(magic, 1, sizeof(magic), f);

@@ -6,27 +6,72 @@
 #include "export/runfile.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died. */
+static volatile sig_atomic_t was_interrupted;
+
+static void note_interrupt(int unused)
+{
+	(void)unused;
+	was_interrupted = 1;
+}
+
+/*
+ * The application has ended, and what comes now is for the one who waits. Those that are pending came to it, too. `during`: the mask with which
+ * new ones are heard of.
+ */
+static void heed_interrupts(sigset_t *during)
+{
+	static const int interrupts[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const struct timespec at_once;
+	const struct sigaction noting = { .sa_handler = note_interrupt };
+	sigset_t all;
+	sigemptyset(&all);
+	sigprocmask(SIG_BLOCK, NULL, during);
+	for (size_t i = 0; i < sizeof(interrupts) / sizeof(*interrupts); i++) {
+		struct sigaction now;
+		if (sigaction(interrupts[i], NULL, &now) || now.sa_handler == SIG_IGN)
+			continue;
+		sigaction(interrupts[i], &noting, NULL);
+		sigaddset(&all, interrupts[i]);
+		sigdelset(during, interrupts[i]);
+	}
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	while (sigtimedwait(&all, NULL, &at_once) > 0)
+		;
+}
+
+/* Some of what the collector says; false: that was all, or one is tired of waiting. */
+static bool hear(const struct run *r, const sigset_t *during, char *to, size_t room, size_t *n)
+{
+	struct pollfd p = { .fd = r->status, .events = POLLIN };
+	if (ppoll(&p, 1, NULL, during) < 0)
+		return errno == EINTR && !was_interrupted;
+	ssize_t got = read(r->status, to, room);
+	*n += got > 0 ? (size_t)got : 0;
+	return got > 0 || (got < 0 && errno == EINTR);
+}
+
+/* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died, or was not waited for. */
 static long wait_for_collector(struct run *r, double wall_s, json_t **report)
 {
+	sigset_t during;
 	VEC(char) text = { 0 };
 	long running = -1;
-	ssize_t got = 1;
+	bool goes_on = r->status >= 0;
 	if (r->control >= 0) {
 		int told = dprintf(r->control, "wall_s %.6f\nend\n", wall_s);
 		(void)told; /* a dead collector shows below */
 	}
-	while (r->status >= 0 && got) {
+	heed_interrupts(&during);
+	while (goes_on) {
 		vec_reserve(&text, text.n + 65536);
-		got = read(r->status, text.at + text.n, 65536);
-		if (got < 0 && errno != EINTR)
-			break;
-		text.n += got > 0 ? (size_t)got : 0;
+		goes_on = hear(r, &during, text.at + text.n, 65536, &text.n);
 	}
 	vec_push(&text, 0);
 	if (sscanf(text.at, "settled %ld", &running) != 1)
@@ -192,10 +237,25 @@ static void say_never_used(const struct run *r)
 		r->is_sim ? " (for --sim a program must be built with nvcc -cudart shared)" : "");
 }
 
+static void say_not_waited(const struct run *r)
+{
+	if (!r->is_quiet)
+		fprintf(stderr,
+			"profrun: interrupted: traces are still being written; later: profrun.sh "
+			"report %s\n",
+			r->folder);
+}
+
 void run_finish(struct run *r, int wait_status, double wall_s)
 {
 	json_t *report;
 	long running = wait_for_collector(r, wall_s, &report);
+	if (was_interrupted) {
+		run_describe_end(r, wait_status, wall_s);
+		say_not_waited(r);
+		json_decref(report);
+		return;
+	}
 	bool is_any = json_array_size(json_object_get(report, "processes"));
 	if (running <= 0 && !is_any && run_remove_folder(r)) {
 		if (!r->is_quiet)

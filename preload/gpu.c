@@ -13,6 +13,7 @@
 #include "preload/gpu_yield.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
+#include "preload/start_env.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -186,7 +187,7 @@ static void give_up(const char *what, CUptiResult result)
 		cupti.cuptiGetResultString(result, &why);
 	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
 	/* under the launcher its last lines say so */
-	log_once(getenv("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
+	log_once(start_env_get("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
 		 "%s; calls are still timed on the host", text);
 	journal_put_info("cupti", text);
 	gpu_write_state(GPU_UNAVAILABLE, hook_ticks(), (uint64_t)result);

@@ -21,6 +21,7 @@
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
+#include "preload/start_env.h"
 #include "preload/steps.h"
 
 #include <dlfcn.h>
@@ -39,8 +40,6 @@ enum {
 	FINISH_AT_MOST_MS =
 		2000, /* the application's end waits no longer for CUPTI's last records */
 };
-
-extern char **environ;
 
 static struct {
 	atomic_flag arming;
@@ -98,7 +97,7 @@ static void describe_process(void)
 	if (getcwd(text, sizeof(text)))
 		journal_put_info("cwd", text);
 	for (size_t i = 0; i < config_n_rows; i++) {
-		const char *value = getenv(config_rows[i].name);
+		const char *value = start_env_get(config_rows[i].name);
 		if (value)
 			journal_put_info(config_rows[i].name, value);
 	}
@@ -172,9 +171,9 @@ static void arm(void)
 	struct config_step step;
 	struct schedule schedule;
 	struct trigger_config trigger;
-	bool launched = getenv("PROF_LAUNCHED") !=
+	bool launched = start_env_get("PROF_LAUNCHED") !=
 			NULL; /* the launcher has said what there is to say */
-	config_read(&g.config, environ, launched ? NULL : complain, NULL);
+	config_read(&g.config, start_env_entries(), launched ? NULL : complain, NULL);
 	log_set_level(g.config.log.text);
 	config_parse_step(g.config.step.text, &step, NULL);
 	/* who marks the steps by hand has chosen them: a schedule would only skip some */
@@ -347,6 +346,8 @@ __attribute__((constructor)) static void begin(void)
 {
 	if (!getcwd(g.start_folder, sizeof(g.start_folder)))
 		g.start_folder[0] = 0;
+	start_env_keep();
+	log_keep_stderr();
 	pthread_atfork(NULL, NULL, forget);
 	find_exits();
 }

@@ -4,6 +4,7 @@
 #include "core/journal.h"
 #include "core/log.h"
 #include "core/ranks.h"
+#include "preload/start_env.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +31,7 @@ static void leave_word(const char *folder, long rank)
 bool rank_is_left_out(const char *list, const char *folder)
 {
 	const char *variable;
-	long rank = ranks_number(ranks_own(ranks_getenv, NULL, &variable));
+	long rank = ranks_number(ranks_own(start_env_lookup, NULL, &variable));
 	if (rank < 0 || ranks_has(list, rank))
 		return false;
 	log_line(LOG_INFO, "rank %ld (%s) is not one of PROF_RANKS=%s: not profiled", rank,
@@ -43,19 +44,19 @@ bool rank_is_left_out(const char *list, const char *folder)
 void rank_describe(void)
 {
 	static const char *const also[] = { "LOCAL_RANK", "CUDA_VISIBLE_DEVICES" };
-	const char *rank = ranks_own(ranks_getenv, NULL, NULL), *name;
+	const char *rank = ranks_own(start_env_lookup, NULL, NULL), *name;
 	if (rank)
 		journal_put_info("rank", rank);
 	for (unsigned i = 0; i < sizeof(also) / sizeof(*also); i++)
-		if (getenv(also[i]))
-			journal_put_info(also[i], getenv(also[i]));
+		if (start_env_get(also[i]))
+			journal_put_info(also[i], start_env_get(also[i]));
 	for (unsigned i = 0; (name = ranks_size_variable(i)); i++)
-		if (getenv(name))
-			journal_put_info(name, getenv(name));
+		if (start_env_get(name))
+			journal_put_info(name, start_env_get(name));
 }
 
 bool rank_has_company(void)
 {
-	return ranks_number(ranks_own(ranks_getenv, NULL, NULL)) >= 0 &&
-	       ranks_local_size(ranks_getenv, NULL) > 1;
+	return ranks_number(ranks_own(start_env_lookup, NULL, NULL)) >= 0 &&
+	       ranks_local_size(start_env_lookup, NULL) > 1;
 }

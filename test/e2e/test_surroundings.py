@@ -1,0 +1,121 @@
+"""What the application's surroundings are like when the library has something to say or to look up: a stderr that is gone, full or
+another file, an environment that was emptied, a collector that does not come to an end."""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import LAUNCHER, LIBRARY, Case, environment
+
+# Signals as a C program has them; Python ignores both.
+USES_CUDA = """
+import ctypes, os, signal, sys
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+{before}
+for i in range(20):
+    assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+    assert runtime.cudaFree(memory) == 0
+print("done", flush=True)
+"""
+WRONG = "PROF_SCHEDULE: "  # begins the line that a wrong value is told by
+
+
+def program(before=""):
+    return [sys.executable, "-c", USES_CUDA.format(before=before)]
+
+
+class Stderr(Case):
+    """The library warns of a wrong setting with the first call."""
+
+    def warned(self, stderr, before="", limit=None):
+        env = environment(LD_PRELOAD=LIBRARY, PROF_OUT=self.folder(), PROF_SCHEDULE="nonsense")
+        child = subprocess.Popen(program(before), env=env, stdout=subprocess.PIPE, stderr=stderr, text=True, preexec_fn=limit)
+        try:
+            out, err = child.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            self.fail("it did not end")
+        self.assertEqual((child.returncode, out), (0, "done\n"))
+        return err
+
+    def test_it_is_told(self):
+        self.assertIn(WRONG, self.warned(subprocess.PIPE))
+
+    def test_nobody_reads(self):
+        reads, writes = os.pipe()
+        os.close(reads)
+        self.warned(writes)
+        os.close(writes)
+
+    def test_full_and_not_read(self):
+        reads, writes = os.pipe()
+        os.set_blocking(writes, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writes, b"x" * 4096)
+        os.set_blocking(writes, True)
+        self.warned(writes)
+        os.close(reads)
+        os.close(writes)
+
+    def test_a_file_at_its_limit(self):
+        path = os.path.join(self.base, "log")
+        with open(path, "wb") as file:
+            file.write(b"x" * 1024)
+        with open(path, "ab") as file:
+            self.warned(file, limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)))
+        self.assertEqual(os.path.getsize(path), 1024)
+
+    def test_another_file_has_its_number(self):
+        path = os.path.join(self.base, "data")
+        self.warned(subprocess.DEVNULL, f"os.close(2); assert os.open({path!r}, os.O_WRONLY | os.O_CREAT) == 2")
+        self.assertEqual(os.path.getsize(path), 0)
+
+
+class Environment(Case):
+    def test_emptied_before_the_first_call(self):
+        run = self.profiled(program("os.environ.clear()"), PROF_SCHEDULE="always")
+        self.assertEqual((run.status, run.out), (0, "done\n"), run.err)
+        (process,) = run.json["processes"]
+        self.assertEqual((process["state"], process["records"]["calls"]), ("ended", 40))
+
+    def test_what_was_set_since_counts(self):
+        run = self.profiled(program("os.environ.update(PROF_SCHEDULE='always', RANK='3')"), PROF_SCHEDULE="off")
+        (process,) = run.json["processes"]
+        self.assertEqual((process["rank"], process["records"]["calls"]), ("3", 40), run.err)
+
+
+class Collector(Case):
+    def test_it_is_not_waited_for_by_one_who_interrupts(self):
+        folder = self.folder()
+        stops = "os.kill([int(p) for p in os.listdir('/proc') if p.isdigit() and is_collector(p)][0], signal.SIGSTOP)"
+        before = f"""
+def is_collector(pid):
+    try:
+        return b"collect" in (words := open('/proc/' + pid + '/cmdline', 'rb').read().split(b"\\0")) and {folder!r}.encode() in words
+    except OSError:
+        return False
+{stops}
+"""
+        child = subprocess.Popen([LAUNCHER, "--sim", "-o", folder, "--", *program(before)], env=environment(PROF_SCHEDULE="always"),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.assertEqual(child.stdout.readline(), "done\n")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            child.wait(1)
+        child.send_signal(signal.SIGINT)
+        try:
+            _, err = child.communicate(timeout=10)
+        finally:
+            subprocess.run(["pkill", "-CONT", "-f", folder], check=False)
+            child.kill()
+        self.assertEqual(child.returncode, 0, "the application's own status")
+        self.assertIn("profrun: interrupted: traces are still being written", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
