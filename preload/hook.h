@@ -59,6 +59,8 @@ struct hook_thread {
 	struct hook_polls polls;
 	bool in_context;  /* in a call that makes or ends a context: gpu_teardown.h */
 	bool calls_cupti; /* on profrun's behalf: gpu_yield.h */
+	const void *
+		entered; /* the stack pointer of who called the wrapper whose function is being called; NULL: in none */
 	struct hook_passed passed[2] __attribute__((aligned(64))); /* by their number's parity */
 } __attribute__((aligned(64)));
 
@@ -95,10 +97,15 @@ struct hook_switch {
 
 extern struct hook_switch hook_switch;
 
-static inline bool hook_watches(unsigned category)
+/* Whether the thread is in no hooked call after all: it left one by longjmp or an exception. `frame`: the stack pointer of
+ * who called the wrapper that asks. Cold. */
+bool hook_was_left(const void *frame);
+
+__attribute__((always_inline)) static inline bool hook_watches(unsigned category)
 {
 	return (atomic_load_explicit(&hook_switch.watch, memory_order_relaxed) >> category & 1) &&
-	       !hook_thread.depth;
+	       (__builtin_expect(!hook_thread.depth, 1) ||
+		(hook_thread.entered && hook_was_left(__builtin_dwarf_cfa())));
 }
 
 static inline bool hook_records(unsigned category)

@@ -9,6 +9,7 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
+#include "core/log.h"
 #include "preload/capture.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
@@ -20,6 +21,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 THREAD_LOCAL struct hook_thread hook_thread;
 
@@ -106,6 +108,24 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 	journal_commit(w, sizeof(*c));
 }
 
+/*
+ * A caller's frame lies above its callee's, so a call from above the one that is under way, or from as high, is no part of it. On a signal
+ * handler's own stack nothing can be told.
+ */
+bool hook_was_left(const void *frame)
+{
+	stack_t handlers;
+	if ((uintptr_t)frame < (uintptr_t)hook_thread.entered ||
+	    (!sigaltstack(NULL, &handlers) && handlers.ss_flags & SS_ONSTACK))
+		return false;
+	hook_thread.depth = 0;
+	hook_thread.entered = NULL;
+	log_once(LOG_WARN,
+		 "a CUDA call was left by longjmp or an exception: what this thread called "
+		 "meanwhile may not have been seen");
+	return true;
+}
+
 /* The first test is all that a disarmed call pays, so it comes before anything is set up. The second lets by most launches of a program whose
  * steps are only counted: capture_launch() says in `seq` whether this one is. Said to be unlikely, it
  * costs 0.4 ns more, and a recorded call 8 less. While another thread
@@ -159,7 +179,9 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 		bool stacked = recorded && hook_asks_stack(CAT_##category_);                    \
 		if (recorded)                                                                   \
 			call_begin(c, CAT_##category_, pushed);                                 \
+		hook_thread.entered = __builtin_dwarf_cfa();                                    \
 		ret status = next args;                                                         \
+		hook_thread.entered = NULL;                                                     \
 		uint64_t end_ticks = recorded ? hook_ticks() : 0;                               \
 		if (pushed)                                                                     \
 			gpu_pop();                                                              \

@@ -247,6 +247,14 @@ class Process(Unchanged):
         journal = self.both([prog("process"), "handler"]).journal()
         self.assertEqual((count(journal, "launch"), count(journal, "memset")), (200, 200))
 
+    def test_a_call_that_is_left_by_a_jump(self):
+        """What the thread calls afterwards is seen, and the jump is told."""
+        run = self.both([prog("process"), "jumps"])
+        self.assertEqual(run.out, "1 jumps\njumping good\n")
+        self.assertGreaterEqual(count(run.journal(), "launch"), 200 + 50 - 1, "but those from deeper in the stack than the call that was left")
+        self.assertEqual([line for line in run.own_lines() if "left by longjmp" in line], run.own_lines())
+        self.assertEqual(len(run.own_lines()), 1)
+
     def test_no_cuda_no_file_no_thread(self):
         run = self.both([prog("process"), "no-cuda"])
         self.assertEqual((run.status, run.paths("*"), run.err), (6, [], ""))

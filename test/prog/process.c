@@ -1,9 +1,11 @@
 /* What a program may do to its own process while it is profiled. */
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "test/prog/modes.h"
@@ -161,6 +163,37 @@ static int fails(void)
 	return report("failing", work_some(1));
 }
 
+static sigjmp_buf out_of_wait;
+
+static void gives_up(int number)
+{
+	(void)number;
+	siglongjmp(out_of_wait, 1);
+}
+
+/* A watchdog that leaves a wait which takes too long, from the loop that goes on. */
+static int jumps(void)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 3000 };
+	const void *slow = work_kernel("spin_100us");
+	volatile int n_jumps = 0;
+	int good = 1;
+	signal(SIGALRM, gives_up);
+	for (volatile int i = 0; i < 50; i++) {
+		for (int k = 0; i == 10 && k < 200; k++)
+			work_launch(slow, 1, NULL);
+		if (i == 10 && sigsetjmp(out_of_wait, 1) == 0)
+			setitimer(ITIMER_REAL, &soon, NULL);
+		else if (i == 10)
+			n_jumps++;
+		if (i != 10 || !n_jumps)
+			MUST(cudaDeviceSynchronize());
+		good &= work_some(1);
+	}
+	printf("%d jumps\n", n_jumps);
+	return report("jumping", good);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct mode modes[] = { { "resets", resets },
@@ -170,6 +203,7 @@ int main(int argc, char **argv)
 					     { "umask", changes_mask },
 					     { "errno", keeps_errno },
 					     { "handler", in_handler },
+					     { "jumps", jumps },
 					     { "no-cuda", no_cuda },
 					     { "threads", counts_threads },
 					     { "input", reads_input },
