@@ -443,7 +443,7 @@ static void describe(struct build *b)
 	};
 	b->m->number = b->cut->mark->number;
 	b->m->action = b->cut->mark->action;
-	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_mode_name(h->steps.mode);
+	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_detector_name(&h->steps);
 	b->m->is_cut = b->cut->is_cut;
 	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
 	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);

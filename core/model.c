@@ -13,11 +13,13 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 #define WORD(words, i) word(words, sizeof(words) / sizeof(*(words)), i)
 
-const char *step_mode_name(uint32_t mode)
+const char *step_detector_name(const struct journal_steps *s)
 {
-	static const char *const names[] = { "auto", "kernel", "graph", "sync",
-					     "time", "api",    "nvtx" };
-	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
+	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
+					       "time", "api",	 "nvtx" };
+	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
+		return s->wants_optimizer ? "optimizer" : "python";
+	return WORD(by_mode, s->mode);
 }
 
 const char *model_action_name(uint8_t action)

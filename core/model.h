@@ -214,8 +214,8 @@ void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uin
 /* Where slices of time stand in for steps. */
 #define STEP_SLICES_NAME "slices"
 
-/* "auto", "kernel", ... of an enum step_mode, whatever its value. */
-const char *step_mode_name(uint32_t mode);
+/* "auto", "optimizer", "kernel", ...: the word that PROF_STEP began with. */
+const char *step_detector_name(const struct journal_steps *s);
 /* "record", ... of an enum sched_action. */
 const char *model_action_name(uint8_t action);
 const char *model_memory_kind(uint32_t kind);

@@ -43,7 +43,7 @@ static void report(const struct process *p, const char *where)
 	printf("%s: %llu traces in %s", p->stem, (unsigned long long)p->n_traces, where);
 	if (f->last_number != UINT64_MAX)
 		printf(", %llu steps (%s)", (unsigned long long)follow_count_steps(f),
-		       step_mode_name(f->reader.header->steps.mode));
+		       step_detector_name(&f->reader.header->steps));
 	printf("\n");
 	if (p->remark.text[0])
 		printf("%s: %s\n", p->stem, p->remark.text);

@@ -15,10 +15,10 @@ static void print_steps(const struct process *p)
 	const struct follow *f = &p->follow;
 	const struct journal_steps *s = &f->reader.header->steps;
 	if (f->last_number == UINT64_MAX) {
-		printf("  steps      none told apart (PROF_STEP %s)\n", step_mode_name(s->mode));
+		printf("  steps      none told apart (PROF_STEP %s)\n", step_detector_name(s));
 		return;
 	}
-	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_mode_name(s->mode));
+	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_detector_name(s));
 	if (s->mode == STEP_MODE_AUTO)
 		printf(", confidence %.2f", p->confidence);
 	if (f->step_ms.n)

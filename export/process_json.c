@@ -45,7 +45,7 @@ static json_t *describe_steps(const struct process *p)
 			      integer(follow_count_steps(f)), "detector",
 			      !has_steps	      ? "none"
 			      : process_has_slices(p) ? STEP_SLICES_NAME
-						      : step_mode_name(shared->mode),
+						      : step_detector_name(shared),
 			      "confidence", has_steps ? p->confidence : 0.0, "armed", armed,
 			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
 			      "step_ms", describe_lengths(&f->step_ms), "armed_step_ms",

@@ -53,7 +53,7 @@ static void say_steps(const json_t *p)
 	if (!detector || !strcmp(detector, "none"))
 		return;
 	fprintf(stderr, ", %lld steps (%s", count, detector);
-	if (!strcmp(detector, "auto"))
+	if (json_object_get(steps, "period")) /* learned: every other way is sure */
 		fprintf(stderr, ", confidence %.2f",
 			json_real_value(json_object_get(steps, "confidence")));
 	fprintf(stderr, ")");
