@@ -87,7 +87,7 @@ char *report_numbers(char *to, size_t bytes, const json_t *list)
 }
 
 enum {
-	WIDE_PCT = 20,	    /* an interval wider than that says nothing but that steps vary */
+	WIDE_PCT = 20, /* an interval that is wider and holds 0 says nothing but that steps vary */
 	LEFT_LEAST_PCT = 1, /* less is not worth a word */
 };
 
@@ -99,13 +99,14 @@ char *report_overhead(char *to, size_t bytes, const json_t *self)
 	to[0] = 0;
 	if (json_array_size(ci) != 2)
 		return to;
-	if (high - low > WIDE_PCT)
-		snprintf(to, bytes, "steps vary too much to see what recording cost");
-	else if (high <= 0)
+	int digits = high - low > WIDE_PCT ? 0 : 1;
+	if (high <= 0)
 		snprintf(to, bytes, "recording cost nothing that can be seen");
+	else if (low <= 0 && high - low > WIDE_PCT)
+		snprintf(to, bytes, "steps vary too much to see what recording cost");
 	else
-		snprintf(to, bytes, "recording cost %+.1f %% (95 %%: %+.1f to %+.1f)",
-			 report_number(self, "overhead_pct"), low, high);
+		snprintf(to, bytes, "recording cost %+.*f %% (95 %%: %+.*f to %+.*f)", digits,
+			 report_number(self, "overhead_pct"), digits, low, digits, high);
 	return to;
 }
 
