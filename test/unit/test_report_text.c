@@ -468,7 +468,7 @@ static void test_legends(void **state)
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
 	assert_says(text, "  CPU ms: from a run's first allocation or CUDA call to its last call; "
-			  "not\n  all of it\n");
+			  "not all\n  of it\n");
 	free(text);
 	json_decref(root);
 }
