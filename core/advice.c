@@ -27,6 +27,15 @@ void advise(struct judge *j, uint32_t site, double ms, const char *what, const c
 	vec_push(&j->f->advice, advice);
 }
 
+char *advice_times(char *to, size_t bytes, double per_step)
+{
+	char number[TIMES_BYTES - 8];
+	snprintf(number, sizeof(number), "%.4g", per_step);
+	bool is_once = !strcmp(number, "1");
+	snprintf(to, bytes, "%s%s", is_once ? "once" : number, is_once ? "" : " times");
+	return to;
+}
+
 /* ---- Where the last play's changes took most time away ---- */
 
 static double taken_ns(const struct judge *j, uint32_t op)
@@ -141,15 +150,17 @@ static bool is_first_of_site(const struct findings *f, size_t row)
 
 static void advise_waits(struct judge *j)
 {
+	char times[TIMES_BYTES];
 	for (size_t i = 0; i < j->f->syncs.n; i++) {
 		const struct finding_sync *s = &j->f->syncs.at[i];
 		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
 		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
 			continue;
 		advise(j, s->site, s->recoverable_ms, mending_of(j, s),
-		       "%s: %.4g times a step, blocked %.2f ms; with the line gone as a whole "
+		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
-		       mending[s->kind].why, s->per_step, s->blocked_ms, s->line_ms);
+		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
+		       s->blocked_ms, s->line_ms);
 	}
 }
 

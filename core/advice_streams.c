@@ -120,6 +120,7 @@ void advise_streams(struct judge *j)
 {
 	struct crossings all = { .n = 0 };
 	double best_ms = 0;
+	char times[TIMES_BYTES];
 	find_crossings(j, &all);
 	play(j, &all);
 	for (size_t i = 0; i < all.n; i++)
@@ -132,7 +133,7 @@ void advise_streams(struct judge *j)
 	const struct crossing *c = &all.at[first];
 	advise(j, c->site, c->gain_ms,
 	       "let the streams run side by side: wait only for what is needed",
-	       "a stream waits for another here, %.4g times a step, and the two take turns all the "
+	       "a stream waits for another here, %s a step, and the two take turns all the "
 	       "time; the gain is had if the one needs nothing of the other",
-	       c->per_step);
+	       advice_times(times, sizeof(times), c->per_step));
 }

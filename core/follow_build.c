@@ -179,7 +179,7 @@ static uint32_t work_name(struct build *b, const struct rec_gpu *g, uint32_t cal
 		model_copy_name(text, sizeof(text), g->name & 0xff, g->name >> 8 & 0xff,
 				g->name >> 16 & 0xff);
 	else if (g->kind == REC_MEMSET)
-		snprintf(text, sizeof(text), "Memset (%s)", model_memory_kind(g->extra));
+		model_memset_name(text, sizeof(text), g->extra);
 	else
 		snprintf(text, sizeof(text), "%s", model_sync_kind(g->name));
 	return strtab_intern(&d->names, text);
@@ -443,7 +443,7 @@ static void describe(struct build *b)
 	};
 	b->m->number = b->cut->mark->number;
 	b->m->action = b->cut->mark->action;
-	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_mode_name(h->steps.mode);
+	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_detector_name(&h->steps);
 	b->m->is_cut = b->cut->is_cut;
 	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
 	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);

@@ -201,8 +201,8 @@ static void give_evidence(struct judge *j)
 			    causes[i].text, j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
 	if (j->all_causes_ms < judge_worth_ms(j))
 		say(f, "waits, copies, allocation and input cost next to nothing");
-	say(f, "a GPU twice as fast would win %.2f ms, such a host %.2f ms", j->gpu_half_ms,
-	    j->host_half_ms);
+	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
+	    j->gpu_half_ms, j->host_half_ms);
 	say(f, "played again unchanged the steps take %.2f ms, measured %.2f ms", f->replayed_ms,
 	    f->measured_ms);
 }

@@ -25,6 +25,10 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 
 void advice_fill(struct judge *j);
 
+enum { TIMES_BYTES = 32 };
+/* "once", "2.5 times": of what comes so often in a step. Returns `to`. */
+char *advice_times(char *to, size_t bytes, double per_step);
+
 __attribute__((format(printf, 5, 6))) void advise(struct judge *j, uint32_t site, double ms,
 						  const char *what, const char *why, ...);
 

@@ -5,6 +5,7 @@
 #include "core/library.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
 {
@@ -13,11 +14,13 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 #define WORD(words, i) word(words, sizeof(words) / sizeof(*(words)), i)
 
-const char *step_mode_name(uint32_t mode)
+const char *step_detector_name(const struct journal_steps *s)
 {
-	static const char *const names[] = { "auto", "kernel", "graph", "sync",
-					     "time", "api",    "nvtx" };
-	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
+	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
+					       "time", "api",	 "nvtx" };
+	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
+		return s->wants_optimizer ? "optimizer" : "python";
+	return WORD(by_mode, s->mode);
 }
 
 const char *model_action_name(uint8_t action)
@@ -63,6 +66,15 @@ void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uin
 					     "AtoD",	"DtoA", "DtoD", "HtoH", "PtoP" };
 	snprintf(to, bytes, "Memcpy %s (%s -> %s)", WORD(words, kind), model_memory_kind(source),
 		 model_memory_kind(target));
+}
+
+void model_memset_name(char *to, size_t bytes, uint32_t memory)
+{
+	const char *of = model_memory_kind(memory);
+	if (memory && strcmp(of, "unknown") != 0)
+		snprintf(to, bytes, "Memset (%s)", of);
+	else
+		snprintf(to, bytes, "Memset");
 }
 
 size_t model_bytes(const struct model_step *m)

@@ -211,11 +211,13 @@ size_t model_first_call(const struct model_step *m, const struct model_thread *t
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
+/* "Memset (Device)", "Memset" where CUPTI does not know of what memory. */
+void model_memset_name(char *to, size_t bytes, uint32_t memory);
 /* Where slices of time stand in for steps. */
 #define STEP_SLICES_NAME "slices"
 
-/* "auto", "kernel", ... of an enum step_mode, whatever its value. */
-const char *step_mode_name(uint32_t mode);
+/* "auto", "optimizer", "kernel", ...: the word that PROF_STEP began with. */
+const char *step_detector_name(const struct journal_steps *s);
 /* "record", ... of an enum sched_action. */
 const char *model_action_name(uint8_t action);
 const char *model_memory_kind(uint32_t kind);

@@ -1,5 +1,6 @@
 /* `profrun info DIR|JOURNAL|TRACE`: what is in there, in words. */
 #include "export/command.h"
+#include "export/files_words.h"
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/runfile.h"
@@ -15,10 +16,10 @@ static void print_steps(const struct process *p)
 	const struct follow *f = &p->follow;
 	const struct journal_steps *s = &f->reader.header->steps;
 	if (f->last_number == UINT64_MAX) {
-		printf("  steps      none told apart (PROF_STEP %s)\n", step_mode_name(s->mode));
+		printf("  steps      none told apart (PROF_STEP %s)\n", step_detector_name(s));
 		return;
 	}
-	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_mode_name(s->mode));
+	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_detector_name(s));
 	if (s->mode == STEP_MODE_AUTO)
 		printf(", confidence %.2f", p->confidence);
 	if (f->step_ms.n)
@@ -130,17 +131,19 @@ static void print_run(const char *folder)
 		     *processes = json_object_get(root, "processes");
 	const char *host = json_string_value(json_object_get(run, "host"));
 	const char *start = json_string_value(json_object_get(run, "start"));
-	json_int_t n_traces = 0;
-	for (size_t i = 0; i < json_array_size(processes); i++)
-		n_traces += json_integer_value(
-			json_object_get(json_array_get(processes, i), "n_traces"));
+	const struct exporter *x;
+	char nouns[40];
 	printf("run in %s\n", folder);
 	print_command(run);
 	if (host)
 		printf("  host       %s\n", host);
 	if (start)
 		printf("  start      %s\n", start);
-	printf("  traces     %lld\n", (long long)n_traces);
+	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		snprintf(nouns, sizeof(nouns), "%ss", x->noun);
+		if (!i || files_of(processes, x))
+			printf("  %-10s %lld\n", nouns, (long long)files_of(processes, x));
+	}
 	json_decref(root);
 }
 
@@ -187,7 +190,7 @@ int cmd_info(int argc, char **argv)
 {
 	struct stat status;
 	if (argc != 2)
-		return usage_error("usage: info DIR|JOURNAL|TRACE");
+		return usage_error("%s", command_usage("info"));
 	if (stat(argv[1], &status))
 		return data_error("%s: no such file or folder", argv[1]);
 	if (S_ISDIR(status.st_mode))

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/path.h"
 #include "export/process_flight.h"
+#include "export/process_remark.h"
 #include "export/procfs.h"
 
 #include <errno.h>
@@ -40,8 +41,9 @@ static void choose_name(struct process *p)
 		snprintf(p->name, sizeof(p->name), "%s", p->stem);
 }
 
-static void write_with(struct process *p, const struct exporter *x, const struct model_step *m)
+static void write_with(struct process *p, int format, const struct model_step *m)
 {
+	const struct exporter *x = p->output->formats[format];
 	char relative[192], path[PATH_MAX];
 	struct err e;
 	snprintf(relative, sizeof(relative), "%s%s%s/step-%llu%s",
@@ -61,6 +63,8 @@ static void write_with(struct process *p, const struct exporter *x, const struct
 		return;
 	}
 	p->n_traces++;
+	p->files[format].n++;
+	p->files[format].n_empty += x->is_empty && x->is_empty(m);
 	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
 }
 
@@ -71,7 +75,7 @@ static void show_step(void *context, const struct model_step *m)
 		analysis_step(p->analysis, m);
 	choose_name(p);
 	for (int i = 0; i < p->output->n_formats; i++)
-		write_with(p, p->output->formats[i], m);
+		write_with(p, i, m);
 }
 
 static void on_step(void *context, struct follow *f, struct model_step *m)
@@ -288,19 +292,6 @@ bool process_has_slices(const struct process *p)
 	return atomic_load(&s->slices) && !atomic_load(&s->base_generation);
 }
 
-static void explain_slices(struct process *p)
-{
-	const char *patience_s = dict_find_info(&p->follow.dict, "PROF_LEARN_S");
-	if (process_has_slices(p))
-		err_set(&p->remark, 0,
-			"no repeating step was found in %.20s s of launches, so steps are slices "
-			"of "
-			"time of one second; set PROF_STEP to say what a step is, or PROF_LEARN_S "
-			"to look "
-			"longer",
-			patience_s ? patience_s : "60");
-}
-
 static bool find_anchor(struct process *p, struct anchor *anchor)
 {
 	const struct journal_steps *s = &p->follow.reader.header->steps;
@@ -308,7 +299,7 @@ static bool find_anchor(struct process *p, struct anchor *anchor)
 	bool is_void = generation && atomic_load(&s->void_generation) == generation;
 	if (!generation && atomic_load(&s->slices)) {
 		*anchor = (struct anchor){ 0 };
-		explain_slices(p);
+		process_explain_slices(p);
 		return true;
 	}
 	if (!generation || is_void)
@@ -414,79 +405,6 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	return error;
 }
 
-static void explain_function(struct process *p, const char *value)
-{
-	if (p->n_function_calls)
-		err_set(&p->remark, 0,
-			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
-			"they "
-			"launch; name one that is called once a step and launches in more than one "
-			"of "
-			"its lines",
-			value);
-	else
-		err_set(&p->remark, 0,
-			"PROF_STEP=%.80s: no launch came from a function of that name in a file of "
-			"that "
-			"name; check both, and that PROF_PYTHON and PROF_STACKS are not off",
-			value);
-}
-
-static void explain_nothing_armed(struct process *p)
-{
-	const struct follow *f = &p->follow;
-	const char *value = dict_find_info(&f->dict, "PROF_STEP");
-	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
-			 atomic_load(&f->reader.header->steps.schedule_shift);
-	if (f->schedule.off)
-		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
-	else if (mode_of(p) == STEP_MODE_NVTX && !dict_find_info(&f->dict, JOURNAL_INFO_STEP_RANGE))
-		err_set(&p->remark, 0,
-			"PROF_STEP=%.60s: no NVTX range of that name began, so no step did; check "
-			"the name, and that neither PROF_NVTX=off nor another tool's "
-			"NVTX_INJECTION64_PATH hides the ranges",
-			value ? value : "");
-	else if (!p->has_steps && f->reader.header->steps.wants_function)
-		explain_function(p, value ? value : "");
-	else if (!p->has_steps && f->reader.header->steps.wants_optimizer)
-		err_set(&p->remark, 0,
-			"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it "
-			"is told by "
-			"Python's frames (PROF_PYTHON, PROF_STACKS) or by kernels' names: without "
-			"these "
-			"set PROF_STEP=auto");
-	else if (!p->has_steps)
-		err_set(&p->remark, 0,
-			"no repeating step was found: set PROF_STEP to say what a step is, or "
-			"PROF_SCHEDULE=always");
-	else
-		err_set(&p->remark, 0,
-			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
-			"been the "
-			"first recorded; set PROF_SCHEDULE=skip_first=0,active=1 or "
-			"PROF_SCHEDULE=always",
-			(unsigned long long)follow_count_steps(f), (unsigned long long)first);
-}
-
-/* The schedule was applied afterwards: while the steps went on, nobody knew that they were ones to time. */
-static void explain_late_steps(struct process *p)
-{
-	const struct follow *f = &p->follow;
-	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
-	char to[32] = "";
-	bool is_off = cupti && !strcmp(cupti, "off");
-	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->armed.n)
-		return;
-	if (f->armed.n > 1)
-		snprintf(to, sizeof(to), " to %llu",
-			 (unsigned long long)f->armed.at[f->armed.n - 1]);
-	err_set(&p->remark, 0,
-		"step%s %llu%s without GPU times: the run was over before its steps were known; "
-		"set PROF_STEP "
-		"to say what a step is, or PROF_SCHEDULE=always",
-		f->armed.n > 1 ? "s" : "", (unsigned long long)f->armed.at[0], to);
-}
-
 /* Everything as one step: better than nothing to look at. */
 static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 {
@@ -547,11 +465,11 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 	follow_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
 	if (p->n_shown && r->anchor.arms)
-		explain_late_steps(p);
+		process_explain_late_steps(p);
 	bool is_wanted = p->output->n_formats || p->output->analyses;
 	if (!is_wanted || p->n_shown || p->trouble.text[0])
 		return 0;
-	explain_nothing_armed(p);
+	process_explain_nothing_armed(p);
 	return is_auto && !f->schedule.off ? show_whole_run(p, r, e) : 0;
 }
 
@@ -615,7 +533,7 @@ static void finish(struct process *p)
 	if (is_locked) {
 		follow_finish(&p->follow, killed);
 		p->has_steps = p->follow.last_number != UINT64_MAX;
-		explain_slices(p);
+		process_explain_slices(p);
 		if (p->n_shown || p->trouble.text[0])
 			return;
 	}

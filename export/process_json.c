@@ -45,7 +45,7 @@ static json_t *describe_steps(const struct process *p)
 			      integer(follow_count_steps(f)), "detector",
 			      !has_steps	      ? "none"
 			      : process_has_slices(p) ? STEP_SLICES_NAME
-						      : step_mode_name(shared->mode),
+						      : step_detector_name(shared),
 			      "confidence", has_steps ? p->confidence : 0.0, "armed", armed,
 			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
 			      "step_ms", describe_lengths(&f->step_ms), "armed_step_ms",
@@ -58,6 +58,8 @@ static json_t *describe_steps(const struct process *p)
 					      integer(atomic_load(&shared->n_corrected)),
 					      "period_before",
 					      integer(atomic_load(&shared->void_calls_per_step))));
+	if (has_steps)
+		json_object_set_new(o, "last", integer(f->last_number));
 	if (f->trains_from)
 		json_object_set_new(o, "trains_from", integer(f->trains_from));
 	if (has_steps && p->period) {
@@ -152,6 +154,17 @@ static json_t *describe_devices(const struct dict *d)
 	return list;
 }
 
+static json_t *describe_files(const struct process *p)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < p->output->n_formats; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "format",
+						      p->output->formats[i]->name, "n",
+						      integer(p->files[i].n), "n_empty",
+						      integer(p->files[i].n_empty)));
+	return list;
+}
+
 json_t *process_describe(const struct process *p)
 {
 	const struct follow *f = &p->follow;
@@ -179,6 +192,7 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "self", describe_self(f));
 	json_object_set_new(o, "cupti", describe_cupti(f));
 	json_object_set_new(o, "traces", trace_keep_list(&p->traces));
+	json_object_set_new(o, "files", describe_files(p));
 	json_object_set_new(o, "n_traces", integer(p->n_traces));
 	json_object_set_new(o, "n_traces_removed", integer(p->traces.n_removed));
 	json_object_set_new(o, "n_traces_failed", integer(p->n_failed));

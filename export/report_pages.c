@@ -1,8 +1,11 @@
 /* See report_pages.h: one table of parts; those that are no mere list have a function. */
 #include "export/report_pages.h"
 
+#include "export/report_gains.h"
 #include "export/report_lists.h"
 #include "export/report_words.h"
+
+#include <string.h>
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
@@ -163,21 +166,23 @@ static void say_memory(const struct report_view *v)
 static void say_advice(const struct report_view *v)
 {
 	const json_t *list = json_object_get(v->process, "advice");
-	char place[PLACE_BYTES], lead[64], ms[NUMBER_BYTES];
+	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES];
 	if (!json_array_size(list))
 		return;
-	report_heading(v, "What to mend, and what a step would lose");
+	text_line(v->out, TEXT_PLAIN, "%s", "");
+	report_gains_heading(v->out, v->process);
 	for (size_t i = 0; i < json_array_size(list) && i < v->top; i++) {
 		const json_t *a = json_array_get(list, i);
-		snprintf(lead, sizeof(lead), "%9s ms  ",
-			 report_ms(ms, sizeof(ms), report_number(a, "expected_ms_per_step")));
-		text_wrap(v->out, TEXT_PLAIN, lead, report_string(a, "what"), 3);
+		report_gain(gain, sizeof(gain), v->process, a);
+		text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "what"), 3);
+		memset(gain, ' ', strlen(gain));
 		if (json_is_string(json_object_get(a, "where")))
-			text_line(v->out, TEXT_PLAIN, "%14s%s  %s", "",
+			text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
 				  report_place(place, sizeof(place), a, v->cwd),
 				  report_string(a, "source"));
-		text_wrap(v->out, TEXT_PLAIN, "              ", report_string(a, "why"), 4);
+		text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "why"), 4);
 	}
+	report_gains_sum(v->out, v->process, v->top);
 }
 
 static void say_self(const struct report_view *v)

@@ -226,5 +226,4 @@ void report_ranks_say(struct textout *o, const json_t *root)
 		table_cell(&t, "%s", report_string(x, "verdict"));
 	}
 	table_end(&t, o);
-	report_ranks_say_straggler(o, root);
 }

@@ -12,9 +12,9 @@
  */
 json_t *report_ranks(const json_t *processes);
 
-/* The table, and the sentence about the straggler. Nothing where the report has no ranks. */
+/* The table. Nothing where the report has no ranks. */
 void report_ranks_say(struct textout *o, const json_t *root);
-/* The sentence alone. */
+/* The sentence about the straggler. */
 void report_ranks_say_straggler(struct textout *o, const json_t *root);
 
 /* The straggler's process, or NULL. */

@@ -2,6 +2,7 @@
 #include "export/report_text.h"
 
 #include "core/path.h"
+#include "export/report_gains.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"
 #include "export/report_words.h"
@@ -14,9 +15,9 @@ enum {
 	EVIDENCE_LINES = 3,
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
-	ADVICE_INDENT = 20,
 	LINES_SAID = 3,
 	TRUST_LINES = 2,
+	GAPS_SAID = 3,
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
 	IDLE_COLUMNS = 74,
@@ -153,7 +154,8 @@ static bool ran_ahead(const json_t *p, double host_ms)
 	       usual_ms < APART * device_ms;
 }
 
-/* Everything below the first lines is about the recorded steps; what they took is said where it is not what the others take. */
+/* Times below the first lines are of the recorded steps, gains alone are not (report_gains.h); what these took is said where it is not what
+ * the others take. */
 static void say_recorded(struct textout *o, const json_t *p)
 {
 	char took[NUMBER_BYTES];
@@ -170,7 +172,7 @@ static void say_recorded(struct textout *o, const json_t *p)
 		say(o, UNDER, "recorded ones, %s ms, are of these: skip_first=%.0f records later",
 		    took, (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
-		say(o, UNDER, "recorded ones took %s ms, %.*f times as long; all below is theirs",
+		say(o, UNDER, "recorded ones: %s ms, %.*f times as long; all but gains is theirs",
 		    took, times < 1 ? 2 : 1, times);
 }
 
@@ -226,11 +228,11 @@ static void say_step(struct textout *o, const json_t *p)
 	double before = report_number(corrected, "period_before");
 	if (corrected && before == report_number(steps, "period"))
 		say(o, UNDER,
-		    "told by another end at first, and numbered anew: nothing of that counts");
+		    "cut at another call at first, and numbered anew: no figure is of those");
 	else if (corrected)
 		say(o, UNDER,
-		    "taken for steps of %.0f calls at first, and numbered anew: nothing of these "
-		    "is counted",
+		    "taken for steps of %.0f calls at first, and numbered anew: no figure is of "
+		    "those",
 		    before);
 	if (json_object_get(steps, "trains_from"))
 		say(o, UNDER,
@@ -254,7 +256,7 @@ static void say_why_unknown(struct textout *o, const json_t *p)
 	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
 	if (why &&
 	    json_array_size(json_object_get(p, "gpu"))) /* else the reasons follow, all of them */
-		say(o, UNDER, "- %s", why);
+		say(o, UNDER "- ", "%s", why);
 }
 
 static void say_bound(struct textout *o, const json_t *p)
@@ -363,19 +365,15 @@ static void say_phases(struct textout *o, const json_t *p)
 /* Two lines: what it wins and where; what to do. */
 static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
 {
-	char place[PLACE_BYTES], fitted[TEXT_BYTES], ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
+	char place[PLACE_BYTES], fitted[TEXT_BYTES], gain[2 * NUMBER_BYTES];
 	bool has_place = json_is_string(json_object_get(a, "where"));
-	double gain = report_number(a, "expected_ms_per_step");
-	double all = report_number(json_object_get(p, "replay"), "step_ms");
-	if (all > 0)
-		snprintf(percent, sizeof(percent), "%.0f %%", gain / all * 100);
+	report_gain(gain, sizeof(gain), p, a);
 	report_place(place, sizeof(place), a, cwd);
 	text_fit(fitted, sizeof(fitted), place, 40, CUT_HEAD);
-	text_line(o, TEXT_GREEN, "%9s ms %5s  %s  %s", report_ms(ms, sizeof(ms), gain), percent,
-		  has_place ? fitted : report_string(a, "what"),
+	text_line(o, TEXT_GREEN, "%s%s  %s", gain, has_place ? fitted : report_string(a, "what"),
 		  has_place ? report_string(a, "source") : "");
 	if (has_place)
-		text_line(o, TEXT_PLAIN, "%*s%s", ADVICE_INDENT, "", report_string(a, "what"));
+		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", report_string(a, "what"));
 }
 
 static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
@@ -390,9 +388,10 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 				  "shorter.");
 		return;
 	}
-	text_line(o, TEXT_BOLD, "A step would lose, if this were mended");
+	report_gains_heading(o, p);
 	for (size_t i = 0; i < n && i < most; i++)
 		say_one_advice(o, p, json_array_get(advice, i), cwd);
+	report_gains_sum(o, p, most);
 }
 
 /* As many as there is room for, above what comes last. */
@@ -416,10 +415,8 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		const json_t *x = json_array_get(lines, i);
 		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
 		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
-		table_cell(&t, "%s",
-			   report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
-		table_cell(&t, "%s",
-			   report_ms(host, sizeof(host), report_number(x, "host_ms_per_step")));
+		table_cell(&t, "%s", report_ms_of(gpu, sizeof(gpu), x, "gpu_ms_per_step"));
+		table_cell(&t, "%s", report_ms_of(host, sizeof(host), x, "host_ms_per_step"));
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
 		table_cell(&t, "%s", report_string(x, "source"));
 	}
@@ -428,13 +425,26 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 	table_end(&t, o);
 }
 
+/* "; cannot be said: phases, idle of GPU 1", "" if there are none. */
+static void name_gaps(char *to, size_t bytes, const json_t *gaps)
+{
+	size_t n = json_array_size(gaps), used = 0;
+	to[0] = 0;
+	for (size_t i = 0; i < n && i < GAPS_SAID && used < bytes; i++)
+		used += (size_t)snprintf(to + used, bytes - used, "%s%.40s",
+					 i ? ", " : "; cannot be said: ",
+					 report_string(json_array_get(gaps, i), "what"));
+	if (n > GAPS_SAID && used < bytes)
+		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
+}
+
 /* How far the figures may be believed. */
 static void say_trust(struct textout *o, const json_t *p)
 {
 	char line[TEXT_BYTES] = "", cost[120];
 	const json_t *replay = json_object_get(p, "replay"), *self = json_object_get(p, "self");
 	double dropped = report_number(self, "dropped");
-	size_t gaps = json_array_size(json_object_get(p, "cannot_say")), used;
+	size_t used;
 	if (json_is_object(replay))
 		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
 			 fabs(report_number(replay, "error_pct")));
@@ -448,48 +458,82 @@ static void say_trust(struct textout *o, const json_t *p)
 	else
 		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
 	used = strlen(line);
-	if (gaps)
-		snprintf(line + used, sizeof(line) - used, "; %zu thing%s cannot be said", gaps,
-			 gaps == 1 ? "" : "s");
+	name_gaps(line + used, sizeof(line) - used, json_object_get(p, "cannot_say"));
 	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
-/* Nothing was measured: then the reasons are all there is to say. */
-static void say_reasons(struct textout *o, const json_t *p)
+/* Nothing was measured: then the reasons are all there is to say. A run's summary has told of its steps (`steps_are_told`). */
+static void say_reasons(struct textout *o, const json_t *p, bool steps_are_told)
 {
 	const json_t *gaps = json_object_get(p, "cannot_say");
 	if (json_array_size(json_object_get(p, "gpu")))
 		return;
-	for (size_t i = 0; i < json_array_size(gaps) && i < REASONS_SAID; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ",
-			  report_string(json_array_get(gaps, i), "why"), 3);
+	unsigned n_said = 0;
+	for (size_t i = 0; i < json_array_size(gaps) && n_said < REASONS_SAID; i++) {
+		const json_t *gap = json_array_get(gaps, i);
+		if (steps_are_told && !strcmp(report_string(gap, "what"), "steps"))
+			continue;
+		text_wrap(o, TEXT_PLAIN, "         - ", report_string(gap, "why"), 3);
+		n_said++;
+	}
 }
 
-static void say_process(struct textout *o, const json_t *root, const json_t *p, unsigned most_lines)
+/* Without GPU times a wait is no more than a call that takes long, but that much is known of it. */
+static void say_longest(struct textout *o, const json_t *p, const char *cwd)
+{
+	char place[PLACE_BYTES], ms[NUMBER_BYTES];
+	const json_t *lines = json_object_get(p, "lines"), *longest = json_array_get(lines, 0);
+	if (json_array_size(json_object_get(p, "gpu")) ||
+	    !json_array_size(get(p, "steps", "armed")) || !longest)
+		return;
+	for (size_t i = 1; i < json_array_size(lines); i++)
+		if (report_number(json_array_get(lines, i), "host_ms_per_step") >
+		    report_number(longest, "host_ms_per_step"))
+			longest = json_array_get(lines, i);
+	say(o, UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
+	    report_place(place, sizeof(place), longest, cwd),
+	    report_ms_of(ms, sizeof(ms), longest, "host_ms_per_step"));
+}
+
+/* What the parts below have in full is left out where they follow. */
+static void say_process(struct textout *o, const json_t *root, const json_t *p, unsigned most_lines,
+			bool parts_follow)
 {
 	const char *cwd = json_string_value(get(root, "run", "cwd"));
+	char death[160];
 	say_command(o, root, p);
 	say_step(o, p);
+	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
+		text_wrap(o, TEXT_RED, UNDER, death, 2);
 	say_bound(o, p);
-	say_reasons(o, p);
+	say_reasons(o, p, !parts_follow);
+	say_longest(o, p, cwd);
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_phases(o, p);
 	report_ranks_say_straggler(o, root);
-	say_advice(o, p, cwd, most_lines);
-	say_lines(o, p, cwd, most_lines);
+	if (!parts_follow || !json_array_size(json_object_get(p, "advice")))
+		say_advice(o, p, cwd, most_lines);
+	if (!parts_follow)
+		say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);
+}
+
+static void say_screen(struct textout *o, const json_t *root, unsigned most_lines,
+		       bool parts_follow)
+{
+	const json_t *p = report_main_process(root);
+	if (p) {
+		say_process(o, root, p, most_lines, parts_follow);
+		return;
+	}
+	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0), !parts_follow);
 }
 
 void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines)
 {
-	const json_t *p = report_main_process(root);
-	if (p) {
-		say_process(o, root, p, most_lines);
-		return;
-	}
-	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
-	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0));
+	say_screen(o, root, most_lines, false);
 }
 
 /* ---- All of it ---- */
@@ -538,7 +582,7 @@ void report_text_all(struct textout *o, const json_t *root, unsigned top)
 					  .process = p,
 					  .cwd = json_string_value(get(root, "run", "cwd")),
 					  .top = top };
-	report_text_screen(o, root, REPORT_SCREEN_LINES);
+	say_screen(o, root, REPORT_SCREEN_LINES, true);
 	if (!p)
 		return;
 	say_others(o, root, p);

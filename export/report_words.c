@@ -54,6 +54,14 @@ char *report_ms(char *to, size_t bytes, double ms)
 	return to;
 }
 
+char *report_ms_of(char *to, size_t bytes, const json_t *o, const char *name)
+{
+	if (report_has_number(o, name))
+		return report_ms(to, bytes, report_number(o, name));
+	snprintf(to, bytes, "-");
+	return to;
+}
+
 char *report_bytes(char *to, size_t bytes, double value)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -87,7 +95,7 @@ char *report_numbers(char *to, size_t bytes, const json_t *list)
 }
 
 enum {
-	WIDE_PCT = 20,	    /* an interval wider than that says nothing but that steps vary */
+	WIDE_PCT = 20, /* an interval that is wider and holds 0 says nothing but that steps vary */
 	LEFT_LEAST_PCT = 1, /* less is not worth a word */
 };
 
@@ -99,13 +107,14 @@ char *report_overhead(char *to, size_t bytes, const json_t *self)
 	to[0] = 0;
 	if (json_array_size(ci) != 2)
 		return to;
-	if (high - low > WIDE_PCT)
-		snprintf(to, bytes, "steps vary too much to see what recording cost");
-	else if (high <= 0)
+	int digits = high - low > WIDE_PCT ? 0 : 1;
+	if (high <= 0)
 		snprintf(to, bytes, "recording cost nothing that can be seen");
+	else if (low <= 0 && high - low > WIDE_PCT)
+		snprintf(to, bytes, "steps vary too much to see what recording cost");
 	else
-		snprintf(to, bytes, "recording cost %+.1f %% (95 %%: %+.1f to %+.1f)",
-			 report_number(self, "overhead_pct"), low, high);
+		snprintf(to, bytes, "recording cost %+.*f %% (95 %%: %+.*f to %+.*f)", digits,
+			 report_number(self, "overhead_pct"), digits, low, digits, high);
 	return to;
 }
 
@@ -120,6 +129,28 @@ char *report_left(char *to, size_t bytes, const json_t *self)
 			 "steps behind the first window take %.1f %% longer (95 %%: %+.1f to "
 			 "%+.1f)",
 			 report_number(self, "left_pct"), low, high);
+	return to;
+}
+
+/* The launcher knows the signal of the program that it started itself. */
+char *report_death(char *to, size_t bytes, const json_t *run, const json_t *p)
+{
+	const json_t *steps = json_object_get(p, "steps"), *signal = json_object_get(run, "signal");
+	bool is_known = json_is_integer(signal) &&
+			json_equal(json_object_get(run, "pid"), json_object_get(p, "pid"));
+	int number = (int)json_integer_value(signal);
+	size_t used;
+	to[0] = 0;
+	if (strcmp(report_string(p, "state"), "killed") != 0)
+		return to;
+	if (is_known)
+		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", number,
+					strsignal(number));
+	else
+		used = (size_t)snprintf(to, bytes, "was killed: its end is not in its journal");
+	if (report_has_number(steps, "last") && used < bytes)
+		snprintf(to + used, bytes - used, ", after step %.0f began",
+			 report_number(steps, "last"));
 	return to;
 }
 

@@ -20,6 +20,8 @@ char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd);
 
 /* "1.23 ms" is 1.23 here: three or four digits that count. Returns `to`. */
 char *report_ms(char *to, size_t bytes, double ms);
+/* The same of a member, "-" where it is not known. */
+char *report_ms_of(char *to, size_t bytes, const json_t *o, const char *name);
 char *report_bytes(char *to, size_t bytes, double value);
 /* "12", "12-14", "12, 15, 18 ..." */
 char *report_numbers(char *to, size_t bytes, const json_t *list);
@@ -29,6 +31,10 @@ char *report_overhead(char *to, size_t bytes, const json_t *self);
 
 /* By how much steps behind the first window are longer; "" where that is not known, or cannot be seen. Returns `to`. */
 char *report_left(char *to, size_t bytes, const json_t *self);
+
+/* "ended by signal 11 (Segmentation fault), after step 50 began", of a process and of the `run` it is of; "" where it did not die.
+ * Returns `to`. */
+char *report_death(char *to, size_t bytes, const json_t *run, const json_t *p);
 
 /* What a verdict, a cause of idle time or a kind of wait means, in words; "" for one that is not known here. */
 const char *report_verdict_noun(const char *verdict);

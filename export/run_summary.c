@@ -1,5 +1,7 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+#include "export/files_words.h"
 #include "export/outfile.h"
+#include "export/report_file.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/run.h"
@@ -98,7 +100,7 @@ static void say_steps(const json_t *p)
 	if (!detector || !strcmp(detector, "none"))
 		return;
 	fprintf(stderr, ", %lld steps (%s", count, detector);
-	if (!strcmp(detector, "auto"))
+	if (json_object_get(steps, "period")) /* learned: every other way is sure */
 		fprintf(stderr, ", confidence %.2f",
 			json_real_value(json_object_get(steps, "confidence")));
 	fprintf(stderr, ")");
@@ -141,22 +143,25 @@ static void say_missing_traces(const json_t *p, const char *who)
 }
 
 /* Its steps are told by the report's screen where that follows and is about this process alone. */
-static void say_process(const json_t *p, bool has_screen)
+static void say_process(const json_t *p, const json_t *run, bool has_screen)
 {
-	char who[48];
+	char who[48], text[240];
 	const char *reason =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
 	const char *state =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "state"));
 	const char *remark = json_string_value(json_object_get(p, "remark"));
 	const char *trouble = json_string_value(json_object_get(p, "trouble"));
-	long long traces = json_integer_value(json_object_get(p, "n_traces"));
 	snprintf(who, sizeof(who), "process %lld",
 		 (long long)json_integer_value(json_object_get(p, "pid")));
-	fprintf(stderr, "profrun: %s: %lld trace%s", who, traces, traces == 1 ? "" : "s");
+	fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
 	if (!has_screen)
 		say_steps(p);
 	fprintf(stderr, "\n");
+	if (!has_screen && *report_death(text, sizeof(text), run, p))
+		fprintf(stderr, "profrun: %s: %s\n", who, text);
+	if (*files_emptiness(text, sizeof(text), p))
+		fprintf(stderr, "profrun: %s: %s\n", who, text);
 	if (remark)
 		fprintf(stderr, "profrun: %s: %s\n", who, remark);
 	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
@@ -200,19 +205,33 @@ static void say_left_out(const struct run *r, const json_t *ranks)
 			setting ? setting : "");
 }
 
+/* True if there are any. */
+static bool say_files(const struct run *r, const json_t *processes)
+{
+	const struct exporter *x;
+	bool is_any = false;
+	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		if (!files_of(processes, x))
+			continue;
+		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
+			x->folder, x->viewer);
+		is_any = true;
+	}
+	return is_any;
+}
+
 static void say_all(const struct run *r, const json_t *root)
 {
 	const json_t *processes = json_object_get(root, "processes"),
 		     *messages = json_object_get(root, "messages"),
 		     *report = json_object_get(root, "report");
 	bool has_report = report && report_main_process(report);
+	json_t *runfile = runfile_load(r->folder);
 	size_t n = json_array_size(processes);
-	json_int_t n_traces = 0;
-	for (size_t i = 0; i < n; i++)
-		n_traces += json_integer_value(
-			json_object_get(json_array_get(processes, i), "n_traces"));
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
-		say_process(json_array_get(processes, i), n == 1 && has_report);
+		say_process(json_array_get(processes, i), json_object_get(runfile, "run"),
+			    n == 1 && has_report);
+	json_decref(runfile);
 	if (n > PROCESSES_SAID)
 		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
 			n - PROCESSES_SAID);
@@ -221,20 +240,40 @@ static void say_all(const struct run *r, const json_t *root)
 	say_left_out(r, json_object_get(root, "ranks_left_out"));
 	if (has_report)
 		say_report(report);
-	if (n_traces)
-		fprintf(stderr,
-			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
-			r->folder);
+	bool has_files = say_files(r, processes);
 	if (has_report)
 		say_report_command(r);
-	else if (!n_traces)
+	else if (!has_files)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
+}
+
+/* The module's, Tegra's, and WSL's, which has no module. */
+static bool has_driver(void)
+{
+	return !access("/proc/driver/nvidia", F_OK) || !access("/dev/nvidiactl", F_OK) ||
+	       !access("/dev/nvhost-ctrl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
 static void say_never_used(const struct run *r)
 {
+	const char *hint = "";
+	if (r->is_sim)
+		hint = " (for --sim a program must be built with nvcc -cudart shared)";
+	else if (!has_driver())
+		hint = "; there is no NVIDIA driver here: --sim runs it on a simulated GPU";
 	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
-		r->is_sim ? " (for --sim a program must be built with nvcc -cudart shared)" : "");
+		hint);
+}
+
+/* The collector has made its report by then, and cannot know the signal. */
+static void report_signal(const struct run *r, json_t *report, bool is_over)
+{
+	struct err e;
+	if (!json_is_object(report))
+		return;
+	report_reread_run(r->folder, report);
+	if (is_over && report_save(r->folder, report, &e))
+		fprintf(stderr, "profrun: %s\n", e.text);
 }
 
 static void say_not_waited(const struct run *r)
@@ -264,6 +303,8 @@ void run_finish(struct run *r, int wait_status, double wall_s)
 		return;
 	}
 	run_describe_end(r, wait_status, wall_s);
+	if (WIFSIGNALED(wait_status))
+		report_signal(r, json_object_get(report, "report"), !running);
 	if (running < 0 && r->collector > 0 && waitpid(r->collector, NULL, 0) > 0)
 		outfile_sweep(r->folder, r->collector);
 	if (!r->is_quiet && running >= 0)

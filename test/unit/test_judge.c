@@ -92,6 +92,7 @@ static void short_steps_have_their_cause(void **state)
 		assert_null(strstr(f.evidence.at[i].text, "next to nothing"));
 	assert_int_equal(f.advice.n, 1);
 	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_non_null(strstr(f.advice.at[0].why, ": once a step, blocked"));
 	forget();
 }
 
@@ -143,6 +144,7 @@ static void recoverable_is_what_mending_wins(void **state)
 	judge(device_bound, false, 5);
 	assert_near(recoverable(WAIT), truth_ms(device_bound), 0.05);
 	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_non_null(strstr(f.advice.at[0].why, ": 6 times a step, blocked"));
 	assert_near(f.advice.at[0].expected_ms, truth_ms(device_bound), 0.05);
 	forget();
 }

@@ -68,7 +68,7 @@ struct answer {
 	uint64_t n_steps, n_traces;
 	double mean_ms;
 	VEC(uint64_t) armed;
-	char remark[240];
+	char remark[240], detector[32];
 };
 
 static struct answer export_run(const struct journal_builder *b)
@@ -89,6 +89,11 @@ static struct answer export_run(const struct journal_builder *b)
 	for (size_t i = 0; i < p.follow.armed.n; i++)
 		vec_push(&a.armed, p.follow.armed.at[i]);
 	snprintf(a.remark, sizeof(a.remark), "%s", p.remark.text);
+	json_t *described = process_describe(&p);
+	snprintf(a.detector, sizeof(a.detector), "%s",
+		 json_string_value(json_object_get(json_object_get(described, "steps"), "detecto"
+											"r")));
+	json_decref(described);
 	process_close(&p);
 	output_free(&out);
 	return a;
@@ -151,6 +156,53 @@ static void test_abstains_where_nothing_repeats(void **state)
 	jb_free(b);
 }
 
+static void test_says_what_told_the_steps(void **state)
+{
+	(void)state;
+	for (uint32_t wants = 0; wants < 2; wants++) {
+		struct journal_builder *b = learning_run("always");
+		b->header->steps.wants_optimizer = wants;
+		struct answer a = export_run(b);
+		assert_int_equal(a.n_steps, STEPS);
+		assert_string_equal(a.detector, wants ? "optimizer" : "auto");
+		vec_free(&a.armed);
+		jb_free(b);
+	}
+}
+
+/* The mode is the one that was set, so no remark tells to set one. */
+static void test_says_why_no_step_of_that_kind_came(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t mode;
+		const char *value, *why;
+	} cases[] = {
+		{ STEP_MODE_KERNEL, "kernel:SGD",
+		  "PROF_STEP=kernel:SGD: no kernel whose (mangled) name matches was launched more "
+		  "than once; launched were forward, adam_step" },
+		{ STEP_MODE_GRAPH, "graph",
+		  "PROF_STEP=graph: no CUDA graph was launched more than once" },
+		{ STEP_MODE_SYNC, "sync", "PROF_STEP=sync: no launch came behind" },
+		{ STEP_MODE_TIME, "time:9000", "PROF_STEP=time:9000: the program's launches" },
+		{ STEP_MODE_API, "api",
+		  "PROF_STEP=api: neither cudaProfilerStart() nor profrun_step() was called" },
+		{ STEP_MODE_NVTX, "nvtx:x", "PROF_STEP=nvtx:x: no NVTX range of that name" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct journal_builder *b =
+			learning_run("skip_first=10,wait=0,warmup=2,active=3,repeat=1");
+		b->header->steps.mode = cases[i].mode;
+		b->header->steps.state = STEP_STATE_OWN;
+		jb_info(b, "PROF_STEP", cases[i].value);
+		struct answer a = export_run(b);
+		assert_int_equal(a.n_traces, 0);
+		assert_ptr_equal(strstr(a.remark, cases[i].why), a.remark);
+		vec_free(&a.armed);
+		jb_free(b);
+	}
+}
+
 /*
  * The library adopted the anchor during step 20 and locked two steps later: what it counted itself, what it numbered itself, and
  * what was over before then make one sequence.
@@ -195,6 +247,8 @@ int main(void)
 		cmocka_unit_test(test_always_splits_all_of_the_run),
 		cmocka_unit_test(test_says_when_the_schedule_came_too_late),
 		cmocka_unit_test(test_abstains_where_nothing_repeats),
+		cmocka_unit_test(test_says_what_told_the_steps),
+		cmocka_unit_test(test_says_why_no_step_of_that_kind_came),
 		cmocka_unit_test(test_numbers_are_mended_backwards),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -99,10 +99,12 @@ static void test_in_words(void **state)
 	json_t *root =
 		json_pack("{s:o, s:o}", "ranks", report_ranks(processes), "processes", processes);
 	struct textout o = { .to = open_memstream(&text, &bytes) };
+	report_ranks_say_straggler(&o, root);
 	report_ranks_say(&o, root);
 	fclose(o.to);
 	assert_non_null(strstr(text, "wait 4.000 ms a step for rank 1: its data takes 4.000 ms "
 				     "longer"));
+	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
 	assert_ptr_equal(report_ranks_straggler(root), json_array_get(processes, 1));
 	free(text);
 	json_decref(root);

@@ -205,7 +205,10 @@ static void test_first_screen(void **state)
 	assert_says(text, "phases   backward 2.500, forward 1.250 ms");
 	assert_says(text, "  1.200 ms  23 %  train.py:42  total += loss.item()");
 	assert_says(text, "    keep the value on the GPU\n");
+	assert_says(text, "What mending would win, of a step's 5.200 ms\n");
+	assert_says(text, "What lines cost, per step\n");
 	assert_says(text, "model.py:9");
+	assert_says(text, "dropped; cannot be said: phases\n");
 	assert_says(text, "recording cost +1.2 % (95 %: -0.5 to +2.9); nothing");
 	assert_null(strchr(text, '\033'));
 	free(text);
@@ -226,9 +229,72 @@ static void test_host_that_ran_ahead(void **state)
 	free(text);
 	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
 	text = print(root, true, false, NULL);
-	assert_says(text, "recorded ones took 0.030 ms, 0.01 times as long; all below is theirs\n");
+	assert_says(text, "recorded ones: 0.030 ms, 0.01 times as long; all but gains is theirs\n");
 	free(text);
 	json_decref(root);
+}
+
+/* Gains are of a step that is not recorded, and that is said; so is that they do not add up, where they are more than the step. */
+static void test_what_gains_are_of(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *advice = json_object_get(p, "advice");
+	(void)state;
+	json_object_set_new(json_object_get(p, "replay"), "step_ms", json_real(2.4));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_fits(text);
+		assert_says(text, "What mending would win, of the 2.400 ms that a step takes when "
+				  "not recorded\n");
+		assert_says(text, "    1.200 ms  50 %  ");
+		assert_null(strstr(text, "overlap"));
+		free(text);
+	}
+	json_array_append_new(advice, json_deep_copy(json_array_get(advice, 0)));
+	json_array_append_new(advice, json_deep_copy(json_array_get(advice, 0)));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_says(text, "\n      these overlap: they do not add up\n");
+		free(text);
+	}
+	json_decref(root);
+}
+
+/* Steps that were numbered anew. */
+static void test_corrected_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *steps = json_object_get(p, "steps");
+	(void)state;
+	json_object_set_new(steps, "period", json_integer(12));
+	json_object_set_new(steps, "corrected",
+			    json_pack("{s:i, s:i}", "times", 1, "period_before", 12));
+	char *text = print(root, true, false, NULL);
+	assert_says(text,
+		    "cut at another call at first, and numbered anew: no figure is of those\n");
+	free(text);
+	json_decref(root);
+}
+
+static void test_what_recording_cost(void **state)
+{
+	static const struct {
+		double pct, low, high;
+		const char *text;
+	} cases[] = {
+		{ 1.2, -0.5, 2.9, "recording cost +1.2 % (95 %: -0.5 to +2.9)" },
+		{ 46.2, 25.4, 67.9, "recording cost +46 % (95 %: +25 to +68)" },
+		{ 20, -5, 45, "steps vary too much to see what recording cost" },
+		{ -3, -6, -0.1, "recording cost nothing that can be seen" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[120];
+		json_t *self = json_pack("{s:f, s:[f, f]}", "overhead_pct", cases[i].pct,
+					 "overhead_ci", cases[i].low, cases[i].high);
+		assert_string_equal(report_overhead(text, sizeof(text), self), cases[i].text);
+		json_decref(self);
+	}
 }
 
 /* Recorded steps that are none like the others: in the warm-up, and anywhere. */
@@ -241,7 +307,7 @@ static void test_recorded_steps_apart(void **state)
 	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "recorded ones took 20.80 ms, 4.0 times as long; all below is theirs\n");
+	assert_says(text, "recorded ones: 20.80 ms, 4.0 times as long; all but gains is theirs\n");
 	assert_says(text, "replayed within 0.0 %");
 	free(text);
 	json_object_set_new(baseline, "armed_in_warm_up", json_true());
@@ -369,6 +435,10 @@ static void test_whole_report(void **state)
 	(void)state;
 	assert_fits(text);
 	assert_says(text, "Where the CPU waits");
+	assert_null(strstr(text, "What lines cost")); /* "Lines, per step" has them all */
+	const char *gains = strstr(text, "What mending would win");
+	assert_non_null(gains);
+	assert_null(strstr(gains + 1, "What mending would win"));
 	assert_says(text, "total += loss.item()   in step < main\n");
 	assert_says(text, "NVIDIA H100");
 	assert_says(text, "  backward      2.500   1.500\n    recompute   0.500   0.250\n");
@@ -383,6 +453,22 @@ static void test_whole_report(void **state)
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
 	assert_says(text,
 		    "  steps behind the first window take 30.2 % longer (95 %: +25.1 to +35.3)\n");
+	free(text);
+	json_decref(root);
+}
+
+/* What stands below a table is not cut off. */
+static void test_legends(void **state)
+{
+	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_array_append_new(json_object_get(process, "operators"),
+			      json_pack("{s:s, s:i, s:f, s:f}", "name", "aten::linear", "per_step",
+					4, "gpu_ms_per_step", 1.5, "host_ms_per_step", 0.5));
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "  CPU ms: from a run's first allocation or CUDA call to its last call; "
+			  "not all\n  of it\n");
 	free(text);
 	json_decref(root);
 }
@@ -492,12 +578,16 @@ int main(void)
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
+		cmocka_unit_test(test_what_gains_are_of),
+		cmocka_unit_test(test_corrected_steps),
+		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_behind_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
+		cmocka_unit_test(test_legends),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
 		cmocka_unit_test(test_colour_does_not_count_as_width),
 		cmocka_unit_test(test_screen_of_the_slowest),

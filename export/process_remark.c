@@ -1,0 +1,183 @@
+/* See process_remark.h. */
+#include "export/process_remark.h"
+
+#include "export/textout.h"
+
+void process_explain_slices(struct process *p)
+{
+	const char *patience_s = dict_find_info(&p->follow.dict, "PROF_LEARN_S");
+	if (process_has_slices(p))
+		err_set(&p->remark, 0,
+			"no repeating step was found in %.20s s of launches, so steps are slices "
+			"of time of one second; set PROF_STEP to say what a step is, or "
+			"PROF_LEARN_S to look longer",
+			patience_s ? patience_s : "60");
+}
+
+void process_explain_late_steps(struct process *p)
+{
+	const struct follow *f = &p->follow;
+	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
+	char to[32] = "";
+	bool is_off = cupti && !strcmp(cupti, "off");
+	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->armed.n)
+		return;
+	if (f->armed.n > 1)
+		snprintf(to, sizeof(to), " to %llu",
+			 (unsigned long long)f->armed.at[f->armed.n - 1]);
+	err_set(&p->remark, 0,
+		"step%s %llu%s without GPU times: the run was over before its steps were known; "
+		"set PROF_STEP to say what a step is, or PROF_SCHEDULE=always",
+		f->armed.n > 1 ? "s" : "", (unsigned long long)f->armed.at[0], to);
+}
+
+/* ---- No step could be told, by what a step was to be ---- */
+
+static void explain_auto(struct process *p, const char *value)
+{
+	(void)value;
+	err_set(&p->remark, 0,
+		"no repeating step was found: set PROF_STEP to say what a step is, or "
+		"PROF_SCHEDULE=always");
+}
+
+static void explain_optimizer(struct process *p, const char *value)
+{
+	(void)value;
+	err_set(&p->remark, 0,
+		"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it is told "
+		"by Python's frames (PROF_PYTHON, PROF_STACKS) or by kernels' names: without these "
+		"set PROF_STEP=auto");
+}
+
+static void explain_function(struct process *p, const char *value)
+{
+	if (p->n_function_calls)
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
+			"they launch; name one that is called once a step and launches in more "
+			"than one of its lines",
+			value);
+	else
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.80s: no launch came from a function of that name in a file of "
+			"that name; check both, and that PROF_PYTHON and PROF_STACKS are not off",
+			value);
+}
+
+enum { NAMES_SAID = 3, NAME_COLUMNS = 24 };
+
+static bool is_said(const struct dict *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (d->launches.at[k].name == d->launches.at[i].name)
+			return true;
+	return false;
+}
+
+/* "; launched were spin_5us, first_10us, ...", "" if no name is known. */
+static void list_launched(const struct dict *d, char *to, size_t bytes)
+{
+	size_t used = 0, n = 0;
+	to[0] = 0;
+	for (size_t i = 0; i < d->launches.n && n <= NAMES_SAID; i++) {
+		char name[4 * NAME_COLUMNS];
+		if (!d->launches.at[i].is_named || is_said(d, i))
+			continue;
+		text_fit(name, sizeof(name), strtab_text(&d->names, d->launches.at[i].name),
+			 NAME_COLUMNS, CUT_TAIL);
+		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
+					 n ? ", " : "; launched were ",
+					 n < NAMES_SAID ? name : "...");
+		n++;
+	}
+}
+
+/* The step under way ends with the second launch: one alone tells no step. */
+static void explain_kernel(struct process *p, const char *value)
+{
+	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
+	list_launched(&p->follow.dict, launched, sizeof(launched));
+	err_set(&p->remark, 0,
+		"PROF_STEP=%.40s: no kernel whose (mangled) name matches was launched more than "
+		"once%s",
+		value, launched);
+}
+
+static void explain_graph(struct process *p, const char *value)
+{
+	err_set(&p->remark, 0, "PROF_STEP=%.40s: no CUDA graph was launched more than once", value);
+}
+
+static void explain_sync(struct process *p, const char *value)
+{
+	err_set(&p->remark, 0,
+		"PROF_STEP=%.40s: no launch came behind a synchronisation, so no step ended with "
+		"one",
+		value);
+}
+
+static void explain_time(struct process *p, const char *value)
+{
+	err_set(&p->remark, 0,
+		"PROF_STEP=%.40s: the program's launches were over before these milliseconds were",
+		value);
+}
+
+static void explain_api(struct process *p, const char *value)
+{
+	err_set(&p->remark, 0,
+		"PROF_STEP=%.40s: neither cudaProfilerStart() nor profrun_step() was called",
+		value);
+}
+
+static void explain_nvtx(struct process *p, const char *value)
+{
+	if (dict_find_info(&p->follow.dict, JOURNAL_INFO_STEP_RANGE))
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.60s: just one NVTX range of that name began, and a step is "
+			"from one to the next",
+			value);
+	else
+		err_set(&p->remark, 0,
+			"PROF_STEP=%.60s: no NVTX range of that name began, so no step did; check "
+			"the name, and that neither PROF_NVTX=off nor another tool's "
+			"NVTX_INJECTION64_PATH hides the ranges",
+			value);
+}
+
+static void explain_no_steps(struct process *p)
+{
+	static void (*const by_mode[])(struct process * p, const char *value) = {
+		[STEP_MODE_AUTO] = explain_auto,   [STEP_MODE_KERNEL] = explain_kernel,
+		[STEP_MODE_GRAPH] = explain_graph, [STEP_MODE_SYNC] = explain_sync,
+		[STEP_MODE_TIME] = explain_time,   [STEP_MODE_API] = explain_api,
+		[STEP_MODE_NVTX] = explain_nvtx,
+	};
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const char *value = dict_find_info(&p->follow.dict, "PROF_STEP");
+	value = value ? value : step_detector_name(s);
+	if (s->wants_function)
+		explain_function(p, value);
+	else if (s->wants_optimizer)
+		explain_optimizer(p, value);
+	else if (s->mode < sizeof(by_mode) / sizeof(*by_mode))
+		by_mode[s->mode](p, value);
+}
+
+void process_explain_nothing_armed(struct process *p)
+{
+	const struct follow *f = &p->follow;
+	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
+			 atomic_load(&f->reader.header->steps.schedule_shift);
+	if (f->schedule.off)
+		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
+	else if (!p->has_steps)
+		explain_no_steps(p);
+	else
+		err_set(&p->remark, 0,
+			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
+			"been the first recorded; set PROF_SCHEDULE=skip_first=0,active=1 or "
+			"PROF_SCHEDULE=always",
+			(unsigned long long)follow_count_steps(f), (unsigned long long)first);
+}

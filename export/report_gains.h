@@ -1,0 +1,18 @@
+/* What mending would win: the words that the first screen and the whole report have in common. */
+#ifndef EXPORT_REPORT_GAINS_H
+#define EXPORT_REPORT_GAINS_H
+
+#include "export/textout.h"
+
+#include <jansson.h>
+
+/* Of which step: gains are of one without what recording costs. `p`: a process of report.json. */
+void report_gains_heading(struct textout *o, const json_t *p);
+
+/* "    1.200 ms  23 %  " of one advice. Returns `to`. */
+char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice);
+
+/* Below the first `n`: that they do not add up, where somebody who adds them would see it. */
+void report_gains_sum(struct textout *o, const json_t *p, size_t n);
+
+#endif
