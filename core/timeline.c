@@ -357,7 +357,7 @@ static void add_modules(struct timeline *t, const struct model_step *m, const ui
 }
 
 /* Operators, modules, and whose backward pass it is. */
-static void add_frameworks(struct timeline *t, const struct model_step *m, const uint32_t *call_of)
+static void add_frameworks(struct timeline *t, struct model_step *m, const uint32_t *call_of)
 {
 	uint64_t *gpu_ns = gpu_sums(m);
 	struct tape_place *places = places_of(t, m, call_of);
@@ -371,7 +371,7 @@ static void add_frameworks(struct timeline *t, const struct model_step *m, const
 	}
 	tape_end(&t->tape, m, t->frames, tied, is_backward);
 	for (size_t i = 0; i < m->calls.n; i++) {
-		t->calls.at[call_of[i]].forward_site = tied[i].site;
+		t->calls.at[call_of[i]].forward_site = m->calls.at[i].forward_site = tied[i].site;
 		t->calls.at[call_of[i]].is_backward = is_backward[i];
 	}
 	add_modules(t, m, gpu_ns, places, tied);
@@ -381,7 +381,7 @@ static void add_frameworks(struct timeline *t, const struct model_step *m, const
 	free(gpu_ns);
 }
 
-void timeline_add(struct timeline *t, const struct model_step *m)
+void timeline_add(struct timeline *t, struct model_step *m)
 {
 	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
 	if (t->calls.n + t->works.n + m->calls.n + m->works.n > TIMELINE_EVENTS_MOST) {

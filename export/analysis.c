@@ -61,7 +61,7 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->timeline.steps.n);
 }
 
-void analysis_step(struct analysis *a, const struct model_step *m)
+void analysis_step(struct analysis *a, struct model_step *m)
 {
 	mind_training(a);
 	if (is_left_over(a, m) || m->number < a->follow->trains_from)

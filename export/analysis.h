@@ -13,7 +13,8 @@ struct analysis;
 struct analysis *analysis_new(const struct follow *f);
 void analysis_free(struct analysis *a);
 
-void analysis_step(struct analysis *a, const struct model_step *m);
+/* Also ties the step's backward pass to the lines that made it necessary: struct model_call, forward_site. */
+void analysis_step(struct analysis *a, struct model_step *m);
 
 /* Steps that it holds. */
 size_t analysis_n_steps(struct analysis *a);

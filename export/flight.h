@@ -42,7 +42,7 @@ enum { FLIGHT_KEPT_LISTED = 1024 };
 
 struct flight {
 	size_t most_bytes, bytes;
-	void (*write)(void *context, const struct model_step *m);
+	void (*write)(void *context, struct model_step *m);
 	void *context;
 	VEC(struct flight_step) steps; /* oldest first */
 	VEC(struct flight_request) requests;

@@ -71,8 +71,8 @@ static uint32_t work_line(struct trace *t, const struct model_work *work)
 {
 	if (work->call == MODEL_NO_CALL)
 		return 0;
-	uint32_t stack = t->m->calls.at[work->call].stack;
-	uint32_t line = perfetto_stack(&t->stacks, &t->w, stack)->word[STACK_WORD_LINE];
+	const struct model_call *c = &t->m->calls.at[work->call];
+	uint32_t line = perfetto_line_of_call(&t->stacks, &t->w, c);
 	return line ? perfetto_arg_text(&t->w, line) : 0;
 }
 

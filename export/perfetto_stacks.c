@@ -9,6 +9,7 @@ void perfetto_stacks_free(struct perfetto_stacks *s)
 {
 	map_free(&s->index_of);
 	map_free(&s->line_of);
+	map_free(&s->place_of);
 	vec_free(&s->at);
 }
 
@@ -56,6 +57,20 @@ static uint32_t stack_text(struct perfetto_stacks *s, struct perfetto_writer *w,
 	return word_of(w, text);
 }
 
+/* "train.py:42" */
+static uint32_t place_word(struct perfetto_stacks *s, struct perfetto_writer *w, uint32_t number)
+{
+	const struct site *site = frames_site_at(s->frames, number);
+	bool is_new;
+	uint64_t *word = map_at(&s->place_of, number, &is_new);
+	if (is_new) {
+		char place[STACK_LINE_BYTES];
+		stack_place_text(site->file, site->line, place);
+		*word = word_of(w, place);
+	}
+	return (uint32_t)*word;
+}
+
 static struct perfetto_stack describe(struct perfetto_stacks *s, struct perfetto_writer *w,
 				      uint32_t stack)
 {
@@ -64,9 +79,7 @@ static struct perfetto_stack describe(struct perfetto_stacks *s, struct perfetto
 	if (!list.n)
 		return to;
 	const struct site *site = frames_site_at(s->frames, frames_site(s->frames, stack));
-	char place[STACK_LINE_BYTES];
-	stack_place_text(site->file, site->line, place);
-	to.word[STACK_WORD_LINE] = word_of(w, place);
+	to.word[STACK_WORD_LINE] = place_word(s, w, frames_site(s->frames, stack));
 	to.word[STACK_WORD_FUNCTION] = word_of(w, site->function);
 	to.word[STACK_WORD_OPERATOR] = word_of(w, frames_operator(s->frames, stack, false));
 	to.word[STACK_WORD_STACK] = stack_text(s, w, &list);
@@ -87,6 +100,13 @@ struct perfetto_stack *perfetto_stack(struct perfetto_stacks *s, struct perfetto
 		vec_push(&s->at, fresh);
 	}
 	return &s->at.at[*index];
+}
+
+uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer *w,
+			       const struct model_call *c)
+{
+	uint32_t line = perfetto_stack(s, w, c->stack)->word[STACK_WORD_LINE];
+	return line || !c->forward_site ? line : place_word(s, w, c->forward_site);
 }
 
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack)

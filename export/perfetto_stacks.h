@@ -7,6 +7,7 @@
 
 #include "core/frames.h"
 #include "core/map.h"
+#include "core/model.h"
 #include "export/perfetto_writer.h"
 
 enum perfetto_stack_word {
@@ -27,12 +28,17 @@ struct perfetto_stacks {
 	struct frames *frames; /* NULL: stacks are not looked up */
 	struct map index_of;   /* DICT_STACK -> index in `at` */
 	VEC(struct perfetto_stack) at;
-	struct map line_of; /* frame or folded run -> word: its line in a stack's text */
+	struct map place_of; /* site -> word */
+	struct map line_of;  /* frame or folded run -> word: its line in a stack's text */
 };
 
 /* All zero for a stack of which nothing is known. Good until the next call. */
 struct perfetto_stack *perfetto_stack(struct perfetto_stacks *s, struct perfetto_writer *w,
 				      uint32_t stack);
+
+/* The word for the call's line: its stack's, or of a backward pass that has none the line that made it necessary. 0: none. */
+uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer *w,
+			       const struct model_call *c);
 
 /* Makes sure that the sequence knows the words. Between events. */
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack);

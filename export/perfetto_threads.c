@@ -67,10 +67,16 @@ static void write_call(struct trace *t, const struct model_call *c)
 		perfetto_arg_text(&t->w,
 				  perfetto_name(t->m->dict->launches.at[c->launch - 1].name));
 	perfetto_stack_define(&t->w, stack);
+	uint32_t line = stack->word[STACK_WORD_LINE] ? 0
+						     : perfetto_line_of_call(&t->stacks, &t->w, c);
+	if (line)
+		line = perfetto_arg_text(&t->w, line);
 	struct perfetto_place place = perfetto_event_begin(
 		&t->w, c->begin_ns, TYPE_BEGIN, perfetto_name(c->name),
 		perfetto_category(c->category), PERFETTO_EVENT_EXTRA + (size_t)c->n_work * 10);
 	perfetto_stack_write(b, stack);
+	if (line)
+		perfetto_arg_interned(b, PERFETTO_ARG_LINE, line);
 	perfetto_arg_interned(b, PERFETTO_ARG_API, api);
 	write_call_facts(t, c);
 	if (c->correlation)

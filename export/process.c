@@ -68,7 +68,7 @@ static void write_with(struct process *p, int format, const struct model_step *m
 	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
 }
 
-static void show_step(void *context, const struct model_step *m)
+static void show_step(void *context, struct model_step *m)
 {
 	struct process *p = context;
 	if (p->analysis)
@@ -90,7 +90,7 @@ static void on_step(void *context, struct follow *f, struct model_step *m)
 }
 
 /* One that the flight recorder has kept. */
-static void show_kept(void *context, const struct model_step *m)
+static void show_kept(void *context, struct model_step *m)
 {
 	struct process *p = context;
 	follow_note_armed(&p->follow, m->number);

@@ -315,6 +315,20 @@ class Spans(TorchCase):
             kernels = [s for s in trace.slices if s.name.startswith("void at::native::") and "line" in s.args]
             self.assertTrue(kernels, "kernels name the line that launched them")
 
+    def test_lines_of_the_backward_pass(self):
+        """On autograd's threads no line of the program's is under way: a node's calls and kernels name the forward line that it belongs to."""
+        with open(TRAIN) as file:
+            source = file.read().splitlines()
+        for trace in self.traces:
+            for node in self.slices(trace, "AddmmBackward0"):
+                calls = [s for s in trace.slices if s.track == node.track and node.time <= s.time and s.end <= node.end
+                         and "correlation" in s.args]
+                numbers = {c.args["correlation"] for c in calls}
+                kernels = [s for s in trace.slices if s.track != node.track and s.args.get("correlation") in numbers]
+                self.assertTrue(calls and kernels)
+                said = {source[int(s.args["line"].split(":")[1]) - 1].strip() for s in calls + kernels}
+                self.assertEqual(said, {"loss = nn.functional.mse_loss(model(inputs), targets)"})
+
 
 class AgainstTorchProfiler(TorchCase):
     """The same loop, once under profrun and once under torch.profiler with CUDA activity: what both see of a step."""

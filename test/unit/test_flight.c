@@ -13,7 +13,7 @@ enum { STEP_NS = 1000000, CALLS = 100 };
 
 static char written[512]; /* "5 6 7 " */
 
-static void write_down(void *context, const struct model_step *m)
+static void write_down(void *context, struct model_step *m)
 {
 	size_t used = strlen(written);
 	(void)context;
