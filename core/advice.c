@@ -331,8 +331,8 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 		CAUSE_INPUT,
 		0,
-		"make the next batch while the device works: loader processes, prefetching",
-		"the step waits for its input",
+		"make the next batch while the device works: more loader processes, prefetching",
+		"before this line the step waits for its input",
 		top_site,
 	};
 	static const struct general copies = {

@@ -102,6 +102,14 @@ static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t
 	}
 }
 
+/* What the host does before a call belongs to it; but until a batch is copied it is made, or waited for. */
+static uint8_t part_before(uint8_t last, uint8_t next)
+{
+	if (last == PART_LOADER)
+		return last;
+	return next == PART_TO_DEVICE && last != PART_TO_DEVICE ? PART_AWAITED : next;
+}
+
 /* From the calls, in order, to spans without gaps. */
 static void add_spans(struct phases *p, const struct model_step *m)
 {
@@ -114,7 +122,7 @@ static void add_spans(struct phases *p, const struct model_step *m)
 		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
 		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
 		if (begin_ns > at_ns) {
-			add_span(p, first, at_ns, begin_ns, last == PART_LOADER ? last : part, 0);
+			add_span(p, first, at_ns, begin_ns, part_before(last, part), 0);
 			at_ns = begin_ns;
 		}
 		end_ns = end_ns > at_ns ? end_ns : at_ns;
@@ -122,8 +130,8 @@ static void add_spans(struct phases *p, const struct model_step *m)
 		at_ns = end_ns;
 		last = part;
 	}
-	if (m->end_ns > at_ns && p->calls.n && last != PART_LOADER)
-		last = p->part_of_call.at[p->calls.at[0]];
+	if (m->end_ns > at_ns && p->calls.n)
+		last = part_before(last, p->part_of_call.at[p->calls.at[0]]);
 	if (m->end_ns > at_ns)
 		add_span(p, first, at_ns, m->end_ns, last, 0);
 }
@@ -286,7 +294,7 @@ static void gather_calls(struct phases *p, const struct model_step *m, size_t th
 
 static bool tells(uint8_t part)
 {
-	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE;
+	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE && part != PART_AWAITED;
 }
 
 static void add_lane(struct phases *p, const struct model_step *m, size_t thread,

@@ -9,8 +9,7 @@ enum {
 };
 
 /* As much memory beside the application as its journal may take. */
-void process_flight_start(struct process *p,
-			  void (*write)(void *process, struct model_step *m))
+void process_flight_start(struct process *p, void (*write)(void *process, struct model_step *m))
 {
 	flight_free(&p->flight);
 	p->flight.most_bytes = p->follow.reader.header->file_bytes;

@@ -5,8 +5,7 @@
 #include "export/process.h"
 
 /* Its journal has just been opened. `write`: what is to be done with steps that were kept; gets the process. */
-void process_flight_start(struct process *p,
-			  void (*write)(void *process, struct model_step *m));
+void process_flight_start(struct process *p, void (*write)(void *process, struct model_step *m));
 
 /* For the sink: STEP_TRIGGERED was read. */
 void process_triggered(void *process, struct follow *f, const struct rec_step *step);

@@ -205,13 +205,14 @@ static void a_step(void **state)
 	call(2, 400, 500, grad);
 	find();
 	assert_int_equal(phases.lanes.n, 1);
-	expect(0, PART_TO_DEVICE, 0, 110);
-	expect(1, PART_MODULE, 110, 160);
-	expect(2, PART_FUNCTIONAL, 160, 210);
-	expect(3, PART_BACKWARD, 210, 500);
-	expect(4, PART_OPTIMIZER, 500, 610);
-	expect(5, PART_NONE, 610, 710);
-	expect(6, PART_TO_DEVICE, 710, 1000); /* the next step begins as this one did */
+	expect(0, PART_AWAITED, 0, 100);
+	expect(1, PART_TO_DEVICE, 100, 110);
+	expect(2, PART_MODULE, 110, 160);
+	expect(3, PART_FUNCTIONAL, 160, 210);
+	expect(4, PART_BACKWARD, 210, 500);
+	expect(5, PART_OPTIMIZER, 500, 610);
+	expect(6, PART_NONE, 610, 710);
+	expect(7, PART_AWAITED, 710, 1000); /* the next step begins as this one did */
 	assert_true(phases.lanes.at[0].is_told);
 }
 
@@ -233,8 +234,9 @@ static void a_batch_within_an_optimizers_step(void **state)
 	copy_batch(100, 110, STACK(STEP, "train.py:closure"), 4096);
 	copy_batch(200, 210, STACK(STEP, SITE "offload/adam.py:Adam.step"), 4096);
 	find();
-	expect(0, PART_TO_DEVICE, 0, 110);
-	expect(1, PART_OPTIMIZER, 110, 210);
+	expect(0, PART_AWAITED, 0, 100);
+	expect(1, PART_TO_DEVICE, 100, 110);
+	expect(2, PART_OPTIMIZER, 110, 210);
 }
 
 static void small_copies_are_no_batch(void **state)
