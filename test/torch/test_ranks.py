@@ -1,9 +1,11 @@
 """Jobs of several processes: torchrun with two and eight ranks (gloo), DataLoaders with workers by fork and by spawn. One folder, a set of
 files for each rank; workers leave nothing; the report says which rank the others wait for."""
+import bisect
 import os
 import re
 import unittest
 
+from journal import STEP
 from sim_case import STEPS_OFF, SimCase, report_of
 from test_torch import HERE
 
@@ -53,6 +55,41 @@ class Torchrun(SimCase):
         waits_ms = {row["rank"]: row["collective_ms"] for row in report["ranks"]["list"]}
         self.assertEqual(min(waits_ms, key=waits_ms.get), 5, waits_ms)
         self.assertEqual((report["ranks"]["straggler"]["rank"], report["ranks"]["straggler"]["phase"]), (5, "data"))
+
+
+class EvaluatesFirst(SimCase):
+    """The steps found at first are the evaluation's. Once all train they begin anew, with the same step, whatever number each has for it."""
+    BATCHES, STEPS = 400, 300
+
+    def iterations(self, run, rank, marks):
+        """The program's own number of each recorded step."""
+        with open(f"{marks}.{rank}") as file:
+            began = [int(line) for line in file]
+        (journal,) = [j for j in run.journals() if j.info["rank"] == str(rank)]
+        steps = [r for r in journal.of(STEP) if r.event == "begin" and r.number and r.action]
+        return [bisect.bisect(began, journal.ns(r.ticks)) - 1 for r in steps]
+
+    def check(self, who):
+        marks = os.path.join(self.base, f"marks-{who}")
+        command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", os.path.join(HERE, "ranks", "evaluates.py"),
+                   who, str(self.BATCHES), str(self.STEPS), marks]
+        run = self.under_profrun(command, SCHEDULE)
+        self.assertEqual(run.status, 0, run.err)
+        found = [self.iterations(run, rank, marks) for rank in range(2)]
+        self.assertEqual(len(found[0]), 2 + ARMED, found)
+        self.assertEqual(found[0], found[1], "both record the same steps")
+        self.assertEqual(found[0], list(range(found[0][0], found[0][0] + 2 + ARMED)))
+        self.assertGreaterEqual(found[0][0], 0, "of the training")
+        return {p["rank"]: p["steps"] for p in report_of(run)["processes"]}
+
+    def test_all_evaluate(self):
+        for steps in self.check("all").values():
+            self.assertAlmostEqual(steps["trains_from"], self.BATCHES, delta=3)
+
+    def test_one_evaluates(self):
+        steps = self.check("first")
+        self.assertAlmostEqual(steps[0]["trains_from"], self.BATCHES, delta=3)
+        self.assertNotIn("trains_from", steps[1])
 
 
 class LoaderWorkers(SimCase):

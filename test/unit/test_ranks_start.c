@@ -48,14 +48,21 @@ static struct journal_steps *steps_of(struct process *p)
 	return &p->follow.reader.header->steps;
 }
 
+static void asks_for(struct process *p, enum start_of of)
+{
+	atomic_store(&steps_of(p)->start_of, of);
+	atomic_fetch_add(&steps_of(p)->waits_for_start, 1);
+}
+
 static void knows_its_steps(struct process *p)
 {
-	atomic_store(&steps_of(p)->waits_for_start, 1);
+	asks_for(p, START_OF_STEPS);
 }
 
 static bool has_begun(struct process *p)
 {
-	return atomic_load(&steps_of(p)->start_is_named);
+	uint32_t asked = atomic_load(&steps_of(p)->waits_for_start);
+	return asked && atomic_load(&steps_of(p)->start_is_named) == asked;
 }
 
 struct job {
@@ -121,6 +128,69 @@ static void who_never_knows_is_not_waited_for(void **state)
 	end(&j);
 }
 
+/* Step `number` of the second one is under way, `apart` more in the first; which may be one ahead. */
+static void are_in_step(struct job *j, uint64_t number, uint64_t apart, bool is_ahead)
+{
+	atomic_store(&steps_of(&j->second)->current, number);
+	atomic_store(&steps_of(&j->first)->current, number + apart + is_ahead);
+}
+
+/* One has evaluated alone, and taken that for 400 steps. */
+static void all_begin_anew_when_all_train(void **state)
+{
+	(void)state;
+	struct job j;
+	uint64_t now_ms = FIRST_MS;
+	begin(&j);
+	knows_its_steps(&j.first);
+	serve(&j, now_ms);
+	asks_for(&j.first, START_BEHIND_OTHERS);
+	are_in_step(&j, 8, 400, false);
+	serve(&j, ++now_ms);
+	assert_false(has_begun(&j.first));
+	asks_for(&j.second, START_OF_TRAINING);
+	for (uint64_t i = 0; i < 100 && !has_begun(&j.first); i++) {
+		are_in_step(&j, 10 + i / 2, 400, i % 4 == 3);
+		serve(&j, ++now_ms);
+		assert_int_equal(has_begun(&j.first), has_begun(&j.second));
+	}
+	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	assert_int_equal(atomic_load(&steps_of(&j.first)->start) - 400,
+			 atomic_load(&steps_of(&j.second)->start));
+	assert_true(atomic_load(&steps_of(&j.first)->start) >
+		    atomic_load(&steps_of(&j.first)->current));
+	ranks_start_free(&j.start);
+	end(&j);
+}
+
+/* Their schedule has begun, with the steps of an evaluation that all made. */
+static void who_has_begun_waits_for_the_training_of_all(void **state)
+{
+	(void)state;
+	struct job j;
+	begin(&j);
+	knows_its_steps(&j.first);
+	knows_its_steps(&j.second);
+	serve(&j, FIRST_MS);
+	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	asks_for(&j.second, START_BEHIND_OTHERS);
+	for (uint64_t i = 0; i < 100; i++) {
+		are_in_step(&j, 10 + i, 0, false);
+		serve(&j, FIRST_MS + i);
+	}
+	assert_false(has_begun(&j.second));
+	asks_for(&j.first, START_BEHIND_OTHERS);
+	for (uint64_t i = 0; i < 100; i++) {
+		are_in_step(&j, 110 + i, 0, false);
+		serve(&j, FIRST_MS + 100 + i);
+	}
+	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
+			 atomic_load(&steps_of(&j.second)->start));
+	ranks_start_free(&j.start);
+	end(&j);
+}
+
 static void nobody_waits(void **state)
 {
 	(void)state;
@@ -138,6 +208,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_begin_when_all_know),
 		cmocka_unit_test(who_never_knows_is_not_waited_for),
+		cmocka_unit_test(all_begin_anew_when_all_train),
+		cmocka_unit_test(who_has_begun_waits_for_the_training_of_all),
 		cmocka_unit_test(nobody_waits),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
