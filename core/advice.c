@@ -13,16 +13,30 @@ enum {
 static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
 static const double pause_share =
 	0.05; /* of the step: host work between two lines that is worth a word */
+static const double unlike =
+	0.5; /* of the mean: how far apart steps' gains may lie without a word */
 static const double launch_share =
 	0.10; /* of the step: what fewer launches must win; copies likewise */
 
-void advise(struct judge *j, uint32_t site, double ms, const char *what, const char *why, ...)
+/* Steps may differ so much in what they would win that the mean alone says little. */
+static void say_range(struct finding_advice *a)
+{
+	size_t used = strlen(a->why);
+	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
+		snprintf(a->why + used, sizeof(a->why) - used,
+			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
+}
+
+void advise(struct judge *j, uint32_t site, double ms, const struct whatif_change *changes,
+	    size_t n, const char *what, const char *why, ...)
 {
 	struct finding_advice advice = { .site = site, .expected_ms = ms };
 	va_list args;
 	va_start(args, why);
 	vsnprintf(advice.why, sizeof(advice.why), why, args);
 	va_end(args);
+	if (judge_gain_range(j, changes, n, &advice.low_ms, &advice.high_ms))
+		say_range(&advice);
 	snprintf(advice.what, sizeof(advice.what), "%s", what);
 	vec_push(&j->f->advice, advice);
 }
@@ -156,7 +170,8 @@ static void advise_waits(struct judge *j)
 		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
 		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
 			continue;
-		advise(j, s->site, s->recoverable_ms, mending_of(j, s),
+		const struct whatif_change change = { .kind = WHATIF_WAIT, .site = s->site };
+		advise(j, s->site, s->recoverable_ms, &change, 1, mending_of(j, s),
 		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
@@ -229,7 +244,7 @@ static void advise_sets(struct judge *j)
 	if (set.gain_ms - sum < judge_worth_ms(j))
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
-	advise(j, set.changes[0].site, set.gain_ms,
+	advise(j, set.changes[0].site, set.gain_ms, set.changes, set.n,
 	       "do without these waits together: each hides behind the others",
 	       "%s: one at a time they win %.2f ms", lines, sum);
 }
@@ -254,7 +269,8 @@ static void advise_general(struct judge *j, const struct general *g)
 		return;
 	uint32_t site = g->site(j, &here_ms);
 	if (site)
-		advise(j, site, gain, g->what, "%s; %.2f ms of it here", g->why, here_ms);
+		advise(j, site, gain, &g->change, 1, g->what, "%s; %.2f ms of it here", g->why,
+		       here_ms);
 }
 
 /* Of the pauses that the last play took away, most lie between two calls of this one line: it is the line that works, a library's code
@@ -287,14 +303,14 @@ static void advise_pause(struct judge *j)
 	if (gain < fmax(judge_worth_ms(j), pause_share * j->step_ms))
 		return;
 	if (works_within(j, change.site))
-		advise(j, change.site, gain,
+		advise(j, change.site, gain, &change, 1,
 		       "spend less of the host's time in this line: fused or compiled code, fewer "
 		       "calls",
 		       "between the calls of this line the host works %.2f ms a step without "
 		       "giving the device anything",
 		       here_ms);
 	else
-		advise(j, change.site, gain,
+		advise(j, change.site, gain, &change, 1,
 		       "do the host's work before this line elsewhere: earlier, in another thread, "
 		       "not at all",
 		       "before the calls of this line the host works %.2f ms a step without giving "

@@ -213,7 +213,8 @@ struct finding_once {
 struct finding_advice {
 	char what[160], why[240];
 	uint32_t site;
-	double expected_ms; /* per step, by the replay */
+	double expected_ms;	/* per step, by the replay */
+	double low_ms, high_ms; /* of single steps; high_ms 0: not known */
 };
 
 struct finding_gap {

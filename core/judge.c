@@ -59,6 +59,38 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 	return fmax(0, result.gain_ms);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+bool judge_gain_range(struct judge *j, const struct whatif_change *changes, size_t n,
+		      double *low_ms, double *high_ms)
+{
+	struct whatif_result result;
+	uint32_t steps = j->w.replay.n_steps;
+	if (steps < 2 || whatif_play(&j->w, changes, n, &result, NULL))
+		return false;
+	double *gains = mem_resize(NULL, steps * sizeof(*gains));
+	replay_step_lengths(&j->w.replay, gains);
+	for (uint32_t i = 0; i < steps; i++)
+		gains[i] = fmax(0, j->lengths_ns[i] - gains[i]) / 1e6;
+	qsort(gains, steps, sizeof(*gains), by_value);
+	*low_ms = gains[steps / 10];
+	*high_ms = gains[steps - 1 - steps / 10];
+	free(gains);
+	return true;
+}
+
+static double *lengths_unchanged(struct judge *j)
+{
+	double *ns = mem_resize(NULL, j->w.replay.n_steps * sizeof(*ns));
+	replay_play(&j->w.replay, NULL);
+	replay_step_lengths(&j->w.replay, ns);
+	return ns;
+}
+
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
 {
 	va_list args;
@@ -239,10 +271,12 @@ void replay_fill(struct findings *f)
 	f->replayed_ms = j.w.replayed_ns / 1e6;
 	f->error_pct = (f->replayed_ms / f->measured_ms - 1) * 100;
 	f->step_ms = f->measured_ms * j.w.step_ns / j.w.replayed_ns;
+	j.lengths_ns = lengths_unchanged(&j);
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);
 	if (f->verdict != VERDICT_UNKNOWN)
 		advice_fill(&j);
+	free(j.lengths_ns);
 	whatif_close(&j.w);
 }

@@ -11,6 +11,7 @@ struct judge {
 	struct findings *f;
 	struct whatif w;
 	double step_ms;		 /* replayed */
+	double *lengths_ns;	 /* each step's */
 	double cause_ms[CAUSES]; /* what a step loses if the cause goes */
 	double all_causes_ms;	 /* if all go */
 	double gpu_half_ms;	 /* if all work of the device takes half as long */
@@ -23,13 +24,19 @@ double judge_worth_ms(const struct judge *j);
 /* The gain of one change, 0 if it changes nothing or loses. */
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
+/* What of that single steps gain: most, leaving out one in ten at either end. False: there is only one step. */
+bool judge_gain_range(struct judge *j, const struct whatif_change *changes, size_t n,
+		      double *low_ms, double *high_ms);
+
 void advice_fill(struct judge *j);
 
 enum { TIMES_BYTES = 32 };
 /* "once", "2.5 times": of what comes so often in a step. Returns `to`. */
 char *advice_times(char *to, size_t bytes, double per_step);
 
-__attribute__((format(printf, 5, 6))) void advise(struct judge *j, uint32_t site, double ms,
+/* The `n` changes are what wins `ms`; they are played again. */
+__attribute__((format(printf, 7, 8))) void advise(struct judge *j, uint32_t site, double ms,
+						  const struct whatif_change *changes, size_t n,
 						  const char *what, const char *why, ...);
 
 /* advice_streams.c: two streams that take turns because of an event. */

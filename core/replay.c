@@ -158,10 +158,38 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	memset(r->op_end, 0, r->ops.n * sizeof(*r->op_end));
 	memset(r->work_end, 0, r->works.n * sizeof(*r->work_end));
 	double sum = 0;
-	for (size_t i = 0; i < r->runs.n; i++)
-		sum += play_run(&p, &r->runs.at[i]);
+	for (size_t i = 0; i < r->runs.n; i++) {
+		r->runs.at[i].turn_ns = play_run(&p, &r->runs.at[i]);
+		sum += r->runs.at[i].turn_ns;
+	}
 	free(p.lane);
 	free(p.stream);
 	free(p.event);
 	return r->n_steps ? sum / r->n_steps : 0;
+}
+
+void replay_step_lengths(const struct replay *r, double *ns)
+{
+	for (size_t k = 0; k < r->runs.n; k++) {
+		const struct replay_run *run = &r->runs.at[k];
+		uint32_t first = UINT32_MAX;
+		for (uint32_t i = 0; i < run->n_steps; i++)
+			ns[i] = 0;
+		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+			uint32_t step = r->timeline->calls.at[r->ops.at[i].call].step;
+			if (r->ops.at[i].lane || r->ops.at[i].role == ROLE_ORPHAN)
+				continue;
+			first = first == UINT32_MAX ? step : first;
+			if (step - first < run->n_steps)
+				ns[step - first] = later(ns[step - first], r->op_end[i]);
+		}
+		/* from ends to lengths; the last turn of the run, whose begin is the end of the one before */
+		double begin = ns[run->n_steps - 1] - run->turn_ns;
+		for (uint32_t i = 0; i < run->n_steps; i++) {
+			double end = later(begin, ns[i]);
+			ns[i] = end - begin;
+			begin = end;
+		}
+		ns += run->n_steps;
+	}
 }

@@ -62,6 +62,7 @@ struct replay_work {
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
 	uint64_t begin_ns, end_ns;
+	double turn_ns; /* all its steps, in the last play */
 	float *tail_ns; /* by lane: own work behind its last call */
 };
 
@@ -121,6 +122,9 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 
 /* ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
+
+/* How long each step took in the last play: n_steps of them, in `ns`. A step ends with its last call of the main lane. */
+void replay_step_lengths(const struct replay *r, double *ns);
 
 /* Takes from the model what recording cost: steps take `ratio` times as long with it, `played_ns` here. Returns what they take now. */
 double replay_unrecord(struct replay *r, double played_ns, double ratio);

@@ -447,6 +447,9 @@ static json_t *advice(const struct findings *f)
 		json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "what", report_json_text(a->what),
 				      "where", where(site_at(f, a->site)), "expected_ms_per_step",
 				      ms(a->expected_ms), "why", report_json_text(a->why));
+		if (a->high_ms > 0)
+			json_object_set_new(o, "expected_ms_range",
+					    json_pack("[o, o]", ms(a->low_ms), ms(a->high_ms)));
 		set_place(o, f, a->site);
 		set_source(o, f, a->site);
 		json_array_append_new(list, o);

@@ -221,6 +221,25 @@ static void a_clean_program_gets_no_advice(void **state)
 	}
 }
 
+static void steps_that_differ_win_differently(void **state)
+{
+	(void)state;
+	judge(uneven_input, false, 8);
+	const struct finding_advice *a = &f.advice.at[0];
+	assert_int_equal(a->site, COPY);
+	assert_near(a->expected_ms, truth_ms(uneven_input), 0.05);
+	assert_near(a->low_ms, 0.1, 0.1);
+	assert_near(a->high_ms, 0.9, 0.05);
+	assert_non_null(strstr(a->why, "steps differ: it wins from 0.1"));
+	forget();
+	judge(slow_input, false, 8);
+	a = &f.advice.at[0];
+	assert_near(a->low_ms, a->expected_ms, 0.02);
+	assert_near(a->high_ms, a->expected_ms, 0.02);
+	assert_null(strstr(a->why, "steps differ"));
+	forget();
+}
+
 static void advice_is_sorted_and_worth_it(void **state)
 {
 	(void)state;
@@ -261,6 +280,7 @@ int main(void)
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_copy_is_mended_by_its_direction),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
+		cmocka_unit_test(steps_that_differ_win_differently),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),
 	};

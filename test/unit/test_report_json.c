@@ -99,6 +99,7 @@ static const struct {
 	{ "advice[].what", 's' },
 	{ "advice[].where", 'S' },
 	{ "advice[].expected_ms_per_step", 'n' },
+	{ "advice[].expected_ms_range", 'A' },
 	{ "advice[].why", 's' },
 	{ "self.ns_per_call", 'N' },
 	{ "self.overhead_pct", 'N' },
@@ -217,9 +218,12 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->once, (struct finding_once){ .what = "cuModuleLoadData", .ms = 30 });
 	vec_push(&f->at_peak, (struct finding_block){ .site = 1, .bytes = 4096 });
 	vec_push(&f->leaks, (struct finding_block){ .site = 2, .bytes = 512 });
-	struct finding_advice a = {
-		.site = 1, .expected_ms = 1.2, .what = "keep it", .why = "idle"
-	};
+	struct finding_advice a = { .site = 1,
+				    .expected_ms = 1.2,
+				    .low_ms = 1,
+				    .high_ms = 1.4,
+				    .what = "keep it",
+				    .why = "idle" };
 	vec_push(&f->advice, a);
 	struct finding_gap g = { .what = "phases", .why = "not yet" };
 	vec_push(&f->cannot_say, g);

@@ -239,6 +239,20 @@ void slow_input(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+/* Every other batch takes nine times as long to read. */
+void uneven_input(struct twin *tw)
+{
+	if (!tw->is_mended)
+		twin_host(tw, tw->steps_made++ % 2 ? 900 : 100);
+	twin_host(tw, 10);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 10);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	twin_wait_device(tw, WAIT);
+}
+
 /* The host thinks for long, then launches from one line. */
 void busy_before(struct twin *tw)
 {

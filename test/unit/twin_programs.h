@@ -28,6 +28,7 @@ void launch_bound(struct twin *tw);
 void one_launch(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
+void uneven_input(struct twin *tw);
 void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);
 void some_input(struct twin *tw);
