@@ -58,6 +58,8 @@ static json_t *describe_steps(const struct process *p)
 					      integer(atomic_load(&shared->n_corrected)),
 					      "period_before",
 					      integer(atomic_load(&shared->void_calls_per_step))));
+	if (has_steps)
+		json_object_set_new(o, "last", integer(f->last_number));
 	if (f->trains_from)
 		json_object_set_new(o, "trains_from", integer(f->trains_from));
 	if (has_steps && p->period) {

@@ -17,15 +17,19 @@ static const json_t *run_of(const char *folder, json_t **root)
 	return json_object_get(*root, "run");
 }
 
+static void copy_run(json_t *to, const json_t *from)
+{
+	static const char *const kept[] = { "command", "host",		"start", "wall_s", "cwd",
+					    "version", "simulated_gpu", "pid",	 "signal" };
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (json_object_get(from, kept[i]))
+			json_object_set(to, kept[i], json_object_get(from, kept[i]));
+}
+
 json_t *report_root(const char *folder, json_t *processes)
 {
 	json_t *runfile, *root = json_object(), *run = json_object();
-	static const char *const kept[] = { "command", "host",	  "start",	  "wall_s",
-					    "cwd",     "version", "simulated_gpu" };
-	const json_t *from = run_of(folder, &runfile);
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		if (json_object_get(from, kept[i]))
-			json_object_set(run, kept[i], json_object_get(from, kept[i]));
+	copy_run(run, run_of(folder, &runfile));
 	json_decref(runfile);
 	json_object_set_new(root, "schema", json_integer(REPORT_SCHEMA));
 	json_object_set_new(root, "run", run);
@@ -72,6 +76,13 @@ int report_save(const char *folder, const json_t *root, struct err *e)
 	int error = save(folder, "report.json", text, e);
 	free(text);
 	return error ? error : save_text(folder, root, e);
+}
+
+void report_reread_run(const char *folder, json_t *root)
+{
+	json_t *runfile;
+	copy_run(json_object_get(root, "run"), run_of(folder, &runfile));
+	json_decref(runfile);
 }
 
 json_t *report_load(const char *folder)

@@ -9,6 +9,9 @@
 /* {schema, run, processes}: `run` from the folder's run.json; takes `processes` over. New reference. */
 json_t *report_root(const char *folder, json_t *processes);
 
+/* What run.json has to say by now. */
+void report_reread_run(const char *folder, json_t *root);
+
 /* Both files, each whole or not at all. */
 int report_save(const char *folder, const json_t *root, struct err *e);
 

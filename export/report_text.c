@@ -480,8 +480,11 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 			bool parts_follow)
 {
 	const char *cwd = json_string_value(get(root, "run", "cwd"));
+	char death[160];
 	say_command(o, root, p);
 	say_step(o, p);
+	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
+		text_wrap(o, TEXT_RED, UNDER, death, 2);
 	say_bound(o, p);
 	say_reasons(o, p);
 	say_gpus(o, p);

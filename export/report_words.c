@@ -124,6 +124,28 @@ char *report_left(char *to, size_t bytes, const json_t *self)
 	return to;
 }
 
+/* The launcher knows the signal of the program that it started itself. */
+char *report_death(char *to, size_t bytes, const json_t *run, const json_t *p)
+{
+	const json_t *steps = json_object_get(p, "steps"), *signal = json_object_get(run, "signal");
+	bool is_known = json_is_integer(signal) &&
+			json_equal(json_object_get(run, "pid"), json_object_get(p, "pid"));
+	int number = (int)json_integer_value(signal);
+	size_t used;
+	to[0] = 0;
+	if (strcmp(report_string(p, "state"), "killed") != 0)
+		return to;
+	if (is_known)
+		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", number,
+					strsignal(number));
+	else
+		used = (size_t)snprintf(to, bytes, "was killed: its end is not in its journal");
+	if (report_has_number(steps, "last") && used < bytes)
+		snprintf(to + used, bytes - used, ", after step %.0f began",
+			 report_number(steps, "last"));
+	return to;
+}
+
 /* ---- Words for the report's names ---- */
 
 struct word {

@@ -30,6 +30,10 @@ char *report_overhead(char *to, size_t bytes, const json_t *self);
 /* By how much steps behind the first window are longer; "" where that is not known, or cannot be seen. Returns `to`. */
 char *report_left(char *to, size_t bytes, const json_t *self);
 
+/* "ended by signal 11 (Segmentation fault), after step 50 began", of a process and of the `run` it is of; "" where it did not die.
+ * Returns `to`. */
+char *report_death(char *to, size_t bytes, const json_t *run, const json_t *p);
+
 /* What a verdict, a cause of idle time or a kind of wait means, in words; "" for one that is not known here. */
 const char *report_verdict_noun(const char *verdict);
 const char *report_verdict_words(const char *verdict);

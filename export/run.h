@@ -22,6 +22,7 @@ struct run {
 	VEC(char *)
 	settings; /* NAME=VALUE from options, after which the environment's do not count */
 	VEC(char *) environment; /* the application's */
+	pid_t application;	 /* 0: it was not started */
 	pid_t collector;
 	int control, status; /* pipes to and from the collector, -1 without one */
 };

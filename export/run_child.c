@@ -210,6 +210,7 @@ int run_application(struct run *r, int *wait_status)
 		close(told[0]);
 		return refuse(r->command[0], errno);
 	}
+	r->application = pid;
 	tell_collector(r, pid);
 	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
 	close(told[0]);

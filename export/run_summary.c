@@ -1,5 +1,6 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
 #include "export/outfile.h"
+#include "export/report_file.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/run.h"
@@ -96,9 +97,9 @@ static void say_missing_traces(const json_t *p, const char *who)
 }
 
 /* Its steps are told by the report's screen where that follows and is about this process alone. */
-static void say_process(const json_t *p, bool has_screen)
+static void say_process(const json_t *p, const json_t *run, bool has_screen)
 {
-	char who[48];
+	char who[48], death[160];
 	const char *reason =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
 	const char *state =
@@ -112,6 +113,8 @@ static void say_process(const json_t *p, bool has_screen)
 	if (!has_screen)
 		say_steps(p);
 	fprintf(stderr, "\n");
+	if (!has_screen && *report_death(death, sizeof(death), run, p))
+		fprintf(stderr, "profrun: %s: %s\n", who, death);
 	if (remark)
 		fprintf(stderr, "profrun: %s: %s\n", who, remark);
 	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
@@ -161,13 +164,16 @@ static void say_all(const struct run *r, const json_t *root)
 		     *messages = json_object_get(root, "messages"),
 		     *report = json_object_get(root, "report");
 	bool has_report = report && report_main_process(report);
+	json_t *runfile = runfile_load(r->folder);
 	size_t n = json_array_size(processes);
 	json_int_t n_traces = 0;
 	for (size_t i = 0; i < n; i++)
 		n_traces += json_integer_value(
 			json_object_get(json_array_get(processes, i), "n_traces"));
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
-		say_process(json_array_get(processes, i), n == 1 && has_report);
+		say_process(json_array_get(processes, i), json_object_get(runfile, "run"),
+			    n == 1 && has_report);
+	json_decref(runfile);
 	if (n > PROCESSES_SAID)
 		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
 			n - PROCESSES_SAID);
@@ -192,6 +198,17 @@ static void say_never_used(const struct run *r)
 		r->is_sim ? " (for --sim a program must be built with nvcc -cudart shared)" : "");
 }
 
+/* The collector has made its report by then, and cannot know the signal. */
+static void report_signal(const struct run *r, json_t *report, bool is_over)
+{
+	struct err e;
+	if (!json_is_object(report))
+		return;
+	report_reread_run(r->folder, report);
+	if (is_over && report_save(r->folder, report, &e))
+		fprintf(stderr, "profrun: %s\n", e.text);
+}
+
 void run_finish(struct run *r, int wait_status, double wall_s)
 {
 	json_t *report;
@@ -204,6 +221,8 @@ void run_finish(struct run *r, int wait_status, double wall_s)
 		return;
 	}
 	run_describe_end(r, wait_status, wall_s);
+	if (WIFSIGNALED(wait_status))
+		report_signal(r, json_object_get(report, "report"), !running);
 	if (running < 0 && r->collector > 0 && waitpid(r->collector, NULL, 0) > 0)
 		outfile_sweep(r->folder, r->collector);
 	if (!r->is_quiet && running >= 0)

@@ -124,6 +124,15 @@ class Ends(Unchanged):
                 self.assertFalse(journal.ended_ticks)
                 self.assertEqual(count(journal, "launch"), 8)
 
+    def test_a_death_is_told(self):
+        """Without a report's screen, and of a process whose signal only its parent knows."""
+        run = self.profiled([prog("ends"), "segv"], PROF_SCHEDULE="off")
+        self.assertIn("ended by signal 11 (Segmentation fault)", run.err)
+        run = self.profiled(["sh", "-c", f"{prog('ends')} segv; true"], PROF_SCHEDULE="off")
+        self.assertIn("was killed: its end is not in its journal", run.err)
+        self.assertNotIn("signal 11", run.err)
+        self.assertNotIn("killed", self.profiled([prog("ends"), "return"], PROF_SCHEDULE="off").err)
+
     def test_signals_from_outside(self):
         for number, how, status in ((signal.SIGINT, "waits", 5), (signal.SIGTERM, "waits", 5),
                                     (signal.SIGTERM, "waits-for-death", -signal.SIGTERM),

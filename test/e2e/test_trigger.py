@@ -294,6 +294,11 @@ class Flight(TriggerCase):
                 (kept,) = self.facts(run)["kept"]
                 self.assertEqual((kept["why"], kept["n"]), ("crash", 4))
                 self.assertEqual(len(run.trace_steps()), 4)
+                died = f"ended by signal {number.value} ({signal.strsignal(number)}), after step {self.facts(run)['last']} began"
+                self.assertEqual(" ".join(run.err.split()).count(died), 1, run.err)
+                with open(os.path.join(run.folder, "report.txt")) as file:
+                    self.assertIn(died, " ".join(file.read().split()))
+                self.assertIn(died, " ".join(self.tool("report", run.folder).out.split()))
 
     def test_kill_in_the_middle(self):
         live = self.start("flight=4")
