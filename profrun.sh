@@ -12,7 +12,7 @@ here=$(CDPATH='' cd -- "${self%/*}" && pwd -P) || exit 1
 for home in "$here/build" "$here/../lib/profrun"; do
 	[ -x "$home/profrun" ] || continue
 	case ${1-} in
-	run | report | whatif | export | info | trigger | env | collect | help | --help | --version) exec "$home/profrun" "$@" ;;
+	run | report | whatif | export | info | trigger | env | collect | diff | merge | help | --help | --version) exec "$home/profrun" "$@" ;;
 	'') exec "$home/profrun" --help ;;
 	*) exec "$home/profrun" run "$@" ;;
 	esac

@@ -24,17 +24,15 @@ static int parse(int argc, char **argv, struct request *r)
 		else if (!strcmp(argv[i], "-o"))
 			r->path = argv[++i];
 		else if (argv[i][0] == '-' && argv[i][1])
-			return usage_error("export: no option '%s'; usage: export DIR --format "
-					   "F[,F...] [-o PATH]",
-					   argv[i]);
+			return usage_error("export: no option '%s'; %s", argv[i],
+					   command_usage("export"));
 		else if (r->folder)
 			return usage_error("export takes one folder, got '%s' too", argv[i]);
 		else
 			r->folder = argv[i];
 	}
 	return r->folder ? 0
-			 : usage_error("export: which run's folder? usage: export DIR --format "
-				       "F[,F...] [-o PATH]");
+			 : usage_error("export: which run's folder? %s", command_usage("export"));
 }
 
 static void report(const struct process *p, const char *where)

@@ -187,7 +187,7 @@ int cmd_info(int argc, char **argv)
 {
 	struct stat status;
 	if (argc != 2)
-		return usage_error("usage: info DIR|JOURNAL|TRACE");
+		return usage_error("%s", command_usage("info"));
 	if (stat(argv[1], &status))
 		return data_error("%s: no such file or folder", argv[1]);
 	if (S_ISDIR(status.st_mode))

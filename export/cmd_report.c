@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: report DIR... [--json] [--top N]";
-
 struct request {
 	bool is_json;
 	unsigned top;
@@ -37,13 +35,15 @@ static int parse(int argc, char **argv, struct request *r)
 			error = i + 1 < argc ? parse_top(r, argv[++i])
 					     : usage_error("report: --top needs a number of rows");
 		else if (argv[i][0] == '-' && argv[i][1])
-			error = usage_error("report: no option '%s'; %s", argv[i], usage);
+			error = usage_error("report: no option '%s'; %s", argv[i],
+					    command_usage("report"));
 		else
 			vec_push(&r->paths, argv[i]);
 		if (error)
 			return error;
 	}
-	return r->paths.n ? 0 : usage_error("report: which run's folder? %s", usage);
+	return r->paths.n ? 0
+			  : usage_error("report: which run's folder? %s", command_usage("report"));
 }
 
 static int make(const char *path, struct report_made *made)

@@ -19,8 +19,6 @@
 
 #define FOUND_WITHIN_NS 3000000000ull
 
-static const char usage[] = "usage: trigger PID|DIR [--steps N]";
-
 enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
@@ -268,16 +266,19 @@ static int parse(struct asking *a, int argc, char **argv)
 		else if (!strncmp(argv[i], "--steps=", 8))
 			error = parse_steps(a, argv[i] + 8);
 		else if (argv[i][0] == '-')
-			error = usage_error("trigger: no option '%s'; %s", argv[i], usage);
+			error = usage_error("trigger: no option '%s'; %s", argv[i],
+					    command_usage("trigger"));
 		else if (a->what)
 			error = usage_error("trigger: one process or folder, got '%s' too; %s",
-					    argv[i], usage);
+					    argv[i], command_usage("trigger"));
 		else
 			a->what = argv[i];
 		if (error)
 			return error;
 	}
-	return a->what ? 0 : usage_error("trigger: which process or run's folder? %s", usage);
+	return a->what ? 0
+		       : usage_error("trigger: which process or run's folder? %s",
+				     command_usage("trigger"));
 }
 
 int cmd_trigger(int argc, char **argv)

@@ -11,9 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char usage[] = "usage: whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... "
-			    "[--free launch|input|alloc|copy|collective|sync]... [--json]";
-
 struct request {
 	const char *folder;
 	bool is_json;
@@ -41,7 +38,7 @@ static int take_change(struct request *r, int argc, char **argv, int i)
 	if (k == n)
 		return 0;
 	if (i + 1 == argc) {
-		usage_error("whatif: %s needs a value; %s", argv[i], usage);
+		usage_error("whatif: %s needs a value; %s", argv[i], command_usage("whatif"));
 		return -1;
 	}
 	if (changes[k].parse(argv[i + 1], &c, &e)) {
@@ -65,15 +62,18 @@ static int parse(int argc, char **argv, struct request *r)
 		else if (!strcmp(argv[i], "--json"))
 			r->is_json = true;
 		else if (argv[i][0] == '-' && argv[i][1])
-			return usage_error("whatif: no option '%s'; %s", argv[i], usage);
+			return usage_error("whatif: no option '%s'; %s", argv[i],
+					   command_usage("whatif"));
 		else if (r->folder)
 			return usage_error("whatif takes one folder, got '%s' too", argv[i]);
 		else
 			r->folder = argv[i];
 	}
 	if (!r->folder)
-		return usage_error("whatif: which run's folder? %s", usage);
-	return r->changes.n ? 0 : usage_error("whatif: what should change? %s", usage);
+		return usage_error("whatif: which run's folder? %s", command_usage("whatif"));
+	return r->changes.n
+		       ? 0
+		       : usage_error("whatif: what should change? %s", command_usage("whatif"));
 }
 
 /* ---- The process that is asked about ---- */

@@ -5,10 +5,13 @@
 enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
 struct command {
-	const char *name, *usage, *summary;
+	const char *name, *usage, *summary, *details; /* details: a line for each option */
 	int (*run)(int argc,
 		   char **argv); /* argv[0] is the command's name; returns the exit status */
 };
+
+/* "usage: report DIR... [--json] [--top N]", good until the next call. */
+const char *command_usage(const char *name);
 
 /* One line on stderr; returns EXIT_USAGE or EXIT_DATA. */
 __attribute__((format(printf, 1, 2))) int usage_error(const char *format, ...);
@@ -22,6 +25,7 @@ int cmd_export(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
 int cmd_env(int argc, char **argv);
+int cmd_reserved(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

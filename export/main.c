@@ -11,22 +11,46 @@
 
 static const struct command commands[] = {
 	{ "run", "[options] [--] CMD [ARG...]",
-	  "run CMD under the profiler; exit with CMD's own exit status", cmd_run },
+	  "run CMD under the profiler; exit with CMD's own exit status",
+	  "  -o DIR         the run's folder (PROF_OUT)\n"
+	  "  --schedule S   which steps are recorded (PROF_SCHEDULE)\n"
+	  "  --step MODE    what a step is (PROF_STEP)\n"
+	  "  --format F     formats written as steps close (PROF_FORMAT)\n"
+	  "  --stacks S     of which calls stacks are taken (PROF_STACKS)\n"
+	  "  --sim          run on the simulated GPU (PROF_SIM=1)\n"
+	  "  --quiet        say nothing at the end\n"
+	  "  --version      --help\n",
+	  cmd_run },
 	{ "report", "DIR... [--json] [--top N]",
-	  "what a step takes, what binds it, which line costs what", cmd_report },
-	{ "whatif", "DIR [--without FILE:LINE] [--kernel REGEX=FACTOR] [--free WHAT] [--json]",
-	  "how long a step would take without a line, with faster kernels, ...", cmd_whatif },
+	  "what a step takes, what binds it, which line costs what",
+	  "  --json         as JSON: what DIR/report.json holds\n"
+	  "  --top N        that many rows of each list\n",
+	  cmd_report },
+	{ "whatif",
+	  "DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]",
+	  "how long a step would take without a line, with faster kernels, ...",
+	  "  --without FILE:LINE     that line does not wait; and, beside it, is gone as a whole\n"
+	  "  --kernel REGEX=FACTOR   kernels with such a name take FACTOR times as long\n"
+	  "  --free WHAT             launch, input, alloc, copy, collective or sync costs nothing\n"
+	  "  --json                  the answer as JSON\n",
+	  cmd_whatif },
 	{ "export", "DIR --format F[,F...] [-o PATH]",
-	  "write a run's traces again, from its journals alone", cmd_export },
-	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses",
+	  "write a run's traces again, from its journals alone",
+	  "  --format F     perfetto (default), memory: PyTorch's memory snapshots\n"
+	  "  -o PATH        write below PATH, not into the run's folder\n",
+	  cmd_export },
+	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses", "",
 	  cmd_info },
-	{ "trigger", "PID|DIR [--steps N]", "record steps of a running job now", cmd_trigger },
-	{ "env", "", "every setting: name, default, range, unit, meaning", cmd_env },
-	{ "collect", "DIR", "make traces while a run goes on (run starts this by itself)",
+	{ "trigger", "PID|DIR [--steps N]", "record steps of a running job now",
+	  "  --steps N      that many, not those of the schedule\n", cmd_trigger },
+	{ "env", "", "every setting: name, default, range, unit, meaning", "", cmd_env },
+	{ "collect", "DIR", "make traces while a run goes on (run starts this by itself)", "",
 	  cmd_collect },
-	{ "--version", NULL, NULL, cmd_version },
-	{ "--help", NULL, NULL, cmd_help },
-	{ "help", NULL, NULL, cmd_help },
+	{ "diff", NULL, NULL, NULL, cmd_reserved },
+	{ "merge", NULL, NULL, NULL, cmd_reserved },
+	{ "--version", NULL, NULL, NULL, cmd_version },
+	{ "--help", NULL, NULL, NULL, cmd_help },
+	{ "help", NULL, NULL, NULL, cmd_help },
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -65,35 +89,49 @@ int cmd_version(int argc, char **argv)
 	return EXIT_DONE;
 }
 
-int cmd_help(int argc, char **argv)
+/* Names that are taken for what is to come must not run a system's command of that name until then. */
+int cmd_reserved(int argc, char **argv)
 {
 	(void)argc;
-	(void)argv;
-	puts("profrun.sh [options] [--] CMD [ARG...]    run CMD under the profiler; exit with "
-	     "CMD's own exit status");
-	for (size_t i = 1; i < N_COMMANDS; i++)
-		if (commands[i].usage)
-			printf("profrun.sh %-8s %-34s %s\n", commands[i].name, commands[i].usage,
-			       commands[i].summary);
-	puts("\noptions of a run:\n"
-	     "  -o DIR         the run's folder (PROF_OUT)\n"
-	     "  --schedule S   which steps are recorded (PROF_SCHEDULE)\n"
-	     "  --step MODE    what a step is (PROF_STEP)\n"
-	     "  --format F     formats written as steps close (PROF_FORMAT)\n"
-	     "  --sim          run on the simulated GPU (PROF_SIM=1)\n"
-	     "  --quiet        say nothing at the end\n"
-	     "  --version      --help\n\n"
-	     "settings by environment: profrun.sh env\n"
-	     "traces open in https://ui.perfetto.dev");
+	return usage_error("%s: not in this version; to profile a program of that name: "
+			   "profrun.sh -- %s ...",
+			   argv[0], argv[0]);
+}
+
+/* ---- Help ---- */
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+const char *command_usage(const char *name)
+{
+	static char text[160];
+	snprintf(text, sizeof(text), "usage: %s %s", name, find(name)->usage);
+	return text;
+}
+
+/* "run" goes without saying. */
+static void print_usage(const struct command *c)
+{
+	bool is_run = c->run == cmd_run;
+	printf("profrun.sh %s%s%s\n    %s\n", is_run ? "" : c->name,
+	       is_run || !*c->usage ? "" : " ", c->usage, c->summary);
+}
+
+static int print_help(const struct command *c)
+{
+	print_usage(c);
+	fputs(c->details, stdout);
 	return EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int no_command(const char *name)
 {
-	const char *name = argc > 1 ? argv[1] : "--help";
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
-			return commands[i].run(argc > 1 ? argc - 1 : argc, argv + (argc > 1));
 	char known[256] = "";
 	for (size_t i = 0; i < N_COMMANDS; i++) {
 		size_t used = strlen(known);
@@ -102,4 +140,42 @@ int main(int argc, char **argv)
 				 commands[i].name);
 	}
 	return usage_error("no command '%s'; there are %s", name, known);
+}
+
+int cmd_help(int argc, char **argv)
+{
+	const struct command *c = argc > 1 ? find(argv[1]) : NULL;
+	if (c && c->usage)
+		return print_help(c);
+	if (argc > 1)
+		return c ? c->run(1, argv + 1) : no_command(argv[1]);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (commands[i].usage)
+			print_usage(&commands[i]);
+	printf("\noptions of a run:\n%s\n"
+	       "those of a command: profrun.sh COMMAND --help\n"
+	       "settings by environment: profrun.sh env\n"
+	       "traces open in https://ui.perfetto.dev\n",
+	       find("run")->details);
+	return EXIT_DONE;
+}
+
+/* Not of a run: there the word may be the application's. */
+static bool asks_for_help(const struct command *c, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (c->usage && c->run != cmd_run && !strcmp(argv[i], "--help"))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "--help";
+	const struct command *c = find(name);
+	int more = argc > 1;
+	if (!c)
+		return no_command(name);
+	return asks_for_help(c, argc - more, argv + more) ? print_help(c)
+							  : c->run(argc - more, argv + more);
 }

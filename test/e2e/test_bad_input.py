@@ -37,6 +37,31 @@ class Commands(Case):
                 self.assertEqual(run.out, "")
                 self.assertTrue(run.err.startswith("profrun: "), run.err)
 
+    def test_names_of_commands_to_come_run_nothing(self):
+        for name in ("diff", "merge"):
+            run = self.tool(name, "/dev/null", "/dev/null")
+            self.assertEqual((run.status, run.out), (2, ""))
+            self.assertEqual(run.err, f"profrun: {name}: not in this version; to profile a program of that name: profrun.sh -- {name} ...\n")
+        run = self.tool("--", "diff", "/dev/null", "/dev/null")
+        self.assertEqual((run.status, run.out), (0, ""), run.err)
+        self.assertIn("diff never used CUDA", run.err)
+
+    def test_each_command_has_its_help(self):
+        whole = self.tool("--help")
+        self.assertEqual((whole.status, whole.err), (0, ""))
+        names = [line.split()[1] for line in whole.out.splitlines() if line.startswith("profrun.sh ") and line.split()[1][0] != "["]
+        self.assertLessEqual({"report", "whatif", "export", "info", "trigger", "env"}, set(names))
+        for name in names:
+            with self.subTest(command=name):
+                run, same = self.tool(name, "--help"), self.tool("help", name)
+                self.assertEqual((run.status, run.err), (0, ""))
+                self.assertTrue(run.out.startswith(f"profrun.sh {name}"), run.out)
+                self.assertEqual((same.status, same.out, same.err), (0, run.out, ""))
+                self.assertEqual([line for line in (whole.out + run.out).splitlines() if len(line) > 100], [])
+        self.assertIn("--top N", self.tool("report", self.base, "--help").out)
+        self.assertEqual(self.tool("help", "tarot").status, 2)
+        self.assertIn("--help", self.tool("--", "echo", "--help").out)  # the application's own
+
     def test_bad_settings_are_named_once_and_the_run_goes_on(self):
         for settings, words in (({"PROF_SCHEDULE": "skip_first=x"}, ["PROF_SCHEDULE", "skip_first=x"]), ({"PROF_STEP": "kernel:("}, ["PROF_STEP"]),
                                 ({"PROF_BUFFER_MB": "3"}, ["PROF_BUFFER_MB", "8"]), ({"PROF_SHEDULE": "off"}, ["PROF_SHEDULE", "PROF_SCHEDULE"]),
