@@ -463,6 +463,22 @@ static void add_removed(json_t *list, const json_t *described)
 		add_gap(list, "traces of all recorded steps", why);
 }
 
+static bool has_recorded_steps(const json_t *described)
+{
+	return json_array_size(json_object_get(json_object_get(described, "steps"), "armed"));
+}
+
+/* The imports of a program that is taken as a whole would be called its loading of data. */
+static void leave_out_phases(json_t *process, const json_t *described)
+{
+	const json_t *phases = json_object_get(process, "phases");
+	if (has_recorded_steps(described) || !json_array_size(phases))
+		return;
+	json_object_set_new(process, "phases", json_array());
+	add_gap(json_object_get(process, "cannot_say"), "phases",
+		"no step was recorded, and a program as a whole has none");
+}
+
 static json_t *cannot_say(const json_t *described, const struct findings *f)
 {
 	json_t *list = json_array();
@@ -549,6 +565,7 @@ json_t *report_json_process(const json_t *described, const struct findings *f)
 		json_object_set_new(o, parts[i].name, parts[i].make(f ? f : &nothing));
 	json_object_set_new(o, "self", report_self(described, f ? f : &nothing));
 	json_object_set_new(o, "cannot_say", cannot_say(described, f));
+	leave_out_phases(o, described);
 	if (f && f->arrivals.n)
 		report_meetings_note(o, f);
 	return o;

@@ -464,15 +464,20 @@ static void say_trust(struct textout *o, const json_t *p)
 	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
-/* Nothing was measured: then the reasons are all there is to say. */
-static void say_reasons(struct textout *o, const json_t *p)
+/* Nothing was measured: then the reasons are all there is to say. A run's summary has told of its steps (`steps_are_told`). */
+static void say_reasons(struct textout *o, const json_t *p, bool steps_are_told)
 {
 	const json_t *gaps = json_object_get(p, "cannot_say");
 	if (json_array_size(json_object_get(p, "gpu")))
 		return;
-	for (size_t i = 0; i < json_array_size(gaps) && i < REASONS_SAID; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ",
-			  report_string(json_array_get(gaps, i), "why"), 3);
+	unsigned n_said = 0;
+	for (size_t i = 0; i < json_array_size(gaps) && n_said < REASONS_SAID; i++) {
+		const json_t *gap = json_array_get(gaps, i);
+		if (steps_are_told && !strcmp(report_string(gap, "what"), "steps"))
+			continue;
+		text_wrap(o, TEXT_PLAIN, "         - ", report_string(gap, "why"), 3);
+		n_said++;
+	}
 }
 
 /* What the parts below have in full is left out where they follow. */
@@ -486,7 +491,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
 		text_wrap(o, TEXT_RED, UNDER, death, 2);
 	say_bound(o, p);
-	say_reasons(o, p);
+	say_reasons(o, p, !parts_follow);
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_phases(o, p);
@@ -507,7 +512,7 @@ static void say_screen(struct textout *o, const json_t *root, unsigned most_line
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
-	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0));
+	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0), !parts_follow);
 }
 
 void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines)

@@ -127,7 +127,9 @@ class Steps(Case):
     def test_auto_over_before_the_schedule_began(self):
         run = self.loop("plain", 11)
         self.assertEqual(run.trace_steps(), [0], run.err)
-        self.assertIn("too short for the schedule: 11 steps, and step 12 (from 0) would have been the first", run.err)
+        words = "too short for the schedule: 11 steps, and step 12 (from 0) would have been the first"
+        self.assertEqual(" ".join(run.err.split()).count(words), 1, run.err)
+        self.assertEqual(" ".join(self.tool("report", run.folder).out.split()).count(words), 2)  # among the reasons, and what cannot be said
 
     def test_auto_locks_late_and_moves_the_window(self):
         run = self.loop("plain", 1500, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")

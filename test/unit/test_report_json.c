@@ -255,6 +255,26 @@ static void test_every_name_of_the_interface(void **state)
 	json_decref(o);
 }
 
+/* What a program does as a whole is no phase of a step. */
+static void test_no_phases_without_a_recorded_step(void **state)
+{
+	struct timeline t = { 0 };
+	struct findings f;
+	(void)state;
+	for (int is_any = 0; is_any < 2; is_any++) {
+		json_t *from = described();
+		if (!is_any)
+			json_array_clear(json_object_get(json_object_get(from, "steps"), "armed"));
+		fill(&f, &t);
+		json_t *o = report_json_process(from, &f);
+		assert_int_equal(json_array_size(json_object_get(o, "phases")), is_any);
+		assert_int_equal(json_array_size(json_object_get(o, "cannot_say")), 2 - is_any);
+		findings_free(&f);
+		json_decref(from);
+		json_decref(o);
+	}
+}
+
 static void test_places(void **state)
 {
 	json_t *o = make();
@@ -340,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_name_of_the_interface),
+		cmocka_unit_test(test_no_phases_without_a_recorded_step),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_nothing_was_analysed),
