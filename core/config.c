@@ -79,12 +79,19 @@ static const struct {
 	{ "PROF_RANKS", ranks_check },
 };
 
+/* What is meant as one: a word that is not in the range is rather a mistake. */
+static bool is_library_path(const char *text)
+{
+	return strchr(text, '/') || strstr(text, ".so");
+}
+
 static int check_word(const struct config_row *row, const char *text, struct err *e)
 {
 	size_t length = strlen(text);
 	for (const char *word = row->range; *word;) {
 		size_t n = strcspn(word, "|");
-		if (n == length && !strncmp(word, text, n))
+		bool takes_path = !strcmp(word, "path");
+		if (takes_path ? is_library_path(text) : n == length && !strncmp(word, text, n))
 			return 0;
 		word += n + (word[n] == '|');
 	}

@@ -39,6 +39,12 @@ static json_t *ms(double value)
 	return report_json_number(value, MS);
 }
 
+/* Of a device's work, which nothing is known of where nothing was timed. */
+static json_t *device_ms(const struct findings *f, double value)
+{
+	return f->gpus.n ? ms(value) : json_null();
+}
+
 /* ---- Where ---- */
 
 static const struct site *site_at(const struct findings *f, uint32_t site)
@@ -195,33 +201,34 @@ static json_t *syncs(const struct findings *f)
 								       : "library"));
 		json_object_set_new(o, "per_step", report_json_number(s->per_step, COUNT));
 		json_object_set_new(o, "blocked_ms_per_step", ms(s->blocked_ms));
-		json_object_set_new(o, "gpu_idle_ms_per_step", ms(s->gpu_idle_ms));
-		json_object_set_new(o, "recoverable_ms_per_step", ms(s->recoverable_ms));
-		json_object_set_new(o, "line_ms_per_step", ms(s->line_ms));
+		json_object_set_new(o, "gpu_idle_ms_per_step", device_ms(f, s->gpu_idle_ms));
+		json_object_set_new(o, "recoverable_ms_per_step", device_ms(f, s->recoverable_ms));
+		json_object_set_new(o, "line_ms_per_step", device_ms(f, s->line_ms));
 		json_object_set_new(o, "stack", stack(f, s->stack));
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static json_t *phase(const struct finding_phase *p)
+static json_t *phase(const struct findings *f, const struct finding_phase *p)
 {
 	json_t *parts = json_array();
 	for (size_t i = 0; i < p->n_parts; i++) {
 		const struct finding_phase_part *x = &p->parts[i];
 		json_array_append_new(parts, json_pack("{s:s, s:o, s:o}", "name", x->name,
 						       "host_ms_per_step", ms(x->host_ms),
-						       "gpu_ms_per_step", ms(x->gpu_ms)));
+						       "gpu_ms_per_step", device_ms(f, x->gpu_ms)));
 	}
 	return json_pack("{s:s, s:o, s:o, s:o}", "name", p->name, "host_ms_per_step",
-			 ms(p->host_ms), "gpu_ms_per_step", ms(p->gpu_ms), "parts", parts);
+			 ms(p->host_ms), "gpu_ms_per_step", device_ms(f, p->gpu_ms), "parts",
+			 parts);
 }
 
 static json_t *phases(const struct findings *f)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->phases.n; i++)
-		json_array_append_new(list, phase(&f->phases.at[i]));
+		json_array_append_new(list, phase(f, &f->phases.at[i]));
 	return list;
 }
 
@@ -240,11 +247,11 @@ static json_t *operators(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->operators.n; i++) {
 		const struct finding_operator *x = &f->operators.at[i];
-		json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
-				      report_json_text(x->name), "per_step",
-				      report_json_number(x->per_step, COUNT), "gpu_ms_per_step",
-				      ms(x->gpu_ms), "all_gpu_ms_per_step", ms(x->all_gpu_ms),
-				      "host_ms_per_step", ms(x->host_ms));
+		json_t *o =
+			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", report_json_text(x->name),
+				  "per_step", report_json_number(x->per_step, COUNT),
+				  "gpu_ms_per_step", device_ms(f, x->gpu_ms), "all_gpu_ms_per_step",
+				  device_ms(f, x->all_gpu_ms), "host_ms_per_step", ms(x->host_ms));
 		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
 	}
@@ -259,8 +266,9 @@ static json_t *kernels(const struct findings *f)
 		json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:b}", "name",
 				      report_json_text(x->name), "per_step",
 				      report_json_number(x->per_step, COUNT), "gpu_ms_per_step",
-				      ms(x->gpu_ms), "pct", report_json_number(x->pct, PERCENT),
-				      "tensor_core", x->tensor_core);
+				      device_ms(f, x->gpu_ms), "pct",
+				      report_json_number(x->pct, PERCENT), "tensor_core",
+				      x->tensor_core);
 		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
 	}
@@ -275,9 +283,10 @@ static json_t *lines(const struct findings *f)
 		json_t *o = json_object();
 		set_place(o, f, x->site);
 		set_source(o, f, x->site);
-		json_object_set_new(o, "gpu_ms_per_step", ms(x->gpu_ms));
+		json_object_set_new(o, "gpu_ms_per_step", device_ms(f, x->gpu_ms));
 		json_object_set_new(o, "host_ms_per_step", ms(x->host_ms));
-		json_object_set_new(o, "backward_gpu_ms_per_step", ms(x->backward_gpu_ms));
+		json_object_set_new(o, "backward_gpu_ms_per_step",
+				    device_ms(f, x->backward_gpu_ms));
 		json_object_set_new(o, "launches_per_step", report_json_number(x->launches, COUNT));
 		set_arithmetic(o, &x->arithmetic);
 		json_array_append_new(list, o);
@@ -290,12 +299,13 @@ static json_t *modules(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->modules.n; i++) {
 		const struct finding_module *x = &f->modules.at[i];
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", report_json_text(x->name),
-				  "per_step", report_json_number(x->per_step, COUNT),
-				  "gpu_ms_per_step", ms(x->gpu_ms), "backward_gpu_ms_per_step",
-				  ms(x->backward_gpu_ms), "host_ms_per_step", ms(x->host_ms)));
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
+						      report_json_text(x->name), "per_step",
+						      report_json_number(x->per_step, COUNT),
+						      "gpu_ms_per_step", device_ms(f, x->gpu_ms),
+						      "backward_gpu_ms_per_step",
+						      device_ms(f, x->backward_gpu_ms),
+						      "host_ms_per_step", ms(x->host_ms)));
 	}
 	return list;
 }
@@ -303,8 +313,8 @@ static json_t *modules(const struct findings *f)
 /* Of autograd's work: how much of it has a line. */
 static json_t *backward(const struct findings *f)
 {
-	return json_pack("{s:o, s:o}", "gpu_ms_per_step", ms(f->backward_gpu_ms),
-			 "tied_gpu_ms_per_step", ms(f->tied_gpu_ms));
+	return json_pack("{s:o, s:o}", "gpu_ms_per_step", device_ms(f, f->backward_gpu_ms),
+			 "tied_gpu_ms_per_step", device_ms(f, f->tied_gpu_ms));
 }
 
 static json_t *copies(const struct findings *f)
@@ -334,7 +344,7 @@ static json_t *collectives(const struct findings *f)
 				      report_json_text(x->name), "ranks", (json_int_t)x->n_ranks,
 				      "per_step", report_json_number(x->per_step, COUNT),
 				      "bytes_per_step", report_json_number(x->bytes, 1),
-				      "gpu_ms_per_step", ms(x->gpu_ms), "gb_per_s",
+				      "gpu_ms_per_step", device_ms(f, x->gpu_ms), "gb_per_s",
 				      report_json_number(x->gb_per_s, COUNT), "bus_gb_per_s",
 				      report_json_number(x->bus_gb_per_s, COUNT),
 				      "bus_gb_per_s_moving", "wait_ms_per_step", "last_rank");

@@ -75,10 +75,7 @@ static void cell_text(const struct row *r, const char *member)
 void report_cell_ms(struct text_table *t, const json_t *item, const char *member)
 {
 	char text[NUMBER_BYTES];
-	if (report_has_number(item, member))
-		table_cell(t, "%s", report_ms(text, sizeof(text), report_number(item, member)));
-	else
-		table_cell(t, "-");
+	table_cell(t, "%s", report_ms_of(text, sizeof(text), item, member));
 }
 
 static void cell_ms(const struct row *r, const char *member)

@@ -256,7 +256,7 @@ static void say_why_unknown(struct textout *o, const json_t *p)
 	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
 	if (why &&
 	    json_array_size(json_object_get(p, "gpu"))) /* else the reasons follow, all of them */
-		say(o, UNDER, "- %s", why);
+		say(o, UNDER "- ", "%s", why);
 }
 
 static void say_bound(struct textout *o, const json_t *p)
@@ -415,10 +415,8 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		const json_t *x = json_array_get(lines, i);
 		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
 		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
-		table_cell(&t, "%s",
-			   report_ms(gpu, sizeof(gpu), report_number(x, "gpu_ms_per_step")));
-		table_cell(&t, "%s",
-			   report_ms(host, sizeof(host), report_number(x, "host_ms_per_step")));
+		table_cell(&t, "%s", report_ms_of(gpu, sizeof(gpu), x, "gpu_ms_per_step"));
+		table_cell(&t, "%s", report_ms_of(host, sizeof(host), x, "host_ms_per_step"));
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
 		table_cell(&t, "%s", report_string(x, "source"));
 	}
@@ -480,6 +478,23 @@ static void say_reasons(struct textout *o, const json_t *p, bool steps_are_told)
 	}
 }
 
+/* Without GPU times a wait is no more than a call that takes long, but that much is known of it. */
+static void say_longest(struct textout *o, const json_t *p, const char *cwd)
+{
+	char place[PLACE_BYTES], ms[NUMBER_BYTES];
+	const json_t *lines = json_object_get(p, "lines"), *longest = json_array_get(lines, 0);
+	if (json_array_size(json_object_get(p, "gpu")) ||
+	    !json_array_size(get(p, "steps", "armed")) || !longest)
+		return;
+	for (size_t i = 1; i < json_array_size(lines); i++)
+		if (report_number(json_array_get(lines, i), "host_ms_per_step") >
+		    report_number(longest, "host_ms_per_step"))
+			longest = json_array_get(lines, i);
+	say(o, UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
+	    report_place(place, sizeof(place), longest, cwd),
+	    report_ms_of(ms, sizeof(ms), longest, "host_ms_per_step"));
+}
+
 /* What the parts below have in full is left out where they follow. */
 static void say_process(struct textout *o, const json_t *root, const json_t *p, unsigned most_lines,
 			bool parts_follow)
@@ -492,6 +507,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 		text_wrap(o, TEXT_RED, UNDER, death, 2);
 	say_bound(o, p);
 	say_reasons(o, p, !parts_follow);
+	say_longest(o, p, cwd);
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_phases(o, p);

@@ -54,6 +54,14 @@ char *report_ms(char *to, size_t bytes, double ms)
 	return to;
 }
 
+char *report_ms_of(char *to, size_t bytes, const json_t *o, const char *name)
+{
+	if (report_has_number(o, name))
+		return report_ms(to, bytes, report_number(o, name));
+	snprintf(to, bytes, "-");
+	return to;
+}
+
 char *report_bytes(char *to, size_t bytes, double value)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };

@@ -20,6 +20,8 @@ char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd);
 
 /* "1.23 ms" is 1.23 here: three or four digits that count. Returns `to`. */
 char *report_ms(char *to, size_t bytes, double ms);
+/* The same of a member, "-" where it is not known. */
+char *report_ms_of(char *to, size_t bytes, const json_t *o, const char *name);
 char *report_bytes(char *to, size_t bytes, double value);
 /* "12", "12-14", "12, 15, 18 ..." */
 char *report_numbers(char *to, size_t bytes, const json_t *list);

@@ -65,7 +65,8 @@ class Commands(Case):
     def test_bad_settings_are_named_once_and_the_run_goes_on(self):
         for settings, words in (({"PROF_SCHEDULE": "skip_first=x"}, ["PROF_SCHEDULE", "skip_first=x"]), ({"PROF_STEP": "kernel:("}, ["PROF_STEP"]),
                                 ({"PROF_BUFFER_MB": "3"}, ["PROF_BUFFER_MB", "8"]), ({"PROF_SHEDULE": "off"}, ["PROF_SHEDULE", "PROF_SCHEDULE"]),
-                                ({"PROF_LOG": "loud"}, ["PROF_LOG", "error|warn|info|debug"])):
+                                ({"PROF_LOG": "loud"}, ["PROF_LOG", "error|warn|info|debug"]),
+                                ({"PROF_CUPTI": "on"}, ["PROF_CUPTI", "'on'", "auto|off|path"])):
             with self.subTest(settings=settings):
                 run = self.profiled([prog("fork"), "before"], **settings)
                 self.assertEqual((run.status, run.out), (0, "child good\nparent good\n"))

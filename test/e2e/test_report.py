@@ -252,6 +252,12 @@ class Kinds(Case):
         (p,) = report_of(run.folder)["processes"]
         self.assertEqual(p["bound"]["verdict"], "unknown")
         self.assertIn("GPU times", [gap["what"] for gap in p["cannot_say"]])
+        self.assertEqual({line["gpu_ms_per_step"] for line in p["lines"]}, {None})
+        longest = max(p["lines"], key=lambda line: line["host_ms_per_step"])
+        where = os.path.relpath(longest["file"], self.base) if longest["file"].startswith(self.base) else longest["file"]
+        for text in (run.err, self.tool("report", run.folder).out):
+            self.assertIn(f"CUDA calls take the host longest at {where}:{longest['line']}", " ".join(text.split()))
+            self.assertRegex(text, r"\.c:\d+ +- +\d")
         self.assertNotEqual(self.tool("whatif", run.folder, "--free", "sync").status, 0)
 
     def test_ranks(self):
