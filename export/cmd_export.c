@@ -1,5 +1,6 @@
 /* `profrun export DIR --format F[,F...] [-o PATH]`: traces from the journals alone, also where no collector ever ran. */
 #include "export/command.h"
+#include "export/files_words.h"
 #include "export/journals.h"
 #include "export/outfile.h"
 #include "export/process.h"
@@ -35,14 +36,17 @@ static int parse(int argc, char **argv, struct request *r)
 			 : usage_error("export: which run's folder? %s", command_usage("export"));
 }
 
-static void report(const struct process *p, const char *where)
+static void report(const struct process *p, const json_t *described, const char *where)
 {
 	const struct follow *f = &p->follow;
-	printf("%s: %llu traces in %s", p->stem, (unsigned long long)p->n_traces, where);
+	char text[240];
+	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), described), where);
 	if (f->last_number != UINT64_MAX)
 		printf(", %llu steps (%s)", (unsigned long long)follow_count_steps(f),
 		       step_detector_name(&f->reader.header->steps));
 	printf("\n");
+	if (*files_emptiness(text, sizeof(text), described))
+		printf("%s: %s\n", p->stem, text);
 	if (p->remark.text[0])
 		printf("%s: %s\n", p->stem, p->remark.text);
 	if (f->reader.is_truncated)
@@ -65,8 +69,9 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 		}
 		if (p.trouble.text[0])
 			status = data_error("%s", p.trouble.text);
-		report(&p, out->folder);
-		json_array_append_new(processes, process_describe(&p));
+		json_t *described = process_describe(&p);
+		report(&p, described, out->folder);
+		json_array_append_new(processes, described);
 		process_close(&p);
 	}
 	return status;

@@ -1,5 +1,6 @@
 /* `profrun info DIR|JOURNAL|TRACE`: what is in there, in words. */
 #include "export/command.h"
+#include "export/files_words.h"
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/runfile.h"
@@ -130,17 +131,19 @@ static void print_run(const char *folder)
 		     *processes = json_object_get(root, "processes");
 	const char *host = json_string_value(json_object_get(run, "host"));
 	const char *start = json_string_value(json_object_get(run, "start"));
-	json_int_t n_traces = 0;
-	for (size_t i = 0; i < json_array_size(processes); i++)
-		n_traces += json_integer_value(
-			json_object_get(json_array_get(processes, i), "n_traces"));
+	const struct exporter *x;
+	char nouns[40];
 	printf("run in %s\n", folder);
 	print_command(run);
 	if (host)
 		printf("  host       %s\n", host);
 	if (start)
 		printf("  start      %s\n", start);
-	printf("  traces     %lld\n", (long long)n_traces);
+	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		snprintf(nouns, sizeof(nouns), "%ss", x->noun);
+		if (!i || files_of(processes, x))
+			printf("  %-10s %lld\n", nouns, (long long)files_of(processes, x));
+	}
 	json_decref(root);
 }
 

@@ -15,6 +15,16 @@ static const struct exporter *find(const char *name, size_t n)
 	return NULL;
 }
 
+const struct exporter *exporter_find(const char *name)
+{
+	return find(name, strlen(name));
+}
+
+const struct exporter *exporter_at(size_t i)
+{
+	return i < N_EXPORTERS ? exporters[i] : NULL;
+}
+
 static int refuse(const char *name, size_t n, struct err *e)
 {
 	char known[160] = "";

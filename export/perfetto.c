@@ -192,5 +192,7 @@ const struct exporter exporter_perfetto = {
 	.name = "perfetto",
 	.folder = "traces",
 	.suffix = ".pftrace.gz",
+	.noun = "trace",
+	.viewer = "https://ui.perfetto.dev",
 	.write_step = write_step,
 };

@@ -41,8 +41,9 @@ static void choose_name(struct process *p)
 		snprintf(p->name, sizeof(p->name), "%s", p->stem);
 }
 
-static void write_with(struct process *p, const struct exporter *x, const struct model_step *m)
+static void write_with(struct process *p, int format, const struct model_step *m)
 {
+	const struct exporter *x = p->output->formats[format];
 	char relative[192], path[PATH_MAX];
 	struct err e;
 	snprintf(relative, sizeof(relative), "%s%s%s/step-%llu%s",
@@ -62,6 +63,8 @@ static void write_with(struct process *p, const struct exporter *x, const struct
 		return;
 	}
 	p->n_traces++;
+	p->files[format].n++;
+	p->files[format].n_empty += x->is_empty && x->is_empty(m);
 	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
 }
 
@@ -72,7 +75,7 @@ static void show_step(void *context, const struct model_step *m)
 		analysis_step(p->analysis, m);
 	choose_name(p);
 	for (int i = 0; i < p->output->n_formats; i++)
-		write_with(p, p->output->formats[i], m);
+		write_with(p, i, m);
 }
 
 static void on_step(void *context, struct follow *f, struct model_step *m)

@@ -55,6 +55,9 @@ struct process {
 	enum process_state state;
 	struct trace_keep traces;
 	uint64_t n_failed; /* traces that could not be written */
+	struct process_files {
+		uint64_t n, n_empty;
+	} files[EXPORTERS_MOST]; /* that were, by the output's formats */
 	struct flight flight;
 	uint32_t asked_served,
 		signals_served; /* requests that were answered in the library's stead */

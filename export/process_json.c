@@ -154,6 +154,17 @@ static json_t *describe_devices(const struct dict *d)
 	return list;
 }
 
+static json_t *describe_files(const struct process *p)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < p->output->n_formats; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "format",
+						      p->output->formats[i]->name, "n",
+						      integer(p->files[i].n), "n_empty",
+						      integer(p->files[i].n_empty)));
+	return list;
+}
+
 json_t *process_describe(const struct process *p)
 {
 	const struct follow *f = &p->follow;
@@ -181,6 +192,7 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "self", describe_self(f));
 	json_object_set_new(o, "cupti", describe_cupti(f));
 	json_object_set_new(o, "traces", trace_keep_list(&p->traces));
+	json_object_set_new(o, "files", describe_files(p));
 	json_object_set_new(o, "n_traces", integer(p->n_traces));
 	json_object_set_new(o, "n_traces_removed", integer(p->traces.n_removed));
 	json_object_set_new(o, "n_traces_failed", integer(p->n_failed));

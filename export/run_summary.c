@@ -1,4 +1,5 @@
 /* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+#include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/report_file.h"
 #include "export/report_text.h"
@@ -99,22 +100,23 @@ static void say_missing_traces(const json_t *p, const char *who)
 /* Its steps are told by the report's screen where that follows and is about this process alone. */
 static void say_process(const json_t *p, const json_t *run, bool has_screen)
 {
-	char who[48], death[160];
+	char who[48], text[240];
 	const char *reason =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
 	const char *state =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "state"));
 	const char *remark = json_string_value(json_object_get(p, "remark"));
 	const char *trouble = json_string_value(json_object_get(p, "trouble"));
-	long long traces = json_integer_value(json_object_get(p, "n_traces"));
 	snprintf(who, sizeof(who), "process %lld",
 		 (long long)json_integer_value(json_object_get(p, "pid")));
-	fprintf(stderr, "profrun: %s: %lld trace%s", who, traces, traces == 1 ? "" : "s");
+	fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
 	if (!has_screen)
 		say_steps(p);
 	fprintf(stderr, "\n");
-	if (!has_screen && *report_death(death, sizeof(death), run, p))
-		fprintf(stderr, "profrun: %s: %s\n", who, death);
+	if (!has_screen && *report_death(text, sizeof(text), run, p))
+		fprintf(stderr, "profrun: %s: %s\n", who, text);
+	if (*files_emptiness(text, sizeof(text), p))
+		fprintf(stderr, "profrun: %s: %s\n", who, text);
 	if (remark)
 		fprintf(stderr, "profrun: %s: %s\n", who, remark);
 	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
@@ -158,6 +160,21 @@ static void say_left_out(const struct run *r, const json_t *ranks)
 			setting ? setting : "");
 }
 
+/* True if there are any. */
+static bool say_files(const struct run *r, const json_t *processes)
+{
+	const struct exporter *x;
+	bool is_any = false;
+	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		if (!files_of(processes, x))
+			continue;
+		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
+			x->folder, x->viewer);
+		is_any = true;
+	}
+	return is_any;
+}
+
 static void say_all(const struct run *r, const json_t *root)
 {
 	const json_t *processes = json_object_get(root, "processes"),
@@ -166,10 +183,6 @@ static void say_all(const struct run *r, const json_t *root)
 	bool has_report = report && report_main_process(report);
 	json_t *runfile = runfile_load(r->folder);
 	size_t n = json_array_size(processes);
-	json_int_t n_traces = 0;
-	for (size_t i = 0; i < n; i++)
-		n_traces += json_integer_value(
-			json_object_get(json_array_get(processes, i), "n_traces"));
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(json_array_get(processes, i), json_object_get(runfile, "run"),
 			    n == 1 && has_report);
@@ -182,13 +195,10 @@ static void say_all(const struct run *r, const json_t *root)
 	say_left_out(r, json_object_get(root, "ranks_left_out"));
 	if (has_report)
 		say_report(report);
-	if (n_traces)
-		fprintf(stderr,
-			"profrun: traces are in %s/traces: open them in https://ui.perfetto.dev\n",
-			r->folder);
+	bool has_files = say_files(r, processes);
 	if (has_report)
 		say_report_command(r);
-	else if (!n_traces)
+	else if (!has_files)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
 }
 

@@ -448,9 +448,19 @@ static int write_step(const struct model_step *step, const char *path, struct er
 	return error;
 }
 
+static bool is_empty(const struct model_step *step)
+{
+	return !step->blocks.n;
+}
+
 const struct exporter exporter_memory = {
 	.name = "memory",
 	.folder = "memory",
 	.suffix = ".pickle",
+	.noun = "memory snapshot",
+	.viewer = "https://pytorch.org/memory_viz",
+	.is_empty = is_empty,
+	.why_empty = "PyTorch's allocator reported no block: the program does not use it, or "
+		     "PROF_MEMORY=off",
 	.write_step = write_step,
 };

@@ -94,6 +94,21 @@ class Blocks(Case):
             names = {frame["name"] for event in snapshot["device_traces"][0] for frame in event["frames"]}
             self.assertIn("c10_use", names)
 
+    def test_what_was_written_is_named(self):
+        run = self.profiled(command("new", STEPS), (*ARMED, "--format", "memory"), **SETTINGS)
+        self.assertIn(": 4 memory snapshots\n", run.err)
+        self.assertIn(f"profrun: memory snapshots are in {run.folder}/memory: open", run.err)
+        self.assertNotIn("traces are in", run.err)
+        self.assertNotIn("hold nothing", run.err)
+        self.assertIn(": 4 traces and 4 memory snapshots in ", self.tool("export", run.folder, "--format", "perfetto,memory").out)
+        self.assertRegex(self.tool("info", run.folder).out, r"traces +4\n +memory snapshots +4\n")
+
+    def test_empty_snapshots_are_said_to_be(self):
+        run = self.profiled([prog("loop"), str(STEPS)], (*ARMED, "--format", "perfetto,memory"), **SETTINGS)
+        self.assertIn(": 4 traces and 4 memory snapshots\n", run.err)
+        for said in (run.err, self.tool("export", run.folder, "--format", "memory").out):
+            self.assertIn("its memory snapshots hold nothing: PyTorch's allocator reported no block", said)
+
 
 if __name__ == "__main__":
     unittest.main()
