@@ -202,10 +202,22 @@ static void say_all(const struct run *r, const json_t *root)
 		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
 }
 
+/* The module's, Tegra's, and WSL's, which has no module. */
+static bool has_driver(void)
+{
+	return !access("/proc/driver/nvidia", F_OK) || !access("/dev/nvidiactl", F_OK) ||
+	       !access("/dev/nvhost-ctrl", F_OK) || !access("/dev/dxg", F_OK);
+}
+
 static void say_never_used(const struct run *r)
 {
+	const char *hint = "";
+	if (r->is_sim)
+		hint = " (for --sim a program must be built with nvcc -cudart shared)";
+	else if (!has_driver())
+		hint = "; there is no NVIDIA driver here: --sim runs it on a simulated GPU";
 	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
-		r->is_sim ? " (for --sim a program must be built with nvcc -cudart shared)" : "");
+		hint);
 }
 
 /* The collector has made its report by then, and cannot know the signal. */

@@ -341,6 +341,18 @@ class WithoutLauncher(Case):
         self.assertEqual(run.status, 0, run.err)
 
 
+class NeverUsed(Case):
+    DRIVER = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
+
+    def test_why_it_may_be(self):
+        run = self.execute([LAUNCHER, "-o", self.folder(), "true"], self.base, environment())
+        self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
+        self.assertIn("true never used CUDA: nothing was recorded", run.err)
+        has_driver = any(os.path.exists(path) for path in self.DRIVER)
+        self.assertEqual("there is no NVIDIA driver here: --sim runs it" in run.err, not has_driver, run.err)
+        self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
+
+
 class Ranks(Case):
     def test_ranks_name_the_folders(self):
         code = ("import os, subprocess, sys\n"
