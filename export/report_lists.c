@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4 };
+enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3 };
 
 struct row {
 	const struct report_view *v;
@@ -62,7 +62,7 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 	if (n > shown)
 		text_line(v->out, TEXT_DIM, "  and %zu more (--top %zu)", n - shown, n);
 	if (list->legend)
-		text_line(v->out, TEXT_DIM, "  %s", list->legend);
+		text_wrap(v->out, TEXT_DIM, "  ", list->legend, LEGEND_LINES);
 }
 
 /* ---- Cells of most lists ---- */

@@ -457,6 +457,22 @@ static void test_whole_report(void **state)
 	json_decref(root);
 }
 
+/* What stands below a table is not cut off. */
+static void test_legends(void **state)
+{
+	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_array_append_new(json_object_get(process, "operators"),
+			      json_pack("{s:s, s:i, s:f, s:f}", "name", "aten::linear", "per_step",
+					4, "gpu_ms_per_step", 1.5, "host_ms_per_step", 0.5));
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "  CPU ms: from a run's first allocation or CUDA call to its last call; "
+			  "not all\n  of it\n");
+	free(text);
+	json_decref(root);
+}
+
 static void test_modules_only_where_there_are_some(void **state)
 {
 	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
@@ -571,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
+		cmocka_unit_test(test_legends),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
 		cmocka_unit_test(test_colour_does_not_count_as_width),
 		cmocka_unit_test(test_screen_of_the_slowest),
