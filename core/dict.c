@@ -53,6 +53,12 @@ static void add_info(struct dict *d, const struct dict_head *record)
 	vec_push(&d->infos, (struct dict_info){ mem_text(key), mem_text(value) });
 }
 
+/* CUDA 13's stubs launch through __cudaLaunchKernel, which nobody calls by that name. */
+static const char *known_name(const char *name)
+{
+	return strncmp(name, "__cuda", strlen("__cuda")) ? name : name + strlen("__");
+}
+
 static void add_hook(struct dict *d, const struct dict_hook *h)
 {
 	const char *name = reader_dictionary_text(&h->head, offsetof(struct dict_hook, name));
@@ -65,7 +71,7 @@ static void add_hook(struct dict *d, const struct dict_hook *h)
 	while (d->hooks.n <= h->id)
 		vec_push(&d->hooks, (struct hook_entry){ .category = CAT_COUNT });
 	d->hooks.at[h->id] = (struct hook_entry){
-		.name = strtab_intern(&d->names, name),
+		.name = strtab_intern(&d->names, known_name(name)),
 		.category = h->category < CAT_COUNT ? h->category : (uint8_t)CAT_COUNT,
 		.door = h->door == DOOR_DRIVER ? DOOR_DRIVER : DOOR_RUNTIME,
 		.space = h->space,

@@ -21,8 +21,8 @@ static uint32_t thread_at(const struct adding *a, uint32_t slot)
 
 static void add_point(struct adding *a, uint8_t device, unsigned which, uint64_t ns, uint64_t value)
 {
-	static const char *const names[] = { "PyTorch memory allocated",
-					     "PyTorch memory reserved" };
+	static const char *const names[] = { "memory allocated by PyTorch",
+					     "memory reserved by PyTorch" };
 	if (a->last[device][which] == value)
 		return;
 	a->last[device][which] = value;

@@ -179,7 +179,7 @@ static uint32_t work_name(struct build *b, const struct rec_gpu *g, uint32_t cal
 		model_copy_name(text, sizeof(text), g->name & 0xff, g->name >> 8 & 0xff,
 				g->name >> 16 & 0xff);
 	else if (g->kind == REC_MEMSET)
-		snprintf(text, sizeof(text), "Memset (%s)", model_memory_kind(g->extra));
+		model_memset_name(text, sizeof(text), g->extra);
 	else
 		snprintf(text, sizeof(text), "%s", model_sync_kind(g->name));
 	return strtab_intern(&d->names, text);

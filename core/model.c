@@ -5,6 +5,7 @@
 #include "core/library.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
 {
@@ -65,6 +66,15 @@ void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uin
 					     "AtoD",	"DtoA", "DtoD", "HtoH", "PtoP" };
 	snprintf(to, bytes, "Memcpy %s (%s -> %s)", WORD(words, kind), model_memory_kind(source),
 		 model_memory_kind(target));
+}
+
+void model_memset_name(char *to, size_t bytes, uint32_t memory)
+{
+	const char *of = model_memory_kind(memory);
+	if (memory && strcmp(of, "unknown") != 0)
+		snprintf(to, bytes, "Memset (%s)", of);
+	else
+		snprintf(to, bytes, "Memset");
 }
 
 size_t model_bytes(const struct model_step *m)

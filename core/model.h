@@ -211,6 +211,8 @@ size_t model_first_call(const struct model_step *m, const struct model_thread *t
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
+/* "Memset (Device)", "Memset" where CUPTI does not know of what memory. */
+void model_memset_name(char *to, size_t bytes, uint32_t memory);
 /* Where slices of time stand in for steps. */
 #define STEP_SLICES_NAME "slices"
 

@@ -4,7 +4,7 @@
  * slices never overlap (that would silently give wrong lengths): streams have lanes, calls are clipped.
  *
  * In a process's group the UI shows threads first, then all other tracks by their names' bytes, whatever order is asked
- * for. So names are chosen for it: "GPU 0 Stream 7", "Modules", "Phases", then "Steps", then counters and notes in small letters.
+ * for. So names are chosen for it: "GPU 0 Stream 7", "Modules", "Phases", then "Steps", then counters and notes, all in small letters.
  */
 #include "export/perfetto.h"
 

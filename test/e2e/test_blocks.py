@@ -7,6 +7,7 @@ import unittest
 
 from harness import EVERYTHING, Case, prog
 from journal import BLOCK, MEMORY
+from trace import Trace
 
 STEPS = 40
 SETTINGS = {"PROF_STEP": "sync"}
@@ -93,6 +94,14 @@ class Blocks(Case):
             self.assertEqual(actions, ["alloc"] * 10 + ["free_requested", "free_completed"] * 10)
             names = {frame["name"] for event in snapshot["device_traces"][0] for frame in event["frames"]}
             self.assertIn("c10_use", names)
+
+    def test_counters_stand_below_the_steps(self):
+        """The UI sorts tracks by their names' bytes."""
+        run = self.profiled(command("new", STEPS), ARMED, **SETTINGS)
+        trace = Trace(run.traces()[0])
+        names = {trace.tracks[counter.track].name for counter in trace.counters}
+        self.assertLessEqual({"memory allocated by PyTorch", "memory reserved by PyTorch"}, names)
+        self.assertEqual([name for name in names if name < "Steps"], [])
 
     def test_what_was_written_is_named(self):
         run = self.profiled(command("new", STEPS), (*ARMED, "--format", "memory"), **SETTINGS)

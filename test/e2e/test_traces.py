@@ -53,6 +53,15 @@ class InPerfetto(Case):
         self.assertTrue([name for name in tracks if name and name.startswith("GPU 0")], tracks)
         self.assertIn("backward", {row["name"] for row in trace.sql("select name from thread")})
 
+    def test_calls_have_the_names_that_programs_use(self):
+        """__cudaLaunchKernel is nvcc's stub of CUDA 13."""
+        run = self.profiled(prog("every_runtime"), **ALWAYS)
+        (path,) = run.traces()
+        self.assertIn("__cudaLaunchKernel", {call.name for call in run.journal().calls()})
+        names = {row["name"] for row in self.check(path).sql("select distinct name from slice")}
+        self.assertIn("cudaLaunchKernel", names)
+        self.assertEqual([name for name in names if name.startswith("__cuda")], [])
+
     def test_nvcc_program(self):
         run = self.profiled(prog("shared"), **ALWAYS)
         (path,) = run.traces()

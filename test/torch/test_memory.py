@@ -58,7 +58,7 @@ class Memory(Case):
         for path in run.traces_in_order():
             trace = Trace(path)
             step = trace.on("Steps")[0]
-            for name, column in (("PyTorch memory allocated", 1), ("PyTorch memory reserved", 2)):
+            for name, column in (("memory allocated by PyTorch", 1), ("memory reserved by PyTorch", 2)):
                 points = [c for c in trace.counters if trace.tracks[c.track].name == name]
                 self.assertTrue(points)
                 times = [c.time for c in points]

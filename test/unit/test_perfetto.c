@@ -118,6 +118,20 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	jb_free(b);
 }
 
+static void test_a_memset_names_its_memory_if_it_is_known(void **state)
+{
+	static const struct {
+		uint32_t memory;
+		const char *name;
+	} cases[] = { { 0, "Memset" }, { 3, "Memset (Device)" }, { 1234, "Memset" } };
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char name[40];
+		model_memset_name(name, sizeof(name), cases[i].memory);
+		assert_string_equal(name, cases[i].name);
+	}
+}
+
 /* Several devices: a group each, so that streams of the same number are not taken for one. */
 static void test_each_device_has_its_group(void **state)
 {
@@ -396,6 +410,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_a_memset_names_its_memory_if_it_is_known),
 		cmocka_unit_test(test_each_device_has_its_group),
 		cmocka_unit_test(test_arrows_join_each_launch_to_its_kernel),
 		cmocka_unit_test(test_never_misnests),
