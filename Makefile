@@ -41,8 +41,8 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/lib/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/tool/%.o)
 EXPORT_OBJ := $(EXPORT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 UNIT := $(UNIT_SRC:test/unit/%.c=$(BUILD)/test/unit/%)
-LIB := $(if $(wildcard preload/profrun.map),$(BUILD)/libprofrun.so)
-TOOL := $(if $(wildcard export/main.c),$(BUILD)/profrun)
+LIB := $(BUILD)/libprofrun.so
+TOOL := $(BUILD)/profrun
 
 # initial-exec: a hook may run before its thread could allocate TLS. The library needs nothing but libc (scripts/check-so).
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
@@ -56,14 +56,14 @@ TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU
-lib: $(LIB) $(if $(LIB),$(BUILD)/hooks.txt $(BUILD)/libraries.txt)
+lib: $(LIB) $(BUILD)/hooks.txt $(BUILD)/libraries.txt
 tool: $(TOOL)
 unit: $(UNIT)
 tests: all prog unit
 sim prog bench-programs:
 
--include preload/preload.mk test/unit/unit.mk
--include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk test/answers/answers.mk
+include test/unit/unit.mk
+include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk test/steps/steps.mk test/answers/answers.mk
 
 # Other flags than last time rebuild everything: the file changes only when its words do.
 FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(CUDA_INCLUDE)
@@ -174,4 +174,4 @@ clean: ## remove what was built; downloads (build/cuda, build/*-venv) stay
 	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name '*-venv*' -exec rm -rf {} +
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r goal text; do printf '  %-12s %s\n' "$$goal" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='	' read -r goal text; do printf '  %-12s %s\n' "$$goal" "$$text"; done

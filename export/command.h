@@ -25,7 +25,6 @@ int cmd_export(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
 int cmd_env(int argc, char **argv);
-int cmd_reserved(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

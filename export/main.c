@@ -9,6 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Names that are taken for what is to come must not run a system's command of that name until then. */
+static int cmd_reserved(int argc, char **argv)
+{
+	(void)argc;
+	return usage_error("%s: not in this version; to profile a program of that name: "
+			   "profrun.sh -- %s ...",
+			   argv[0], argv[0]);
+}
+
 static const struct command commands[] = {
 	{ "run", "[options] [--] CMD [ARG...]",
 	  "run CMD under the profiler; exit with CMD's own exit status",
@@ -87,15 +96,6 @@ int cmd_version(int argc, char **argv)
 	(void)argv;
 	puts("profrun " PROFRUN_VERSION);
 	return EXIT_DONE;
-}
-
-/* Names that are taken for what is to come must not run a system's command of that name until then. */
-int cmd_reserved(int argc, char **argv)
-{
-	(void)argc;
-	return usage_error("%s: not in this version; to profile a program of that name: "
-			   "profrun.sh -- %s ...",
-			   argv[0], argv[0]);
 }
 
 /* ---- Help ---- */

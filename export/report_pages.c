@@ -65,13 +65,14 @@ static void say_modules(const struct report_view *v)
 		     *backward = json_object_get(v->process, "backward");
 	double all = report_number(backward, "gpu_ms_per_step"),
 	       rest = all - report_number(backward, "tied_gpu_ms_per_step");
-	char rest_ms[NUMBER_BYTES], all_ms[NUMBER_BYTES];
+	char rest_ms[NUMBER_BYTES], all_ms[NUMBER_BYTES], note[160];
 	report_list_say(v, &report_list_modules, list, "Modules, per step");
-	if (json_array_size(list) && rest >= LEAST_MS)
-		text_line(v->out, TEXT_DIM,
-			  "  of the backward passes' %s ms on the GPU it isn't known whose %s are",
-			  report_ms(all_ms, sizeof(all_ms), all),
-			  report_ms(rest_ms, sizeof(rest_ms), rest));
+	if (!json_array_size(list) || rest < LEAST_MS)
+		return;
+	snprintf(note, sizeof(note),
+		 "of the backward passes' %s ms on the GPU it isn't known whose %s are",
+		 report_ms(all_ms, sizeof(all_ms), all), report_ms(rest_ms, sizeof(rest_ms), rest));
+	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
 }
 
 static void row_of_phase(struct text_table *t, const json_t *x, const char *indent)

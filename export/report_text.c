@@ -5,10 +5,10 @@
 #include "export/report_gains.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"
+#include "export/report_steps.h"
 #include "export/report_words.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -25,37 +25,16 @@ enum {
 	PLACE_BYTES = 600,
 	MOSTLY_LATE =
 		2, /* times as much work behind the steps as in them: their busy time says little */
-	SKIP_STEP = 10, /* a round number of steps to skip */
 };
-
-/* Recorded steps and all of them, where that is worth a line: beyond what is called fairly steady. */
-#define APART 1.2
-#define UNDER "         " /* a line's further words */
 
 static const json_t *get(const json_t *o, const char *group, const char *name)
 {
 	return json_object_get(json_object_get(o, group), name);
 }
 
-static const json_t *step_lengths(const json_t *p)
-{
-	return get(p, "baseline", "step_ms");
-}
-
-/* What a step takes where only recorded ones are known, as in a run that is one step. */
-static double step_ms(const json_t *p)
-{
-	const json_t *armed = get(p, "baseline", "armed_ms");
-	if (json_is_object(step_lengths(p)))
-		return report_number(step_lengths(p), "p50");
-	if (json_is_object(armed))
-		return report_number(armed, "p50");
-	return report_number(json_object_get(p, "replay"), "measured_ms");
-}
-
 static bool has_figures(const json_t *p)
 {
-	return step_ms(p) > 0 || json_array_size(json_object_get(p, "gpu"));
+	return report_step_ms(p) > 0 || json_array_size(json_object_get(p, "gpu"));
 }
 
 const json_t *report_main_process(const json_t *root)
@@ -69,26 +48,14 @@ const json_t *report_main_process(const json_t *root)
 		bool is_busier = slowest &&
 				 json_array_size(json_object_get(p, "gpu")) >
 					 json_array_size(json_object_get(slowest, "gpu"));
-		if (has_figures(p) && (!slowest || is_busier || step_ms(p) > step_ms(slowest)))
+		if (has_figures(p) &&
+		    (!slowest || is_busier || report_step_ms(p) > report_step_ms(slowest)))
 			slowest = p;
 	}
 	return slowest;
 }
 
 /* ---- The lines of the first screen ---- */
-
-/* On two lines where one is too narrow. */
-__attribute__((format(printf, 3, 4))) static void say(struct textout *o, const char *lead,
-						      const char *format, ...)
-{
-	enum { LINES = 2 };
-	char text[TEXT_BYTES];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	text_wrap(o, TEXT_PLAIN, lead, text, LINES);
-}
 
 /* Without the folder of its program. */
 static const char *own_command(const json_t *p)
@@ -124,128 +91,6 @@ static void say_command(struct textout *o, const json_t *root, const json_t *p)
 		text_line(o, TEXT_BOLD, "%s", fitted);
 }
 
-/* Limits as people use the words; the figure stands beside them. */
-static const char *how_steady(double cv)
-{
-	return cv < 0.05 ? "steady" : cv < 0.2 ? "fairly steady" : "unsteady";
-}
-
-static void say_warm_up(struct textout *o, const json_t *p)
-{
-	char most[NUMBER_BYTES];
-	const json_t *warm_up = get(p, "baseline", "warm_up_ms");
-	if (!json_is_object(warm_up))
-		return;
-	double n = report_number(warm_up, "n");
-	report_ms(most, sizeof(most), report_number(warm_up, "max"));
-	if (n > 1)
-		say(o, UNDER, "without the first %.0f steps, which took up to %s ms", n, most);
-	else
-		say(o, UNDER, "without the first step, which took %s ms", most);
-}
-
-/* The host was far ahead of the device while it was recorded (switching recording on lets its queue run empty): it made the steps in less
- * time than the device needed for them, and what the device needed is what the others take. */
-static bool ran_ahead(const json_t *p, double host_ms)
-{
-	double device_ms = report_number(json_object_get(p, "replay"), "measured_ms"),
-	       usual_ms = report_number(step_lengths(p), "p50");
-	return host_ms * APART < usual_ms && device_ms < APART * usual_ms &&
-	       usual_ms < APART * device_ms;
-}
-
-/* Times below the first lines are of the recorded steps, gains alone are not (report_gains.h); what these took is said where it is not what
- * the others take. */
-static void say_recorded(struct textout *o, const json_t *p)
-{
-	char took[NUMBER_BYTES];
-	const json_t *baseline = json_object_get(p, "baseline"),
-		     *armed = json_object_get(baseline, "armed_ms");
-	double ms = report_number(armed, "p50"), times = ms / report_number(step_lengths(p), "p50"),
-	       n_warm = report_number(json_object_get(baseline, "warm_up_ms"), "n");
-	if (!json_is_object(armed) || (times < APART && times > 1 / APART))
-		return;
-	report_ms(took, sizeof(took), ms);
-	if (ran_ahead(p, ms))
-		say(o, UNDER, "the host ran ahead in the recorded ones, at %s ms a step", took);
-	else if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
-		say(o, UNDER, "recorded ones, %s ms, are of these: skip_first=%.0f records later",
-		    took, (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
-	else
-		say(o, UNDER, "recorded ones: %s ms, %.*f times as long; all but gains is theirs",
-		    took, times < 1 ? 2 : 1, times);
-}
-
-/* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
-static void say_why(struct textout *o, const char *what, const json_t *list, const char *key)
-{
-	enum { ENTRIES_SAID = 4, LINES = 2 };
-	char text[400];
-	size_t n = json_array_size(list), used = (size_t)snprintf(text, sizeof(text), "%s", what),
-	       n_said = 0;
-	for (size_t i = 0; i < n && used < sizeof(text); i++) {
-		const json_t *entry = json_array_get(list, i);
-		double count = report_number(entry, "n"), first = report_number(entry, "first");
-		if (!(count > 0) || n_said++ >= ENTRIES_SAID)
-			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (step",
-					 n_said > 1 ? ", " : ": ", report_string(entry, key));
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used,
-						 count > 1 ? "s %.0f-%.0f)" : " %.0f)", first,
-						 first + count - 1);
-	}
-	if (n_said > ENTRIES_SAID && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, ", and %zu more", n_said - ENTRIES_SAID);
-	if (n_said)
-		text_wrap(o, TEXT_PLAIN, "         ", text, LINES);
-}
-
-static void say_step(struct textout *o, const json_t *p)
-{
-	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES], numbers[80];
-	const json_t *steps = json_object_get(p, "steps"), *ms = step_lengths(p);
-	const char *detector = report_string(steps, "detector");
-	if (!json_is_object(ms)) {
-		say(o, "step     ", "%s ms; %s", report_ms(p50, sizeof(p50), step_ms(p)),
-		    !strcmp(detector, "none") ? "no steps were told apart: the run is taken as one"
-					      : "too few steps to say how steady");
-		return;
-	}
-	say(o, "step     ", "%s ms (median of %.0f), %s (cv %.0f %%): p95 %s, max %s",
-	    report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
-	    how_steady(report_number(ms, "cv")), report_number(ms, "cv") * 100,
-	    report_ms(p95, sizeof(p95), report_number(ms, "p95")),
-	    report_ms(most, sizeof(most), report_number(ms, "max")));
-	say_warm_up(o, p);
-	say_recorded(o, p);
-	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
-	if (json_object_get(steps, "boundary"))
-		say(o, UNDER, "%.0f call%s a step; where it ends: %s",
-		    report_number(steps, "period"), report_number(steps, "period") > 1 ? "s" : "",
-		    report_string(steps, "boundary"));
-	const json_t *corrected = json_object_get(steps, "corrected");
-	double before = report_number(corrected, "period_before");
-	if (corrected && before == report_number(steps, "period"))
-		say(o, UNDER,
-		    "cut at another call at first, and numbered anew: no figure is of those");
-	else if (corrected)
-		say(o, UNDER,
-		    "taken for steps of %.0f calls at first, and numbered anew: no figure is of "
-		    "those",
-		    before);
-	if (json_object_get(steps, "trains_from"))
-		say(o, UNDER,
-		    "the training begins with step %.0f: those before, which no "
-		    "optimizer ends, are in no figure",
-		    report_number(steps, "trains_from"));
-	say(o, UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
-	    report_number(steps, "count"), detector, report_number(steps, "confidence"),
-	    *numbers ? "; recorded " : "; none recorded: all below is of the whole run", numbers);
-	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
-	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
-}
-
 static void say_why_unknown(struct textout *o, const json_t *p)
 {
 	const json_t *gaps = json_object_get(p, "cannot_say");
@@ -256,7 +101,7 @@ static void say_why_unknown(struct textout *o, const json_t *p)
 	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
 	if (why &&
 	    json_array_size(json_object_get(p, "gpu"))) /* else the reasons follow, all of them */
-		say(o, UNDER "- ", "%s", why);
+		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
 
 static void say_bound(struct textout *o, const json_t *p)
@@ -294,9 +139,9 @@ static void say_gpus(struct textout *o, const json_t *p)
 			  report_ms(idle, sizeof(idle), report_number(g, "idle_ms_per_step")),
 			  kernels, kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 		if (late_ms > MOSTLY_LATE * busy_ms)
-			say(o, UNDER,
-			    "%s ms of its work a step ran when the recorded steps were over",
-			    report_ms(busy, sizeof(busy), late_ms));
+			text_say(o, REPORT_UNDER,
+				 "%s ms of its work a step ran when the recorded steps were over",
+				 report_ms(busy, sizeof(busy), late_ms));
 	}
 	if (n > GPUS_SAID)
 		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", n - GPUS_SAID);
@@ -357,7 +202,7 @@ static void say_phases(struct textout *o, const json_t *p)
 				 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
 	}
 	if (*line)
-		say(o, "phases   ", "%s ms", line);
+		text_say(o, "phases   ", "%s ms", line);
 }
 
 /* ---- Lines of code ---- */
@@ -490,9 +335,9 @@ static void say_longest(struct textout *o, const json_t *p, const char *cwd)
 		if (report_number(json_array_get(lines, i), "host_ms_per_step") >
 		    report_number(longest, "host_ms_per_step"))
 			longest = json_array_get(lines, i);
-	say(o, UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
-	    report_place(place, sizeof(place), longest, cwd),
-	    report_ms_of(ms, sizeof(ms), longest, "host_ms_per_step"));
+	text_say(o, REPORT_UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
+		 report_place(place, sizeof(place), longest, cwd),
+		 report_ms_of(ms, sizeof(ms), longest, "host_ms_per_step"));
 }
 
 /* What the parts below have in full is left out where they follow. */
@@ -502,9 +347,9 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	const char *cwd = json_string_value(get(root, "run", "cwd"));
 	char death[160];
 	say_command(o, root, p);
-	say_step(o, p);
+	report_steps_say(o, p);
 	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
-		text_wrap(o, TEXT_RED, UNDER, death, 2);
+		text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
 	say_bound(o, p);
 	say_reasons(o, p, !parts_follow);
 	say_longest(o, p, cwd);
@@ -566,9 +411,9 @@ static void say_others(struct textout *o, const json_t *root, const json_t *p)
 		table_cell(&t, "%.0f", report_number(x, "pid"));
 		table_cell(&t, report_has_number(x, "rank") ? "%.0f" : "-",
 			   report_number(x, "rank"));
-		table_cell(&t, "%s", report_ms(ms, sizeof(ms), step_ms(x)));
+		table_cell(&t, "%s", report_ms(ms, sizeof(ms), report_step_ms(x)));
 		table_cell(&t, "%s",
-			   report_ms(ms, sizeof(ms), report_number(step_lengths(x), "p95")));
+			   report_ms(ms, sizeof(ms), report_number(report_step_lengths(x), "p95")));
 		table_cell(&t, gpu ? "%.0f %%" : "-", report_number(gpu, "busy_pct"));
 		table_cell(&t, "%s", report_string(json_object_get(x, "bound"), "verdict"));
 	}

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Below the first word of a line, for its further ones. */
+#define REPORT_UNDER "         "
+
 /* 0 where there is none. */
 double report_number(const json_t *o, const char *name);
 bool report_has_number(const json_t *o, const char *name);

@@ -181,3 +181,14 @@ void text_wrap(struct textout *o, enum text_style style, const char *lead, const
 		at += strspn(at, " ");
 	}
 }
+
+void text_say(struct textout *o, const char *lead, const char *format, ...)
+{
+	enum { LINES = 2 };
+	char text[TEXT_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	text_wrap(o, TEXT_PLAIN, lead, text, LINES);
+}

@@ -41,6 +41,10 @@ __attribute__((format(printf, 3, 4))) void text_line(struct textout *o, enum tex
 void text_wrap(struct textout *o, enum text_style style, const char *lead, const char *text,
 	       unsigned most);
 
+/* Plain words on two lines where one is too narrow. */
+__attribute__((format(printf, 3, 4))) void text_say(struct textout *o, const char *lead,
+						    const char *format, ...);
+
 /* ---- Tables ---- */
 
 /* The last three give way where the table is too wide, the widest first: cut at the tail, in the middle, at the head. */
