@@ -1,6 +1,7 @@
 /* What run.json says about a process. Names are the interface's; scripts read them. */
 #include "export/process.h"
 
+#include "export/report_json.h"
 #include "export/report_self.h"
 
 static const char *state_name(enum process_state state)
@@ -171,12 +172,12 @@ json_t *process_describe(const struct process *p)
 	const struct journal_header *h = f->reader.header;
 	const char *rank = dict_find_info(&f->dict, "rank");
 	const char *command = dict_find_info(&f->dict, "command");
-	json_t *o = json_pack("{s:o, s:o, s:s, s:s*, s:s*, s:s*, s:s}", "pid", integer(h->pid),
-			      "ppid", integer(h->ppid), "state", state_name(p->state), "rank", rank,
-			      "command", command, "version", dict_find_info(&f->dict, "version"),
-			      "clock", h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
-	if (!o) /* a name that is not text in UTF-8 */
-		o = json_pack("{s:o, s:s}", "pid", integer(h->pid), "state", state_name(p->state));
+	json_t *o = json_pack("{s:o, s:o, s:s, s:o*, s:o*, s:s*, s:s}", "pid", integer(h->pid),
+			      "ppid", integer(h->ppid), "state", state_name(p->state), "rank",
+			      rank ? report_json_text(rank) : NULL, "command",
+			      command ? report_json_text(command) : NULL, "version",
+			      dict_find_info(&f->dict, "version"), "clock",
+			      h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
 	json_object_set_new(o, "journal", json_sprintf("journal/%s.journal", p->stem));
 	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
 	json_object_set_new(o, "threads", integer(f->dict.threads.n));

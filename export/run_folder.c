@@ -3,6 +3,7 @@
 #include "core/path.h"
 #include "core/version.h"
 #include "export/outfile.h"
+#include "export/report_json.h"
 #include "export/run.h"
 #include "export/runfile.h"
 
@@ -115,8 +116,7 @@ bool run_remove_folder(struct run *r)
 
 static json_t *text_or_null(const char *text)
 {
-	json_t *t = text ? json_string(text) : NULL;
-	return t ? t : json_null();
+	return text ? report_json_text(text) : json_null();
 }
 
 static json_t *describe_command(const struct run *r)

@@ -90,6 +90,14 @@ class Environment(Case):
         self.assertEqual((process["rank"], process["records"]["calls"]), ("3", 40), run.err)
 
 
+class Words(Case):
+    def test_a_command_that_is_no_text(self):
+        run = self.profiled([*program(), b"\xff-x"], PROF_SCHEDULE="always")
+        (process,) = run.json["processes"]
+        self.assertTrue(process["command"].endswith(" ?-x"), process["command"])
+        self.assertEqual((run.json["run"]["command"][-1], process["records"]["calls"]), ("?-x", 40))
+
+
 class Collector(Case):
     def test_it_is_not_waited_for_by_one_who_interrupts(self):
         folder = self.folder()
