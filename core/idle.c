@@ -4,8 +4,24 @@
 #include "core/ledger.h"
 #include "core/order.h"
 
+/* A gap is explained from its begin on. */
+static void keep_span(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, uint64_t ns)
+{
+	struct idle_span *last = idle->spans.n ? &idle->spans.at[idle->spans.n - 1] : NULL;
+	uint64_t begin_ns = idle->at_ns;
+	idle->at_ns += ns;
+	if (last && last->device == device && last->end_ns == begin_ns && last->cause == cause &&
+	    last->site == site)
+		last->end_ns = idle->at_ns;
+	else if (ns)
+		vec_push(&idle->spans,
+			 (struct idle_span){ begin_ns, idle->at_ns, device, site, cause });
+}
+
 void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, uint64_t ns)
 {
+	if (idle->keeps_spans)
+		keep_span(idle, device, cause, site, ns);
 	bool is_new;
 	uint64_t key = (uint64_t)site << 16 | (uint64_t)(device & 0xff) << 8 | cause;
 	uint64_t *at = map_at(&idle->place, key, &is_new);
@@ -21,6 +37,7 @@ void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, 
 enum { BEHIND_NS = 1000000 }; /* work that lay in the queue for so long waited for other work */
 
 struct walk {
+	struct idle *idle;
 	struct idle_host *host;
 	const struct timeline *t;
 	const struct order_key *keys; /* the device's works by begin; beyond the works: `earlier` */
@@ -116,6 +133,7 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 		};
 		if (w->i < w->n && w->keys[w->i].ns < gap.end_ns)
 			gap.end_ns = w->keys[w->i].ns;
+		w->idle->at_ns = at_ns;
 		idle_host_explain(w->host, &gap);
 		w->device.idle_ns += gap.end_ns - at_ns;
 		at_ns = gap.end_ns;
@@ -126,9 +144,12 @@ static void walk_device(struct idle *idle, struct idle_host *host, const struct 
 			uint32_t device)
 {
 	struct order_key *keys = mem_resize(NULL, (t->works.n + t->earlier.n) * sizeof(*keys));
-	struct walk w = {
-		.host = host, .t = t, .keys = keys, .last = IDLE_NO_WORK, .device.device = device
-	};
+	struct walk w = { .idle = idle,
+			  .host = host,
+			  .t = t,
+			  .keys = keys,
+			  .last = IDLE_NO_WORK,
+			  .device.device = device };
 	for (size_t i = 0; i < t->works.n; i++)
 		if (t->works.at[i].device == device)
 			keys[w.n++] = (struct order_key){ t->works.at[i].begin_ns, (uint32_t)i };
@@ -145,10 +166,12 @@ static void walk_device(struct idle *idle, struct idle_host *host, const struct 
 	free(keys);
 }
 
-void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits)
+void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits,
+		  bool keeps_spans)
 {
 	bool has_work[DEVICE_UNKNOWN + 1] = { false };
-	*idle = (struct idle){ .of_call = mem_zero(t->calls.n * sizeof(*idle->of_call)) };
+	*idle = (struct idle){ .keeps_spans = keeps_spans,
+			       .of_call = mem_zero(t->calls.n * sizeof(*idle->of_call)) };
 	for (size_t i = 0; i < t->works.n; i++)
 		has_work[t->works.at[i].device] = true;
 	struct idle_host *host = idle_host_new(idle, t, waits);
@@ -162,6 +185,7 @@ void idle_free(struct idle *idle)
 {
 	vec_free(&idle->devices);
 	vec_free(&idle->pieces);
+	vec_free(&idle->spans);
 	map_free(&idle->place);
 	free(idle->of_call);
 	idle->of_call = NULL;

@@ -20,14 +20,26 @@ struct idle_device {
 	uint64_t late_ns; /* of work that they launched, behind the recorded steps */
 };
 
+struct idle_span {
+	uint64_t begin_ns, end_ns;
+	uint32_t device, site;
+	uint8_t cause;
+};
+
 struct idle {
+	bool keeps_spans;
+	VEC(struct idle_span)
+	spans; /* where it keeps them: by device and time; neighbours differ in cause or line */
+	uint64_t at_ns; /* up to where the gap under way is explained */
 	VEC(struct idle_device) devices;
 	VEC(struct idle_piece) pieces; /* one per device, cause and site */
 	struct map place;	       /* of pieces */
 	uint64_t *of_call; /* what the devices stood idle for the sake of a call that waited */
 };
 
-void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits);
+/* `keeps_spans`: each piece in its place, beside the sums. */
+void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits,
+		  bool keeps_spans);
 void idle_free(struct idle *idle);
 
 /* A device whose pieces don't sum up to its idle time, or whose idle and busy time don't to the span; NULL: all do. */

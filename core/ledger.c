@@ -86,7 +86,7 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	struct idle idle;
 	f->timeline = t;
 	waits_find(&waits, t);
-	idle_account(&idle, t, &waits);
+	idle_account(&idle, t, &waits, false);
 	idle_fill(f, &idle);
 	syncs_fill(f, &waits, idle.of_call);
 	ledger_fill_kernels(f);

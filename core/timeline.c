@@ -381,14 +381,20 @@ static void add_frameworks(struct timeline *t, struct model_step *m, const uint3
 	free(gpu_ns);
 }
 
-void timeline_add(struct timeline *t, struct model_step *m)
+static bool has_room(struct timeline *t, const struct model_step *m)
+{
+	bool has = t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST;
+	t->n_cut += !has;
+	return has;
+}
+
+/* All but what frames of frameworks tell. Numbers of the step's calls among the timeline's; the caller frees them. */
+static uint32_t *add_events(struct timeline *t, const struct model_step *m,
+			    struct timeline_step *step)
 {
 	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
-	if (t->calls.n + t->works.n + m->calls.n + m->works.n > TIMELINE_EVENTS_MOST) {
-		t->n_cut++;
-		return;
-	}
-	struct timeline_step step = {
+	uint32_t *call_of = mem_resize(NULL, m->calls.n * sizeof(*call_of));
+	*step = (struct timeline_step){
 		.number = m->number,
 		.begin_ns = m->begin_ns,
 		.end_ns = m->end_ns,
@@ -397,25 +403,47 @@ void timeline_add(struct timeline *t, struct model_step *m)
 		.follows = last && last->number + 1 == m->number,
 		.is_cut = m->is_cut,
 	};
-	uint32_t *call_of = mem_resize(NULL, m->calls.n * sizeof(*call_of));
 	t->pid = m->pid;
 	add_calls(t, m, call_of);
 	add_works(t, m, call_of);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
-	step.overhead_ns = add_overheads(t, m);
-	phases_find(&t->phases, m, t->frames);
-	phase_sums_add(&t->phase_sums, &t->phases, m);
-	add_frameworks(t, m, call_of);
-	free(call_of);
+	step->overhead_ns = add_overheads(t, m);
+	return call_of;
+}
+
+static void close_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
+{
 	for (size_t i = 0; i < m->earlier.n; i++)
 		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
 								 m->earlier.at[i].end_ns,
 								 m->earlier.at[i].device });
-	step.n_calls = (uint32_t)(t->calls.n - step.first_call);
-	step.n_work = (uint32_t)(t->works.n - step.first_work);
-	step.has_gpu = step.n_work > 0;
-	vec_push(&t->steps, step);
-	link_works(t, &step);
-	timeline_find_waits(t, &step);
+	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
+	step->n_work = (uint32_t)(t->works.n - step->first_work);
+	step->has_gpu = step->n_work > 0;
+	vec_push(&t->steps, *step);
+	link_works(t, step);
+	timeline_find_waits(t, step);
+}
+
+void timeline_add(struct timeline *t, struct model_step *m)
+{
+	struct timeline_step step;
+	if (!has_room(t, m))
+		return;
+	uint32_t *call_of = add_events(t, m, &step);
+	phases_find(&t->phases, m, t->frames);
+	phase_sums_add(&t->phase_sums, &t->phases, m);
+	add_frameworks(t, m, call_of);
+	free(call_of);
+	close_step(t, m, &step);
+}
+
+void timeline_add_events(struct timeline *t, const struct model_step *m)
+{
+	struct timeline_step step;
+	if (!has_room(t, m))
+		return;
+	free(add_events(t, m, &step));
+	close_step(t, m, &step);
 }

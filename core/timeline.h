@@ -152,6 +152,8 @@ enum { TIMELINE_EVENTS_MOST = 4000000 };
 void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames);
 /* The model may be freed afterwards. Its calls of backward passes get their forward_site. */
 void timeline_add(struct timeline *t, struct model_step *m);
+/* The same without phases, operators, modules and the tie between the passes. */
+void timeline_add_events(struct timeline *t, const struct model_step *m);
 void timeline_free(struct timeline *t);
 
 enum timeline_overhead_kind {

@@ -218,6 +218,7 @@ void perfetto_write_gpus(struct trace *t)
 	for (uint32_t device = 0; device < DEVICE_UNKNOWN && !t->has_one_device; device++)
 		if (is_there[device])
 			describe_gpu(t, device, rank++);
+	perfetto_write_idle(t, &rank);
 	for (size_t i = 0; i < t->m->streams.n; i++)
 		write_stream(t, &t->m->streams.at[i], &rank);
 }

@@ -91,6 +91,7 @@ enum {
 	X(FUNCTION, "function")                   \
 	X(OPERATOR, "operator")                   \
 	X(STACK, "stack")                         \
+	X(CAUSE, "cause")                         \
 	X(API, "api")                             \
 	X(STREAM, "stream")                       \
 	X(DEVICE, "device")                       \
@@ -163,6 +164,7 @@ enum perfetto_arg {
 	X(GPU_WAIT, "gpu_wait")     \
 	X(OVERHEAD, "overhead")     \
 	X(STEP, "step")             \
+	X(IDLE, "idle")             \
 	X(PHASE, "phase")           \
 	X(MODULE, "module")         \
 	X(RANGE, "nvtx")            \

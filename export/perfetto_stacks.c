@@ -57,8 +57,8 @@ static uint32_t stack_text(struct perfetto_stacks *s, struct perfetto_writer *w,
 	return word_of(w, text);
 }
 
-/* "train.py:42" */
-static uint32_t place_word(struct perfetto_stacks *s, struct perfetto_writer *w, uint32_t number)
+uint32_t perfetto_line_of_site(struct perfetto_stacks *s, struct perfetto_writer *w,
+			       uint32_t number)
 {
 	const struct site *site = frames_site_at(s->frames, number);
 	bool is_new;
@@ -79,7 +79,7 @@ static struct perfetto_stack describe(struct perfetto_stacks *s, struct perfetto
 	if (!list.n)
 		return to;
 	const struct site *site = frames_site_at(s->frames, frames_site(s->frames, stack));
-	to.word[STACK_WORD_LINE] = place_word(s, w, frames_site(s->frames, stack));
+	to.word[STACK_WORD_LINE] = perfetto_line_of_site(s, w, frames_site(s->frames, stack));
 	to.word[STACK_WORD_FUNCTION] = word_of(w, site->function);
 	to.word[STACK_WORD_OPERATOR] = word_of(w, frames_operator(s->frames, stack, false));
 	to.word[STACK_WORD_STACK] = stack_text(s, w, &list);
@@ -106,7 +106,7 @@ uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer
 			       const struct model_call *c)
 {
 	uint32_t line = perfetto_stack(s, w, c->stack)->word[STACK_WORD_LINE];
-	return line || !c->forward_site ? line : place_word(s, w, c->forward_site);
+	return line || !c->forward_site ? line : perfetto_line_of_site(s, w, c->forward_site);
 }
 
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack)

@@ -40,6 +40,9 @@ struct perfetto_stack *perfetto_stack(struct perfetto_stacks *s, struct perfetto
 uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer *w,
 			       const struct model_call *c);
 
+/* "train.py:42" of a site. 0: none. */
+uint32_t perfetto_line_of_site(struct perfetto_stacks *s, struct perfetto_writer *w, uint32_t site);
+
 /* Makes sure that the sequence knows the words. Between events. */
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack);
 

@@ -26,6 +26,7 @@ enum perfetto_track_kind { /* mixed into tracks' uuids */
 			   TRACK_KIND_RANGES,
 			   TRACK_KIND_PHASES,
 			   TRACK_KIND_MODULES,
+			   TRACK_KIND_IDLE,
 };
 
 #define X(id, name) PLACE_##id,
@@ -72,5 +73,7 @@ void perfetto_write_threads(struct trace *t);
 void perfetto_write_phases(struct trace *t);
 void perfetto_write_modules(struct trace *t);
 void perfetto_write_gpus(struct trace *t);
+/* `rank`: of the next track among its siblings; moved on. */
+void perfetto_write_idle(struct trace *t, uint32_t *rank);
 
 #endif

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from harness import LAUNCHER, Case, environment, prog, script
+from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=5,wait=0,warmup=1,active=5,repeat=1"}
 VERDICTS = {"gpu", "cpu", "input", "sync", "memory", "copy", "collective", "mixed", "unknown"}
@@ -55,6 +56,20 @@ class Example(Case):
         (gpu,) = p["gpu"]
         self.assertAlmostEqual(sum(x["ms_per_step"] for x in p["idle"]), gpu["idle_ms_per_step"], places=2)
         self.assertGreater(gpu["idle_ms_per_step"], 0)
+
+    def test_a_track_says_why_it_idles(self):
+        """The same pauses in the trace, each in its place: none while the device works."""
+        for path in self.run_.traces():
+            trace = Trace(path)
+            idle = [s for s in trace.slices if trace.tracks[s.track].name == "GPU 0 idle"]
+            works = [s for s in trace.slices if (trace.tracks[s.track].name or "").startswith("GPU 0 Stream")]
+            (step,) = [s for s in trace.slices if trace.tracks[s.track].name == "Steps"]
+            self.assertIn("input", {s.name for s in idle})
+            for pause in idle:
+                self.assertFalse([w for w in works if w.time < pause.end and w.end > pause.time], pause)
+                self.assertTrue(pause.args["cause"])
+            pauses = sum(s.end - s.time for s in idle)
+            self.assertGreater(pauses, 0.9 * (step.end - step.time - sum(w.end - w.time for w in works)))
 
     def test_verdict_and_replay(self):
         (p,) = report_of(self.run_.folder)["processes"]

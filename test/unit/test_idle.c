@@ -77,10 +77,38 @@ static uint32_t site_of(const struct fixture *f, uint8_t cause)
 	return 0;
 }
 
+/* Each piece has its place: a device's come one after the other, and those of a cause take as long as the sums say. */
+static void check_spans(const struct fixture *f)
+{
+	struct waits waits;
+	struct idle idle;
+	uint64_t sums[IDLE_CAUSES_N] = { 0 };
+	waits_find(&waits, &f->t);
+	idle_account(&idle, &f->t, &waits, true);
+	for (size_t i = 0; i < idle.spans.n; i++) {
+		const struct idle_span *s = &idle.spans.at[i];
+		assert_true(s->end_ns > s->begin_ns);
+		assert_true(!i || s[-1].device != s->device || s[-1].end_ns <= s->begin_ns);
+		for (size_t k = 0; k < f->t.works.n; k++) {
+			const struct timeline_work *w = &f->t.works.at[k];
+			assert_true(w->device != s->device || w->end_ns == w->begin_ns ||
+				    w->end_ns <= s->begin_ns || w->begin_ns >= s->end_ns);
+		}
+		sums[s->cause] += s->end_ns - s->begin_ns;
+	}
+	for (size_t i = 0; i < idle.pieces.n; i++)
+		sums[idle.pieces.at[i].cause] -= idle.pieces.at[i].ns;
+	for (int i = 0; i < IDLE_CAUSES_N; i++)
+		assert_int_equal(sums[i], 0);
+	idle_free(&idle);
+	waits_free(&waits);
+}
+
 static void finish(struct fixture *f)
 {
 	sb_end(&f->b, &f->t);
 	ledger_fill(&f->f, &f->t);
+	check_spans(f);
 }
 
 static void call(struct fixture *f, const char *name, uint8_t category, double begin, double end,
@@ -584,6 +612,7 @@ static void books_balance(void **state)
 		for (uint64_t step = 0; step < 1 + pick(3); step++)
 			random_step(f, step);
 		ledger_fill(&f->f, &f->t);
+		check_spans(f);
 		assert_null(find_gap(f, "idle"));
 		double sync_idle_ms = 0;
 		for (size_t i = 0; i < f->f.gpus.n; i++) {
