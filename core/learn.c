@@ -262,6 +262,14 @@ static void confirm(struct learn *l, struct follow *f)
 	l->tried = 0;
 }
 
+static enum step_optimizer optimizer_of(const struct learn *l, const struct follow *f)
+{
+	if (l->choice.signs.lacks_name)
+		return STEP_OPTIMIZER_LIKELY;
+	return l->choice.signs.has_optimizer || wants_function(f) ? STEP_OPTIMIZER_SURE
+								  : STEP_OPTIMIZER_NONE;
+}
+
 static void tell_anchor(struct learn *l, struct follow *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -281,9 +289,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->anchors_apart, l->choice.apart);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
-	atomic_store(&shared->by_optimizer,
-		     (l->choice.signs.has_optimizer && !l->choice.signs.lacks_name) ||
-			     wants_function(f));
+	atomic_store(&shared->by_optimizer, optimizer_of(l, f));
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->on_probation)
 		atomic_store(&shared->sure_generation, l->generation);

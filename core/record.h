@@ -168,8 +168,8 @@ enum step_event {
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
 	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked. `action` 1:
 			  an optimizer ends its steps, and none ended those before */
-	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands
-			(core/turn.h); follows its STEP_NUMBERED */
+	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands, and
+			above 32 bits struct turn_anchors' `apart`; follows its STEP_NUMBERED */
 	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
 	STEP_CORRECTED, /* auto: what the anchor of generation `detail` counted is void; that of `generation` takes its place */
 };
@@ -613,6 +613,13 @@ static inline _Bool step_state_is_learning(uint32_t state)
  * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
  * numbers and schedule go back to where they were before it, as if the newer one were the first.
  */
+/* Whether an optimizer ends the steps. */
+enum step_optimizer {
+	STEP_OPTIMIZER_NONE,
+	STEP_OPTIMIZER_LIKELY, /* by what follows the backward pass; its name would have told */
+	STEP_OPTIMIZER_SURE
+};
+
 enum start_of {
 	START_OF_STEPS,	   /* it is not known whether an optimizer ends them */
 	START_OF_TRAINING, /* one does */
@@ -664,7 +671,7 @@ struct journal_steps {
 		void_calls_per_step; /* how many such there were, and what it took for a step */
 	_Atomic uint64_t
 		overdue_ticks; /* by the library: since when the anchor is; 0: it has come */
-	_Atomic uint32_t by_optimizer; /* by the collector, with each anchor: one ends the steps */
+	_Atomic uint32_t by_optimizer; /* by the collector, with each anchor: enum step_optimizer */
 	_Atomic uint32_t
 		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
 	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */

@@ -3,8 +3,10 @@
 
 enum { LOOKS = 32, STEPS = 8 };
 
-bool ranks_apart_look(struct ranks_apart *a, uint64_t number, uint64_t other)
+bool ranks_apart_look(struct ranks_apart *a, uint64_t of, uint64_t number, uint64_t other)
 {
+	if (of != a->of)
+		*a = (struct ranks_apart){ .of = of };
 	int64_t difference = (int64_t)(number - other);
 	if (!a->n) {
 		a->first = difference;

@@ -12,13 +12,14 @@
 #define RANKS_APART_MOST 8
 
 struct ranks_apart {
+	uint64_t of;   /* what the caller has them of: with another one all begins anew */
 	int64_t first; /* difference */
 	uint64_t from; /* the other's number then */
 	unsigned n, seen[2 * RANKS_APART_MOST + 1];
 };
 
 /* `number` and `other` are under way at the same moment. True: it has been seen often enough. */
-bool ranks_apart_look(struct ranks_apart *a, uint64_t number, uint64_t other);
+bool ranks_apart_look(struct ranks_apart *a, uint64_t of, uint64_t number, uint64_t other);
 
 /* The most frequent one of number - other. */
 int64_t ranks_apart(const struct ranks_apart *a);

@@ -172,6 +172,13 @@ static bool are_numbers_alike(const struct process *p, const struct process *q)
 	return !q || (start_of(p) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
 }
 
+/* Both may ask again, with other numbers. */
+static uint64_t asked_by(const struct process *p, const struct process *leader)
+{
+	return (uint64_t)atomic_load(&steps_of(p)->waits_for_start) << 32 |
+	       atomic_load(&steps_of(leader)->waits_for_start);
+}
+
 /* Looks how far each one's numbers are from the leader's. True: it is known of all that wait. */
 static bool compare_numbers(struct ranks_start *r, struct process *const *all, size_t n)
 {
@@ -181,7 +188,7 @@ static bool compare_numbers(struct ranks_start *r, struct process *const *all, s
 		vec_push(&r->apart, (struct ranks_apart){ 0 });
 	for (size_t i = 0; i < n && has_asked(leader); i++)
 		if (waits(all[i]) && !are_numbers_alike(all[i], leader))
-			is_known &= ranks_apart_look(&r->apart.at[i],
+			is_known &= ranks_apart_look(&r->apart.at[i], asked_by(all[i], leader),
 						     atomic_load(&steps_of(all[i])->current),
 						     atomic_load(&steps_of(leader)->current));
 	return is_known;

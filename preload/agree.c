@@ -8,6 +8,8 @@
 
 /* The collector's own patience is a third of it: it ends only where there is no collector any more. */
 #define PATIENCE_FACTOR 3
+/* Steps may be much longer than those before them; the collector looks at so few at least (export/ranks_apart.h). */
+#define STEPS_LEAST 24
 
 void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of, uint64_t current)
 {
@@ -17,6 +19,7 @@ void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of
 	double wait_s = ranks_patience_s(elapsed_s, current) * PATIENCE_FACTOR;
 	double ticks_per_s = elapsed_s > 0 ? (double)(now.ticks - first->ticks) / elapsed_s : 1e9;
 	a->until_ticks = now.ticks + (uint64_t)(wait_s * ticks_per_s);
+	a->until_step = current + STEPS_LEAST;
 	a->waits = true;
 	atomic_store_explicit(&shared->current, current, memory_order_relaxed);
 	atomic_store_explicit(&shared->start_of, of, memory_order_relaxed);
@@ -29,7 +32,7 @@ bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t numbe
 {
 	bool is_named = atomic_load_explicit(&shared->start_is_named, memory_order_acquire) ==
 			a->asked;
-	if (!is_named && ticks < a->until_ticks)
+	if (!is_named && (ticks < a->until_ticks || number < a->until_step))
 		return false;
 	*start = is_named ? atomic_load_explicit(&shared->start, memory_order_relaxed) : number;
 	a->waits = false;

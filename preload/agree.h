@@ -11,8 +11,8 @@
 
 struct agree {
 	bool waits;
-	uint32_t asked;	      /* how often it was begun */
-	uint64_t until_ticks; /* no longer than that */
+	uint32_t asked;			  /* how often it was begun */
+	uint64_t until_ticks, until_step; /* no longer than both */
 };
 
 /* Steps are known as of now, `current` is under way. If others were waited for already, it is for these now. */

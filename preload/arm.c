@@ -96,7 +96,7 @@ void arm_locked(struct arm *a, uint64_t next)
 
 void arm_hold(struct arm *a)
 {
-	a->is_held = true;
+	a->is_held |= !a->schedule.flight;
 }
 
 void arm_skip(struct arm *a, uint64_t n)

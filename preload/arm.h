@@ -37,7 +37,7 @@ bool arm_is_always(const struct arm *a);
  */
 void arm_locked(struct arm *a, uint64_t next);
 
-/* It begins anew, when arm_locked() says so. */
+/* It begins anew, when arm_locked() says so; but for the flight recorder, which goes on. */
 void arm_hold(struct arm *a);
 
 /* `n` steps were over before they were counted: the schedule's clock stood still meanwhile. */

@@ -37,7 +37,9 @@ static bool enter(void *caller)
 
 static void leave(void)
 {
-	hook_thread.depth--;
+	if (hook_thread
+		    .depth) /* hook_was_left() may have found out meanwhile that it was too high */
+		hook_thread.depth--;
 }
 
 static void *real(const char *name, void *caller);

@@ -110,12 +110,15 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 
 /*
  * A caller's frame lies above its callee's, so a call from above the one that is under way, or from as high, is no part of it. On a signal
- * handler's own stack nothing can be told.
+ * handler's own stack, or a coroutine's, nothing can be told; those lie further off than callers do.
  */
+enum { CALLERS_MOST_BYTES = 256 << 10 };
+
 bool hook_was_left(const void *frame)
 {
 	stack_t handlers;
-	if ((uintptr_t)frame < (uintptr_t)hook_thread.entered ||
+	uintptr_t above = (uintptr_t)frame - (uintptr_t)hook_thread.entered;
+	if (above > CALLERS_MOST_BYTES ||
 	    (!sigaltstack(NULL, &handlers) && handlers.ss_flags & SS_ONSTACK))
 		return false;
 	hook_thread.depth = 0;
@@ -152,7 +155,9 @@ bool hook_was_left(const void *frame)
 			before;                                                                 \
 			if (LIKELY(c->seq)) {                                                   \
 				hook_thread.depth = 1;                                          \
+				hook_thread.entered = __builtin_dwarf_cfa();                    \
 				ret status = next args;                                         \
+				hook_thread.entered = NULL;                                     \
 				hook_thread.depth = 0;                                          \
 				return status;                                                  \
 			}                                                                       \
@@ -165,7 +170,9 @@ bool hook_was_left(const void *frame)
 			gpu_teardown_graph();                                                   \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.armed, memory_order_acquire) && \
 			     !life_arm())) {                                                    \
+			hook_thread.entered = __builtin_dwarf_cfa();                            \
 			ret status = next args;                                                 \
+			hook_thread.entered = NULL;                                             \
 			if (CAT_##category_ == CAT_CONTROL) {                                   \
 				after;                                                          \
 			}                                                                       \

@@ -344,10 +344,12 @@ static void forget(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+	int saved = errno;
 	if (!getcwd(g.start_folder, sizeof(g.start_folder)))
 		g.start_folder[0] = 0;
 	start_env_keep();
 	log_keep_stderr();
 	pthread_atfork(NULL, NULL, forget);
 	find_exits();
+	errno = saved;
 }

@@ -34,8 +34,9 @@ static void adopt_anchor(uint32_t generation)
 {
 	g->generation = g->heard = generation;
 	g->own = 0;
-	g->by_optimizer = atomic_load_explicit(&g->shared->by_optimizer, memory_order_relaxed);
-	g->begins_training = g->was_locked && g->by_optimizer && !g->has_trained;
+	g->by_optimizer = (enum step_optimizer)atomic_load_explicit(&g->shared->by_optimizer,
+								    memory_order_relaxed);
+	g->begins_training = g->was_locked && g->by_optimizer > g->trained;
 	g->doubt = (struct doubt){ 0 };
 	g->calls_per_step = atomic_load_explicit(&g->shared->calls_per_step, memory_order_relaxed);
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
@@ -105,9 +106,10 @@ static void lock_steps(void)
 	g->before.arm = g->arm;
 	g->before.number = g->number;
 	g->before.was_locked = g->was_locked;
-	g->before.has_trained = g->has_trained;
+	g->before.trained = g->trained;
 	g->before.waits = g->agree.waits;
-	g->has_trained |= g->by_optimizer;
+	if (g->by_optimizer > g->trained)
+		g->trained = g->by_optimizer;
 	arm_renumber(&g->arm, g->number + 1, next);
 	g->slice_ms = 0;
 	if (g->was_locked && !g->begins_training) {
@@ -132,9 +134,10 @@ static void lock_steps(void)
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
 	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
 		 (unsigned long long)g->number,
-		 g->agree.waits ? "; the schedule starts when all ranks know theirs"
-		 : g->arm.shift ? "; the schedule starts with the next one"
-				: "");
+		 g->agree.waits	  ? "; the schedule starts when all ranks know theirs"
+		 : g->arm.is_held ? ""
+		 : g->arm.shift	  ? "; the schedule starts with the next one"
+				  : "");
 	steps_turn_switch();
 }
 
@@ -211,14 +214,14 @@ void steps_doubt(void)
 	log_line(LOG_INFO,
 		 "step %llu is longer than others: those of another optimizer are looked for",
 		 (unsigned long long)g->number);
-	look_again(g->by_optimizer ? 0 : DOUBT_LEAST);
+	look_again(g->by_optimizer == STEP_OPTIMIZER_SURE ? 0 : DOUBT_LEAST);
 }
 
 /* Whether they are looked at though the anchor has come. */
 static bool looks_on(uint64_t ticks)
 {
 	uint64_t n = atomic_load_explicit(&g->n_overdue, memory_order_relaxed) - g->looked_from;
-	if (g->by_optimizer || n > LOOK_MOST)
+	if (g->by_optimizer == STEP_OPTIMIZER_SURE || n > LOOK_MOST)
 		return false;
 	uint64_t looked = atomic_load_explicit(&g->shared->looked_ticks, memory_order_relaxed);
 	if (!g->look_from && looked < g->shared->overdue_ticks)
@@ -299,7 +302,7 @@ static void take_steps_back(uint32_t generation)
 	g->on_probation = false;
 	g->number = g->before.number;
 	g->was_locked = g->before.was_locked;
-	g->has_trained = g->before.has_trained;
+	g->trained = g->before.trained;
 	g->agree.waits = g->before.waits;
 	arm_take_back(&g->arm, &g->before.arm, g->number + 1);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
@@ -334,7 +337,8 @@ void steps_mind_doubts(uint64_t ticks, uint64_t took)
 			trust_steps();
 		return;
 	}
-	if (g->by_optimizer || g->mode != STEP_MODE_AUTO || steps_still_learning())
+	if (g->by_optimizer == STEP_OPTIMIZER_SURE || g->mode != STEP_MODE_AUTO ||
+	    steps_still_learning())
 		return;
 	uint64_t n = doubt_step(&g->doubt, took);
 	if (!n)

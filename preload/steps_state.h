@@ -36,13 +36,14 @@ struct steps_state {
 	struct {
 		struct arm arm;
 		uint64_t number;
-		bool was_locked, has_trained, waits;
+		enum step_optimizer trained;
+		bool was_locked, waits;
 	} before;
-	_Atomic bool is_overdue;    /* the anchor is, and the collector looks for another one */
-	bool by_optimizer;	    /* an optimizer ends the steps */
-	bool begins_training;	    /* it does, and none ended any before */
-	bool has_trained;	    /* steps that an optimizer ends were locked */
-	struct doubt doubt;	    /* where none does */
+	_Atomic bool is_overdue; /* the anchor is, and the collector looks for another one */
+	enum step_optimizer by_optimizer; /* ends the steps */
+	bool begins_training;		  /* it does, and none ended any before */
+	enum step_optimizer trained;	  /* the surest of those that ended locked steps */
+	struct doubt doubt;		  /* where none does */
 	_Atomic uint64_t n_overdue; /* launches and copies journaled since, or for nothing before */
 	uint64_t doubted_in; /* the step in which the collector began to look for another one */
 	uint64_t look_from,
