@@ -169,6 +169,24 @@ static void test_flight_is_not_moved(void **state)
 	expect(&a, 9, "RRR");
 }
 
+/* Training behind an evaluation, in several ranks. */
+static void test_held_until_all_begin_anew(void **state)
+{
+	(void)state;
+	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	arm_hold(&a);
+	expect(&a, 0, "NNNNNN");
+	arm_locked(&a, 10);
+	expect(&a, 8, "NNWRSN");
+	/* who asks gets steps meanwhile */
+	arm_hold(&a);
+	arm_ask(&a, 20, 1);
+	expect(&a, 19, "NWSN");
+	a = armed("flight=3,skip_first=2");
+	arm_hold(&a);
+	expect(&a, 0, "NNRRRR");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_steps_get_their_numbers),
 		cmocka_unit_test(test_flight),
 		cmocka_unit_test(test_flight_is_not_moved),
+		cmocka_unit_test(test_held_until_all_begin_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
