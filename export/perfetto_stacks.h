@@ -41,7 +41,8 @@ uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer
 			       const struct model_call *c);
 
 /* "train.py:42" of a site. 0: none. */
-uint32_t perfetto_line_of_site(struct perfetto_stacks *s, struct perfetto_writer *w, uint32_t site);
+uint32_t perfetto_line_of_site(struct perfetto_stacks *s, struct perfetto_writer *w,
+			       uint32_t number);
 
 /* Makes sure that the sequence knows the words. Between events. */
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack);

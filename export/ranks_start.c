@@ -172,11 +172,11 @@ static bool are_numbers_alike(const struct process *p, const struct process *q)
 	return !q || (start_of(p) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
 }
 
-/* Both may ask again, with other numbers. */
-static uint64_t asked_by(const struct process *p, const struct process *leader)
+/* What rank `i` and the leader ask for: either may ask again, with other numbers, and another one may lead. */
+static uint64_t asked_for(const struct ranks_start *r, struct process *const *all, size_t i)
 {
-	return (uint64_t)atomic_load(&steps_of(p)->waits_for_start) << 32 |
-	       atomic_load(&steps_of(leader)->waits_for_start);
+	return (uint64_t)atomic_load(&steps_of(all[i])->waits_for_start) << 32 |
+	       (uint64_t)r->leader << 16 | atomic_load(&steps_of(all[r->leader])->waits_for_start);
 }
 
 /* Looks how far each one's numbers are from the leader's. True: it is known of all that wait. */
@@ -188,7 +188,7 @@ static bool compare_numbers(struct ranks_start *r, struct process *const *all, s
 		vec_push(&r->apart, (struct ranks_apart){ 0 });
 	for (size_t i = 0; i < n && has_asked(leader); i++)
 		if (waits(all[i]) && !are_numbers_alike(all[i], leader))
-			is_known &= ranks_apart_look(&r->apart.at[i], asked_by(all[i], leader),
+			is_known &= ranks_apart_look(&r->apart.at[i], asked_for(r, all, i),
 						     atomic_load(&steps_of(all[i])->current),
 						     atomic_load(&steps_of(leader)->current));
 	return is_known;
@@ -278,8 +278,9 @@ static size_t choose_leader(const struct ranks_start *r, struct process *const *
 
 static void begin_anew(struct ranks_start *r, struct process *const *all, size_t n, bool trains)
 {
-	vec_free(&r->apart);
-	*r = (struct ranks_start){ .trains = trains };
+	r->is_named = false;
+	r->trains = trains;
+	r->first_ms = 0;
 	r->leader = choose_leader(r, all, n);
 }
 
