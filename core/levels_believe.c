@@ -43,9 +43,6 @@ static const struct {
 	 * that is to be captured as a graph runs three or more times before. */
 	[EVIDENCE_OPTIMIZER] = { 7, 3, true },
 	[EVIDENCE_TAIL] = { 6, 3, true },
-	/* Kernels have names, and none of these is an optimizer's: what follows a backward pass may be an attack's step, or a chunk's gradient put
-	 * away, and the optimizer still to come. */
-	[EVIDENCE_TAIL_UNNAMED] = { 40, 3, true },
 	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
@@ -129,7 +126,7 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return level->fed || hints & LEVEL_NAMED ? EVIDENCE_TRAINING
 							 : EVIDENCE_TRAINING_UNFED;
 	if (level->tail)
-		return hints & LEVEL_NAMED && !ended ? EVIDENCE_TAIL_UNNAMED : EVIDENCE_TAIL;
+		return EVIDENCE_TAIL;
 	if (!ended && level->fed && !level->read && !level->graph)
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
@@ -246,9 +243,8 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 		.alike = level->alike,
 		.unusual = (double)level->unusual / level->turns,
 		.is_latter = x->start > 0,
-		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL ||
-				 evidence == EVIDENCE_TAIL_UNNAMED,
-		.lacks_name = evidence == EVIDENCE_TAIL_UNNAMED,
+		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
+		.lacks_name = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
 		.is_enough = b.is_enough,
 	};
 	uint32_t next = level->turns < early ? early : wanted;

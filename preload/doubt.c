@@ -4,6 +4,9 @@
 
 enum {
 	NEXT_FIRST = 512, /* on probation they were looked at before */
+	/* what follows each backward pass may be an attack's step, or a chunk's gradient put away: the optimizer comes every few of them */
+	NEXT_LIKELY = 24,
+	LIKELY_LEAST = 24,
 	LOOK_SHARE =
 		64, /* one step in so many; each look is as long as all before it, so the second half of a run has one */
 	/* so many that are half as long again as the first ones: training takes three times an evaluation's time */
@@ -36,12 +39,12 @@ static bool are_longer(struct doubt *d, uint64_t ticks)
 uint64_t doubt_step(struct doubt *d, uint64_t ticks)
 {
 	if (!d->next)
-		d->next = NEXT_FIRST;
+		d->next = d->is_likely ? NEXT_LIKELY : NEXT_FIRST;
 	bool longer = are_longer(d, ticks) && d->n_looked * LONGER_EVERY <= d->n_steps;
 	if (++d->n_steps < d->next && !longer)
 		return 0;
 	return longer ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
-		      : most(d->n_steps / LOOK_SHARE, DOUBT_LEAST);
+		      : most(d->n_steps / LOOK_SHARE, d->is_likely ? LIKELY_LEAST : DOUBT_LEAST);
 }
 
 void doubt_over(struct doubt *d, uint64_t n)

@@ -6,12 +6,14 @@
 #ifndef PRELOAD_DOUBT_H
 #define PRELOAD_DOUBT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { DOUBT_LEAST = 8 }; /* steps that are looked at */
 
 /* All zeros: steps of a new anchor. */
 struct doubt {
+	bool is_likely;	  /* that an optimizer ends them: enum step_optimizer; set beforehand */
 	uint64_t n_steps; /* since they are known */
 	uint64_t
 		next; /* of these, the one behind which they are looked at, whatever they are like */

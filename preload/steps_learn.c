@@ -37,7 +37,7 @@ static void adopt_anchor(uint32_t generation)
 	g->by_optimizer = (enum step_optimizer)atomic_load_explicit(&g->shared->by_optimizer,
 								    memory_order_relaxed);
 	g->begins_training = g->was_locked && g->by_optimizer > g->trained;
-	g->doubt = (struct doubt){ 0 };
+	g->doubt = (struct doubt){ .is_likely = g->by_optimizer == STEP_OPTIMIZER_LIKELY };
 	g->calls_per_step = atomic_load_explicit(&g->shared->calls_per_step, memory_order_relaxed);
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
 	g->within = atomic_load_explicit(&g->shared->backup_within, memory_order_relaxed);

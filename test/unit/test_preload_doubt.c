@@ -36,6 +36,18 @@ static void test_a_small_part_is_looked_at(void **state)
 	assert_true(looked * 30 < n);
 }
 
+/* What seems to end them may be an attack's step. */
+static void test_what_is_likely_is_looked_at_soon(void **state)
+{
+	(void)state;
+	struct doubt d = { .is_likely = true };
+	uint64_t looks;
+	assert_int_equal(first_look(&d, 100, USUAL_TICKS, &looks), 24);
+	assert_int_equal(looks, 24);
+	doubt_over(&d, looks);
+	assert_in_range(first_look(&d, 10000, USUAL_TICKS, &looks), 1000, 2000);
+}
+
 static void test_steps_that_get_longer(void **state)
 {
 	(void)state;
@@ -67,6 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_small_part_is_looked_at),
+		cmocka_unit_test(test_what_is_likely_is_looked_at_soon),
 		cmocka_unit_test(test_steps_that_get_longer),
 		cmocka_unit_test(test_a_little_longer_is_nothing),
 	};
