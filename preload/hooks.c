@@ -108,12 +108,12 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 	journal_commit(w, sizeof(*c));
 }
 
+enum { CALLERS_MOST_BYTES = 256 << 10 };
+
 /*
  * A caller's frame lies above its callee's, so a call from above the one that is under way, or from as high, is no part of it. On a signal
  * handler's own stack, or a coroutine's, nothing can be told; those lie further off than callers do.
  */
-enum { CALLERS_MOST_BYTES = 256 << 10 };
-
 bool hook_was_left(const void *frame)
 {
 	stack_t handlers;
