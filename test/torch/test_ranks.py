@@ -5,9 +5,9 @@ import os
 import re
 import unittest
 
-from journal import STEP
 from sim_case import STEPS_OFF, SimCase, report_of
 from test_torch import HERE
+from journal import STEP  # noqa: E402  (its folder is known from here on)
 
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=5,repeat=1"
 ARMED = 5
