@@ -80,6 +80,7 @@ static void begin(struct job *j)
 
 static void end(struct job *j)
 {
+	ranks_start_free(&j->start);
 	process_close(&j->first);
 	process_close(&j->second);
 	output_free(&j->out);
@@ -159,7 +160,6 @@ static void all_begin_anew_when_all_train(void **state)
 			 atomic_load(&steps_of(&j.second)->start));
 	assert_true(atomic_load(&steps_of(&j.first)->start) >
 		    atomic_load(&steps_of(&j.first)->current));
-	ranks_start_free(&j.start);
 	end(&j);
 }
 
@@ -187,7 +187,6 @@ static void who_has_begun_waits_for_the_training_of_all(void **state)
 	assert_true(has_begun(&j.first) && has_begun(&j.second));
 	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
 			 atomic_load(&steps_of(&j.second)->start));
-	ranks_start_free(&j.start);
 	end(&j);
 }
 
