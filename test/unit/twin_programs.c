@@ -225,11 +225,8 @@ void one_launch(struct twin *tw)
 	}
 }
 
-/* Each step reads its batch for a long time, then copies it. */
-void slow_input(struct twin *tw)
+static void take_batch(struct twin *tw)
 {
-	if (!tw->is_mended)
-		twin_host(tw, 500);
 	twin_host(tw, 10);
 	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, COPY);
 	for (int i = 0; i < LAYERS; i++) {
@@ -239,18 +236,20 @@ void slow_input(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+/* Each step reads its batch for a long time, then copies it. */
+void slow_input(struct twin *tw)
+{
+	if (!tw->is_mended)
+		twin_host(tw, 500);
+	take_batch(tw);
+}
+
 /* Every other batch takes nine times as long to read. */
 void uneven_input(struct twin *tw)
 {
 	if (!tw->is_mended)
 		twin_host(tw, tw->steps_made++ % 2 ? 900 : 100);
-	twin_host(tw, 10);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, COPY);
-	for (int i = 0; i < LAYERS; i++) {
-		twin_host(tw, 10);
-		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
-	}
-	twin_wait_device(tw, WAIT);
+	take_batch(tw);
 }
 
 /* The host thinks for long, then launches from one line. */
