@@ -120,7 +120,7 @@ static void lock_steps(void)
 				      memory_order_relaxed);
 	} else if (!g->has_company || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
-	} else {
+	} else if (g->begins_training) {
 		/* what is answered meanwhile is of the steps before */
 		arm_hold(&g->arm);
 		g->agree.waits = false;
