@@ -101,7 +101,7 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 		vec_push(&x->came, ((struct anchor_came){ c->begin_ticks, slot, t->n,
 							  t->waiting == CAME_BACKUP }));
 	t->n++;
-	uint64_t hash = token_window_push(&t->window, token);
+	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
 	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
 }
 

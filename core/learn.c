@@ -175,7 +175,8 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 		note_blocked(t, c, category);
 		return;
 	}
-	uint64_t hash = token_window_push(&t->window, token);
+	uint64_t hash =
+		token_window_push_for(&t->window, token, l->has_choice ? l->choice.anchor : 0);
 	t->n++;
 	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
 		t->has_synced = false;

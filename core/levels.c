@@ -101,13 +101,15 @@ static void note_first_graph(struct levels *l)
 
 int levels_feed(struct levels *l, uint32_t thread, const struct level_event *event)
 {
-	uint64_t hash;
-	int rc = levels_store_push(&l->store, thread, event->token, &hash);
-	if (l->locked || l->on_probation)
-		l->choice.count += !rc && hash == l->choice.anchor;
+	struct levels_pushed pushed;
+	int rc = levels_store_push(&l->store, thread, event->token, &pushed);
+	if (!rc && (l->locked || l->on_probation))
+		l->choice.count += l->choice.anchor == TOKEN_EXCHANGE
+					   ? pushed.exchanges
+					   : pushed.hash == l->choice.anchor;
 	if (rc || l->locked)
 		return rc;
-	rc = levels_store_keep(&l->store, thread, event, hash);
+	rc = levels_store_keep(&l->store, thread, event, &pushed);
 	if (event->hints & LEVEL_GRAPH && !l->first_graph)
 		note_first_graph(l);
 	return rc;
@@ -209,7 +211,7 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	const struct levels_store *s = &l->store;
 	uint64_t patience = (uint64_t)STALE_TURNS * l->choice.calls_per_step;
 	for (uint32_t i = end; i-- > 0 && i + patience >= end;)
-		if (is_of_choice(l, s->trigrams.keys[s->events[i].trigram]))
+		if (is_of_choice(l, levels_store_hash(s, &s->events[i], l->choice.anchor)))
 			return true;
 	return false;
 }

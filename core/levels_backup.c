@@ -154,7 +154,9 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 	look_at_turns(&b, anchor, level->calls_per_turn);
 	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
 	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
-	uint32_t wanted = b.n && !is_pool ? most_turns(&b, level) : 0;
+	/* whatever a turn's work, it is answered and fed */
+	bool is_sure = anchor == LEVELS_EXCHANGE;
+	uint32_t wanted = b.n && !is_pool && !is_sure ? most_turns(&b, level) : 0;
 	uint32_t found = 0;
 	int64_t nearest = NO_DISTANCE;
 	out->backup = 0;
@@ -178,7 +180,7 @@ uint64_t levels_count_missed(const struct levels_store *s, const struct level_ch
 	uint64_t n = 0;
 	bool waits = false;
 	for (uint32_t i = 0; i < s->n && c->backup; i++) {
-		uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+		uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
 		if (hash == c->anchor)
 			waits = false;
 		if (hash != c->backup)
@@ -197,7 +199,7 @@ uint64_t levels_count_early(const struct levels_store *s, const struct level_cho
 	bool is_due = true;
 	for (uint32_t i = 0; i < s->n && c->apart; i++) {
 		const struct levels_stored *e = &s->events[i];
-		uint64_t hash = s->trigrams.keys[e->trigram];
+		uint64_t hash = levels_store_hash(s, e, c->anchor);
 		at += e->thread == c->thread;
 		is_due |= hash == c->backup;
 		if (hash != c->anchor)

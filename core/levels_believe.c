@@ -54,6 +54,8 @@ static const struct {
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that is fed, or whose results are read, is all the work of a step. */
 	[EVIDENCE_GRAPH] = { 5, 3, true },
+	/* Of a level that is nothing but this, each turn is one exchange of many launches. */
+	[EVIDENCE_DIALOGUE] = { 16, 3 },
 	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
@@ -131,6 +133,8 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
 		return EVIDENCE_GRAPH;
+	if (level->dialogue)
+		return EVIDENCE_DIALOGUE;
 	if (level->marked)
 		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
 	return ended || level->calls_per_turn >= CALLS_SINGLE ? EVIDENCE_BARE : EVIDENCE_SINGLE;
@@ -177,7 +181,7 @@ static bool lacks(const struct levels_level *level)
  * exchanged, or that loop has not turned often enough. */
 static bool is_torn(const struct levels_level *level)
 {
-	return !level->optimizer && !level->tail && !level->around &&
+	return !level->optimizer && !level->tail && !level->around && !level->dialogue &&
 	       level->alike >= ALIKE_REQUESTS && level->strange >= STRANGE_AGAIN &&
 	       level->strange <= STRANGE_MOST * level->turns;
 }
@@ -186,8 +190,8 @@ static bool is_torn(const struct levels_level *level)
 static bool may_be_inner(const struct levels_level *level)
 {
 	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_seen &&
-				  level->alike >= ALIKE_REQUESTS && level->unusual &&
-				  level->unusual < UNUSUAL_ENOUGH;
+				  !level->dialogue && level->alike >= ALIKE_REQUESTS &&
+				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
 	return (is_longer_at_times || has_other_steps) && level->turns < TURNS_DESPITE;
 }

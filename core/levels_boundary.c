@@ -200,11 +200,12 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 		struct merit best = { 0 };
 		uint32_t wanted = boundary_most_turns(x, level);
 		*trigram = NO_TARGET;
-		for (uint32_t m = 0; m < level->n_members; m++) {
+		for (uint32_t m = 0; m < level->n_members && *trigram != LEVELS_EXCHANGE; m++) {
 			if (boundary_turns(x, level, level->members[m]) < wanted)
 				continue;
 			struct merit merit = boundary_merit(&b, level->members[m]);
-			if (*trigram == NO_TARGET || merit_better(merit, best)) {
+			if (*trigram == NO_TARGET || level->members[m] == LEVELS_EXCHANGE ||
+			    merit_better(merit, best)) {
 				best = merit;
 				*trigram = level->members[m];
 			}

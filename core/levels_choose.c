@@ -26,6 +26,9 @@
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
+/* A dialogue has so many times the turns of a loop that is only some of them. */
+#define DIALOGUE_MORE 1.1
+
 struct ladder {
 	struct levels_level levels[MAX_WEIGHED];
 	uint32_t n;
@@ -118,14 +121,22 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	       extra.novel > extra.known;
 }
 
-uint32_t search_choose(struct search *q, struct levels_level *best)
+/* Whether only some of a dialogue's turns are this loop's. */
+static bool is_of_dialogue(const struct levels_level *level, const struct levels_level *dialogue)
+{
+	return !level->optimizer && !level->threads &&
+	       level->turns * DIALOGUE_MORE < dialogue->turns;
+}
+
+/* The loop that is the step; `best` is empty: none. */
+static void choose_of_ladder(struct search *q, struct levels_level *best)
 {
 	static _Thread_local struct ladder l;
 	*best = (struct levels_level){ 0 };
 	weigh_most(q, &l);
 	keep_one_per_loop(&l);
 	if (!l.n)
-		return NO_GROUP;
+		return;
 	for (uint32_t i = 0; i < l.n; i++)
 		search_look_for_tail(q, &l.levels[i]);
 	uint32_t chosen = 0;
@@ -135,6 +146,16 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 	*best = l.levels[chosen];
 	best->around = chosen + 1 < l.n;
 	best->outer_seen = best->around && !best->marked && !best->threads;
+}
+
+uint32_t search_choose(struct search *q, struct levels_level *best)
+{
+	struct levels_level dialogue;
+	choose_of_ladder(q, best);
+	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(best, &dialogue))
+		*best = dialogue;
+	if (!best->turns)
+		return NO_GROUP;
 	search_look_closer(q, best);
 	return best->group;
 }

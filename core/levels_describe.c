@@ -23,7 +23,7 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 			   uint32_t trigram)
 {
 	uint32_t at = 0, n = 0, tokens[TRIGRAM];
-	while (at < s->n && s->events[at].trigram != trigram)
+	while (at < s->n && !levels_store_is(&s->events[at], trigram))
 		at++;
 	if (level->calls_per_turn >= TRIGRAM || s->n_forgotten || at == s->n)
 		return 0;
@@ -48,10 +48,10 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	uint32_t end = s->n, n_more = 0;
 	uint64_t *counts = calloc(s->trigrams.used + 1, sizeof(*counts));
 	uint64_t *counts_before = calloc(s->trigrams.used + 1, sizeof(*counts_before));
-	while (end && s->events[end - 1].trigram != trigram)
+	while (end && !levels_store_is(&s->events[end - 1], trigram))
 		end--;
 	for (uint32_t i = 0; i < end; i++) {
-		c.n += s->events[i].trigram == trigram;
+		c.n += levels_store_is(&s->events[i], trigram);
 		if (counts)
 			counts[s->events[i].trigram]++;
 		if (counts_before && !c.n)
@@ -72,7 +72,7 @@ static bool backup_has_first(const struct levels_store *s, const struct level_ch
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n && c->backup; i++) {
-		uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+		uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
 		if (hash == c->anchor)
 			break;
 		n += hash == c->backup;
@@ -83,7 +83,7 @@ static bool backup_has_first(const struct levels_store *s, const struct level_ch
 static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
 {
 	uint32_t i = 0;
-	while (i < s->n && s->events[i].trigram != trigram)
+	while (i < s->n && !levels_store_is(&s->events[i], trigram))
 		i++;
 	return i;
 }
@@ -154,7 +154,7 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 			const struct level_choice *c = choices[k];
 			const struct turn_anchors anchors = levels_turn_of(c);
 			uint32_t thread = s->events[i].thread;
-			uint64_t hash = s->trigrams.keys[s->events[i].trigram];
+			uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
 			at[k] += thread == c->thread;
 			if (!turn_is_moved(&turns[k], &anchors, thread, hash) ||
 			    !turn_take(&turns[k], &anchors, thread, at[k], hash))

@@ -43,7 +43,7 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 	uint32_t n_trigrams = s->trigrams.used;
 	*x = (struct levels_index){ .start = start, .end = end };
 	x->offsets = calloc(n_trigrams + 2, sizeof(*x->offsets));
-	x->positions = malloc((end - start + 1) * sizeof(*x->positions));
+	x->positions = malloc(2 * (end - start + 1ul) * sizeof(*x->positions));
 	x->form_counts = calloc(s->forms.used + 1, sizeof(*x->form_counts));
 	x->form_threads = malloc((s->forms.used + 1) * sizeof(*x->form_threads));
 	if (!x->offsets || !x->positions || !x->form_counts || !x->form_threads) {
@@ -55,11 +55,15 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 	for (uint32_t i = start; i < end; i++) {
 		index_note_form(x, levels_store_form(s, &s->events[i]), &s->events[i]);
 		x->offsets[s->events[i].trigram + 2]++;
+		x->offsets[LEVELS_EXCHANGE + 2] += levels_store_is(&s->events[i], LEVELS_EXCHANGE);
 	}
 	for (uint32_t t = 0; t < n_trigrams; t++)
 		x->offsets[t + 2] += x->offsets[t + 1];
-	for (uint32_t i = start; i < end; i++)
+	for (uint32_t i = start; i < end; i++) {
 		x->positions[x->offsets[s->events[i].trigram + 1]++] = i;
+		if (levels_store_is(&s->events[i], LEVELS_EXCHANGE))
+			x->positions[x->offsets[LEVELS_EXCHANGE + 1]++] = i;
+	}
 	return 0;
 }
 
@@ -173,16 +177,26 @@ static void search_groups(struct search *q)
 	}
 }
 
+/* Whether a group's trigram may end the level's turns. Whatever else these hold, the host feeds what follows from what it has read; but where turns
+ * are alike their last launch is known better, and where something is learned other loops do so, too. */
+static bool is_member(const struct candidate *c, const struct levels_level *level)
+{
+	bool is_of_any = (level->dialogue || level->strange) && !level->optimizer &&
+			 !level->threads;
+	return c->group == level->group && (c->trigram != LEVELS_EXCHANGE || is_of_any);
+}
+
 /* Gives the winner what outlives the search. */
-static int search_complete(const struct search *q, uint32_t group, struct levels_level *level)
+static int search_complete(const struct search *q, struct levels_level *level)
 {
 	level->members = malloc(level->n_members * sizeof(*level->members));
 	if (!level->members)
 		return -ENOMEM;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < q->n_candidates; i++)
-		if (q->candidates[i].group == group)
+		if (is_member(&q->candidates[i], level))
 			level->members[n++] = q->candidates[i].trigram;
+	level->n_members = n;
 	return 0;
 }
 
@@ -218,7 +232,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 			search_groups(&q);
 			group = search_choose(&q, best);
 		}
-		rc = group == NO_GROUP ? 0 : search_complete(&q, group, best);
+		rc = group == NO_GROUP ? 0 : search_complete(&q, best);
 		if (rc)
 			levels_level_free(best);
 	}

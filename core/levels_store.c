@@ -94,6 +94,15 @@ static void store_free_names(struct levels_store *s)
 	free(s->form_of_trigram);
 }
 
+/* Before any trigram. */
+static int store_name_exchange(struct levels_store *s)
+{
+	uint32_t number;
+	return s->trigrams.used ? 0
+				: intern_with(&s->trigrams, TOKEN_EXCHANGE, &s->form_of_trigram,
+					      &s->forms, TOKEN_EXCHANGE, &number);
+}
+
 /* Forgets the older half, and with it the trigrams that came only there. */
 static int store_thin(struct levels_store *s)
 {
@@ -108,6 +117,7 @@ static int store_thin(struct levels_store *s)
 	s->n_before_optimizer = 0;
 	struct levels_store old = *s;
 	store_forget_names(s);
+	rc = store_name_exchange(s);
 	for (uint32_t i = 0; i < keep && !rc; i++) {
 		struct levels_stored *e = &s->events[i];
 		uint64_t kernel = old.kernels.keys[old.kernel_of_token[e->token]],
@@ -159,21 +169,26 @@ static int store_thread(struct levels_store *s, uint32_t thread, uint32_t *numbe
 	return 0;
 }
 
-int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash)
+int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token,
+		      struct levels_pushed *pushed)
 {
 	uint32_t number;
 	int rc = store_thread(s, thread, &number);
-	if (!rc)
-		*hash = token_window_push(&s->windows[number], token);
-	return rc;
+	if (rc)
+		return rc;
+	pushed->hash = token_window_push(&s->windows[number], token);
+	pushed->exchanges = token_window_exchanges(&s->windows[number], token);
+	return 0;
 }
 
 int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,
-		      uint64_t hash)
+		      const struct levels_pushed *pushed)
 {
 	uint32_t token, trigram, number;
 	uint64_t kernel = event->kernel ? event->kernel : event->token;
 	int rc = store_reserve(s);
+	if (!rc)
+		rc = store_name_exchange(s);
 	if (!rc)
 		rc = store_thread(s, thread, &number);
 	if (rc)
@@ -186,7 +201,7 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 	rc = intern_with(&s->tokens, event->token, &s->kernel_of_token, &s->kernels, kernel,
 			 &token);
 	if (!rc)
-		rc = intern_with(&s->trigrams, hash, &s->form_of_trigram, &s->forms, form,
+		rc = intern_with(&s->trigrams, pushed->hash, &s->form_of_trigram, &s->forms, form,
 				 &trigram);
 	if (rc)
 		return rc;
@@ -200,7 +215,8 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 		.blocked_us = blocked_us < LEVELS_MAX_BLOCKED_US ? (uint32_t)blocked_us
 								 : LEVELS_MAX_BLOCKED_US,
 		.hints = (event->hints & (LEVELS_ONLY_COPIES - 1)) |
-			 (t->n_copies >= 3 ? LEVELS_ONLY_COPIES : 0),
+			 (t->n_copies >= 3 ? LEVELS_ONLY_COPIES : 0) |
+			 (pushed->exchanges ? LEVELS_EXCHANGES : 0),
 	};
 	return 0;
 }

@@ -14,8 +14,11 @@
 /* 48 MiB with its tables; more than a hundred steps of the longest kind seen (7,000 launches). */
 #define LEVELS_MAX_EVENTS (1u << 20)
 
-/* What 23 bits hold, 8 s: longer waits are no part of a step. */
-#define LEVELS_MAX_BLOCKED_US 0x7fffffu
+/* What 22 bits hold, 4 s: longer waits are no part of a step. */
+#define LEVELS_MAX_BLOCKED_US 0x3fffffu
+
+/* TOKEN_EXCHANGE's number among the trigrams. */
+#define LEVELS_EXCHANGE 0u
 
 /* Numbers 64-bit keys 0, 1, 2... in the order of their first coming. */
 struct levels_intern {
@@ -24,7 +27,9 @@ struct levels_intern {
 	uint32_t used, n_slots;
 };
 
-/* Of a stored event's hints: this and the two calls of its thread before it only copy, as a loader does. */
+/* Of a stored event's hints: it is a TOKEN_EXCHANGE, beside the trigram that it completes. */
+#define LEVELS_EXCHANGES 0x200u
+/* This and the two calls of its thread before it only copy, as a loader does. */
 #define LEVELS_ONLY_COPIES 0x100u
 
 struct levels_thread {
@@ -37,8 +42,8 @@ struct levels_stored {
 	uint32_t trigram; /* number of the trigram that this event completes */
 	uint32_t token;
 	uint32_t thread; /* the caller's name for it */
-	uint32_t blocked_us : 23;
-	uint32_t hints : 9;
+	uint32_t blocked_us : 22;
+	uint32_t hints : 10;
 };
 
 struct levels_store {
@@ -58,9 +63,15 @@ struct levels_store {
 	uint32_t n_windows;
 };
 
-/* Pushes a token into its thread's window. 0 or -ENOMEM; `hash` receives the trigram that it
- * completes. */
-int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token, uint64_t *hash);
+/* What a token completes: a trigram, and maybe a TOKEN_EXCHANGE. */
+struct levels_pushed {
+	uint64_t hash;
+	bool exchanges;
+};
+
+/* Pushes a token into its thread's window. 0 or -ENOMEM. */
+int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token,
+		      struct levels_pushed *pushed);
 
 static inline uint32_t levels_store_kernel(const struct levels_store *s,
 					   const struct levels_stored *e)
@@ -74,9 +85,25 @@ static inline uint32_t levels_store_form(const struct levels_store *s,
 	return s->form_of_trigram[e->trigram];
 }
 
+/* Whether an event is one of those that a trigram's number stands for. */
+static inline bool levels_store_is(const struct levels_stored *e, uint32_t trigram)
+{
+	return trigram == LEVELS_EXCHANGE ? (e->hints & LEVELS_EXCHANGES) != 0
+					  : e->trigram == trigram;
+}
+
+/* What it completes for who counts `anchor`. */
+static inline uint64_t levels_store_hash(const struct levels_store *s,
+					 const struct levels_stored *e, uint64_t anchor)
+{
+	return anchor == TOKEN_EXCHANGE && e->hints & LEVELS_EXCHANGES
+		       ? TOKEN_EXCHANGE
+		       : s->trigrams.keys[e->trigram];
+}
+
 /* Keeps an event that has been pushed. 0 or -ENOMEM. */
 int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,
-		      uint64_t hash);
+		      const struct levels_pushed *pushed);
 
 /* Puts the events into the order of time. 0 or -ENOMEM. */
 int levels_store_sort(struct levels_store *s);

@@ -36,6 +36,8 @@
 /* ...and of very few trigrams, by so much in nearly all of so many turns. */
 #define EVEN_OFF   0.1
 #define EVEN_TURNS 4u
+/* Share of turns that are neither half as long as most nor twice as long. */
+#define DIALOGUE_LIKE 0.95
 /* Between two optimizers' phases there are at least so many other launches. */
 #define PHASE_APART 8u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
@@ -439,13 +441,7 @@ static bool has_optimizer(const struct turns *t, uint32_t n)
 	return was_skipped || t->with_optimizer >= MOST_TURNS * n;
 }
 
-/*
- * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
- * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
- * inside the optimizer has nothing else. Copies and waits are once per step more often than once
- * per layer. A loop that only copies (uploading parameters) is none.
- */
-bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
+static void search_describe(struct search *q, uint32_t group, struct levels_level *level)
 {
 	const struct group *g = &q->groups[group];
 	const uint32_t *at = levels_index_of(q->index, g->reference);
@@ -458,19 +454,16 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		.coverage = (double)levels_span(q->index, at, g->count) /
 			    (q->index->end - q->index->start),
 	};
-	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
-	 * turns, behind so many micro-batches, are evenly long */
-	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
-	bool is_exact = is_few && is_regular(at, g->count);
-	if (is_few && !is_exact && !is_even(at, g->count, level->calls_per_turn))
-		return false;
-	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
-	if (is_sparse && !is_steady(q->store->events, at, g->count))
-		return false;
+}
+
+/* What the turns of a level hold. Returns the share of those that launch anything. */
+static double search_look_at_turns(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
 	struct turns t;
-	search_set_home(q, at, g->count);
+	search_set_home(q, at, level->turns + 1);
 	q->turns = level->turns;
-	level->first_looked_at = first_of_latest(at, g->count);
+	level->first_looked_at = first_of_latest(at, level->turns + 1);
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
@@ -481,12 +474,80 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	level->graph = t.with_graph >= MOST_TURNS * n;
 	level->read = t.with_read >= MOST_TURNS * n;
 	level->marked = level->fed || level->read || level->graph;
+	return (double)t.with_work / n;
+}
+
+/*
+ * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
+ * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
+ * inside the optimizer has nothing else. Copies and waits are once per step more often than once
+ * per layer. A loop that only copies (uploading parameters) is none.
+ */
+bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
+{
+	const struct group *g = &q->groups[group];
+	const uint32_t *at = levels_index_of(q->index, g->reference);
+	search_describe(q, group, level);
+	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
+	 * turns, behind so many micro-batches, are evenly long */
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
+	bool is_exact = is_few && is_regular(at, g->count);
+	if (is_few && !is_exact && !is_even(at, g->count, level->calls_per_turn))
+		return false;
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
+	if (is_sparse && !is_steady(q->store->events, at, g->count))
+		return false;
+	if (search_look_at_turns(q, level) < MOST_TURNS)
+		return false;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
-	return t.with_work >= MOST_TURNS * n && !is_burst(level, at[g->count - 1] - at[0]) &&
+	return !is_burst(level, at[g->count - 1] - at[0]) &&
 	       (is_request || (level->alike >= (is_exact ? EXACTLY_ALIKE : MIN_ALIKE) &&
 			       level->ordered >= MIN_ORDERED));
+}
+
+/* ---- An exchange with the host in each turn ---- */
+
+/* The group of TOKEN_EXCHANGE, or NO_GROUP. */
+static uint32_t group_of_exchange(const struct search *q)
+{
+	for (uint32_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].trigram == LEVELS_EXCHANGE)
+			return q->candidates[i].group;
+	return NO_GROUP;
+}
+
+/* Whether turns are nearly as long as each other: a step of training holds the forward pass of an evaluation's batch, and much more. */
+static bool are_like(const uint32_t *at, uint32_t n, uint32_t usual)
+{
+	uint32_t n_like = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += at[k + 1] - at[k] < 2 * usual && usual < 2 * (at[k + 1] - at[k]);
+	return n_like >= DIALOGUE_LIKE * (n - 1);
+}
+
+/* Whether nobody learns in the stretch: what an optimizer or a backward pass launches. */
+static bool is_inference(const struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	for (uint32_t i = q->index->start; i < q->index->end; i++)
+		if (events[i].hints & LEVEL_OPTIMIZER)
+			return false;
+	return !level->threads;
+}
+
+bool search_find_dialogue(struct search *q, struct levels_level *level)
+{
+	uint32_t g = group_of_exchange(q);
+	if (g == NO_GROUP || q->groups[g].n_members >= MIN_MEMBERS)
+		return false;
+	search_describe(q, g, level);
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	level->dialogue = are_like(at, level->turns + 1, level->calls_per_turn) &&
+			  search_look_at_turns(q, level) >= MOST_TURNS && is_inference(q, level);
+	level->score = HUGE_VAL; /* no forgiving is needed */
+	return level->dialogue;
 }
 
 static uint32_t *turns_of(const struct search *q, const struct levels_level *level)

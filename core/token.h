@@ -7,6 +7,9 @@
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
 
+#include "core/record.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Odd, with well spread bits; three unlike ones so that equal numbers in different places do not
@@ -77,9 +80,16 @@ static inline uint64_t token_trigram(uint64_t first, uint64_t second, uint64_t t
 	return ((before ^ before >> 29) + third) * TOKEN_K1 | 1;
 }
 
+/*
+ * An anchor of another kind: the first copy to the device behind a copy to the host, whatever was launched between. A server that batches what
+ * there is reads an answer and feeds what follows, and may have nothing else in common with its next iteration.
+ */
+#define TOKEN_EXCHANGE 0x65786368616e6765ull
+
 /* What a thread remembers; zeros at its start. */
 struct token_window {
 	uint64_t before_last, last;
+	bool was_read; /* its last copy between host and device was to the host */
 };
 
 /* The anchor hash that `token` completes. Before a thread's third token it is a hash that no anchor
@@ -90,6 +100,25 @@ static inline uint64_t token_window_push(struct token_window *w, uint64_t token)
 	w->before_last = w->last;
 	w->last = token;
 	return hash;
+}
+
+/* Whether `token`, the next one, is a copy that TOKEN_EXCHANGE stands for. Launches need not be asked. */
+static inline bool token_window_exchanges(struct token_window *w, uint64_t token)
+{
+	bool is_fed = token == token_copy(COPY_H2D), is_read = token == token_copy(COPY_D2H);
+	bool exchanges = is_fed && w->was_read;
+	if (is_fed || is_read)
+		w->was_read = is_read;
+	return exchanges;
+}
+
+/* Pushes a token of any kind, for who counts `anchor`. */
+static inline uint64_t token_window_push_for(struct token_window *w, uint64_t token,
+					     uint64_t anchor)
+{
+	uint64_t hash = token_window_push(w, token);
+	bool exchanges = token_window_exchanges(w, token);
+	return exchanges && anchor == TOKEN_EXCHANGE ? TOKEN_EXCHANGE : hash;
 }
 
 #endif

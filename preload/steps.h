@@ -50,10 +50,12 @@ HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t func
 	struct hook_thread *t = &hook_thread;
 	if (UNLIKELY(t->settled != t->tokens))
 		steps_settle();
-	uint64_t hash = token_window_push(&t->window, token);
+	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
+	uint64_t hash = function == STEPS_NO_FUNCTION
+				? token_window_push_for(&t->window, token, anchor)
+				: token_window_push(&t->window, token);
 	t->settled = ++t->tokens;
-	if (UNLIKELY(hash ==
-		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
+	if (UNLIKELY(hash == anchor) ||
 	    UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||

@@ -72,6 +72,7 @@ KIND(equal_inner);
 KIND(tiny);
 KIND(solver);
 KIND(varied_requests);
+KIND(continuous_batching);
 KIND(never_repeats);
 KIND(random_order);
 KIND(uploads);

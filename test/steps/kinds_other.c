@@ -323,6 +323,40 @@ KIND(varied_requests)
 	}
 }
 
+static void launch_layers(struct program *p, const struct network *net,
+			  const struct kernels *attention, uint32_t rows)
+{
+	launch_all(p, &net->before, rows);
+	for (uint32_t k = 0; k < net->layers; k++) {
+		launch_all(p, &net->layer, rows);
+		launch_all(p, attention, rows);
+	}
+	launch_all(p, &net->after, rows);
+}
+
+/* A server that batches what runs: an iteration takes a new request, of any length, or goes on with all that there are. Sizes follow, and
+ * what most of them have in common is how the host talks to the device. */
+KIND(continuous_batching)
+{
+	struct network net;
+	struct kernels whole, cached;
+	uint32_t running = 0, least = program_between(p, 2, 3);
+	network_start(&net, p, size);
+	kernels_make(&whole, p, 2, 2);
+	kernels_make(&cached, p, 5, 5);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		bool takes = !running || (running < 8 && program_chance(p, 20));
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t k = least + !takes; k > 0; k--)
+			program_copy(p, WHAT_H2D);
+		launch_layers(p, &net, takes ? &whole : &cached,
+			      takes ? program_between(p, 4, 40) : 100 + running);
+		end_with_answer(p, 80);
+		running += takes;
+		running -= running && program_chance(p, running * 5);
+	}
+}
+
 /* ---- Where there is no step ---- */
 
 KIND(never_repeats)

@@ -73,7 +73,8 @@ static uint32_t sequence_boundaries(const struct sequence *s, const struct level
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct sequence_event *e = &s->events[i];
-		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		uint64_t hash =
+			token_window_push_for(&windows[e->thread % 16], e->event.token, c->anchor);
 		at[e->thread % 16]++;
 		boundary[i] = turn_is_moved(&turn, &anchors, e->thread, hash) &&
 			      turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);

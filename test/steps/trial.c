@@ -175,7 +175,8 @@ static void find_boundaries(struct judge *j, const struct level_choice *c)
 		abort();
 	for (uint32_t i = 0; i < j->s->n; i++) {
 		const struct sequence_event *e = &j->s->events[i];
-		uint64_t hash = token_window_push(&windows[e->thread % 16], e->event.token);
+		uint64_t hash =
+			token_window_push_for(&windows[e->thread % 16], e->event.token, c->anchor);
 		at[e->thread % 16]++;
 		bool ends = turn_is_moved(&turn, &anchors, e->thread, hash) &&
 			    turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);
