@@ -44,17 +44,20 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 	return &l->threads.at[*at];
 }
 
+/* `framed`: what Python's frames say. They know better than a kernel's name, unless they say one thing here and another there. */
 static uint32_t hints_of(const struct launch_entry *launch, const struct rec_call *c,
-			 uint8_t category)
+			 uint8_t category, uint32_t framed)
 {
 	if (category == CAT_LAUNCH) {
 		if (!launch || !launch->is_named)
-			return 0;
-		return LEVEL_NAMED | (launch->is_optimizer ? LEVEL_OPTIMIZER : 0);
+			return framed;
+		bool is_told = framed & LEVEL_FRAMED && !(framed & LEARN_FRAMES_DISAGREE);
+		return framed | LEVEL_NAMED |
+		       (launch->is_optimizer && !is_told ? LEVEL_OPTIMIZER : 0);
 	}
 	if (category == CAT_GRAPH)
-		return LEVEL_GRAPH;
-	return LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
+		return framed | LEVEL_GRAPH;
+	return framed | LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
 	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
 }
 
@@ -204,8 +207,9 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 				.event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
 				.event.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
 				.event.hints =
-					hints_of(launch, c, category) |
-					learn_frames_hints(&l->frames, &f->dict, hash, c->stack) |
+					hints_of(launch, c, category,
+						 learn_frames_hints(&l->frames, &f->dict, hash,
+								    c->stack)) |
 					(t->has_synced ? LEVEL_SYNCED : 0),
 			});
 	}

@@ -35,7 +35,7 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 		x->codes.at[id] =
 			(struct learn_code){ .is_known = true,
 					     .part = phase_rules_match(&frame),
-					     .is_users = !origin_is_python_library(frame.file),
+					     .is_users = !origin_is_framework(frame.file),
 					     .is_step = is_step(frame.function) };
 	}
 	return x->codes.at[id];
@@ -43,8 +43,8 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 
 /*
  * The innermost frame that is part of anything decides: a closure's forward pass within an optimizer's step is none of it. Nor is
- * what the closure itself asks for, as a loss that it prints: the user's own code that an optimizer calls is its step, of an
- * optimizer that the user wrote, or a closure.
+ * what the closure itself asks for, as a loss that it prints: code outside of PyTorch that an optimizer calls, the user's or a trainer's, is its
+ * step, of an optimizer that was written there, or a closure.
  */
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
 {
@@ -56,7 +56,8 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 		if (!(raw[i] & FRAME_PYTHON))
 			continue;
 		struct learn_code code = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
-		if (code.part == PART_OPTIMIZER && !is_closures)
+		/* the weights' average follows the optimizer, and ends the step that it belongs to */
+		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !is_closures)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
 		if (code.part != PART_NONE)
 			return LEVEL_NAMED |
@@ -78,6 +79,9 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	uint64_t *known = map_at(&x->hints_of_trigram, hash, &is_new);
 	uint32_t hints = hints_of_stack(x, d, stack);
 	/* where two stacks disagree the launches are not the optimizer's alone */
-	*known = is_new ? hints : *known & hints;
+	if (is_new || *known == hints)
+		*known = hints;
+	else
+		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;
 }

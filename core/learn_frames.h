@@ -9,10 +9,13 @@
 #include "core/map.h"
 #include "core/vec.h"
 
+/* Beside enum level_hint: the trigram came with stacks that say other things. */
+#define LEARN_FRAMES_DISAGREE 0x10000u
+
 struct learn_code {
 	bool is_known; /* asked already */
 	uint8_t part;  /* enum phase_part */
-	bool is_users; /* the user's own, not a library's */
+	bool is_users; /* the user's own, or a library's that is built on the framework */
 	bool is_step;  /* named like an optimizer's step */
 };
 

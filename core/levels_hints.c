@@ -8,9 +8,8 @@
 /* A name with one of these parts... ("lamb" alone is in every C++ lambda's name) */
 static const char *const optimizer_parts[] = {
 	"multi_tensor_apply", /* PyTorch's foreach and fused optimizers, Apex */
+	/* foreach=False: Adam's, once per parameter; its lerp and addcmul are in forward passes, too: token shifts, codebooks, images' colours */
 	"addcdiv_cuda_kernel",
-	"addcmul_cuda_kernel",
-	"lerp_scalar_kernel", /* foreach=False: Adam's, per parameter */
 	"adam",
 	"Adam",
 	"sgd",
