@@ -15,6 +15,7 @@ struct probe {
 	const struct python_api *api;
 	const struct python_layout *layout;
 	int pipe[2]; /* -1 until it is needed */
+	unsigned n_agreeing, n_renamed; /* frames, by their code's two names */
 };
 
 enum {
@@ -127,8 +128,11 @@ static bool has_names_and_lines(struct probe *p, uint64_t code, uint64_t code_by
 	       first_line <= FIRST_LINE_MOST;
 }
 
-/* Since 3.11 co_name stands right before co_qualname, which ends in it. ASCII only: what is wrong is wrong for those too. */
-static bool names_agree(struct probe *p, uint64_t code)
+/*
+ * Since 3.11 co_name stands right before co_qualname, which ends in it. ASCII only: what is wrong is wrong for those too. Programs may call
+ * code otherwise (fastcore's patches are "L.map", and still "wrapper"), so it is counted. Whether both are names.
+ */
+static bool compare_names(struct probe *p, uint64_t code)
 {
 	const struct python_layout *l = p->layout;
 	uint64_t object[2], length[2];
@@ -144,14 +148,16 @@ static bool names_agree(struct probe *p, uint64_t code)
 			return true;
 	}
 	size_t compared = length[1] < sizeof(tail[0]) ? length[1] : sizeof(tail[0]);
-	if (length[0] < length[1])
-		return false;
-	for (int i = 0; i < 2; i++)
+	bool is_longer = length[0] >= length[1];
+	for (int i = 0; is_longer && i < 2; i++)
 		if (compared &&
 		    !read_safely(p, tail[i], object[i] + l->text_ascii + length[i] - compared,
 				 compared))
 			return false;
-	return !memcmp(tail[0], tail[1], compared);
+	bool agrees = is_longer && !memcmp(tail[0], tail[1], compared);
+	p->n_agreeing += agrees;
+	p->n_renamed += !agrees;
+	return true;
 }
 
 /* Since 3.11 the bytecode lies in the code object, whose size counts its units of two bytes. Up to 3.10 it is a bytes object
@@ -195,7 +201,7 @@ static bool is_python_frame(struct probe *p, uint64_t frame)
 	       (code_bytes = code_size(p, code)) &&
 	       is_position_inside(l, code, code_bytes, position) &&
 	       has_names_and_lines(p, code, code_bytes) &&
-	       (l->position != POSITION_ADDRESS || names_agree(p, code));
+	       (l->position != POSITION_ADDRESS || compare_names(p, code));
 }
 
 static enum python_verdict judge_chain(struct probe *p, uint64_t frame)
@@ -215,7 +221,7 @@ static enum python_verdict judge_chain(struct probe *p, uint64_t frame)
 		if (!read_word(p, &frame, frame + l->frame_previous))
 			return PYTHON_DOUBTFUL;
 	}
-	return verdict;
+	return p->n_renamed > p->n_agreeing ? PYTHON_DOUBTFUL : verdict;
 }
 
 static enum python_verdict judge(struct probe *p, uint64_t thread)

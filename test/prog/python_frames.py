@@ -326,6 +326,17 @@ def case_frames():
     finish(held.frames_info().decode(), held.frames_codes())
 
 
+def case_renamed():
+    """Code that says that it is another's, at the first look (fastcore's patches): frames are read all the same."""
+    def wrapper():
+        read(), check("renamed", got(), expected())
+    if HAS_QUALNAME:
+        wrapper.__code__ = wrapper.__code__.replace(co_qualname="L.map")
+    start()
+    wrapper()
+    finish()
+
+
 def case_depth():
     """Deeper than is kept: the innermost frames, and a word that there are more."""
     start()
