@@ -29,6 +29,8 @@
 #define STRANGE_MOST  0.6
 /* Below this, level_strength() is that of a guess. */
 #define MIN_STRENGTH 0.3
+/* A backward pass launches no less. */
+#define CALLS_OF_BACKWARD 3u
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
  * many that there were, as when the program evaluates. */
 #define TURNS_PER_STALE 4u
@@ -114,13 +116,28 @@ static bool is_beside_optimizer(const struct levels_store *s, const struct level
 	return n_steps >= OPTIMIZER_STEPS && 2 * n_steps <= turn - first;
 }
 
+/*
+ * Whether a level of optimizer's launches may be its loop over parameters: turns without a backward pass, where another thread launches one, and
+ * no graph that may hold it.
+ */
+static bool is_within_optimizer(const struct levels_store *s, const struct levels_index *x,
+				const struct levels_level *level)
+{
+	if (level->threads || level->graph || level->fed)
+		return false;
+	uint32_t home = s->events[levels_index_of(x, level->reference)[0]].thread, n_other = 0;
+	for (uint32_t i = 0; i < x->end; i++)
+		n_other += s->events[i].thread != home && !(s->events[i].hints & LEVEL_COPY);
+	return n_other >= CALLS_OF_BACKWARD;
+}
+
 static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level, bool ended)
 {
 	uint32_t hints = late_hints(s, x);
 	bool is_whole = level->fed || x->end >= EVENTS_BARE ||
 			level->calls_per_turn >= CALLS_OF_LAYER;
-	if (level->optimizer)
+	if (level->optimizer && !is_within_optimizer(s, x, level))
 		return EVIDENCE_OPTIMIZER;
 	if (!ended && hints & LEVEL_OPTIMIZER)
 		return EVIDENCE_INNER;
