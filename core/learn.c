@@ -196,22 +196,21 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
-		feed_levels(
-			l, f,
-			&(struct learn_held){
-				.slot = slot,
-				.hash = hash,
-				.event.token = token,
-				.event.kernel = launch ? launch->function : 0,
-				.event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
-				.event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
-				.event.blocked_ns = timebase_length_ns(&f->time, t->blocked_ticks),
-				.event.hints =
-					hints_of(launch, c, category,
-						 learn_frames_hints(&l->frames, &f->dict, hash,
-								    c->stack)) |
-					(t->has_synced ? LEVEL_SYNCED : 0),
-			});
+		feed_levels(l, f,
+			    &(struct learn_held){
+				    .slot = slot,
+				    .hash = hash,
+				    .event.token = token,
+				    .event.kernel = launch ? launch->function : 0,
+				    .event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				    .event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				    .event.blocked_ns =
+					    timebase_length_ns(&f->time, t->blocked_ticks),
+				    .event.hints = hints_of(launch, c, category,
+							    learn_frames_hints(&l->frames, &f->dict,
+									       hash, c->stack)) |
+						   (t->has_synced ? LEVEL_SYNCED : 0),
+			    });
 	}
 	t->has_synced = false;
 	t->blocked_ticks = 0;

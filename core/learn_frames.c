@@ -32,11 +32,10 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 					     .file = strtab_text(&d->names, code->file),
 					     .module = "",
 					     .kind = FRAME_KIND_PYTHON };
-		x->codes.at[id] =
-			(struct learn_code){ .is_known = true,
-					     .part = phase_rules_match(&frame),
-					     .is_users = !origin_is_framework(frame.file),
-					     .is_step = is_step(frame.function) };
+		x->codes.at[id] = (struct learn_code){ .is_known = true,
+						       .part = phase_rules_match(&frame),
+						       .is_users = !origin_is_framework(frame.file),
+						       .is_step = is_step(frame.function) };
 	}
 	return x->codes.at[id];
 }

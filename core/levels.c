@@ -231,15 +231,28 @@ static bool levels_doubts(const struct levels *l, const struct levels_level *lev
 	       level_has_anchor(l, level, l->choice.anchor);
 }
 
-/* Whether a level is to be counted on probation; in another one's place only once, and if that has ended, or an optimizer or a graph
- * tells this one, or it is the loop around. */
+/* Whether what is counted on probation gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
+ * around. */
+static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
+{
+	return level->optimizer || level->graph || is_around(l, level) || !levels_goes_on(l, end);
+}
+
+/* Whether a level is to be counted on probation; in another one's place only once. */
 static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	if (l->was_withdrawn)
 		return false;
-	return !l->on_probation ||
-	       (!l->choice.n_changes && (level->optimizer || level->graph || is_around(l, level) ||
-					 !levels_goes_on(l, end)));
+	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
+}
+
+/* Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, whose turns hold its own: of
+ * requests of many lengths some have more launches in common than all. */
+static bool is_last_resort(const struct levels *l, const struct levels_level *level,
+			   const struct level_choice *choice, uint32_t end)
+{
+	return l->on_probation && !l->is_refuted && !levels_gives_way(l, level, end) &&
+	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
 static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
@@ -292,7 +305,8 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
 	bool fills = is_level && level_fills(l, &x, &level);
-	bool found = is_described && belief.is_enough;
+	bool found = is_described && belief.is_enough &&
+		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end));
 	if (is_described && is_early &&
 	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, l->store.events[end - 1].begin_ns);

@@ -9,16 +9,8 @@
 static const char *const optimizer_parts[] = {
 	"multi_tensor_apply", /* PyTorch's foreach and fused optimizers, Apex */
 	/* foreach=False: Adam's, once per parameter; its lerp and addcmul are in forward passes, too: token shifts, codebooks, images' colours */
-	"addcdiv_cuda_kernel",
-	"adam",
-	"Adam",
-	"sgd",
-	"Sgd",
-	"SGD",
-	"lamb_kernel",
-	"LAMBStage",
-	"kOptimizerStatic",
-	"kPreconditionOptimizer", /* Apex, TensorFlow, bitsandbytes */
+	"addcdiv_cuda_kernel", "adam", "Adam", "sgd", "Sgd", "SGD", "lamb_kernel", "LAMBStage",
+	"kOptimizerStatic", "kPreconditionOptimizer", /* Apex, TensorFlow, bitsandbytes */
 };
 
 /* ...is an optimizer's, unless it also has one of these: gradient scaling and norms come before the

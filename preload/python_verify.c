@@ -14,7 +14,7 @@
 struct probe {
 	const struct python_api *api;
 	const struct python_layout *layout;
-	int pipe[2]; /* -1 until it is needed */
+	int pipe[2];			/* -1 until it is needed */
 	unsigned n_agreeing, n_renamed; /* frames, by their code's two names */
 };
 
