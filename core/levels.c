@@ -27,6 +27,8 @@
 #define GRAPH_NEAR 8u
 /* A loop that covers so much is what the stretch is about. */
 #define COVERAGE_FILLS 0.8
+/* A loop that covers less than such a share of what another does says less. */
+#define COVERAGE_LESS 0.75
 
 /* An anchor on probation that did not come in so many turns is given up for another that is as good. */
 #define STALE_TURNS 3u
@@ -246,12 +248,14 @@ static bool levels_may_try(const struct levels *l, const struct levels_level *le
 	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
 
-/* Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, whose turns hold its own: of
- * requests of many lengths some have more launches in common than all. */
+/* Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and explains less: of requests
+ * of many lengths some have more launches in common than all. */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
-	return l->on_probation && !l->is_refuted && !levels_gives_way(l, level, end) &&
+	return l->on_probation && !l->is_refuted &&
+	       level->coverage < COVERAGE_LESS * l->choice.signs.coverage &&
+	       !levels_gives_way(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 

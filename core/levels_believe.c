@@ -56,8 +56,8 @@ static const struct {
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that is fed, or whose results are read, is all the work of a step. */
 	[EVIDENCE_GRAPH] = { 5, 3, true },
-	/* Of a level that is nothing but this, each turn is one exchange of many launches. */
-	[EVIDENCE_DIALOGUE] = { 16, 3 },
+	/* Each turn reads a result and feeds what follows, whatever launches it has: so it ends, of however few turns. */
+	[EVIDENCE_EXCHANGE] = { 16, 3, true },
 	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
@@ -131,6 +131,15 @@ static bool is_within_optimizer(const struct levels_store *s, const struct level
 	return n_other >= CALLS_OF_BACKWARD;
 }
 
+/* Whether its end is not one of three launches, which may be others in some turns. */
+static bool ends_by_exchange(const struct levels_level *level)
+{
+	for (uint32_t m = 0; m < level->n_members; m++)
+		if (level->members[m] == LEVELS_EXCHANGE)
+			return true;
+	return false;
+}
+
 static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level, bool ended)
 {
@@ -150,8 +159,8 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
 		return EVIDENCE_GRAPH;
-	if (level->dialogue)
-		return EVIDENCE_DIALOGUE;
+	if (level->marked && is_whole && ends_by_exchange(level))
+		return EVIDENCE_EXCHANGE;
 	if (level->marked)
 		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
 	return ended || level->calls_per_turn >= CALLS_SINGLE ? EVIDENCE_BARE : EVIDENCE_SINGLE;

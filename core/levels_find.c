@@ -181,7 +181,7 @@ static void search_groups(struct search *q)
  * are alike their last launch is known better, and where something is learned other loops do so, too. */
 static bool is_member(const struct candidate *c, const struct levels_level *level)
 {
-	bool is_of_any = (level->dialogue || level->strange) && !level->optimizer &&
+	bool is_of_any = (level->dialogue || level->alike < EXACTLY_ALIKE) && !level->optimizer &&
 			 !level->threads;
 	return c->group == level->group && (c->trigram != LEVELS_EXCHANGE || is_of_any);
 }

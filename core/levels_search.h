@@ -12,6 +12,8 @@
  * turn may differ. */
 #define MOST_TURNS 0.8
 #define NO_GROUP   UINT32_MAX
+/* Turns that share so much are the same. */
+#define EXACTLY_ALIKE 0.995
 /* A level of fewer trigrams is an accident, unless its turns have no more: three lie across any place where two calls meet, such
  * as where an evaluation's batch ends. */
 #define MIN_MEMBERS 4u

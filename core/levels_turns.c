@@ -12,8 +12,7 @@
 #define WEIGHT_OPTIMIZER 50.0
 #define WEIGHT_MARKED	 2.0
 /* Turns that share less are not those of one loop. */
-#define MIN_ALIKE     0.5
-#define EXACTLY_ALIKE 0.995
+#define MIN_ALIKE 0.5
 /* So many launches more are none that came in by chance. */
 #define MANY_MORE 3u
 /* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
