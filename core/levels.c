@@ -27,8 +27,10 @@
 #define GRAPH_NEAR 8u
 /* A loop that covers so much is what the stretch is about. */
 #define COVERAGE_FILLS 0.8
-/* A loop that covers less than such a share of what another does says less. */
-#define COVERAGE_LESS 0.75
+/* Turns of another loop that holds those of the first are at least so much longer. */
+#define LONGER 1.5
+/* Turns that have become shorter than such a share of what they were are of several loops. */
+#define AS_RARE 0.75
 
 /* An anchor on probation that did not come in so many turns is given up for another that is as good. */
 #define STALE_TURNS 3u
@@ -248,13 +250,25 @@ static bool levels_may_try(const struct levels *l, const struct levels_level *le
 	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
 
-/* Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and explains less: of requests
- * of many lengths some have more launches in common than all. */
+/* Whether what is counted on probation comes no more often than when it was chosen: else other loops have come to hold it. */
+static bool levels_is_as_rare(const struct levels *l, uint32_t end)
+{
+	const struct levels_store *s = &l->store;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < end; i++)
+		n += levels_store_hash(s, &s->events[i], l->choice.anchor) == l->choice.anchor;
+	return (double)n * l->choice.calls_per_step * AS_RARE <= end;
+}
+
+/*
+ * Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and its turns are no longer:
+ * of requests of many lengths some have more launches in common than all.
+ */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
-	return l->on_probation && !l->is_refuted &&
-	       level->coverage < COVERAGE_LESS * l->choice.signs.coverage &&
+	return l->on_probation && !l->is_refuted && levels_is_as_rare(l, end) &&
+	       level->calls_per_turn < LONGER * l->choice.calls_per_step &&
 	       !levels_gives_way(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
