@@ -78,7 +78,10 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 		return WAIT_NONE;
 	if (copy_waits(c, w, is_async))
 		return WAIT_COPY;
-	bool has_blocked = w && c->end_ns >= w->end_ns && w->begin_ns > c->begin_ns + QUEUED_NS;
+	/* Within a device, too, a call may come back late: for the scheduler's or the driver's sake. */
+	bool has_host_side = w && (is_of_host(w->source) || is_of_host(w->target));
+	bool has_blocked = has_host_side && c->end_ns >= w->end_ns &&
+			   w->begin_ns > c->begin_ns + QUEUED_NS;
 	return has_blocked ? WAIT_COPY : WAIT_NONE;
 }
 

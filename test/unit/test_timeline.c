@@ -232,6 +232,13 @@ static void copy_within_the_device(void **state)
 			 WAIT_NONE);
 }
 
+/* However late the call came back. */
+static void copy_within_the_device_that_came_back_late(void **state)
+{
+	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2D, DEVICE, DEVICE, 300, 250, 299, 4),
+			 WAIT_NONE);
+}
+
 static void copy_out_to_pageable(void **state)
 {
 	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2H, DEVICE, PAGEABLE, 300, 250, 299,
@@ -365,6 +372,7 @@ int main(void)
 		TEST(waits_by_name),
 		TEST(copy_synchronous),
 		TEST(copy_within_the_device),
+		TEST(copy_within_the_device_that_came_back_late),
 		TEST(copy_out_to_pageable),
 		TEST(copy_out_to_pinned),
 		TEST(copy_in_small),
