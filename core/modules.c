@@ -34,12 +34,16 @@ static void add_stack(struct modules *s, struct frames *frames, uint32_t stack)
 		.pause_ns = spans_pause_ns(frames_operator(frames, stack, false)),
 	};
 	uint64_t outside = 0;
-	for (size_t i = list.n; i-- > 0; outside = mix(outside, list.at[i])) {
+	for (size_t i = list.n; i-- > 0;) {
 		const char *name = phase_rules_module(&list, i);
-		if (!*name || entry.n == MODULES_MOST)
-			continue;
-		vec_push(&s->entries, (struct module_entry_of){ name, outside });
-		entry.n++;
+		if (*name && entry.n < MODULES_MOST) {
+			vec_push(&s->entries, (struct module_entry_of){ name, outside });
+			entry.n++;
+		}
+		/* Native frames say no more than the Python ones between which they stand, and of a deep stack the outermost ones are
+		 * left out, a few more or less each time. */
+		if (list.at[i]->kind == FRAME_KIND_PYTHON)
+			outside = mix(outside, list.at[i]);
 	}
 	vec_push(&s->stacks, entry);
 }

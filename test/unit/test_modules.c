@@ -127,6 +127,18 @@ static void from_another_line_it_is_another(void **state)
 	expect(2, "Linear", 1, 1, 1);
 }
 
+/* Of a deep stack the native frames furthest out are missing, not always as many. */
+static void native_frames_further_out_do_not_count(void **state)
+{
+	(void)state;
+	call(STACK("Py_RunMain", "vectorcall", BLOCK "7", "at::_ops::mm"));
+	call(STACK("vectorcall", BLOCK "8", "at::_ops::add"));
+	find();
+	assert_int_equal(modules.at.n, 2);
+	expect(0, "Net", 0, 0, 1);
+	expect(1, "Block", 1, 0, 1);
+}
+
 /* Decorators and hooks stand between; a function called forward that no module called is none. */
 static void what_is_a_module(void **state)
 {
@@ -160,6 +172,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sequential_is_one, begin, end),
 		cmocka_unit_test_setup_teardown(equal_neighbours_are_one, begin, end),
 		cmocka_unit_test_setup_teardown(from_another_line_it_is_another, begin, end),
+		cmocka_unit_test_setup_teardown(native_frames_further_out_do_not_count, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_a_module, begin, end),
 		cmocka_unit_test_setup_teardown(calls_without_stacks_end_nothing, begin, end),
 	};
