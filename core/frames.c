@@ -358,6 +358,14 @@ static const struct frame *site_frame(const struct stack *s)
 	return best;
 }
 
+/* "fit.<locals>.<genexpr>" of "fit"; without qualified names "<genexpr>" of any. */
+static bool is_part_of(const char *function, const char *of)
+{
+	size_t n = strlen(of);
+	return (*function == '<' && *of != '<') ||
+	       (!strncmp(function, of, n) && !strncmp(function + n, ".<locals>", 9));
+}
+
 static uint32_t site_of(struct frames *f, const struct stack *s)
 {
 	const struct frame *best = site_frame(s);
@@ -365,11 +373,15 @@ static uint32_t site_of(struct frames *f, const struct stack *s)
 		return 0;
 	bool is_operator = tier_of(best) == TIER_OPERATOR;
 	const char *function = is_operator ? known(best)->native.operator: best->function;
-	size_t room = strlen(best->file) + strlen(function) + 16;
+	/* A line is a file and a number, whichever of its functions (a generator's, a lambda) made the call. */
+	const char *told_apart = best->line && !is_operator ? "" : function;
+	size_t room = strlen(best->file) + strlen(told_apart) + 16;
 	char *key = mem_resize(NULL, room);
-	snprintf(key, room, "%s\n%s\n%u", best->file, function, best->line);
+	snprintf(key, room, "%s\n%s\n%u", best->file, told_apart, best->line);
 	uint32_t site = strtab_intern(&f->site_keys, key);
 	free(key);
+	if (site < f->sites.n && is_part_of(f->sites.at[site].function, function))
+		f->sites.at[site].function = function;
 	if (site == f->sites.n)
 		vec_push(&f->sites, (struct site){ .file = best->file,
 						   .function = function,

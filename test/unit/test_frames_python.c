@@ -44,6 +44,28 @@ static void test_python_frames_and_the_users_line(void **state)
 	assert_string_equal(frames_site_at(frames, 99)->file, "");
 }
 
+/* A line is one place, whichever function on it made the call; it bears the name of the one that the others are in. */
+static void test_functions_of_one_line_are_one_site(void **state)
+{
+	enum { OUTER = 20, GENERATOR, UNQUALIFIED, OTHER };
+	(void)state;
+	put_code(GENERATOR, "/home/u/eval.py", "evaluate.<locals>.<genexpr>", 10);
+	put_code(OUTER, "/home/u/eval.py", "evaluate", 10);
+	put_code(UNQUALIFIED, "/home/u/eval.py", "<genexpr>", 10);
+	put_code(OTHER, "/home/u/other.py", "evaluate", 10);
+	const uint64_t raw[] = { frame_python(GENERATOR, 0), frame_python(OUTER, 0),
+				 frame_python(UNQUALIFIED, 0), frame_python(OTHER, 0) };
+	for (uint32_t i = 0; i < 4; i++)
+		jb_stack(builder, i + 1, 0, 0, 0, &raw[i], 1);
+	read_dictionary();
+	uint32_t site = frames_site(frames, 1);
+	assert_string_equal(frames_site_at(frames, site)->function, "evaluate.<locals>.<genexpr>");
+	assert_int_equal(frames_site(frames, 2), site);
+	assert_int_equal(frames_site(frames, 3), site);
+	assert_string_equal(frames_site_at(frames, site)->function, "evaluate");
+	assert_int_not_equal(frames_site(frames, 4), site);
+}
+
 /* Python frames behind the native ones, one for each of the evaluator's: they go where it stands. */
 static void test_merge_by_name(void **state)
 {
@@ -206,6 +228,7 @@ int main(void)
 #define test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		test(test_python_frames_and_the_users_line),
+		test(test_functions_of_one_line_are_one_site),
 		test(test_merge_by_name),
 		test(test_stacks_that_share_frames),
 		test(test_functions_of_autograd_have_their_classes_names),
