@@ -88,6 +88,11 @@ static const struct python_row {
 	/* its wrapper stands around the optimizer's step, too */
 	{ "torch/optim/lr_scheduler.py", "step", PART_SCHEDULER },
 	{ "torch/optim/swa_utils.py", "update_parameters", PART_AVERAGE },
+	{ "diffusers/training_utils.py", "step", PART_AVERAGE },
+	{ "ema_pytorch/ema_pytorch.py", "update", PART_AVERAGE },
+	{ "ema_pytorch/post_hoc_ema.py", "update", PART_AVERAGE },
+	{ "timm/utils/model_ema.py", "update", PART_AVERAGE },
+	{ "torch_ema/ema.py", "update", PART_AVERAGE },
 	{ "torch/optim/optimizer.py", "wrapper", PART_OPTIMIZER },
 	{ "torch/optim/optimizer.py", "_use_grad", PART_OPTIMIZER },
 	{ "torch/optim/optimizer.py", "step", PART_OPTIMIZER },
@@ -119,6 +124,9 @@ static const struct python_row {
 
 	{ "torch/cuda/graphs.py", "replay", PART_GRAPH },
 	{ "torch/_tensor_str.py", ANY, PART_PRINT },
+	{ "torch/serialization.py", ANY, PART_FILE },
+	{ "/torch/distributed/checkpoint/", ANY, PART_FILE },
+	{ "safetensors/torch.py", ANY, PART_FILE },
 };
 
 /* "" for a begin or an end that does not matter. */

@@ -42,6 +42,7 @@ enum phase {
 	X(COMPILE, OTHER, "compilation")             \
 	X(GRAPH, OTHER, "graph replay")              \
 	X(PRINT, OTHER, "printing")                  \
+	X(FILE, OTHER, "saving and loading")         \
 	X(USER, OTHER, "")
 
 enum phase_part {

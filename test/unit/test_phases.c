@@ -60,8 +60,33 @@ static void plain_stacks(void **state)
 	expect_part(STACK(USER, SITE "torch/optim/optimizer.py:Optimizer.zero_grad"),
 		    PART_ZERO_GRAD);
 	expect_part(STACK(USER, SITE "torch/optim/lr_scheduler.py:StepLR.step"), PART_SCHEDULER);
+	expect_part(STACK(USER, SITE "torch/serialization.py:save",
+			  SITE "torch/serialization.py:_save", SITE "torch/storage.py:cpu",
+			  "at::_ops::copy_"),
+		    PART_FILE);
 	expect_part(STACK(USER, "at::_ops::mul"), PART_USER);
 	expect_part(STACK(USER, "cudaMalloc"), PART_NONE);
+}
+
+/* Whoever keeps it, the average of the weights is the optimizer's; the class that it is kept in is a module, too. */
+static void averages_of_the_weights(void **state)
+{
+	(void)state;
+	expect_part(STACK(USER, SITE "torch/optim/swa_utils.py:AveragedModel.update_parameters"),
+		    PART_AVERAGE);
+	expect_part(STACK(USER, SITE "torch/utils/_contextlib.py:decorate_context",
+			  SITE "diffusers/training_utils.py:EMAModel.step", "at::_ops::sub_"),
+		    PART_AVERAGE);
+	expect_part(STACK(USER, SITE "ema_pytorch/ema_pytorch.py:EMA.update",
+			  SITE "ema_pytorch/ema_pytorch.py:EMA.update_moving_average"),
+		    PART_AVERAGE);
+	expect_part(STACK(USER, SITE "timm/utils/model_ema.py:ModelEmaV3.update",
+			  SITE "timm/utils/model_ema.py:ModelEmaV3.apply_update_"),
+		    PART_AVERAGE);
+	expect_part(STACK(USER, SITE "torch_ema/ema.py:ExponentialMovingAverage.update"),
+		    PART_AVERAGE);
+	expect_part(STACK(USER, CALL, SITE "timm/utils/model_ema.py:ModelEmaV3.forward"),
+		    PART_MODULE);
 }
 
 /* The scheduler wraps the optimizer's step; a step may be within GradScaler's. */
@@ -466,6 +491,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(plain_stacks, begin, end),
+		cmocka_unit_test_setup_teardown(averages_of_the_weights, begin, end),
 		cmocka_unit_test_setup_teardown(steps_in_wrappers, begin, end),
 		cmocka_unit_test_setup_teardown(passes_within_others, begin, end),
 		cmocka_unit_test_setup_teardown(names_of_others, begin, end),
