@@ -144,7 +144,7 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 static bool is_input_copy(const struct timeline_call *c)
 {
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & ABOUT_COLLECTIVE);
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
 /* Between two calls for other ranks on one thread, as between a copy to the host and the one back: the host exchanges data. */

@@ -5,6 +5,7 @@
  */
 #include "core/phase_rules.h"
 
+#include "core/origin.h"
 #include "core/path.h"
 
 #include <string.h>
@@ -239,6 +240,16 @@ static uint8_t guess(struct frames *f, uint32_t stack)
 	return *operator? PART_FUNCTIONAL : PART_NONE;
 }
 
+/* Code that a part of the step may have been handed to run, as an optimizer its closure: the user's, or a function that a library which is
+ * no framework made for the purpose (skorch). */
+static bool is_handed_in(const struct frame *frame)
+{
+	if (frame->kind != FRAME_KIND_PYTHON)
+		return false;
+	return !frame->is_library ||
+	       (strstr(frame->function, ".<locals>.") && !origin_is_framework(frame->file));
+}
+
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 {
 	struct phase_stack found = { .part = PART_NONE, .is_certain = true, .module = "" };
@@ -249,7 +260,7 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 	for (size_t i = 0; i < list.n; i++) {
 		uint8_t part = frame_phase_part(list.at[i]);
 		has_python |= list.at[i]->kind == FRAME_KIND_PYTHON;
-		has_users |= list.at[i]->kind == FRAME_KIND_PYTHON && !list.at[i]->is_library;
+		has_users |= is_handed_in(list.at[i]);
 		found.is_worker |= part == PART_WORKER;
 		if (has_left_forward)
 			continue;

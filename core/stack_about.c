@@ -123,8 +123,17 @@ void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS])
 static uint16_t about_phase(struct frames *f, uint32_t stack)
 {
 	struct phase_stack phase = phase_rules_stack(f, stack);
-	bool is_optimizers = phase_of_part(phase.part) == PHASE_OPTIMIZER && phase.is_certain;
-	return is_optimizers && !phase.is_users ? ABOUT_OPTIMIZER : 0;
+	if (!phase.is_certain)
+		return 0;
+	switch (phase_of_part(phase.part)) {
+	case PHASE_OPTIMIZER:
+		return phase.is_users ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
+	case PHASE_FORWARD:
+	case PHASE_BACKWARD:
+		return ABOUT_PASS;
+	default:
+		return 0;
+	}
 }
 
 uint16_t stack_about(struct frames *f, uint32_t stack)

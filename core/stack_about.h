@@ -18,6 +18,9 @@ enum stack_about {
 	ABOUT_WORKER =
 		1 << 9, /* a thread of the autograd engine: no frame says which line it works for */
 	ABOUT_OPTIMIZER = 1 << 10, /* an optimizer's step and what belongs to it, by their frames */
+	ABOUT_PASS =
+		1
+		<< 11, /* within a pass or an optimizer's step: what is copied to the device there is no batch */
 };
 
 uint16_t stack_about(struct frames *f, uint32_t stack);

@@ -250,7 +250,7 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = call_of(w, op);
 	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & ABOUT_COLLECTIVE);
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the

@@ -11,7 +11,16 @@
 
 /* ---- Stacks: below the user's line, that has the stack's number, lie 2 to 12 frames of a library ---- */
 
-enum { STACKS = 64, DEPTH_MOST = 13, WAIT = 40, OPTIMIZER = 50, BEFORE_STEP = 55, STEP = 56 };
+enum {
+	STACKS = 64,
+	DEPTH_MOST = 13,
+	WAIT = 40,
+	OPTIMIZER = 50,
+	BEFORE_STEP = 55,
+	STEP = 56,
+	CLIP = 57,
+	BATCH = 58
+};
 
 static const char *between; /* the text of all lines between BEFORE_STEP's and STEP's */
 
@@ -22,6 +31,17 @@ static struct site sites[STACKS];
 static size_t depth(uint32_t stack)
 {
 	return 3 + stack % 6 * 2;
+}
+
+static void call_clipping(uint32_t stack)
+{
+	frames[stack][depth(stack) - 2] =
+		(struct frame){ .function = "clip_grad_norm_",
+				.file = "/opt/torch/nn/utils/clip_grad.py",
+				.module = "",
+				.line = 7,
+				.kind = FRAME_KIND_PYTHON,
+				.is_library = true };
 }
 
 static void call_optimizer(uint32_t stack, uint32_t line)
@@ -56,6 +76,7 @@ static void make_frames(void)
 	call_optimizer(OPTIMIZER, OPTIMIZER);
 	call_optimizer(OPTIMIZER + 1, OPTIMIZER);
 	call_optimizer(STEP, BEFORE_STEP + 3);
+	call_clipping(CLIP);
 }
 
 struct frame_list frames_of(struct frames *f, uint32_t stack)
@@ -216,9 +237,8 @@ static void into_an_optimizer(struct twin *tw)
 	launch(tw, STEP);
 }
 
-static double pause_ms(twin_step step)
+static double gain_ms(twin_step step, struct whatif_change change)
 {
-	static const struct whatif_change change = { .kind = WHATIF_PAUSE };
 	struct twin *tw = mem_zero(sizeof(*tw));
 	struct whatif_result r;
 	make_frames();
@@ -227,6 +247,41 @@ static double pause_ms(twin_step step)
 	twin_free(tw);
 	free(tw);
 	return r.gain_ms;
+}
+
+static double pause_ms(twin_step step)
+{
+	return gain_ms(step, (struct whatif_change){ .kind = WHATIF_PAUSE });
+}
+
+static void copy_behind_a_pause(struct twin *tw, uint32_t stack)
+{
+	for (uint32_t other = 1; other < 12; other++)
+		launch(tw, other);
+	twin_host(tw, 300);
+	enter(tw, stack);
+	twin_copy(tw, 1, COPY_H2D, 4096, 2, false, stack);
+	leave(tw, stack);
+}
+
+static void copying_a_batch(struct twin *tw)
+{
+	copy_behind_a_pause(tw, BATCH);
+}
+
+static void clipping(struct twin *tw)
+{
+	copy_behind_a_pause(tw, CLIP);
+}
+
+/* Clipping copies the addresses of the gradients to the device. */
+static void what_clipping_copies_is_no_input(void **state)
+{
+	static const struct whatif_change input = { .kind = WHATIF_FREE,
+						    .what = WHATIF_FREE_INPUT };
+	(void)state;
+	assert_true(gain_ms(copying_a_batch, input) > 0.25);
+	assert_true(gain_ms(clipping, input) < 0.01);
 }
 
 /* What a library does between its own calls is nothing that the user could move elsewhere. */
@@ -255,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_leave_with_their_call),
 		cmocka_unit_test(work_between_calls_stays),
+		cmocka_unit_test(what_clipping_copies_is_no_input),
 		cmocka_unit_test(a_library_makes_no_pause),
 		cmocka_unit_test(the_way_into_an_optimizer),
 	};

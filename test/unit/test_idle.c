@@ -27,6 +27,10 @@ static int set_up(void **state)
 	fake_add(4, "torch/utils/data/dataloader.py", 40, "__next__", "", "");
 	fake_add(5, "train.py", 50, "train", "libnccl.so.2", "");
 	fake_add(6, "", 0, "c10d::ProcessGroupGloo::runLoop", "libtorch_cpu.so", "");
+	fake_add(7, "clip_grad.h", 60, "torch::nn::utils::clip_grad_norm_", "", "");
+	fake_add(8, "linear.h", 70, "torch::nn::LinearImpl::forward", "", "");
+	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
+	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
 	timeline_start(&f->t, &f->b.dict, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
@@ -225,21 +229,55 @@ static void between_queued_kernels(void **state)
 	assert_float_equal(idle_us(f, IDLE_LAUNCH), 4 * 2, 1e-6);
 }
 
-static void cause_input_by_copy(void **state)
+/* Behind a long pause 4 kB are copied to the device by that stack. */
+static void copy_behind_a_pause(struct fixture *f, uint32_t stack)
 {
-	struct fixture *f = *state;
 	sb_launch(&f->b, 0, 0, 300, 1);
 	call(f, "cudaStreamSynchronize", CAT_SYNC, 20, 305, 2);
 	for (int i = 0; i < 4; i++)
 		call(f, "cudaEventRecord", CAT_EVENT, 306 + i, 306.5 + i, 2);
 	call(f, "cudaMalloc", CAT_ALLOC, 700, 705, 3);
-	copy(f, "cudaMemcpyAsync", COPY_H2D, 706, 709, 715, 800, 4096, 3);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 706, 709, 715, 800, 4096, stack);
 	sb_launch(&f->b, 712, 800, 1000, 3);
 	finish(f);
+}
+
+static void cause_input_by_copy(void **state)
+{
+	struct fixture *f = *state;
+	copy_behind_a_pause(f, 3);
 	assert_float_equal(idle_us(f, IDLE_INPUT), 700 - 309.5, 1e-6);
 	assert_float_equal(idle_us(f, IDLE_ALLOC), 5, 1e-6);
 	assert_float_equal(idle_us(f, IDLE_SYNC), 415 - 390.5 - 5, 1e-6);
 	assert_int_equal(site_of(f, IDLE_INPUT), 30);
+}
+
+/* Clipping copies a list of the gradients' addresses, a module its masks: no batch, however long the host took before. */
+static void no_input_by_copies_of(struct fixture *f, uint32_t stack)
+{
+	copy_behind_a_pause(f, stack);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+	assert_true(idle_us(f, IDLE_LAUNCH) > 100);
+}
+
+static void no_input_by_clipping(void **state)
+{
+	no_input_by_copies_of(*state, 7);
+}
+
+static void no_input_by_a_module(void **state)
+{
+	no_input_by_copies_of(*state, 8);
+}
+
+static void no_input_by_an_optimizer(void **state)
+{
+	no_input_by_copies_of(*state, 9);
+}
+
+static void no_input_by_a_backward_pass(void **state)
+{
+	no_input_by_copies_of(*state, 10);
 }
 
 /* The next batch is made behind the last call of what was recorded; its copy is the next step's first call, as it was this one's. */
@@ -648,6 +686,10 @@ int main(void)
 		TEST(cause_launch),
 		TEST(between_queued_kernels),
 		TEST(cause_input_by_copy),
+		TEST(no_input_by_clipping),
+		TEST(no_input_by_a_module),
+		TEST(no_input_by_an_optimizer),
+		TEST(no_input_by_a_backward_pass),
 		TEST(cause_input_behind_the_last_call),
 		TEST(no_input_behind_the_last_call),
 		TEST(cause_input_by_frames),

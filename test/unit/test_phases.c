@@ -264,6 +264,21 @@ static void a_batch_within_an_optimizers_step(void **state)
 	expect(2, PART_OPTIMIZER, 110, 210);
 }
 
+/* A library's training loop hands in a closure, too; a decorator of PyTorch's is none. */
+static void a_batch_within_a_librarys_closure(void **state)
+{
+	(void)state;
+	copy_batch(100, 110,
+		   STACK(STEP, SITE "skorch/net.py:NeuralNet.train_step.<locals>.step_fn"), 4096);
+	copy_batch(200, 210,
+		   STACK(STEP, SITE "torch/utils/_contextlib.py:context.<locals>.decorate_context",
+			 SITE "offload/adam.py:Adam.step"),
+		   4096);
+	find();
+	expect(1, PART_TO_DEVICE, 100, 110);
+	expect(2, PART_OPTIMIZER, 110, 210);
+}
+
 static void small_copies_are_no_batch(void **state)
 {
 	(void)state;
@@ -499,6 +514,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_step, begin, end),
 		cmocka_unit_test_setup_teardown(time_behind_a_loader_is_its, begin, end),
 		cmocka_unit_test_setup_teardown(a_batch_within_an_optimizers_step, begin, end),
+		cmocka_unit_test_setup_teardown(a_batch_within_a_librarys_closure, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_ahead_of_the_training_pass, begin, end),
