@@ -273,20 +273,41 @@ static void advise_general(struct judge *j, const struct general *g)
 		       here_ms);
 }
 
-/* Of the pauses that the last play took away, most lie between two calls of this one line: it is the line that works, a library's code
- * under it, and not what the program does before it. */
-static bool works_within(const struct judge *j, uint32_t site)
+/* Where the host works: before the calls of one line, or between them; there it is the line that works, or a library's code under it. */
+enum pause_place { PAUSE_BEFORE, PAUSE_WITHIN, PAUSE_LIBRARY };
+
+static const struct {
+	const char *what, *where;
+} pauses[] = {
+	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
+			   "thread, not at all",
+			   "before the calls of this line" },
+	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
+			   "fewer calls",
+			   "between the calls of this line" },
+	[PAUSE_LIBRARY] = { "have this line's library do less on the host: call it less often, in "
+			    "another thread, or compiled",
+			    "in the library that this line calls" },
+};
+
+/* Where most of the pauses of one line lie that the last play took away. */
+static enum pause_place pause_place(const struct judge *j, uint32_t site)
 {
-	double all_ns = 0, within_ns = 0;
-	for (size_t i = 0; i < j->w.replay.ops.n; i++) {
+	double all_ns = 0, within_ns = 0, library_ns = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t last = j->w.before[i];
 		double ns = j->w.edit.cut_ns[i];
 		if (j->w.site[i] != site)
 			continue;
+		bool is_within = last != REPLAY_NONE && j->w.site[last] == site;
 		all_ns += ns;
-		within_ns += last != REPLAY_NONE && j->w.site[last] == site ? ns : 0;
+		within_ns += is_within ? ns : 0;
+		if (is_within && ns > 0 && host_share_is_library(&j->w.share, last, i))
+			library_ns += ns;
 	}
-	return within_ns * 2 > all_ns;
+	if (library_ns * 2 > all_ns)
+		return PAUSE_LIBRARY;
+	return within_ns * 2 > all_ns ? PAUSE_WITHIN : PAUSE_BEFORE;
 }
 
 /* The host's own work before the calls of one line. */
@@ -302,20 +323,10 @@ static void advise_pause(struct judge *j)
 	double gain = judge_gain_ms(j, &change, 1);
 	if (gain < fmax(judge_worth_ms(j), pause_share * j->step_ms))
 		return;
-	if (works_within(j, change.site))
-		advise(j, change.site, gain, &change, 1,
-		       "spend less of the host's time in this line: fused or compiled code, fewer "
-		       "calls",
-		       "between the calls of this line the host works %.2f ms a step without "
-		       "giving the device anything",
-		       here_ms);
-	else
-		advise(j, change.site, gain, &change, 1,
-		       "do the host's work before this line elsewhere: earlier, in another thread, "
-		       "not at all",
-		       "before the calls of this line the host works %.2f ms a step without giving "
-		       "the device anything",
-		       here_ms);
+	enum pause_place place = pause_place(j, change.site);
+	advise(j, change.site, gain, &change, 1, pauses[place].what,
+	       "%s the host works %.2f ms a step without giving the device anything",
+	       pauses[place].where, here_ms);
 }
 
 /* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */

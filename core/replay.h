@@ -97,6 +97,7 @@ enum replay_edit_flag {
 	EDIT_NO_COST = 4,   /* the call takes the host no time */
 	EDIT_KEEP_GAP = 8,  /* for whoever makes edits: its caller's work around it stays */
 	EDIT_AS_GRAPH = 16, /* its work follows what is before it in the stream as in a graph */
+	EDIT_OF_LINE = 32,  /* for whoever makes edits: it goes with all that its line does */
 };
 
 /* What is different this time. NULL arrays: nothing. */

@@ -200,7 +200,7 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 		if (w->site[i] > n_sites || !is_touched(w, here, i))
 			continue;
 		found = true;
-		uint8_t edit = change->kind == WHATIF_LINE ? (uint8_t)EDIT_GONE
+		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
 							   : without_wait(w, i, call_of(w, i));
 		if (edit == EDIT_NO_WAIT)
 			whatif_pin_source(w, i);
@@ -276,6 +276,18 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
+/* What the user could do about the time before the call is to move it elsewhere. Not so a library's own way from one call to the next,
+ * unless it does something else on that way, as pickling: then one may call the library less often. Passes and optimizers one needs. */
+static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
+{
+	uint32_t last = w->before[op];
+	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+		return true;
+	return w->share.is_known && w->site[last] == w->site[op] &&
+	       !(call_of(w, op)->about & ABOUT_PASS) &&
+	       (double)w->replay.ops.at[op].gap_ns > TIMES_SHARE * (own.out_ns + own.in_ns);
+}
+
 /* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
 static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 {
@@ -285,11 +297,11 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 		if (op->role == ROLE_ORPHAN || (site && w->site[i] != site) ||
 		    is_input(w, i) != of_input)
 			continue;
-		if (!of_input && last != REPLAY_NONE && host_share_is_library(&w->share, last, i))
-			continue;
 		struct host_split own = { 0, 0 };
 		if (last != REPLAY_NONE)
 			own = host_share_of(&w->share, last, i, op->gap_ns);
+		if (!of_input && !is_movable(w, i, own))
+			continue;
 		w->edit.cut_ns[i] = (float)((double)op->gap_ns - own.out_ns - own.in_ns);
 	}
 }
@@ -392,6 +404,8 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 	double gap = w->replay.ops.at[second].gap_ns;
 	bool is_one_line = call_of(w, first)->site == call_of(w, second)->site;
 	struct host_split own = host_share_of(&w->share, first, second, gap);
+	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
+		return gap; /* whatever the library does there, it does it for this line */
 	if (a & b & EDIT_GONE && is_one_line)
 		return w->share.is_known ? fmin(gap, TIMES_SHARE * (own.out_ns + own.in_ns)) : gap;
 	double sum = 0;

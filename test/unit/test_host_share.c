@@ -1,4 +1,6 @@
 /* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
+#include "core/judge.h"
+#include "core/ledger.h"
 #include "core/whatif.h"
 #include "test/unit/frame_facts.h"
 #include "test/unit/twin.h"
@@ -15,6 +17,7 @@ enum {
 	STACKS = 64,
 	DEPTH_MOST = 13,
 	WAIT = 40,
+	SAVING = 45,
 	OPTIMIZER = 50,
 	BEFORE_STEP = 55,
 	STEP = 56,
@@ -33,22 +36,12 @@ static size_t depth(uint32_t stack)
 	return 3 + stack % 6 * 2;
 }
 
-static void call_clipping(uint32_t stack)
-{
-	frames[stack][depth(stack) - 2] =
-		(struct frame){ .function = "clip_grad_norm_",
-				.file = "/opt/torch/nn/utils/clip_grad.py",
-				.module = "",
-				.line = 7,
-				.kind = FRAME_KIND_PYTHON,
-				.is_library = true };
-}
-
-static void call_optimizer(uint32_t stack, uint32_t line)
+/* The line calls a library: its frames below that are the file's. */
+static void call_library(uint32_t stack, uint32_t line, const char *file, const char *function)
 {
 	frames[stack][depth(stack) - 1].line = sites[stack].line = line;
-	frames[stack][depth(stack) - 2] = (struct frame){ .function = "step",
-							  .file = "/opt/torch/optim/adam.py",
+	frames[stack][depth(stack) - 2] = (struct frame){ .function = function,
+							  .file = file,
 							  .module = "",
 							  .line = 7,
 							  .kind = FRAME_KIND_PYTHON,
@@ -72,11 +65,13 @@ static void make_frames(void)
 			lists[s][i] = &frames[s][i];
 		}
 	}
-	/* one line of the user's calls the optimizer, which makes both calls */
-	call_optimizer(OPTIMIZER, OPTIMIZER);
-	call_optimizer(OPTIMIZER + 1, OPTIMIZER);
-	call_optimizer(STEP, BEFORE_STEP + 3);
-	call_clipping(CLIP);
+	/* one line of the user's calls the library, which makes both calls */
+	for (uint32_t i = 0; i < 2; i++) {
+		call_library(OPTIMIZER + i, OPTIMIZER, "/opt/torch/optim/adam.py", "step");
+		call_library(SAVING + i, SAVING, "/opt/torch/serialization.py", "save");
+	}
+	call_library(STEP, BEFORE_STEP + 3, "/opt/torch/optim/adam.py", "step");
+	call_library(CLIP, CLIP, "/opt/torch/nn/utils/clip_grad.py", "clip_grad_norm_");
 }
 
 struct frame_list frames_of(struct frames *f, uint32_t stack)
@@ -88,7 +83,7 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	(void)f;
-	return stack;
+	return stack == OPTIMIZER + 1 || stack == SAVING + 1 ? stack - 1 : stack;
 }
 
 const struct site *frames_site_at(const struct frames *f, uint32_t site)
@@ -182,9 +177,20 @@ static void computing(struct twin *tw)
 	}
 }
 
-static void check(twin_step step)
+static double gain_ms(twin_step step, struct whatif_change change)
 {
-	static const struct whatif_change change = { .kind = WHATIF_WAIT, .site = WAIT };
+	struct twin *tw = mem_zero(sizeof(*tw));
+	struct whatif_result r;
+	make_frames();
+	twin_record(tw, step, 5);
+	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, NULL), 0);
+	twin_free(tw);
+	free(tw);
+	return r.gain_ms;
+}
+
+static void check(twin_step step, struct whatif_change change)
+{
 	struct twin *tw = mem_zero(sizeof(*tw));
 	struct whatif_result r;
 	make_frames();
@@ -197,16 +203,41 @@ static void check(twin_step step)
 	free(tw);
 }
 
+static const struct whatif_change without_wait = { .kind = WHATIF_WAIT, .site = WAIT };
+
 static void frames_leave_with_their_call(void **state)
 {
 	(void)state;
-	check(plain);
+	check(plain, without_wait);
 }
 
 static void work_between_calls_stays(void **state)
 {
 	(void)state;
-	check(computing);
+	check(computing, without_wait);
+}
+
+static void saving(struct twin *tw)
+{
+	for (uint32_t stack = 1; stack < 12; stack++)
+		launch(tw, stack);
+	for (uint32_t i = 0; i < 4 && !tw->is_mended; i++) {
+		enter(tw, SAVING + i % 2);
+		twin_wait_stream(tw, 1, SAVING + i % 2);
+		leave(tw, SAVING + i % 2);
+		twin_host(tw, 300);
+	}
+	launch(tw, 12);
+}
+
+/* A library that pickles between its calls does so for the line that called it, but not for the sake of the waits. */
+static void a_librarys_work_leaves_with_the_line(void **state)
+{
+	(void)state;
+	assert_true(gain_ms(saving, (struct whatif_change){ .kind = WHATIF_LINE, .site = SAVING }) >
+		    0.9);
+	assert_true(gain_ms(saving, (struct whatif_change){ .kind = WHATIF_WAIT, .site = SAVING }) <
+		    0.3);
 }
 
 static void launch_twice(struct twin *tw, uint32_t first)
@@ -235,18 +266,6 @@ static void into_an_optimizer(struct twin *tw)
 	launch(tw, BEFORE_STEP);
 	twin_host(tw, 300);
 	launch(tw, STEP);
-}
-
-static double gain_ms(twin_step step, struct whatif_change change)
-{
-	struct twin *tw = mem_zero(sizeof(*tw));
-	struct whatif_result r;
-	make_frames();
-	twin_record(tw, step, 5);
-	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, NULL), 0);
-	twin_free(tw);
-	free(tw);
-	return r.gain_ms;
 }
 
 static double pause_ms(twin_step step)
@@ -292,6 +311,25 @@ static void a_library_makes_no_pause(void **state)
 	assert_true(pause_ms(library_between) < 0.05);
 }
 
+/* But it may be called less often, if it works long on its way, and no pass or optimizer is it that one needs. */
+static void a_library_that_works_long_is_advised(void **state)
+{
+	struct twin *tw = mem_zero(sizeof(*tw));
+	struct findings f = { 0 };
+	(void)state;
+	make_frames();
+	twin_record(tw, saving, 5);
+	ledger_fill(&f, &tw->t);
+	replay_fill(&f);
+	assert_true(f.advice.n >= 1);
+	assert_int_equal(f.advice.at[0].site, SAVING);
+	assert_non_null(strstr(f.advice.at[0].what, "have this line's library do less"));
+	assert_true(f.advice.at[0].expected_ms > 0.8);
+	findings_free(&f);
+	twin_free(tw);
+	free(tw);
+}
+
 /* An optimizer that is called on the next line works by itself until its first launch, for all that anybody can tell; with code of
  * the user's on the way that may be its. */
 static void the_way_into_an_optimizer(void **state)
@@ -311,7 +349,9 @@ int main(void)
 		cmocka_unit_test(frames_leave_with_their_call),
 		cmocka_unit_test(work_between_calls_stays),
 		cmocka_unit_test(what_clipping_copies_is_no_input),
+		cmocka_unit_test(a_librarys_work_leaves_with_the_line),
 		cmocka_unit_test(a_library_makes_no_pause),
+		cmocka_unit_test(a_library_that_works_long_is_advised),
 		cmocka_unit_test(the_way_into_an_optimizer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
