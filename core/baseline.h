@@ -19,7 +19,7 @@ struct baseline {
 void baseline_add(struct baseline *b, double ms, bool is_armed);
 void baseline_free(struct baseline *b);
 
-/* findings.baseline, warm_up, armed_in_warm_up and, from the armed ones, armed. */
+/* findings.baseline, warm_up, slow, armed_in_warm_up and, from the armed ones, armed. */
 void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
 
 #endif

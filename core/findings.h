@@ -66,6 +66,15 @@ struct finding_steps {
 	double mean, std, cv, min, p50, p95, p99, max; /* ms */
 };
 
+/* Steps that are rare and far longer than the others (baseline.c), where they are a good part of the run. */
+struct finding_slow {
+	uint64_t n, n_of;		  /* how many, of how many; n 0: none, or no such part */
+	double times;			  /* their mean, of the others' */
+	double pct;			  /* of the time of all steps */
+	double least_ms;		  /* from here on a step counts as one */
+	uint64_t n_recorded, recorded[4]; /* how many, and the first ones' numbers */
+};
+
 struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
@@ -229,6 +238,7 @@ struct findings {
 	struct finding_steps baseline; /* warm-up steps left out */
 	struct finding_steps warm_up;
 	struct finding_steps armed;
+	struct finding_slow slow;
 	bool armed_in_warm_up;	/* all of them: what they show is no usual step */
 	struct cost_found cost; /* of recording */
 	/* what binds */

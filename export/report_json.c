@@ -117,10 +117,25 @@ static json_t *lengths(const struct finding_steps *s)
 			 "p95", ms(s->p95), "p99", ms(s->p99), "max", ms(s->max));
 }
 
+static json_t *slow_steps(const struct finding_slow *s)
+{
+	if (!s->n)
+		return json_null();
+	json_t *recorded = json_array();
+	for (size_t i = 0; i < s->n_recorded && i < sizeof(s->recorded) / sizeof(*s->recorded); i++)
+		json_array_append_new(recorded, json_integer((json_int_t)s->recorded[i]));
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "n", (json_int_t)s->n, "of",
+			 (json_int_t)s->n_of, "times", report_json_number(s->times, RATIO),
+			 "time_pct", report_json_number(s->pct, PERCENT), "least_ms",
+			 ms(s->least_ms), "n_recorded", (json_int_t)s->n_recorded, "recorded",
+			 recorded);
+}
+
 static json_t *baseline(const struct findings *f)
 {
-	return json_pack("{s:o, s:o, s:o, s:b}", "step_ms", lengths(&f->baseline), "warm_up_ms",
-			 lengths(&f->warm_up), "armed_ms", lengths(&f->armed), "armed_in_warm_up",
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "step_ms", lengths(&f->baseline),
+			 "warm_up_ms", lengths(&f->warm_up), "armed_ms", lengths(&f->armed),
+			 "slow_steps", slow_steps(&f->slow), "armed_in_warm_up",
 			 f->armed_in_warm_up);
 }
 

@@ -86,6 +86,33 @@ static void say_recorded(struct textout *o, const json_t *p)
 			 times < 1 ? 2 : 1, times);
 }
 
+/* Steps that are rare, and yet a good part of the run: figures per step are hardly of them. */
+static void say_slow(struct textout *o, const json_t *p)
+{
+	const json_t *slow = json_object_get(json_object_get(p, "baseline"), "slow_steps"),
+		     *recorded = json_object_get(slow, "recorded");
+	char which[160], text[300];
+	size_t n = json_array_size(recorded), used = 0;
+	if (!json_is_object(slow))
+		return;
+	snprintf(which, sizeof(which),
+		 "none is recorded: PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f does",
+		 floor(report_number(slow, "least_ms") /
+		       report_number(report_step_lengths(p), "p50")));
+	for (size_t i = 0; i < n && used < sizeof(which); i++)
+		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%.0f",
+					 i ? ", " : "of the recorded ones: ",
+					 json_number_value(json_array_get(recorded, i)));
+	if (report_number(slow, "n_recorded") > (double)n && used < sizeof(which))
+		snprintf(which + used, sizeof(which) - used, " and %.0f more",
+			 report_number(slow, "n_recorded") - (double)n);
+	snprintf(text, sizeof(text),
+		 "one step in %.0f takes %.0f times as long as the others: %.0f %% of all time; %s",
+		 report_number(slow, "of") / report_number(slow, "n"), report_number(slow, "times"),
+		 report_number(slow, "time_pct"), which);
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
+}
+
 /* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
 static void say_why(struct textout *o, const char *what, const json_t *list, const char *key)
 {
@@ -130,6 +157,7 @@ void report_steps_say(struct textout *o, const json_t *p)
 		 report_ms(p95, sizeof(p95), report_number(ms, "p95")),
 		 report_ms(most, sizeof(most), report_number(ms, "max")));
 	say_warm_up(o, p);
+	say_slow(o, p);
 	say_recorded(o, p);
 	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
 	if (json_object_get(steps, "boundary"))

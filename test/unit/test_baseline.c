@@ -90,6 +90,73 @@ static void nothing_and_one(void **state)
 	assert_float_equal(f.baseline.std, 0, 1e-6);
 }
 
+/* Every tenth step saves a checkpoint: 40 of 400 steps, of 190 ms where the others take 10. */
+static void slow_steps_that_are_rare(void **state)
+{
+	double ms[400];
+	(void)state;
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i % 10 == 9 ? 190 : 10;
+	struct findings f = fill(ms, 400);
+	assert_int_equal(f.slow.n, 40);
+	assert_int_equal(f.slow.n_of, 400);
+	assert_float_equal(f.slow.times, 19, 1e-6);
+	assert_float_equal(f.slow.pct, 100 * 7600.0 / 11200, 1e-6);
+	assert_float_equal(f.slow.least_ms, 190, 1e-6);
+	assert_int_equal(f.slow.n_recorded, 0);
+}
+
+/* However much the others vary. */
+static void slow_steps_among_unsteady_ones(void **state)
+{
+	double ms[400];
+	(void)state;
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i % 10 == 9 ? 180 + (double)(i % 7) * 10 : 5 + (double)(i * i % 13) * 3;
+	struct findings f = fill(ms, 400);
+	assert_int_equal(f.slow.n, 40);
+	assert_float_equal(f.slow.least_ms, 180, 1e-6);
+}
+
+/* Two are chance, and what every third step does is the rule; twice as long is a tenth more time in all. */
+static void no_slow_steps(void **state)
+{
+	double ms[400];
+	(void)state;
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i == 200 || i == 300 ? 9000 : 10;
+	assert_int_equal(fill(ms, 400).slow.n, 0);
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i % 3 ? 10 : 190;
+	assert_int_equal(fill(ms, 400).slow.n, 0);
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i % 40 == 39 ? 35 : 10;
+	assert_int_equal(fill(ms, 400).slow.n, 0);
+}
+
+/* Which of them were recorded, by their numbers. */
+static void slow_steps_that_are_recorded(void **state)
+{
+	struct timeline t = { 0 };
+	struct findings f = { .timeline = &t };
+	struct baseline b = { 0 };
+	struct sample *armed = mem_zero(sizeof(*armed));
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		baseline_add(&b, i % 10 == 9 ? 190 : 10, false);
+	for (uint64_t number = 20; number < 80; number++) {
+		uint64_t length_ns = number % 10 == 9 ? 190000001 : 10000000;
+		vec_push(&t.steps, (struct timeline_step){ .number = number, .end_ns = length_ns });
+	}
+	baseline_fill(&f, &b, armed);
+	assert_int_equal(f.slow.n_recorded, 6);
+	assert_int_equal(f.slow.recorded[0], 29);
+	assert_int_equal(f.slow.recorded[3], 59);
+	vec_free(&t.steps);
+	baseline_free(&b);
+	free(armed);
+}
+
 static void bounded(void **state)
 {
 	struct findings f = { 0 };
@@ -113,9 +180,16 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(warm_up_told_apart),	 cmocka_unit_test(steady_from_the_start),
-		cmocka_unit_test(slow_for_half_the_run), cmocka_unit_test(recorded_in_the_warm_up),
-		cmocka_unit_test(nothing_and_one),	 cmocka_unit_test(bounded),
+		cmocka_unit_test(warm_up_told_apart),
+		cmocka_unit_test(steady_from_the_start),
+		cmocka_unit_test(slow_for_half_the_run),
+		cmocka_unit_test(recorded_in_the_warm_up),
+		cmocka_unit_test(nothing_and_one),
+		cmocka_unit_test(bounded),
+		cmocka_unit_test(slow_steps_that_are_rare),
+		cmocka_unit_test(slow_steps_among_unsteady_ones),
+		cmocka_unit_test(no_slow_steps),
+		cmocka_unit_test(slow_steps_that_are_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

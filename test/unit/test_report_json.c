@@ -35,6 +35,13 @@ static const struct {
 	{ "baseline.step_ms.p95", 'n' },
 	{ "baseline.step_ms.p99", 'n' },
 	{ "baseline.step_ms.max", 'n' },
+	{ "baseline.slow_steps.n", 'n' },
+	{ "baseline.slow_steps.of", 'n' },
+	{ "baseline.slow_steps.times", 'n' },
+	{ "baseline.slow_steps.time_pct", 'n' },
+	{ "baseline.slow_steps.least_ms", 'n' },
+	{ "baseline.slow_steps.n_recorded", 'n' },
+	{ "baseline.slow_steps.recorded", 'a' },
 	{ "bound.verdict", 's' },
 	{ "bound.confidence", 'n' },
 	{ "bound.evidence", 'a' },
@@ -185,6 +192,13 @@ static void fill(struct findings *f, struct timeline *t)
 					      .p99 = 6.5,
 					      .max = 7 },
 				.armed = { .n = 10, .mean = 5.1, .std = 0.1 },
+				.slow = { .n = 8,
+					  .n_of = 80,
+					  .times = 18,
+					  .pct = 67,
+					  .least_ms = 15,
+					  .n_recorded = 1,
+					  .recorded = { 19 } },
 				.verdict = VERDICT_SYNC,
 				.confidence = 0.9,
 				.device_peak_bytes = 4096,
@@ -321,6 +335,7 @@ static void test_nothing_was_analysed(void **state)
 	assert_true(json_is_null(json_object_get(o, "rank")));
 	assert_true(json_is_null(json_object_get(o, "replay")));
 	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "step_ms")));
+	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "slow_steps")));
 	assert_int_equal(json_array_size(json_object_get(o, "syncs")), 0);
 	assert_string_equal(text_at(o, "cannot_say", 0, "why"), "too short for the schedule");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(o, "bound"), "verdic"

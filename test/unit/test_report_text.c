@@ -322,6 +322,31 @@ static void test_recorded_steps_apart(void **state)
 	json_decref(root);
 }
 
+/* Rare steps that are most of the time: it is said, and which of them the figures are of. */
+static void test_slow_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline"),
+	       *slow = json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[]}", "n", 39, "of", 396,
+				 "times", 18.04, "time_pct", 70.2, "least_ms", 42.0, "n_recorded",
+				 0, "recorded");
+	(void)state;
+	json_object_set_new(baseline, "slow_steps", slow);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "one step in 10 takes 18 times as long as the others: 70 % of all");
+	assert_says(text, "none is recorded:");
+	assert_says(text, "PROF_TRIGGER=slow:8 does");
+	free(text);
+	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
+	json_object_set_new(slow, "n_recorded", json_integer(3));
+	text = print(root, true, false, NULL);
+	assert_says(text, "of the recorded ones: 29, 39 and 1");
+	assert_null(strstr(text, "PROF_TRIGGER"));
+	free(text);
+	json_decref(root);
+}
+
 /* Several processes that are no ranks may be several programs. */
 static void test_command_of_a_process(void **state)
 {
@@ -587,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_behind_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
+		cmocka_unit_test(test_slow_steps),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_long_figures),
