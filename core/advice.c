@@ -1,4 +1,5 @@
 /* What to do about it, each with what it would win by the replay. */
+#include "core/inner_line.h"
 #include "core/judge_parts.h"
 #include "core/path.h"
 #include "core/stack_about.h"
@@ -27,6 +28,8 @@ static void say_range(struct finding_advice *a)
 			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
 }
 
+static const struct frame *top_inner(const struct judge *j, uint32_t site);
+
 void advise(struct judge *j, uint32_t site, double ms, const struct whatif_change *changes,
 	    size_t n, const char *what, const char *why, ...)
 {
@@ -37,6 +40,7 @@ void advise(struct judge *j, uint32_t site, double ms, const struct whatif_chang
 	va_end(args);
 	if (judge_gain_range(j, changes, n, &advice.low_ms, &advice.high_ms))
 		say_range(&advice);
+	advice.inner = top_inner(j, site);
 	snprintf(advice.what, sizeof(advice.what), "%s", what);
 	vec_push(&j->f->advice, advice);
 }
@@ -110,6 +114,48 @@ static uint32_t top_site(const struct judge *j, double *per_step_ms)
 	return top_site_of(j, NULL, per_step_ms);
 }
 
+struct inner_share {
+	const struct frame *inner;
+	double ns;
+};
+
+struct inner_shares {
+	VEC(struct inner_share) at;
+	double sum_ns;
+};
+
+static void add_share(struct inner_shares *s, const struct frame *inner, double ns)
+{
+	size_t i = 0;
+	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
+		i++;
+	if (i == s->at.n)
+		vec_push(&s->at, (struct inner_share){ .inner = inner });
+	s->at.at[i].ns += ns;
+	s->sum_ns += ns;
+}
+
+/* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
+static const struct frame *top_inner(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	struct inner_shares shares = { 0 };
+	const struct frame *top = NULL;
+	if (!site || site != inner_line_site(t))
+		return NULL;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		if (call != REPLAY_NONE && t->calls.at[call].site == site)
+			add_share(&shares, inner_line_of(t->frames, t->calls.at[call].stack),
+				  taken_ns(j, i));
+	}
+	for (size_t i = 0; i < shares.at.n; i++)
+		if (shares.at.at[i].ns * 2 > shares.sum_ns)
+			top = shares.at.at[i].inner;
+	vec_free(&shares.at);
+	return top;
+}
+
 /* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
  * happens to be (an empty_cache() after which any operator may have to allocate). */
 static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
@@ -157,7 +203,8 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 static bool is_first_of_site(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
-		if (f->syncs.at[i].site == f->syncs.at[row].site)
+		if (f->syncs.at[i].site == f->syncs.at[row].site &&
+		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner))
 			return false;
 	return f->syncs.at[row].site != 0;
 }
@@ -170,7 +217,9 @@ static void advise_waits(struct judge *j)
 		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
 		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
 			continue;
-		const struct whatif_change change = { .kind = WHATIF_WAIT, .site = s->site };
+		const struct whatif_change change = { .kind = WHATIF_WAIT,
+						      .site = s->site,
+						      .inner = s->inner };
 		advise(j, s->site, s->recoverable_ms, &change, 1, mending_of(j, s),
 		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
@@ -192,8 +241,9 @@ static void collect_set(struct judge *j, struct set *set)
 		const struct finding_sync *s = &j->f->syncs.at[i];
 		if (s->kind == SYNC_ALLOC || !is_first_of_site(j->f, i))
 			continue;
-		set->changes[set->n++] =
-			(struct whatif_change){ .kind = WHATIF_WAIT, .site = s->site };
+		set->changes[set->n++] = (struct whatif_change){ .kind = WHATIF_WAIT,
+								 .site = s->site,
+								 .inner = s->inner };
 		set->single_ms = fmax(set->single_ms, s->recoverable_ms);
 	}
 	set->gain_ms = judge_gain_ms(j, set->changes, set->n);

@@ -94,6 +94,8 @@ struct finding_idle {
 
 struct finding_sync {
 	uint32_t site, stack; /* a stack that is typical of it */
+	const struct frame *
+		inner; /* the library's line, where the user's makes most calls; NULL: not told apart */
 	const char *api;
 	uint8_t kind;
 	double per_step, blocked_ms, gpu_idle_ms;
@@ -222,7 +224,9 @@ struct finding_once {
 struct finding_advice {
 	char what[160], why[240];
 	uint32_t site;
-	double expected_ms;	/* per step, by the replay */
+	const struct frame
+		*inner;	    /* the library's line under it that most of this is of; NULL: none */
+	double expected_ms; /* per step, by the replay */
 	double low_ms, high_ms; /* of single steps; high_ms 0: not known */
 };
 

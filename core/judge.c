@@ -134,7 +134,9 @@ static void fill_syncs(struct judge *j)
 	size_t played = 0;
 	for (size_t i = 0; i < j->f->syncs.n; i++) {
 		struct finding_sync *s = &j->f->syncs.at[i];
-		struct whatif_change change = { .kind = WHATIF_WAIT, .site = s->site };
+		struct whatif_change change = { .kind = WHATIF_WAIT,
+						.site = s->site,
+						.inner = s->inner };
 		if (!s->site || played == most)
 			continue;
 		s->recoverable_ms = judge_gain_ms(j, &change, 1);

@@ -1,6 +1,7 @@
 /* Which calls are one wait, of what kind, and their sums per line. */
 #include "core/syncs.h"
 
+#include "core/inner_line.h"
 #include "core/ledger.h"
 #include "core/stack_about.h"
 
@@ -162,9 +163,9 @@ struct sum {
 	uint64_t n, blocked_ns, idle_ns, longest_ns;
 };
 
-static uint64_t key_of(const struct timeline_call *c, const struct wait *w)
+static uint64_t key_of(const struct timeline_call *c, const struct wait *w, uint32_t inner)
 {
-	return (uint64_t)c->site << 40 | (uint64_t)w->kind << 32 | (c->site ? 0 : c->name);
+	return (uint64_t)c->site << 40 | (uint64_t)w->kind << 32 | (c->site ? inner : c->name);
 }
 
 static int by_blocked(const void *a, const void *b)
@@ -174,6 +175,8 @@ static int by_blocked(const void *a, const void *b)
 }
 
 struct sums {
+	uint32_t inner_site; /* whose waits are told apart by the library's lines; 0: none */
+	VEC(const struct frame *) inner;
 	struct map place;
 	VEC(struct sum) at;
 };
@@ -189,12 +192,27 @@ static struct sum *sum_of(struct sums *s, uint64_t key, const struct sum *fresh)
 	return &s->at.at[*at];
 }
 
+/* From 1, 0: none. */
+static uint32_t number_of(struct sums *s, const struct frame *inner)
+{
+	if (!inner)
+		return 0;
+	for (uint32_t i = 0; i < s->inner.n; i++)
+		if (inner_line_is(s->inner.at[i], inner))
+			return i + 1;
+	vec_push(&s->inner, inner);
+	return (uint32_t)s->inner.n;
+}
+
 static void add_up(struct sums *sums, const struct timeline *t, const struct wait *wait,
 		   const uint64_t *idle_ns)
 {
 	const struct timeline_call *c = shown_call(t, wait);
-	const struct sum fresh = { .finding = { .site = c->site, .kind = wait->kind } };
-	struct sum *s = sum_of(sums, key_of(c, wait), &fresh);
+	const struct frame *inner =
+		c->site && c->site == sums->inner_site ? inner_line_of(t->frames, c->stack) : NULL;
+	const struct sum fresh = { .finding = {
+					   .site = c->site, .kind = wait->kind, .inner = inner } };
+	struct sum *s = sum_of(sums, key_of(c, wait, number_of(sums, inner)), &fresh);
 	uint64_t blocked_ns = wait_blocked_ns(t, wait);
 	s->n++;
 	s->blocked_ns += blocked_ns;
@@ -209,7 +227,7 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 
 void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_ns)
 {
-	struct sums sums = { 0 };
+	struct sums sums = { .inner_site = inner_line_site(f->timeline) };
 	double steps = ledger_count_steps(f->timeline).all;
 	for (size_t i = 0; i < w->at.n; i++)
 		add_up(&sums, f->timeline, &w->at.at[i], idle_ns);
@@ -223,6 +241,7 @@ void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_
 	}
 	if (f->syncs.n)
 		qsort(f->syncs.at, f->syncs.n, sizeof(*f->syncs.at), by_blocked);
+	vec_free(&sums.inner);
 	vec_free(&sums.at);
 	map_free(&sums.place);
 }

@@ -1,6 +1,7 @@
 /* From changes to edits of the replay: which calls leave, which no longer wait, how much of the host's time around them goes too. */
 #include "core/whatif.h"
 
+#include "core/path.h"
 #include "core/stack_about.h"
 #include "core/whatif_parts.h"
 
@@ -165,39 +166,26 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
-static bool path_ends_with(const char *path, const char *end)
-{
-	size_t n = strlen(path), m = strlen(end);
-	return m && n >= m && !strcmp(path + n - m, end) && (n == m || path[n - m - 1] == '/');
-}
-
-static bool is_here(const struct whatif *w, const struct whatif_change *c, uint32_t site)
-{
-	if (c->site)
-		return site == c->site;
-	const struct site *s = site ? frames_site_at(w->timeline->frames, site) : NULL;
-	return s && s->line == c->line && path_ends_with(s->file, c->file);
-}
-
 /* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
-static bool is_touched(const struct whatif *w, const uint8_t *here, uint32_t op)
+static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
-	if (here[w->site[op]] || w->traits[op] & IS_PLAIN)
-		return here[w->site[op]];
 	const struct timeline_call *calls = w->timeline->calls.at, *c = call_of(w, op);
+	bool is_own = c && whatif_is_here(p, c);
+	if (is_own || w->traits[op] & IS_PLAIN)
+		return is_own;
 	const struct wait *wait = c ? wait_of(w, c) : NULL;
-	return wait && (here[calls[wait->first].site] || here[calls[wait->last].site]);
+	return wait &&
+	       (whatif_is_here(p, &calls[wait->first]) || whatif_is_here(p, &calls[wait->last]));
 }
 
 static bool change_line(struct whatif *w, const struct whatif_change *change)
 {
 	uint32_t n_sites = frames_n_sites(w->timeline->frames);
-	uint8_t *here = mem_zero(n_sites + 1);
+	struct whatif_place place;
 	bool found = false;
-	for (uint32_t site = 1; site <= n_sites; site++)
-		here[site] = is_here(w, change, site);
+	whatif_place_open(&place, w, change);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->site[i] > n_sites || !is_touched(w, here, i))
+		if (w->site[i] > n_sites || !is_touched(w, &place, i))
 			continue;
 		found = true;
 		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
@@ -206,7 +194,7 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 			whatif_pin_source(w, i);
 		w->edit.op[i] |= edit;
 	}
-	free(here);
+	whatif_place_close(&place);
 	return found;
 }
 

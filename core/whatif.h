@@ -48,6 +48,8 @@ struct whatif_change {
 	uint8_t kind;  /* enum whatif_kind */
 	uint8_t what;  /* FREE: enum whatif_free */
 	uint32_t site; /* WAIT, LINE: 0: by file and line */
+	const struct frame *
+		inner; /* WAIT, LINE with `site`: only what this line of a library makes under it; NULL: all */
 	char file
 		[240]; /* "train.py" is any file of that name, "a/train.py" any whose path ends so */
 	uint32_t line;

@@ -82,6 +82,16 @@ static void set_source(json_t *o, const struct findings *f, uint32_t site)
 	json_object_set_new(o, "source", *text ? report_json_text(text) : json_null());
 }
 
+/* A library's line, or null. */
+static void set_inner(json_t *o, const struct frame *x)
+{
+	json_object_set_new(o, "inner",
+			    x ? json_pack("{s:o, s:I, s:o}", "file", report_json_text(x->file),
+					  "line", (json_int_t)x->line, "function",
+					  report_json_text(x->function))
+			      : json_null());
+}
+
 static json_t *stack(const struct findings *f, uint32_t id)
 {
 	json_t *list = json_array();
@@ -219,6 +229,7 @@ static json_t *syncs(const struct findings *f)
 		json_object_set_new(o, "gpu_idle_ms_per_step", device_ms(f, s->gpu_idle_ms));
 		json_object_set_new(o, "recoverable_ms_per_step", device_ms(f, s->recoverable_ms));
 		json_object_set_new(o, "line_ms_per_step", device_ms(f, s->line_ms));
+		set_inner(o, s->inner);
 		json_object_set_new(o, "stack", stack(f, s->stack));
 		json_array_append_new(list, o);
 	}
@@ -467,6 +478,7 @@ static json_t *advice(const struct findings *f)
 					    json_pack("[o, o]", ms(a->low_ms), ms(a->high_ms)));
 		set_place(o, f, a->site);
 		set_source(o, f, a->site);
+		set_inner(o, a->inner);
 		json_array_append_new(list, o);
 	}
 	return list;

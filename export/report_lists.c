@@ -182,7 +182,9 @@ static void note_of_sync(const struct row *r)
 	char note[TEXT_BYTES];
 	const json_t *stack = json_object_get(r->item, "stack");
 	unsigned said = 0;
-	snprintf(note, sizeof(note), "%s", report_string(r->item, "source"));
+	report_inner(note, sizeof(note), r->item);
+	snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s", *note ? " < " : "",
+		 report_string(r->item, "source"));
 	for (size_t i = 0; i < json_array_size(stack) && said < CALLERS_SAID; i++) {
 		const json_t *frame = json_array_get(stack, i);
 		size_t used = strlen(note);

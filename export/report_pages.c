@@ -167,7 +167,7 @@ static void say_memory(const struct report_view *v)
 static void say_advice(const struct report_view *v)
 {
 	const json_t *list = json_object_get(v->process, "advice");
-	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES];
+	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	if (!json_array_size(list))
 		return;
 	text_line(v->out, TEXT_PLAIN, "%s", "");
@@ -181,6 +181,8 @@ static void say_advice(const struct report_view *v)
 			text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
 				  report_place(place, sizeof(place), a, v->cwd),
 				  report_string(a, "source"));
+		if (*report_inner(inner, sizeof(inner), a))
+			text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
 		text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "why"), 4);
 	}
 	report_gains_sum(v->out, v->process, v->top);

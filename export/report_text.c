@@ -210,13 +210,15 @@ static void say_phases(struct textout *o, const json_t *p)
 /* Two lines: what it wins and where; what to do. */
 static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
 {
-	char place[PLACE_BYTES], fitted[TEXT_BYTES], gain[2 * NUMBER_BYTES];
+	char place[PLACE_BYTES], fitted[TEXT_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	bool has_place = json_is_string(json_object_get(a, "where"));
 	report_gain(gain, sizeof(gain), p, a);
 	report_place(place, sizeof(place), a, cwd);
 	text_fit(fitted, sizeof(fitted), place, 40, CUT_HEAD);
+	if (!*report_inner(inner, sizeof(inner), a) && has_place)
+		snprintf(inner, sizeof(inner), "%s", report_string(a, "source"));
 	text_line(o, TEXT_GREEN, "%s%s  %s", gain, has_place ? fitted : report_string(a, "what"),
-		  has_place ? report_string(a, "source") : "");
+		  inner);
 	if (has_place)
 		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", report_string(a, "what"));
 }

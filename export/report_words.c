@@ -1,6 +1,8 @@
 /* See report_words.h. */
 #include "export/report_words.h"
 
+#include "core/path.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +46,16 @@ char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd)
 		snprintf(to, bytes, "%s", function);
 	else
 		snprintf(to, bytes, "%s", *file ? report_short_path(file, cwd) : "(not known)");
+	return to;
+}
+
+char *report_inner(char *to, size_t bytes, const json_t *o)
+{
+	const json_t *inner = json_object_get(o, "inner");
+	to[0] = 0;
+	if (json_is_object(inner))
+		snprintf(to, bytes, "in %s:%.0f %s", path_base(report_string(inner, "file")),
+			 report_number(inner, "line"), report_string(inner, "function"));
 	return to;
 }
 

@@ -21,6 +21,9 @@ const char *report_short_path(const char *file, const char *cwd);
 /* "train.py:42", "at::native::copy", "(not known)" of an object with file, line and function. Returns `to`. */
 char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd);
 
+/* "in trainer.py:1911 Trainer._run_epoch": the library's line under the user's; "" if there is none. Returns `to`. */
+char *report_inner(char *to, size_t bytes, const json_t *o);
+
 /* "1.23 ms" is 1.23 here: three or four digits that count. Returns `to`. */
 char *report_ms(char *to, size_t bytes, double ms);
 /* The same of a member, "-" where it is not known. */

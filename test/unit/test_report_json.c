@@ -176,6 +176,11 @@ static json_t *described(void)
 		0, NULL);
 }
 
+static const struct frame inner = { .function = "Trainer._run_epoch",
+				    .file = "/v/transformers/trainer.py",
+				    .module = "",
+				    .line = 1911 };
+
 static void fill(struct findings *f, struct timeline *t)
 {
 	fake_forget();
@@ -211,6 +216,7 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->idle, (struct finding_idle){ .cause = IDLE_LAUNCH, .ms = 1 });
 	vec_push(&f->syncs, (struct finding_sync){ .site = 1,
 						   .stack = 1,
+						   .inner = &inner,
 						   .api = "cudaStreamSynchronize",
 						   .kind = SYNC_ITEM,
 						   .per_step = 1 });
@@ -233,6 +239,7 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->at_peak, (struct finding_block){ .site = 1, .bytes = 4096 });
 	vec_push(&f->leaks, (struct finding_block){ .site = 2, .bytes = 512 });
 	struct finding_advice a = { .site = 1,
+				    .inner = &inner,
 				    .expected_ms = 1.2,
 				    .low_ms = 1,
 				    .high_ms = 1.4,
@@ -324,6 +331,23 @@ static void test_numbers(void **state)
 	json_decref(o);
 }
 
+/* The library's line under the user's, where it is told apart. */
+static void test_lines_of_a_library(void **state)
+{
+	json_t *o = make(), *syncs = json_object_get(o, "syncs"),
+	       *of_wait = json_object_get(json_array_get(syncs, 0), "inner"),
+	       *of_advice =
+		       json_object_get(json_array_get(json_object_get(o, "advice"), 0), "inner");
+	(void)state;
+	assert_string_equal(json_string_value(json_object_get(of_wait, "file")), inner.file);
+	assert_int_equal(json_integer_value(json_object_get(of_wait, "line")), inner.line);
+	assert_string_equal(json_string_value(json_object_get(of_wait, "function")),
+			    inner.function);
+	assert_true(json_equal(of_wait, of_advice));
+	assert_true(json_is_null(json_object_get(json_array_get(syncs, 1), "inner")));
+	json_decref(o);
+}
+
 /* No step was recorded: the lists are there and empty, the reason is said. */
 static void test_nothing_was_analysed(void **state)
 {
@@ -382,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_no_phases_without_a_recorded_step),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lines_of_a_library),
 		cmocka_unit_test(test_nothing_was_analysed),
 		cmocka_unit_test(test_overhead),
 	};

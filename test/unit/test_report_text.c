@@ -322,6 +322,27 @@ static void test_recorded_steps_apart(void **state)
 	json_decref(root);
 }
 
+/* Under a line that calls a library for everything stands the library's own. */
+static void test_lines_of_a_library(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *inner = json_pack("{s:s, s:i, s:s}", "file",
+				  "/v/site-packages/transformers/trainer.py", "line", 1911,
+				  "function", "Trainer._run_epoch");
+	(void)state;
+	json_object_set(json_array_get(json_object_get(p, "syncs"), 0), "inner", inner);
+	json_object_set_new(json_array_get(json_object_get(p, "advice"), 0), "inner", inner);
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "    in trainer.py:1911 Trainer._run_epoch < total += loss.item()");
+	assert_says(text, "      in trainer.py:1911 Trainer._run_epoch\n");
+	free(text);
+	text = print(root, true, false, NULL);
+	assert_says(text, "train.py:42  in trainer.py:1911 Trainer._run_epoch\n");
+	free(text);
+	json_decref(root);
+}
+
 /* Rare steps that are most of the time: it is said, and which of them the figures are of. */
 static void test_slow_steps(void **state)
 {
@@ -612,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_behind_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
+		cmocka_unit_test(test_lines_of_a_library),
 		cmocka_unit_test(test_slow_steps),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
