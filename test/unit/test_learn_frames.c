@@ -12,7 +12,18 @@
 #include <cmocka.h>
 
 enum { SURE = LEVEL_NAMED | LEVEL_FRAMED };
-enum { CALLER = 1, WRAPPER, STEP, CLOSURE, MODULE, OTHER_LIBRARY, OWN_STEP, OWN_PART };
+enum {
+	CALLER = 1,
+	WRAPPER,
+	STEP,
+	CLOSURE,
+	MODULE,
+	OTHER_LIBRARY,
+	OWN_STEP,
+	OWN_PART,
+	TRAINER,
+	AVERAGE
+};
 
 static void add_string(struct dict *d, uint32_t id, const char *text)
 {
@@ -61,6 +72,10 @@ static void fill(struct dict *d)
 	add_code(d, OTHER_LIBRARY, "/v/site-packages/cupy/core.py", "add");
 	add_code(d, OWN_STEP, "/home/me/lion.py", "Lion.step");
 	add_code(d, OWN_PART, "/home/me/lion.py", "update");
+	add_code(d, TRAINER, "/v/site-packages/skorch/net.py",
+		 "NeuralNet.train_step.<locals>.step_fn");
+	add_code(d, AVERAGE, "/v/site-packages/torch/optim/swa_utils.py",
+		 "AveragedModel.update_parameters");
 	add_stack(d, 1, (uint32_t[]){ 0, STEP, WRAPPER, CALLER }, 4);
 	add_stack(d, 2, (uint32_t[]){ 0, MODULE, CALLER }, 3);
 	add_stack(d, 3, (uint32_t[]){ 0, MODULE, CLOSURE, STEP, WRAPPER, CALLER }, 6);
@@ -68,6 +83,8 @@ static void fill(struct dict *d)
 	add_stack(d, 5, (uint32_t[]){ 0, CLOSURE, STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 6, (uint32_t[]){ 0, OWN_PART, OWN_STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 7, (uint32_t[]){ 0, OTHER_LIBRARY, STEP, WRAPPER, CALLER }, 5);
+	add_stack(d, 8, (uint32_t[]){ 0, TRAINER, STEP, WRAPPER, CALLER }, 5);
+	add_stack(d, 9, (uint32_t[]){ 0, AVERAGE, CALLER }, 3);
 }
 
 static void test_hints(void **state)
@@ -84,6 +101,9 @@ static void test_hints(void **state)
 	assert_int_equal(learn_frames_hints(&x, &d, 23, 5), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 25, 6), SURE | LEVEL_OPTIMIZER);
 	assert_int_equal(learn_frames_hints(&x, &d, 27, 7), SURE | LEVEL_OPTIMIZER);
+	/* a trainer's closure, and an average of the weights, which belongs to the step before it */
+	assert_int_equal(learn_frames_hints(&x, &d, 29, 8), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | LEVEL_OPTIMIZER);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
 	/* a stack that the dictionary does not have, and a launch without one */
@@ -102,8 +122,9 @@ static void test_kept_by_trigram(void **state)
 	fill(&d);
 	learn_frames_hints(&x, &d, 11, 1);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 2), SURE);
-	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 2), SURE | LEARN_FRAMES_DISAGREE);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE | LEARN_FRAMES_DISAGREE);
+	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEARN_FRAMES_DISAGREE);
 	learn_frames_free(&x);
 	dict_free(&d);
 }
