@@ -117,13 +117,13 @@ static bool is_beside_optimizer(const struct levels_store *s, const struct level
 }
 
 /*
- * Whether a level of optimizer's launches may be its loop over parameters: turns without a backward pass, where another thread launches one, and
- * no graph that may hold it.
+ * Whether a level of optimizer's launches may be its loop over parameters: hardly a turn has a backward pass, where another thread launches one,
+ * nor a graph that may hold it.
  */
 static bool is_within_optimizer(const struct levels_store *s, const struct levels_index *x,
 				const struct levels_level *level)
 {
-	if (level->threads || level->graph || level->fed)
+	if (!level->alone || level->graph || level->fed)
 		return false;
 	uint32_t home = s->events[levels_index_of(x, level->reference)[0]].thread, n_other = 0;
 	for (uint32_t i = 0; i < x->end; i++)

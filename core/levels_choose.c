@@ -89,7 +89,7 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (!inner->optimizer && outer->optimizer)
 		return true;
 	/* an optimizer's loop over parameters: only the whole has a backward pass */
-	if (inner->optimizer && !inner->threads && outer->optimizer && outer->threads)
+	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
 	if (is_same_again(&extra))

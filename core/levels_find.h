@@ -69,6 +69,7 @@ struct levels_level {
 	uint32_t round;	       /* turns until the same work comes again, 1: the next */
 	bool optimizer;	       /* its turns have an optimizer phase, and other work */
 	bool threads;	       /* its turns launch from more than one thread */
+	bool alone;	       /* ...few of them do, as where a loop begins anew */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
 	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
 	bool fed;      /* its turns copy to the device */

@@ -43,6 +43,8 @@
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
  * only what is new. */
 #define MIN_OLD 0.1
+/* Share of turns below which a backward pass is what stands between two rounds of them. */
+#define FEW_WITH_THREADS 0.34
 
 /* Of micro-batches never two turns one after the other have one. */
 #define OPTIMIZER_AGAIN 2u
@@ -469,6 +471,7 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_TURNS * n;
+	level->alone = t.with_threads < FEW_WITH_THREADS * n;
 	level->fed = t.with_fed >= MOST_TURNS * n;
 	level->graph = t.with_graph >= MOST_TURNS * n;
 	level->read = t.with_read >= MOST_TURNS * n;
