@@ -168,23 +168,29 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	return r->n_steps ? sum / r->n_steps : 0;
 }
 
+/* When the call has returned, of the main lane, and its work is done. */
+static double done_ns(const struct replay *r, uint32_t i)
+{
+	const struct replay_op *op = &r->ops.at[i];
+	double end = op->lane || op->role == ROLE_ORPHAN ? 0 : r->op_end[i];
+	for (uint32_t k = op->first_work; k < op->first_work + op->n_work; k++)
+		end = later(end, r->work_end[k]);
+	return end;
+}
+
 void replay_step_lengths(const struct replay *r, double *ns)
 {
 	for (size_t k = 0; k < r->runs.n; k++) {
 		const struct replay_run *run = &r->runs.at[k];
-		uint32_t first = UINT32_MAX;
+		double begin = 0;
 		for (uint32_t i = 0; i < run->n_steps; i++)
 			ns[i] = 0;
 		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
-			uint32_t step = r->timeline->calls.at[r->ops.at[i].call].step;
-			if (r->ops.at[i].lane || r->ops.at[i].role == ROLE_ORPHAN)
-				continue;
-			first = first == UINT32_MAX ? step : first;
-			if (step - first < run->n_steps)
-				ns[step - first] = later(ns[step - first], r->op_end[i]);
+			ns[r->step[i]] = later(ns[r->step[i]], done_ns(r, i));
+			begin = later(begin, ns[r->step[i]]);
 		}
 		/* from ends to lengths; the last turn of the run, whose begin is the end of the one before */
-		double begin = ns[run->n_steps - 1] - run->turn_ns;
+		begin -= run->turn_ns;
 		for (uint32_t i = 0; i < run->n_steps; i++) {
 			double end = later(begin, ns[i]);
 			ns[i] = end - begin;

@@ -88,6 +88,7 @@ struct replay {
 	double measured_ns; /* a step */
 	/* A play's, kept for the next: fresh pages for each took a seventh of its time. By op, by work. */
 	double *op_end, *work_end;
+	uint32_t *step; /* by op: which of its run's steps it belongs to, from 0 */
 };
 
 enum replay_edit_flag {
@@ -124,7 +125,8 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 /* ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
 
-/* How long each step took in the last play: n_steps of them, in `ns`. A step ends with its last call of the main lane. */
+/* How long each step took in the last play: n_steps of them, in `ns`; those of a run add up to its turn. A step is over when its last call
+ * of the main lane has returned and all its work is done: a host that waits for nothing runs ahead, and its calls alone tell nothing. */
 void replay_step_lengths(const struct replay *r, double *ns);
 
 /* Takes from the model what recording cost: steps take `ratio` times as long with it, `played_ns` here. Returns what they take now. */

@@ -165,6 +165,26 @@ static void join_ends(struct replay *r)
 	}
 }
 
+/* Work without a call belongs to the step of what was called before it. */
+static void number_steps(struct replay *r)
+{
+	r->step = mem_zero(r->ops.n * sizeof(*r->step));
+	for (size_t k = 0; k < r->runs.n; k++) {
+		const struct replay_run *run = &r->runs.at[k];
+		uint32_t first = UINT32_MAX, now = 0;
+		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+			uint32_t call = r->ops.at[i].call;
+			uint32_t step = call == REPLAY_NONE ? UINT32_MAX
+							    : r->timeline->calls.at[call].step;
+			if (first == UINT32_MAX)
+				first = step;
+			if (step - first < run->n_steps)
+				now = step - first;
+			r->step[i] = now;
+		}
+	}
+}
+
 void replay_build(struct replay *r, const struct timeline *t)
 {
 	struct replay_trace m;
@@ -180,6 +200,7 @@ void replay_build(struct replay *r, const struct timeline *t)
 	replay_trace_free(&m);
 	r->op_end = mem_zero(r->ops.n * sizeof(*r->op_end));
 	r->work_end = mem_zero(r->works.n * sizeof(*r->work_end));
+	number_steps(r);
 }
 
 void replay_free(struct replay *r)
@@ -188,6 +209,7 @@ void replay_free(struct replay *r)
 		free(r->runs.at[i].tail_ns);
 	free(r->op_end);
 	free(r->work_end);
+	free(r->step);
 	vec_free(&r->ops);
 	vec_free(&r->works);
 	vec_free(&r->streams);

@@ -134,6 +134,26 @@ static void recording_is_not_promised(void **state)
 	}
 }
 
+/* Without its waits the host runs ahead of the device, which is what a step takes then. */
+static void steps_end_where_their_work_does(void **state)
+{
+	static const struct whatif_change change = { .kind = WHATIF_WAIT, .site = WAIT };
+	(void)state;
+	struct twin *tw = record(device_bound);
+	struct whatif w;
+	struct whatif_result result;
+	struct err e;
+	double ns[6], truth = twin_measure(device_bound, true) * 1e3;
+	assert_int_equal(whatif_open(&w, &tw->t, &e), 0);
+	assert_int_equal(w.replay.n_steps, 6);
+	assert_int_equal(whatif_play(&w, &change, 1, &result, &e), 0);
+	replay_step_lengths(&w.replay, ns);
+	for (int i = 0; i < 6; i++)
+		assert_near(ns[i], truth, 0.02, 0);
+	whatif_close(&w);
+	twin_free(tw);
+}
+
 static void two_changes_at_once(void **state)
 {
 	static const struct whatif_change both[] = { { .kind = WHATIF_WAIT, .site = WAIT },
@@ -237,6 +257,7 @@ int main(void)
 		cmocka_unit_test(steps_are_played_in_whole_turns),
 		cmocka_unit_test(gain_is_what_mending_wins),
 		cmocka_unit_test(recording_is_not_promised),
+		cmocka_unit_test(steps_end_where_their_work_does),
 		cmocka_unit_test(two_changes_at_once),
 		cmocka_unit_test(less_is_never_slower),
 		cmocka_unit_test(a_pause_at_the_cut_counts),
