@@ -30,15 +30,38 @@ static void say_range(struct finding_advice *a)
 
 static const struct frame *top_inner(const struct judge *j, uint32_t site);
 
-void advise(struct judge *j, uint32_t site, double ms, const struct whatif_change *changes,
-	    size_t n, const char *what, const char *why, ...)
+static void say_rare(struct finding_advice *a, uint32_t steps)
 {
-	struct finding_advice advice = { .site = site, .expected_ms = ms };
+	size_t used = strlen(a->why);
+	if (used < sizeof(a->why))
+		snprintf(a->why + used, sizeof(a->why) - used,
+			 "; in few steps: %u of %u, %.2f ms each, told as the mean of all",
+			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
+}
+
+void advise(struct judge *j, uint32_t site, const struct whatif_change *changes, size_t n,
+	    const char *what, const char *why, ...)
+{
+	struct whatif_result result;
 	va_list args;
+	if (whatif_play(&j->w, changes, n, &result, NULL) ||
+	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
+		return;
+	struct finding_advice advice = { .site = site,
+					 .expected_ms = result.gain_ms,
+					 .low_ms = fmax(0, result.low_ms),
+					 .high_ms = fmax(0, result.high_ms),
+					 .rare_steps = result.rare_steps,
+					 .first_change = (uint32_t)j->advised.n,
+					 .n_changes = (uint32_t)n };
+	for (size_t i = 0; i < n; i++)
+		vec_push(&j->advised, changes[i]);
 	va_start(args, why);
 	vsnprintf(advice.why, sizeof(advice.why), why, args);
 	va_end(args);
-	if (judge_gain_range(j, changes, n, &advice.low_ms, &advice.high_ms))
+	if (advice.rare_steps)
+		say_rare(&advice, j->w.replay.n_steps);
+	else
 		say_range(&advice);
 	advice.inner = top_inner(j, site);
 	snprintf(advice.what, sizeof(advice.what), "%s", what);
@@ -214,13 +237,16 @@ static void advise_waits(struct judge *j)
 	char times[TIMES_BYTES];
 	for (size_t i = 0; i < j->f->syncs.n; i++) {
 		const struct finding_sync *s = &j->f->syncs.at[i];
-		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
-		    s->recoverable_ms < judge_worth_ms(j) || !is_first_of_site(j->f, i))
-			continue;
 		const struct whatif_change change = { .kind = WHATIF_WAIT,
 						      .site = s->site,
 						      .inner = s->inner };
-		advise(j, s->site, s->recoverable_ms, &change, 1, mending_of(j, s),
+		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N || !is_first_of_site(j->f, i))
+			continue;
+		double gain_ms = judge_has_other_kind(j->f, i) ? judge_gain_ms(j, &change, 1)
+							       : s->recoverable_ms;
+		if (gain_ms < judge_worth_ms(j))
+			continue;
+		advise(j, s->site, &change, 1, mending_of(j, s),
 		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
@@ -294,7 +320,7 @@ static void advise_sets(struct judge *j)
 	if (set.gain_ms - sum < judge_worth_ms(j))
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
-	advise(j, set.changes[0].site, set.gain_ms, set.changes, set.n,
+	advise(j, set.changes[0].site, set.changes, set.n,
 	       "do without these waits together: each hides behind the others",
 	       "%s: one at a time they win %.2f ms", lines, sum);
 }
@@ -303,24 +329,36 @@ static void advise_sets(struct judge *j)
 
 struct general {
 	struct whatif_change change;
-	enum judge_cause cause; /* CAUSES: this change has not been played so far */
-	double least_share;	/* of the step */
+	double least_share; /* of the step */
+	bool is_of_copies;
 	const char *what, *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
 };
 
+/* A wait for a copy is mended with the copy: of the two the one that wins more is told. True: that was told. */
+static bool is_told(struct judge *j, uint32_t site, double gain_ms)
+{
+	for (size_t i = 0; i < j->f->advice.n; i++) {
+		struct finding_advice *a = &j->f->advice.at[i];
+		if (a->site != site || a->n_changes != 1)
+			continue;
+		if (a->expected_ms + judge_worth_ms(j) > gain_ms)
+			return true;
+		*a = j->f->advice.at[--j->f->advice.n];
+		return false;
+	}
+	return false;
+}
+
 static void advise_general(struct judge *j, const struct general *g)
 {
 	double least_ms = fmax(judge_worth_ms(j), g->least_share * j->step_ms), here_ms;
-	if (g->cause < CAUSES && j->cause_ms[g->cause] < least_ms)
+	double gain_ms = judge_gain_ms(j, &g->change, 1);
+	if (gain_ms < least_ms)
 		return;
-	double gain = judge_gain_ms(j, &g->change, 1); /* known or not: g->site() reads this play */
-	if (gain < least_ms)
-		return;
-	uint32_t site = g->site(j, &here_ms);
-	if (site)
-		advise(j, site, gain, &g->change, 1, g->what, "%s; %.2f ms of it here", g->why,
-		       here_ms);
+	uint32_t site = g->site(j, &here_ms); /* of this play */
+	if (site && !(g->is_of_copies && is_told(j, site, gain_ms)))
+		advise(j, site, &g->change, 1, g->what, "%s; %.2f ms of it here", g->why, here_ms);
 }
 
 /* Where the host works: before the calls of one line, or between them; there it is the line that works, or a library's code under it. */
@@ -370,11 +408,10 @@ static void advise_pause(struct judge *j)
 	change.site = top_site(j, &here_ms);
 	if (!change.site)
 		return;
-	double gain = judge_gain_ms(j, &change, 1);
-	if (gain < fmax(judge_worth_ms(j), pause_share * j->step_ms))
+	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), pause_share * j->step_ms))
 		return;
 	enum pause_place place = pause_place(j, change.site);
-	advise(j, change.site, gain, &change, 1, pauses[place].what,
+	advise(j, change.site, &change, 1, pauses[place].what,
 	       "%s the host works %.2f ms a step without giving the device anything",
 	       pauses[place].where, here_ms);
 }
@@ -394,36 +431,55 @@ static int by_gain(const void *a, const void *b)
 	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
 }
 
+/* What hides behind another change wins nothing beside it. */
+static void play_together(struct judge *j)
+{
+	VEC(struct whatif_change) all = { 0 };
+	double sum_ms = 0, most_ms = 0;
+	for (size_t i = 0; i < j->f->advice.n; i++) {
+		struct finding_advice *a = &j->f->advice.at[i];
+		for (uint32_t k = 0; k < a->n_changes && !a->rare_steps; k++)
+			vec_push(&all, j->advised.at[a->first_change + k]);
+		if (a->rare_steps)
+			continue;
+		sum_ms += a->expected_ms;
+		most_ms =
+			fmax(fmax(most_ms, a->expected_ms), judge_usual_gain_ms(j, all.at, all.n));
+		a->together_ms = most_ms = fmin(most_ms, sum_ms);
+	}
+	vec_free(&all);
+}
+
 void advice_fill(struct judge *j)
 {
 	static const struct general memory = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
-		CAUSE_MEMORY,
 		0,
+		false,
 		"keep the memory instead of allocating and freeing it every step",
 		"allocating and freeing take the host's time, and freeing waits for the device",
 		top_memory_site,
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
-		CAUSE_INPUT,
 		0,
+		false,
 		"make the next batch while the device works: more loader processes, prefetching",
 		"before this line the step waits for its input",
 		top_site,
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
-		CAUSE_COPY,
 		launch_share,
+		true,
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
 		top_site,
 	};
 	static const struct general launches = {
 		{ .kind = WHATIF_ONE_LAUNCH },
-		CAUSES,
 		launch_share,
+		false,
 		"make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
 		"the host takes longer to launch the work than the device to do it",
 		top_site,
@@ -440,4 +496,5 @@ void advice_fill(struct judge *j)
 	}
 	if (j->f->advice.n)
 		qsort(j->f->advice.at, j->f->advice.n, sizeof(*j->f->advice.at), by_gain);
+	play_together(j);
 }

@@ -132,7 +132,7 @@ void advise_streams(struct judge *j)
 		first++;
 	const struct crossing *c = &all.at[first];
 	const struct whatif_change change = { .kind = WHATIF_WAIT, .site = c->site };
-	advise(j, c->site, c->gain_ms, &change, 1,
+	advise(j, c->site, &change, 1,
 	       "let the streams run side by side: wait only for what is needed",
 	       "a stream waits for another here, %s a step, and the two take turns all the "
 	       "time; the gain is had if the one needs nothing of the other",

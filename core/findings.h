@@ -227,7 +227,11 @@ struct finding_advice {
 	const struct frame
 		*inner;	    /* the library's line under it that most of this is of; NULL: none */
 	double expected_ms; /* per step, by the replay */
-	double low_ms, high_ms; /* of single steps; high_ms 0: not known */
+	double low_ms, high_ms; /* of single usual steps; high_ms 0: not known */
+	double together_ms;	/* with all larger ones, of usual steps: no more than their sum */
+	uint32_t first_change, n_changes; /* in the judge's list */
+	uint32_t
+		rare_steps; /* only so many of the recorded steps win, and expected_ms is the mean of all; 0: usual ones win */
 };
 
 struct finding_gap {
@@ -271,7 +275,9 @@ struct findings {
 	double retries; /* per step */
 	/* the replay */
 	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: nothing could be replayed */
-	double step_ms; /* measured_ms without what recording costs: gains are held against it */
+	double recorded_ms;			    /* a usual one of the recorded steps */
+	double step_ms; /* the same without what recording costs: gains are held against it */
+	double mean_ms; /* measured_ms without it: what gains in few steps are held against */
 	VEC(struct finding_advice) advice;
 	VEC(struct finding_gap) cannot_say;
 };

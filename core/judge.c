@@ -46,9 +46,14 @@ static const struct {
 			       "talking to other ranks" },
 };
 
+double judge_worth_ms_of(double step_ms)
+{
+	return fmax(worth_share * step_ms, fmin(worth_least_ms, binds * step_ms));
+}
+
 double judge_worth_ms(const struct judge *j)
 {
-	return fmax(worth_share * j->step_ms, fmin(worth_least_ms, binds * j->step_ms));
+	return judge_worth_ms_of(j->step_ms);
 }
 
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
@@ -59,36 +64,12 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 	return fmax(0, result.gain_ms);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-bool judge_gain_range(struct judge *j, const struct whatif_change *changes, size_t n,
-		      double *low_ms, double *high_ms)
+double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
 {
 	struct whatif_result result;
-	uint32_t steps = j->w.replay.n_steps;
-	if (steps < 2 || whatif_play(&j->w, changes, n, &result, NULL))
-		return false;
-	double *gains = mem_resize(NULL, steps * sizeof(*gains));
-	replay_step_lengths(&j->w.replay, gains);
-	for (uint32_t i = 0; i < steps; i++)
-		gains[i] = fmax(0, j->lengths_ns[i] - gains[i]) / 1e6;
-	qsort(gains, steps, sizeof(*gains), by_value);
-	*low_ms = gains[steps / 10];
-	*high_ms = gains[steps - 1 - steps / 10];
-	free(gains);
-	return true;
-}
-
-static double *lengths_unchanged(struct judge *j)
-{
-	double *ns = mem_resize(NULL, j->w.replay.n_steps * sizeof(*ns));
-	replay_play(&j->w.replay, NULL);
-	replay_step_lengths(&j->w.replay, ns);
-	return ns;
+	if (whatif_play(&j->w, changes, n, &result, NULL))
+		return 0;
+	return fmax(0, result.usual_gain_ms);
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
@@ -109,9 +90,11 @@ static double scaled_gain_ms(struct judge *j, float host, float device)
 	edit.scale = mem_resize(NULL, r->works.n * sizeof(*edit.scale));
 	for (size_t i = 0; i < r->works.n; i++)
 		edit.scale[i] = device;
-	double gain = (j->w.step_ns - replay_play(r, &edit)) / 1e6;
+	struct whatif_result result;
+	replay_play(r, &edit);
+	whatif_find_gain(&j->w, true, &result);
 	free(edit.scale);
-	return fmax(0, gain);
+	return fmax(0, result.usual_gain_ms);
 }
 
 static void play_causes(struct judge *j)
@@ -119,11 +102,21 @@ static void play_causes(struct judge *j)
 	struct whatif_change all[CAUSES];
 	for (int i = 0; i < CAUSES; i++) {
 		all[i] = causes[i].change;
-		j->cause_ms[i] = judge_gain_ms(j, &causes[i].change, 1);
+		j->cause_ms[i] = judge_usual_gain_ms(j, &causes[i].change, 1);
 	}
-	j->all_causes_ms = judge_gain_ms(j, all, CAUSES);
+	j->all_causes_ms = judge_usual_gain_ms(j, all, CAUSES);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
+}
+
+bool judge_has_other_kind(const struct findings *f, size_t row)
+{
+	for (size_t i = 0; i < f->syncs.n; i++)
+		if (f->syncs.at[i].site == f->syncs.at[row].site &&
+		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
+		    f->syncs.at[i].kind != f->syncs.at[row].kind)
+			return true;
+	return false;
 }
 
 /* The ledger's rows are sorted by blocked time; what is left out has less of it than any that is played. */
@@ -136,7 +129,9 @@ static void fill_syncs(struct judge *j)
 		struct finding_sync *s = &j->f->syncs.at[i];
 		struct whatif_change change = { .kind = WHATIF_WAIT,
 						.site = s->site,
-						.inner = s->inner };
+						.inner = s->inner,
+						.is_of_kind = judge_has_other_kind(j->f, i),
+						.wait_kind = s->kind };
 		if (!s->site || played == most)
 			continue;
 		s->recoverable_ms = judge_gain_ms(j, &change, 1);
@@ -176,7 +171,7 @@ static bool are_two(struct judge *j, struct top top)
 	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
 	return second >= comparable * first && second >= binds * j->step_ms &&
-	       judge_gain_ms(j, both, 2) >= adds * first;
+	       judge_usual_gain_ms(j, both, 2) >= adds * first;
 }
 
 /* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
@@ -272,13 +267,15 @@ void replay_fill(struct findings *f)
 	f->measured_ms = j.w.replay.measured_ns / 1e6;
 	f->replayed_ms = j.w.replayed_ns / 1e6;
 	f->error_pct = (f->replayed_ms / f->measured_ms - 1) * 100;
-	f->step_ms = f->measured_ms * j.w.step_ns / j.w.replayed_ns;
-	j.lengths_ns = lengths_unchanged(&j);
+	double measured_ms_of_ns = f->measured_ms / j.w.replayed_ns;
+	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
+	f->step_ms = j.w.step_ns * measured_ms_of_ns;
+	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);
 	if (f->verdict != VERDICT_UNKNOWN)
 		advice_fill(&j);
-	free(j.lengths_ns);
+	vec_free(&j.advised);
 	whatif_close(&j.w);
 }

@@ -113,7 +113,9 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
 	}
 	w->replayed_ns = replay_play(&w->replay, NULL);
-	w->step_ns = replay_unrecord(&w->replay, w->replayed_ns, t->recording_ratio);
+	whatif_choose_usual(w);
+	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, t->recording_ratio);
+	whatif_measure_usual(w);
 	host_share_learn(&w->share, &w->replay);
 	waits_find(&w->waits, t);
 	note_ops(w);
@@ -135,6 +137,9 @@ void whatif_close(struct whatif *w)
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
+	free(w->lengths_ns);
+	free(w->gains_ns);
+	free(w->is_usual);
 	memset(w, 0, sizeof(*w));
 }
 
@@ -178,6 +183,14 @@ static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t 
 	       (whatif_is_here(p, &calls[wait->first]) || whatif_is_here(p, &calls[wait->last]));
 }
 
+static bool is_asked(const struct whatif *w, const struct whatif_change *change, uint32_t op)
+{
+	if (change->kind != WHATIF_WAIT || !change->is_of_kind)
+		return true;
+	const struct wait *wait = wait_of(w, call_of(w, op));
+	return wait && wait->kind == change->wait_kind;
+}
+
 static bool change_line(struct whatif *w, const struct whatif_change *change)
 {
 	uint32_t n_sites = frames_n_sites(w->timeline->frames);
@@ -185,7 +198,7 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 	bool found = false;
 	whatif_place_open(&place, w, change);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->site[i] > n_sites || !is_touched(w, &place, i))
+		if (w->site[i] > n_sites || !is_touched(w, &place, i) || !is_asked(w, change, i))
 			continue;
 		found = true;
 		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
@@ -290,7 +303,7 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 			own = host_share_of(&w->share, last, i, op->gap_ns);
 		if (!of_input && !is_movable(w, i, own))
 			continue;
-		w->edit.cut_ns[i] = (float)((double)op->gap_ns - own.out_ns - own.in_ns);
+		w->edit.cut_ns[i] += (float)((double)op->gap_ns - own.out_ns - own.in_ns);
 	}
 }
 
@@ -308,7 +321,7 @@ static void join_launches(struct whatif *w)
 			continue;
 		struct host_split own =
 			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
-		w->edit.cut_ns[i] = (float)(own.out_ns + own.in_ns);
+		w->edit.cut_ns[i] += (float)(own.out_ns + own.in_ns);
 		w->edit.op[i] |= EDIT_NO_COST;
 		if (w->replay.ops.at[i].stream == w->replay.ops.at[last].stream)
 			w->edit.op[i] |= EDIT_AS_GRAPH;
@@ -475,6 +488,28 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 	return calls || works || longer;
 }
 
+/* What was measured is held to; the replay says what part of it a usual step is, and recording. */
+static void tell_steps(const struct whatif *w, struct whatif_result *out)
+{
+	out->steps = w->replay.n_steps;
+	out->measured_ms = w->replay.measured_ns / 1e6;
+	out->replayed_ms = w->replayed_ns / 1e6;
+	out->error_pct = (w->replayed_ns / w->replay.measured_ns - 1) * 100;
+	double measured_ms_of_ns = out->measured_ms / w->replayed_ns;
+	out->recorded_ms = w->recorded_ns * measured_ms_of_ns;
+	out->step_ms = w->step_ns * measured_ms_of_ns;
+	out->mean_ms = w->mean_ns * measured_ms_of_ns;
+}
+
+static bool is_of_calls(const struct whatif_change *changes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (changes[i].kind == WHATIF_PAUSE ||
+		    (changes[i].kind == WHATIF_FREE && changes[i].what == WHATIF_FREE_INPUT))
+			return false;
+	return true;
+}
+
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e)
 {
@@ -491,15 +526,14 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 			return status;
 	}
 	cut_gaps(w);
-	bool is_any = count_touched(w, out);
-	out->steps = r->n_steps;
-	out->measured_ms = r->measured_ns / 1e6;
-	out->replayed_ms = w->replayed_ns / 1e6;
-	out->error_pct = (w->replayed_ns / r->measured_ns - 1) * 100;
-	out->step_ms = out->measured_ms * w->step_ns / w->replayed_ns;
-	out->gain_ms = is_any ? (w->step_ns - replay_play(r, &w->edit)) / 1e6 : 0;
-	out->changed_ms = out->step_ms - out->gain_ms;
-	out->gain_pct = out->gain_ms / out->step_ms * 100;
+	tell_steps(w, out);
+	if (count_touched(w, out)) {
+		replay_play(r, &w->edit);
+		whatif_find_gain(w, is_of_calls(changes, n), out);
+	}
+	double held_against_ms = out->rare_steps ? out->mean_ms : out->step_ms;
+	out->changed_ms = held_against_ms - out->gain_ms;
+	out->gain_pct = out->gain_ms / held_against_ms * 100;
 	return 0;
 }
 

@@ -50,6 +50,8 @@ struct whatif_change {
 	uint32_t site; /* WAIT, LINE: 0: by file and line */
 	const struct frame *
 		inner; /* WAIT, LINE with `site`: only what this line of a library makes under it; NULL: all */
+	bool is_of_kind; /* WAIT: only those of `wait_kind` (enum sync_kind) */
+	uint8_t wait_kind;
 	char file
 		[240]; /* "train.py" is any file of that name, "a/train.py" any whose path ends so */
 	uint32_t line;
@@ -59,13 +61,20 @@ struct whatif_change {
 };
 
 struct whatif_result {
-	double measured_ms;	  /* a step, over the armed ones */
-	double replayed_ms;	  /* the same by the replay with nothing changed */
-	double step_ms;		  /* without what recording costs: changes are held against it */
-	double changed_ms;	  /* step_ms - gain_ms */
-	double gain_ms, gain_pct; /* what the change wins; negative: it loses */
-	double error_pct;	  /* replayed against measured */
-	double steps;		  /* armed steps that were played */
+	double measured_ms; /* a step, the mean of the armed ones */
+	double replayed_ms; /* the same by the replay with nothing changed */
+	double error_pct;   /* replayed against measured */
+	double recorded_ms; /* a usual one of them */
+	double step_ms;	    /* the same without what recording costs: changes are held against it */
+	double mean_ms;	    /* of all armed ones without it */
+	double steps;	    /* armed steps that were played */
+	/* What the change wins of a usual step; negative: it loses. Of a change in few steps, of the mean one. */
+	double gain_ms, gain_pct;
+	double low_ms,
+		high_ms; /* of single usual steps, without one in ten at either end; both 0: not known */
+	double usual_gain_ms; /* of a usual step in any case */
+	uint32_t rare_steps;  /* the few that win; 0: it is usual ones */
+	double changed_ms;    /* step_ms - gain_ms; with rare steps mean_ms - gain_ms */
 	/* What the changes touched, per step. Both 0: they touched nothing. */
 	double calls, works;
 };
@@ -90,7 +99,13 @@ struct whatif {
 	struct waits waits;
 	float pinned_rate[DEVICE_UNKNOWN +
 			  1]; /* whatif_pinned.c: by device; 0: not looked up, -1: not known */
-	double replayed_ns, step_ns; /* as recorded; without what recording costs */
+	double replayed_ns,
+		mean_ns; /* a step, the mean: as recorded; without what recording costs */
+	double recorded_ns, step_ns; /* a usual step: the same */
+	/* By step, usual ones are `n_usual`; gains are the last play's. */
+	double *lengths_ns, *gains_ns;
+	bool *is_usual;
+	uint32_t n_usual;
 };
 
 /* -ENODATA: there is nothing to play: no whole step with GPU times. */
@@ -100,6 +115,10 @@ void whatif_close(struct whatif *w);
 /* All changes at once. -ENOENT: a line or a kernel that a change names does not occur (the error says which lines are near). */
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
+
+/* What the last play won: fills gain_ms, low_ms, high_ms, usual_gain_ms and rare_steps. `is_of_calls`: the change takes away calls, not
+ * the host's own work. */
+void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out);
 
 /* The three in one. */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,

@@ -21,4 +21,8 @@ void whatif_place_open(struct whatif_place *p, const struct whatif *w,
 void whatif_place_close(struct whatif_place *p);
 bool whatif_is_here(struct whatif_place *p, const struct timeline_call *c);
 
+/* whatif_steps.c: which of the recorded steps are usual ones, by the last play; how long these take by the last play, with nothing changed. */
+void whatif_choose_usual(struct whatif *w);
+void whatif_measure_usual(struct whatif *w);
+
 #endif

@@ -140,11 +140,11 @@ static int ask(const struct request *r, struct process *p, struct answer *a, str
 
 static json_t *result(const struct whatif_result *x)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "changed_ms",
+	return json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "changed_ms",
 			 report_json_number(x->changed_ms, 1e-4), "gain_ms",
 			 report_json_number(x->gain_ms, 1e-4), "gain_pct",
-			 report_json_number(x->gain_pct, 1e-2), "calls_per_step",
-			 report_json_number(x->calls, 1e-3), "works_per_step",
+			 report_json_number(x->gain_pct, 1e-2), "rare_steps", (int)x->rare_steps,
+			 "calls_per_step", report_json_number(x->calls, 1e-3), "works_per_step",
 			 report_json_number(x->works, 1e-3));
 }
 
@@ -153,12 +153,14 @@ static void print_json(const struct request *r, const struct answer *a)
 	json_t *asked = json_array();
 	for (size_t i = 0; i < r->asked.n; i++)
 		json_array_append_new(asked, report_json_text(r->asked.at[i]));
-	json_t *o = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", REPORT_SCHEMA, "pid",
-			      (json_int_t)a->pid, "asked", asked, "measured_ms",
-			      report_json_number(a->with.measured_ms, 1e-4), "replayed_ms",
-			      report_json_number(a->with.replayed_ms, 1e-4), "error_pct",
-			      report_json_number(a->with.error_pct, 1e-2), "step_ms",
-			      report_json_number(a->with.step_ms, 1e-4));
+	json_t *o = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+			      REPORT_SCHEMA, "pid", (json_int_t)a->pid, "asked", asked,
+			      "measured_ms", report_json_number(a->with.measured_ms, 1e-4),
+			      "replayed_ms", report_json_number(a->with.replayed_ms, 1e-4),
+			      "error_pct", report_json_number(a->with.error_pct, 1e-2),
+			      "recorded_ms", report_json_number(a->with.recorded_ms, 1e-4),
+			      "step_ms", report_json_number(a->with.step_ms, 1e-4), "mean_ms",
+			      report_json_number(a->with.mean_ms, 1e-4));
 	json_t *with = result(&a->with);
 	json_object_update(o, with);
 	json_decref(with);
@@ -176,22 +178,26 @@ static void print_gain(const char *what, const struct whatif_result *x)
 	printf("%-24s %10s ms   %s %s ms (%.1f %%)\n", what, ms,
 	       x->gain_ms < 0 ? "longer by" : "shorter by", gain,
 	       x->gain_pct < 0 ? -x->gain_pct : x->gain_pct);
+	if (x->rare_steps)
+		printf("%-24s %10s      in %u of %.0f steps; this is of the mean step, %s ms\n", "",
+		       "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
 }
 
 static void print_text(const struct answer *a)
 {
-	char measured[32], replayed[32], step[32];
+	char recorded[32], measured[32], replayed[32], step[32];
 	const struct whatif_result *x = &a->with;
 	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "a step now",
-	       report_ms(measured, sizeof(measured), x->measured_ms), a->pid, x->steps);
-	if (x->step_ms < x->measured_ms)
+	       report_ms(recorded, sizeof(recorded), x->recorded_ms), a->pid, x->steps);
+	if (x->step_ms < x->recorded_ms)
 		printf("%-24s %10s ms   what changes are held against\n", "not recorded",
 		       report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
 	if (a->has_line)
 		print_gain("without the whole line", &a->line);
-	printf("%-24s %10s ms   the replay's error is %.1f %%\n", "replayed unchanged",
-	       report_ms(replayed, sizeof(replayed), x->replayed_ms), fabs(x->error_pct));
+	printf("%-24s %10s ms   of %s measured, the mean: an error of %.1f %%\n",
+	       "replayed unchanged", report_ms(replayed, sizeof(replayed), x->replayed_ms),
+	       report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
 }
 
 static int answer(const struct request *r, struct process *p)

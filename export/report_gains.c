@@ -1,25 +1,50 @@
 /* See report_gains.h. */
 #include "export/report_gains.h"
 
+#include "export/report_steps.h"
 #include "export/report_words.h"
+
+#include <string.h>
 
 enum { NUMBER_BYTES = 32 };
 
-static double step_ms(const json_t *p)
+/* Recorded steps are like all others, or it is said that they are not. */
+#define APART 1.2
+
+/* Less is rounding. */
+#define OVERLAP_PCT 2
+
+static double replay_ms(const json_t *p, const char *name)
 {
-	return report_number(json_object_get(p, "replay"), "step_ms");
+	return report_number(json_object_get(p, "replay"), name);
+}
+
+/* Why the steps that were played, `step_ms` when not recorded, are not what the first lines tell of; "": they are. */
+static const char *how_apart(const json_t *p, double step_ms)
+{
+	const json_t *baseline = json_object_get(p, "baseline");
+	double usual_ms = report_number(report_step_lengths(p), "p50");
+	if (!json_is_object(report_step_lengths(p)) ||
+	    (step_ms < APART * usual_ms && usual_ms < APART * step_ms))
+		return "";
+	if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
+		return " in the warm-up";
+	return step_ms > usual_ms ? ": these were disturbed" : ": the others took longer";
 }
 
 void report_gains_heading(struct textout *o, const json_t *p)
 {
 	char step[NUMBER_BYTES], recorded[NUMBER_BYTES];
-	const json_t *replay = json_object_get(p, "replay");
-	double recorded_ms = report_number(replay, "measured_ms");
-	report_ms(step, sizeof(step), step_ms(p));
+	double step_ms = replay_ms(p, "step_ms"), recorded_ms = replay_ms(p, "recorded_ms");
+	const char *apart = how_apart(p, step_ms);
+	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
-	if (!(step_ms(p) > 0))
+	if (!(step_ms > 0))
 		text_line(o, TEXT_BOLD, "What mending would win of a step");
-	else if (step_ms(p) < recorded_ms && strcmp(step, recorded) != 0)
+	else if (*apart)
+		text_line(o, TEXT_BOLD, "What mending would win, of a recorded step's %s ms%s",
+			  step, apart);
+	else if (step_ms < recorded_ms && strcmp(step, recorded) != 0)
 		text_line(o, TEXT_BOLD,
 			  "What mending would win, of the %s ms that a step takes when not "
 			  "recorded",
@@ -31,7 +56,9 @@ void report_gains_heading(struct textout *o, const json_t *p)
 char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice)
 {
 	char ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
-	double gain = report_number(advice, "expected_ms_per_step"), all = step_ms(p);
+	bool is_rare = report_has_number(advice, "rare_steps");
+	double gain = report_number(advice, "expected_ms_per_step"),
+	       all = replay_ms(p, is_rare ? "mean_ms" : "step_ms");
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", gain / all * 100);
 	snprintf(to, bytes, "%9s ms %5s  ", report_ms(ms, sizeof(ms), gain), percent);
@@ -40,10 +67,17 @@ char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice)
 
 void report_gains_sum(struct textout *o, const json_t *p, size_t n)
 {
+	char ms[NUMBER_BYTES];
 	const json_t *list = json_object_get(p, "advice");
-	double sum = 0;
-	for (size_t i = 0; i < json_array_size(list) && i < n; i++)
-		sum += report_number(json_array_get(list, i), "expected_ms_per_step");
-	if (step_ms(p) > 0 && sum > step_ms(p))
-		text_line(o, TEXT_PLAIN, "      these overlap: they do not add up");
+	double sum = 0, together = 0;
+	for (size_t i = 0; i < json_array_size(list) && i < n; i++) {
+		const json_t *advice = json_array_get(list, i);
+		if (report_has_number(advice, "rare_steps"))
+			continue;
+		sum += report_number(advice, "expected_ms_per_step");
+		together = report_number(advice, "together_ms_per_step");
+	}
+	if (sum > together * (1 + OVERLAP_PCT / 100.0))
+		text_line(o, TEXT_PLAIN, "      these overlap: together they win %s ms",
+			  report_ms(ms, sizeof(ms), together));
 }

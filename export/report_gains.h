@@ -12,7 +12,7 @@ void report_gains_heading(struct textout *o, const json_t *p);
 /* "    1.200 ms  23 %  " of one advice. Returns `to`. */
 char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice);
 
-/* Below the first `n`: that they do not add up, where somebody who adds them would see it. */
+/* Below the first `n`: that they do not add up, and what they win together. */
 void report_gains_sum(struct textout *o, const json_t *p, size_t n);
 
 #endif

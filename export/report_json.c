@@ -460,9 +460,10 @@ static json_t *replay(const struct findings *f)
 {
 	if (!(f->measured_ms > 0))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms), "replayed_ms",
-			 ms(f->replayed_ms), "error_pct", report_json_number(f->error_pct, PERCENT),
-			 "step_ms", ms(f->step_ms));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms),
+			 "replayed_ms", ms(f->replayed_ms), "error_pct",
+			 report_json_number(f->error_pct, PERCENT), "recorded_ms",
+			 ms(f->recorded_ms), "step_ms", ms(f->step_ms), "mean_ms", ms(f->mean_ms));
 }
 
 static json_t *advice(const struct findings *f)
@@ -476,6 +477,10 @@ static json_t *advice(const struct findings *f)
 		if (a->high_ms > 0)
 			json_object_set_new(o, "expected_ms_range",
 					    json_pack("[o, o]", ms(a->low_ms), ms(a->high_ms)));
+		if (a->rare_steps)
+			json_object_set_new(o, "rare_steps", json_integer(a->rare_steps));
+		else
+			json_object_set_new(o, "together_ms_per_step", ms(a->together_ms));
 		set_place(o, f, a->site);
 		set_source(o, f, a->site);
 		set_inner(o, a->inner);

@@ -194,6 +194,50 @@ static void streams_that_take_turns_are_named(void **state)
 	forget();
 }
 
+/* A copy that blocks is a wait and a copy: one mending, named once. */
+static void a_copy_is_named_once(void **state)
+{
+	(void)state;
+	judge(blocking_copy, false, 5);
+	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].site, COPY);
+	forget();
+}
+
+/* What changes win together is played, not added up. */
+static void gains_that_overlap_are_known(void **state)
+{
+	(void)state;
+	judge(launch_bound, false, 5);
+	assert_true(f.advice.n >= 2);
+	double sum = 0, last = 0;
+	for (size_t i = 0; i < f.advice.n; i++) {
+		const struct finding_advice *a = &f.advice.at[i];
+		sum += a->expected_ms;
+		assert_true(a->together_ms >= last && a->together_ms <= sum + 1e-9);
+		last = a->together_ms;
+	}
+	assert_near(f.advice.at[0].together_ms, f.advice.at[0].expected_ms, 1e-6);
+	assert_true(last < 0.9 * sum);
+	forget();
+}
+
+/* Each row has what its own waits win; the advice is of the line. */
+static void kinds_of_one_line_are_told_apart(void **state)
+{
+	(void)state;
+	judge(two_kinds, false, 5);
+	assert_int_equal(f.syncs.n, 2);
+	const struct finding_sync *a = &f.syncs.at[0], *b = &f.syncs.at[1];
+	assert_int_equal(a->site, b->site);
+	assert_int_not_equal(a->kind, b->kind);
+	assert_true(fabs(a->recoverable_ms - b->recoverable_ms) > 0.05);
+	assert_near(a->line_ms, b->line_ms, 1e-6);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_near(f.advice.at[0].expected_ms, truth_ms(two_kinds), 0.05);
+	forget();
+}
+
 /* Copies to the device and from it are mended differently. */
 static void a_copy_is_mended_by_its_direction(void **state)
 {
@@ -240,6 +284,58 @@ static void steps_that_differ_win_differently(void **state)
 	forget();
 }
 
+/* With the waits gone the device binds, and the host, which runs ahead, tells nothing of what a step takes. */
+static void a_gain_lies_within_its_range(void **state)
+{
+	static const twin_step steps[] = { device_bound, host_bound, blocking_copy, two_causes,
+					   held_up };
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		judge(steps[i], false, 8);
+		assert_true(f.advice.n >= 1);
+		for (size_t k = 0; k < f.advice.n; k++) {
+			const struct finding_advice *a = &f.advice.at[k];
+			if (a->expected_ms < a->low_ms - 1e-6 || a->expected_ms > a->high_ms + 1e-6)
+				fail_msg("program %zu: %.4f of %.4f to %.4f", i, a->expected_ms,
+					 a->low_ms, a->high_ms);
+		}
+		forget();
+	}
+	judge(device_bound, false, 8);
+	assert_near(f.advice.at[0].high_ms, truth_ms(device_bound), 0.05);
+	assert_true(f.advice.at[0].high_ms <= f.gpus.at[0].idle_ms * 1.02);
+	forget();
+}
+
+/* The mean of all would promise 0.29 ms, which is what the wait keeps the device from doing while the machine is busy. */
+static void disturbed_steps_promise_nothing(void **state)
+{
+	(void)state;
+	judge(held_up, false, 8);
+	assert_near(f.measured_ms, 1.61, 0.01);
+	assert_near(f.step_ms, 0.36, 0.03);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_int_equal(f.advice.at[0].rare_steps, 0);
+	assert_near(f.advice.at[0].expected_ms, 0.06, 0.15);
+	forget();
+}
+
+/* Of the mean step, and so told. */
+static void what_few_steps_do_is_named(void **state)
+{
+	(void)state;
+	judge(checkpoint, false, 8);
+	assert_int_equal(f.advice.n, 1);
+	const struct finding_advice *a = &f.advice.at[0];
+	assert_int_equal(a->site, COPY);
+	assert_int_equal(a->rare_steps, 2);
+	assert_near(a->expected_ms, truth_ms(checkpoint), 0.05);
+	assert_near(f.mean_ms, twin_measure(checkpoint, false) / 1e3, 0.01);
+	assert_true(f.step_ms < 0.22);
+	assert_non_null(strstr(a->why, "; in few steps: 2 of 8, 0.4"));
+	forget();
+}
+
 static void advice_is_sorted_and_worth_it(void **state)
 {
 	(void)state;
@@ -278,9 +374,15 @@ int main(void)
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
+		cmocka_unit_test(a_copy_is_named_once),
+		cmocka_unit_test(gains_that_overlap_are_known),
+		cmocka_unit_test(kinds_of_one_line_are_told_apart),
 		cmocka_unit_test(a_copy_is_mended_by_its_direction),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(steps_that_differ_win_differently),
+		cmocka_unit_test(a_gain_lies_within_its_range),
+		cmocka_unit_test(disturbed_steps_promise_nothing),
+		cmocka_unit_test(what_few_steps_do_is_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),
 	};

@@ -135,10 +135,13 @@ static const char report[] =
 	"     'backward_gpu_ms_per_step': 3, 'host_ms_per_step': 0.5}],"
 	"  'backward': {'gpu_ms_per_step': 4.5, 'tied_gpu_ms_per_step': 4.25},"
 	"  'memory': {'device_peak_bytes': 1048576, 'at_peak': [], 'leaks': [], 'retries': 0},"
-	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1, 'step_ms': 5.2},"
+	"  'replay': {'measured_ms': 5.2, 'replayed_ms': 5.25, 'error_pct': 1, 'recorded_ms': 5.2, "
+	"'step_ms': 5.2,"
+	"    'mean_ms': 5.2},"
 	"  'advice': [{'what': 'keep the value on the GPU', 'where': '/home/me/job/train.py:42',"
 	"    'file': '/home/me/job/train.py', 'line': 42, 'source': 'total += loss.item()',"
-	"    'expected_ms_per_step': 1.2, 'why': 'the GPU runs dry behind it'}],"
+	"    'expected_ms_per_step': 1.2, 'together_ms_per_step': 1.2, 'why': 'the GPU runs dry "
+	"behind it'}],"
 	"  'self': {'overhead_pct': 1.2, 'overhead_ci': [-0.5, 2.9], 'left_pct': 30.2,"
 	"    'left_ci': [25.1, 35.3], 'dropped': 0,"
 	"    'losses': {'late': 0}, 'cupti': {'state': 'used', 'own_ms_per_step': 0.01}},"
@@ -234,29 +237,69 @@ static void test_host_that_ran_ahead(void **state)
 	json_decref(root);
 }
 
-/* Gains are of a step that is not recorded, and that is said; so is that they do not add up, where they are more than the step. */
+/* One length of a step on a screen; where the recorded ones were not like the others, it is said. */
 static void test_what_gains_are_of(void **state)
 {
-	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
-	       *advice = json_object_get(p, "advice");
+	static const struct {
+		double step_ms, recorded_ms;
+		bool is_warm_up;
+		const char *heading, *gain;
+	} rows[] = {
+		{ 5.2, 5.2, false, ", of a step's 5.200 ms\n", "    1.200 ms  23 %  " },
+		{ 4.8, 5.2, false, ", of the 4.800 ms that a step takes when not recorded\n",
+		  "    1.200 ms  25 %  " },
+		{ 12, 13, false, ", of a recorded step's 12.00 ms: these were disturbed\n",
+		  "    1.200 ms  10 %  " },
+		{ 2.4, 2.4, false, ", of a recorded step's 2.400 ms: the others took longer\n",
+		  "    1.200 ms  50 %  " },
+		{ 12, 12, true, ", of a recorded step's 12.00 ms in the warm-up\n",
+		  "    1.200 ms  10 %  " },
+	};
 	(void)state;
-	json_object_set_new(json_object_get(p, "replay"), "step_ms", json_real(2.4));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) * 2; i++) {
+		json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+		       *replay = json_object_get(p, "replay");
+		json_object_set_new(replay, "step_ms", json_real(rows[i / 2].step_ms));
+		json_object_set_new(replay, "recorded_ms", json_real(rows[i / 2].recorded_ms));
+		json_object_set_new(json_object_get(p, "baseline"), "armed_in_warm_up",
+				    json_boolean(rows[i / 2].is_warm_up));
+		char *text = print(root, i % 2, false, NULL);
+		assert_fits(text);
+		assert_says(text, rows[i / 2].heading);
+		assert_says(text, rows[i / 2].gain);
+		assert_null(strstr(text, "overlap"));
+		free(text);
+		json_decref(root);
+	}
+}
+
+/* By what the replay says they win together. What few steps win is a share of the mean step, and adds to nothing. */
+static void test_gains_that_overlap(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *advice = json_object_get(p, "advice"),
+	       *second = json_deep_copy(json_array_get(advice, 0));
+	(void)state;
+	json_array_append_new(advice, second);
+	json_object_set_new(second, "together_ms_per_step", json_real(2.4));
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
-		assert_fits(text);
-		assert_says(text, "What mending would win, of the 2.400 ms that a step takes when "
-				  "not recorded\n");
-		assert_says(text, "    1.200 ms  50 %  ");
 		assert_null(strstr(text, "overlap"));
 		free(text);
 	}
-	json_array_append_new(advice, json_deep_copy(json_array_get(advice, 0)));
-	json_array_append_new(advice, json_deep_copy(json_array_get(advice, 0)));
+	json_object_set_new(second, "together_ms_per_step", json_real(1.5));
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
-		assert_says(text, "\n      these overlap: they do not add up\n");
+		assert_says(text, "\n      these overlap: together they win 1.500 ms\n");
 		free(text);
 	}
+	json_object_del(second, "together_ms_per_step");
+	json_object_set_new(second, "rare_steps", json_integer(2));
+	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "    1.200 ms  10 %  ");
+	assert_null(strstr(text, "overlap"));
+	free(text);
 	json_decref(root);
 }
 
@@ -629,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_what_gains_are_of),
+		cmocka_unit_test(test_gains_that_overlap),
 		cmocka_unit_test(test_corrected_steps),
 		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_behind_the_steps),

@@ -352,3 +352,36 @@ void prefetching(struct twin *tw)
 	twin_host(tw, 400);
 	tw->steps_made++;
 }
+
+/* A wait in each step, and in each fourth the machine has something else to do, mended or not. */
+void held_up(struct twin *tw)
+{
+	twin_launch(tw, 1, 300, "layer", 1);
+	if (!tw->is_mended)
+		twin_wait_stream(tw, 1, WAIT);
+	twin_host(tw, 50);
+	if (tw->steps_made++ % 4 == 3)
+		twin_host(tw, 5000);
+}
+
+/* Each fourth step fetches what is kept. */
+void checkpoint(struct twin *tw)
+{
+	twin_host(tw, 200);
+	twin_launch(tw, 1, 20, "layer", 1);
+	if (tw->steps_made++ % 4 == 3)
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
+}
+
+/* One line waits for a large copy, and again, behind more work, for its stream. */
+void two_kinds(struct twin *tw)
+{
+	twin_launch(tw, 1, 100, "layer", 1);
+	twin_copy(tw, 1, COPY_D2H, 1 << 23, 50, !tw->is_mended, WAIT);
+	twin_host(tw, 100);
+	twin_launch(tw, 1, 300, "layer", 1);
+	twin_host(tw, 50);
+	if (!tw->is_mended)
+		twin_wait_stream(tw, 1, WAIT);
+	twin_host(tw, 10);
+}

@@ -36,5 +36,8 @@ void a_little_input(struct twin *tw);
 void two_threads(struct twin *tw);
 void two_causes(struct twin *tw);
 void prefetching(struct twin *tw);
+void held_up(struct twin *tw);
+void checkpoint(struct twin *tw);
+void two_kinds(struct twin *tw);
 
 #endif
