@@ -1,7 +1,8 @@
 /*
- * See cost.h. Up to COST_WHOLE windows: all differences between a window's recorded steps and its neighbours, of logarithms.
- * More: each window gives one ratio of medians, and their middle is it; steps of one window need not be independent
- * then. Steps of half as long again as the median of their kind in their window (evaluation, checkpoints) are left out on both sides.
+ * See cost.h. Each window gives one ratio of medians: steps of one window are not independent, since what else the machine does lasts for many
+ * of them. Six windows and more: the ratios' middle. Fewer: their mean, and how far it may be off is taken from stretches of as many of their
+ * neighbours, which differ by all but recording. One window that differs by more than recording can cost, or is shorter, tells of the machine alone.
+ * Steps of half as long again as the median of their kind in their window (evaluation, checkpoints) are left out on both sides.
  */
 #include "core/cost.h"
 
@@ -12,11 +13,13 @@
 
 enum {
 	SETTLING = 2, /* steps behind a window: GPU timing is switched off, its last records come */
-	LEAST_PLAIN = 4,   /* neighbours of a window, or it does not count */
-	LEAST_BEFORE = 32, /* steps before the first one, or it isn't known what it left */
+	LEAST_PLAIN = 4,     /* neighbours of a window, or it does not count */
+	LEAST_BEFORE = 32,   /* steps before the first one, or it isn't known what it left */
+	STRETCHES_LEAST = 8, /* of a window's neighbours, to tell how far they lie apart */
 };
 
-#define APART 0.405465f /* log(1.5) */
+#define APART	 0.405465f /* log(1.5) */
+#define DOUBTFUL 0.405465  /* of one window: so much longer is rather the machine's load */
 
 /* ---- Taking in ---- */
 
@@ -147,27 +150,51 @@ void cost_add(struct cost *c, double ms, enum cost_kind kind)
 
 /* ---- The answer ---- */
 
-static bool find_by_steps(const struct cost *c, struct interval *out)
+static double percent(double logarithm)
 {
-	struct cost_samples samples[COST_WHOLE];
-	struct interval_pair pairs[COST_WHOLE];
-	size_t n = 0;
-	for (uint64_t i = 0; i < c->n_windows; i++) {
-		struct cost_samples *s = &samples[n];
-		samples_of(window_at(c, i), s);
-		if (s->n_plain >= LEAST_PLAIN)
-			pairs[n++] = (struct interval_pair){ s->armed, s->plain, s->n_armed,
-							     s->n_plain };
-	}
-	return n && interval_of_pairs(pairs, n, out);
+	return expm1(logarithm) * 100;
 }
 
-static bool find_by_windows(const struct cost *c, struct interval *out)
+/* Stretches of plain steps taken as if they had been recorded: how far a window's ratio lies from 0 by itself, whatever makes successive steps alike.
+ * Windows of more than an eighth of their neighbours are held against shorter ones, which vary more. */
+static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
+{
+	const float usual = (float)median_of(s->plain, s->n_plain);
+	size_t most = s->n_plain / STRETCHES_LEAST, length = s->n_armed < most ? s->n_armed : most;
+	for (size_t i = 0; length && i + length <= s->n_plain; i += length)
+		noise[n++] = (float)median_of(s->plain + i, length) - usual;
+	return n;
+}
+
+static bool find_by_stretches(const struct cost *c, const float *ratios, size_t n_ratios,
+			      struct interval *out)
+{
+	const uint64_t n_whole = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	float *noise = mem_resize(NULL, (size_t)n_whole * 2 * COST_NEAR * sizeof(*noise) + 1);
+	size_t n = 0;
+	for (uint64_t i = 0; i < n_whole; i++) {
+		struct cost_samples s;
+		samples_of(window_at(c, i), &s);
+		if (s.n_plain >= LEAST_PLAIN)
+			n = add_stretches(&s, noise, n);
+	}
+	bool is_known = interval_of_noise(ratios, n_ratios, noise, n, out);
+	free(noise);
+	return is_known;
+}
+
+static bool find_interval(const struct cost *c, struct cost_found *f, struct interval *out)
 {
 	struct cost all = *c;
 	close_window(&all);
 	size_t n = (size_t)(all.n_ratios < COST_WINDOWS ? all.n_ratios : COST_WINDOWS);
-	return interval_of_values(all.ratios, n, out);
+	if (interval_of_values(all.ratios, n, out))
+		return true;
+	if (!find_by_stretches(c, all.ratios, n, out))
+		return false;
+	f->is_doubtful = n == 1 && (out->high < 0 || out->middle > DOUBTFUL);
+	f->pct = percent(out->middle);
+	return !f->is_doubtful;
 }
 
 /* What a step takes that is not recorded, near the newest window that has such neighbours. */
@@ -198,11 +225,6 @@ static double ratio_of_means(const struct cost *c)
 		n_plain += (double)s.n_plain;
 	}
 	return n_armed > 0 && n_plain > 0 ? armed / n_armed / (plain / n_plain) : 1;
-}
-
-static double percent(double logarithm)
-{
-	return expm1(logarithm) * 100;
 }
 
 /* Whether steps before the first window got longer or shorter, or are too few to tell: then those behind it do, too, whatever it left. */
@@ -247,7 +269,7 @@ struct cost_found cost_find(const struct cost *c)
 				.n_windows = c->n_windows,
 				.left = find_left(c) };
 	struct interval i;
-	f.is_known = c->n_windows > COST_WHOLE ? find_by_windows(c, &i) : find_by_steps(c, &i);
+	f.is_known = find_interval(c, &f, &i);
 	if (!f.is_known)
 		return f;
 	f.pct = percent(i.middle);

@@ -45,6 +45,7 @@ struct cost {
 
 struct cost_found {
 	bool is_known;
+	bool is_doubtful; /* one window, and so different (pct) that it must be the machine: not known */
 	double pct, low_pct, high_pct; /* a recorded step takes so much longer */
 	double ms;		       /* the same of a step's median */
 	double ratio_of_means;	       /* a recorded step's mean length over another's */

@@ -1,5 +1,5 @@
 /*
- * Estimates with 95 % confidence intervals that ask nothing of the shape of the noise: Hodges and Lehmann's, with the intervals that
+ * Estimates with 95 % confidence intervals. All but the last ask nothing of the shape of the noise: Hodges and Lehmann's, with the intervals that
  * belong to them (Moses' for two samples, Tukey's for one). A step in ten that takes three times as long moves them little.
  */
 #ifndef CORE_INTERVAL_H
@@ -26,5 +26,10 @@ bool interval_of_pairs(const struct interval_pair *pairs, size_t n, struct inter
 
 /* The middle of values that lie symmetrically around it, 6 at least. */
 bool interval_of_values(const float *values, size_t n, struct interval *out);
+
+/* The mean of few values, where `noise` tells how far such values lie from their mean: 5 at least. The one that asks for a shape, the normal
+ * one: of few values nothing else can be said. */
+bool interval_of_noise(const float *values, size_t n, const float *noise, size_t n_noise,
+		       struct interval *out);
 
 #endif

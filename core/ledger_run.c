@@ -112,7 +112,14 @@ static void fill_cost(struct findings *f, const struct cost *c)
 		return;
 	}
 	f->cost = cost_find(c);
-	if (!f->cost.is_known && c->n_recorded)
+	if (f->cost.is_doubtful)
+		findings_cannot_say(f, "what recording cost",
+				    "the one window of recorded steps took %+.0f %% against the "
+				    "steps "
+				    "beside it: that is rather what else the machine did; several "
+				    "windows tell (repeat= in PROF_SCHEDULE)",
+				    f->cost.pct);
+	else if (!f->cost.is_known && c->n_recorded)
 		findings_cannot_say(f, "what recording cost",
 				    "too few steps to compare: %llu recorded, %llu others that are "
 				    "neither learning nor warm-up",

@@ -171,15 +171,59 @@ static void interval_holds_the_truth_in_95_of_100_runs(void **state)
 		double sum = 0, width = 0;
 		for (uint64_t seed = 1; seed <= RUNS; seed++) {
 			struct cost_found f = found_of(&scenes[i], seed);
-			assert_true(f.is_known);
-			held += f.low_pct <= scenes[i].loop.pct && f.high_pct >= scenes[i].loop.pct;
+			held += f.is_known && f.low_pct <= scenes[i].loop.pct &&
+				f.high_pct >= scenes[i].loop.pct;
 			sum += f.pct;
 			width += f.high_pct - f.low_pct;
 		}
 		print_message("# %s: %u of %d held, mean %.3f %%, interval %.2f wide\n",
 			      scenes[i].what, held, RUNS, sum / RUNS, width / RUNS);
-		assert_in_range(held, 930, 970);
+		/* few windows: no less, but more where they are longer than the stretches beside them; of six the next narrower interval holds
+		 * too seldom */
+		assert_in_range(held, 930, scenes[i].windows <= 6 ? RUNS : 970);
 		assert_true(fabs(sum / RUNS - scenes[i].loop.pct) < width / RUNS * 0.1);
+	}
+}
+
+/* Something else takes the machine for thirty steps, and leaves it for thirty: no window is to be blamed for that. */
+static void load_is_not_what_recording_cost(void **state)
+{
+	enum { RUNS = 200, WAVE = 30 };
+	unsigned held = 0;
+	(void)state;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		struct loop *l = mem_zero(sizeof(*l));
+		*l = (struct loop){ .random = seed * 0x9e3779b97f4a7c15ull, .noise = 0.02 };
+		unsigned begin = 150 + (unsigned)(seed % (2 * WAVE));
+		for (unsigned i = 0; i < begin + 150; i++) {
+			bool is_recorded = i >= begin && i < begin + 24;
+			l->left_pct = i / WAVE % 2 ? 30 : 0;
+			go(l, 1, is_recorded ? COST_RECORDED : COST_PLAIN);
+		}
+		struct cost_found f = cost_find(&l->cost);
+		held += !f.is_known || (f.low_pct <= 0 && f.high_pct >= 0);
+		free(l);
+	}
+	assert_in_range(held, RUNS * 93 / 100, RUNS);
+}
+
+/* Of one window; several agree by no chance. */
+static void what_recording_cannot_cost_is_doubted(void **state)
+{
+	static const double pct[] = { 110, -20 };
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		for (unsigned n = 1; n <= 3; n += 2) {
+			struct loop *l = mem_zero(sizeof(*l));
+			*l = (struct loop){ .random = 7, .noise = 0.02, .pct = pct[i] };
+			windows(l, n, 100, 5);
+			struct cost_found f = cost_find(&l->cost);
+			assert_int_equal(f.is_known, n > 1);
+			assert_int_equal(f.is_doubtful, n == 1);
+			assert_true(fabs(f.pct - pct[i]) < 3);
+			assert_true(n > 1 || fabs(cost_ratio(&f) - 1) < 1e-9);
+			free(l);
+		}
 	}
 }
 
@@ -278,7 +322,7 @@ static void too_few(void **state)
 	l = new_loop(5);
 	go(l, 100, COST_RECORDED); /* always */
 	assert_false(cost_find(&l->cost).is_known);
-	go(l, 2 + 3, COST_PLAIN); /* two settle */
+	go(l, 2 + 7, COST_PLAIN); /* two settle */
 	assert_false(cost_find(&l->cost).is_known);
 	go(l, 1, COST_PLAIN);
 	assert_true(cost_find(&l->cost).is_known);
@@ -375,6 +419,8 @@ int main(void)
 		cmocka_unit_test(pairs_are_not_mixed),
 		cmocka_unit_test(signed_ranks),
 		cmocka_unit_test(interval_holds_the_truth_in_95_of_100_runs),
+		cmocka_unit_test(load_is_not_what_recording_cost),
+		cmocka_unit_test(what_recording_cannot_cost_is_doubted),
 		cmocka_unit_test(what_is_left_is_told),
 		cmocka_unit_test(nothing_is_left_by_one_where_steps_get_longer_anyway),
 		cmocka_unit_test(nothing_is_said_of_what_is_left_without_steps_before),
