@@ -4,6 +4,7 @@
  * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
  */
 #include "core/judge.h"
+#include "core/inner_line.h"
 
 #include "core/judge_parts.h"
 #include "core/ledger.h"
