@@ -175,6 +175,15 @@ static bool are_two(struct judge *j, struct top top)
 	       judge_usual_gain_ms(j, both, 2) >= adds * first;
 }
 
+/* A device that is never idle for long: no host that is faster would give it more to do. */
+static bool has_full_gpu(const struct judge *j)
+{
+	for (size_t i = 0; i < j->f->gpus.n; i++)
+		if (j->f->gpus.at[i].idle_ms < judge_worth_ms(j))
+			return true;
+	return false;
+}
+
 /* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
 static double decide(struct judge *j)
 {
@@ -189,6 +198,10 @@ static double decide(struct judge *j)
 		return fmax(0, 1 - fmax(second, host_alone) / first);
 	}
 	double gpu = j->gpu_half_ms, cpu = j->host_half_ms, larger = fmax(gpu, cpu);
+	if (cpu >= gpu && has_full_gpu(j)) {
+		j->f->verdict = VERDICT_GPU;
+		return 0;
+	}
 	if (larger <= 0) {
 		j->f->verdict = VERDICT_UNKNOWN;
 		return 0;

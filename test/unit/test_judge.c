@@ -74,6 +74,22 @@ static void verdict_is_the_cause(void **state)
 	}
 }
 
+/* What little a faster host would win of a device that is always busy is none of the verdict's. */
+static void a_busy_device_binds(void **state)
+{
+	(void)state;
+	judge(launch_bound, false, 5);
+	assert_int_equal(f.verdict, VERDICT_CPU);
+	findings_free(&f);
+	f = (struct findings){ 0 };
+	ledger_fill(&f, &tw->t);
+	f.gpus.at[0].idle_ms = 0;
+	replay_fill(&f);
+	assert_int_equal(f.verdict, VERDICT_GPU);
+	assert_true(f.confidence <= 0.5);
+	forget();
+}
+
 static bool advises(const char *what)
 {
 	for (size_t i = 0; i < f.advice.n; i++)
@@ -366,6 +382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),

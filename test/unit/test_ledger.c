@@ -303,6 +303,26 @@ static void retries_within_an_allocator(void **state)
 	free(follow);
 }
 
+/* Steps of one window that took twice as long: that is said, and not as what recording cost. */
+static void one_window_may_be_the_machine(void **state)
+{
+	struct findings found = { 0 };
+	struct follow *follow = mem_zero(sizeof(*follow));
+	(void)state;
+	for (int i = 0; i < 125; i++) {
+		bool is_recorded = i >= 60 && i < 65;
+		cost_add(&follow->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
+			 is_recorded ? COST_RECORDED : COST_PLAIN);
+	}
+	ledger_fill_run(&found, follow);
+	assert_false(found.cost.is_known);
+	assert_int_equal(found.cannot_say.n, 1);
+	assert_string_equal(found.cannot_say.at[0].what, "what recording cost");
+	assert_non_null(strstr(found.cannot_say.at[0].why, "took +111 % against"));
+	findings_free(&found);
+	free(follow);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -318,6 +338,7 @@ int main(void)
 		TEST(names_that_are_missing_are_said),
 		cmocka_unit_test(tensor_cores_by_name),
 		cmocka_unit_test(what_the_run_says),
+		cmocka_unit_test(one_window_may_be_the_machine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
