@@ -238,6 +238,11 @@ static void give_evidence(struct judge *j)
 			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
 			    g->busy_ms, g->busy_pct);
 	}
+	if (j->w.n_usual < j->w.replay.n_steps)
+		say(f,
+		    "%u of %u recorded steps took half as long again and more: what binds is "
+		    "said of the others, at %.2f ms",
+		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s a step would take %.2f ms less (%.0f %%)",

@@ -19,31 +19,25 @@ static double replay_ms(const json_t *p, const char *name)
 	return report_number(json_object_get(p, "replay"), name);
 }
 
-/* Why the steps that were played, `step_ms` when not recorded, are not what the first lines tell of; "": they are. */
-static const char *how_apart(const json_t *p, double step_ms)
+/* Whether the steps that were played, `step_ms` when not recorded, are not those that the first lines tell of, `usual_ms`. */
+static bool are_apart(double step_ms, double usual_ms)
 {
-	const json_t *baseline = json_object_get(p, "baseline");
-	double usual_ms = report_number(report_step_lengths(p), "p50");
-	if (!json_is_object(report_step_lengths(p)) ||
-	    (step_ms < APART * usual_ms && usual_ms < APART * step_ms))
-		return "";
-	if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
-		return " in the warm-up";
-	return step_ms > usual_ms ? ": these were disturbed" : ": the others took longer";
+	return usual_ms > 0 && (step_ms >= APART * usual_ms || usual_ms >= APART * step_ms);
 }
 
 void report_gains_heading(struct textout *o, const json_t *p)
 {
-	char step[NUMBER_BYTES], recorded[NUMBER_BYTES];
-	double step_ms = replay_ms(p, "step_ms"), recorded_ms = replay_ms(p, "recorded_ms");
-	const char *apart = how_apart(p, step_ms);
+	char step[NUMBER_BYTES], recorded[NUMBER_BYTES], usual[NUMBER_BYTES];
+	double step_ms = replay_ms(p, "step_ms"), recorded_ms = replay_ms(p, "recorded_ms"),
+	       usual_ms = report_number(report_step_lengths(p), "p50");
 	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
 		text_line(o, TEXT_BOLD, "What mending would win of a step");
-	else if (*apart)
-		text_line(o, TEXT_BOLD, "What mending would win, of a recorded step's %s ms%s",
-			  step, apart);
+	else if (are_apart(step_ms, usual_ms))
+		text_line(o, TEXT_BOLD,
+			  "What mending would win, of a recorded step's %s ms, not the usual %s",
+			  step, report_ms(usual, sizeof(usual), usual_ms));
 	else if (step_ms < recorded_ms && strcmp(step, recorded) != 0)
 		text_line(o, TEXT_BOLD,
 			  "What mending would win, of the %s ms that a step takes when not "

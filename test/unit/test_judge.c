@@ -330,6 +330,7 @@ static void disturbed_steps_promise_nothing(void **state)
 	judge(held_up, false, 8);
 	assert_near(f.measured_ms, 1.61, 0.01);
 	assert_near(f.step_ms, 0.36, 0.03);
+	assert_non_null(strstr(f.evidence.at[1].text, "2 of 8 recorded steps took half"));
 	assert_int_equal(f.advice.at[0].site, WAIT);
 	assert_int_equal(f.advice.at[0].rare_steps, 0);
 	assert_near(f.advice.at[0].expected_ms, 0.06, 0.15);

@@ -242,18 +242,15 @@ static void test_what_gains_are_of(void **state)
 {
 	static const struct {
 		double step_ms, recorded_ms;
-		bool is_warm_up;
 		const char *heading, *gain;
 	} rows[] = {
-		{ 5.2, 5.2, false, ", of a step's 5.200 ms\n", "    1.200 ms  23 %  " },
-		{ 4.8, 5.2, false, ", of the 4.800 ms that a step takes when not recorded\n",
+		{ 5.2, 5.2, ", of a step's 5.200 ms\n", "    1.200 ms  23 %  " },
+		{ 4.8, 5.2, ", of the 4.800 ms that a step takes when not recorded\n",
 		  "    1.200 ms  25 %  " },
-		{ 12, 13, false, ", of a recorded step's 12.00 ms: these were disturbed\n",
+		{ 12, 13, ", of a recorded step's 12.00 ms, not the usual 5.200\n",
 		  "    1.200 ms  10 %  " },
-		{ 2.4, 2.4, false, ", of a recorded step's 2.400 ms: the others took longer\n",
+		{ 2.4, 2.4, ", of a recorded step's 2.400 ms, not the usual 5.200\n",
 		  "    1.200 ms  50 %  " },
-		{ 12, 12, true, ", of a recorded step's 12.00 ms in the warm-up\n",
-		  "    1.200 ms  10 %  " },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) * 2; i++) {
@@ -261,8 +258,6 @@ static void test_what_gains_are_of(void **state)
 		       *replay = json_object_get(p, "replay");
 		json_object_set_new(replay, "step_ms", json_real(rows[i / 2].step_ms));
 		json_object_set_new(replay, "recorded_ms", json_real(rows[i / 2].recorded_ms));
-		json_object_set_new(json_object_get(p, "baseline"), "armed_in_warm_up",
-				    json_boolean(rows[i / 2].is_warm_up));
 		char *text = print(root, i % 2, false, NULL);
 		assert_fits(text);
 		assert_says(text, rows[i / 2].heading);
