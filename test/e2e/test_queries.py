@@ -13,7 +13,7 @@ class Queries(Case):
         self.assertEqual([(call.name, call.status) for call in calls], [("cudaEventQuery", 0)] * 8)
         for call in calls:
             self.assertGreater(call.detail, 20)
-            self.assertGreater((call.seq << 10) * run.journal().ns_per_tick(), 4e6)
+            self.assertGreater((call.seq << 10) * run.journal().ns_per_tick(), 3e6)  # of the kernel's five: the thread may come late to its first question
 
     def test_the_report_tells_of_a_wait(self):
         run = self.profiled([prog("loop"), "8", "polls"], PROF_STEP="kernel:first",
