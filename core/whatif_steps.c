@@ -14,9 +14,10 @@
 #define LONGER 1.5
 
 enum {
-	FEW_OF = 3,   /* few steps are one of three at the most */
-	TRIM_OF = 10, /* usual steps left out at either end: one of ten */
-	AGAIN = 2,    /* what one step alone has may be chance */
+	FEW_OF = 3,	 /* few steps are one of three at the most */
+	TRIM_OF = 10,	 /* usual steps left out at either end: one of ten */
+	AGAIN = 2,	 /* what one step alone has may be chance */
+	PERIOD_MOST = 5, /* longer steps that come so often, and regularly, are the program's way */
 };
 
 /* Of the mean gain: usual steps that have more of it have it, too. */
@@ -46,6 +47,20 @@ static double mean_of_usual(const struct whatif *w)
 	return sum / w->n_usual;
 }
 
+/* Every third step, say, from the first turn to the last. */
+static bool come_regularly(const struct whatif *w)
+{
+	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
+	while (first < n && w->is_usual[first])
+		first++;
+	while (first + period < n && w->is_usual[first + period])
+		period++;
+	for (uint32_t i = first; i < n; i += period)
+		longer += !w->is_usual[i];
+	bool is_all = longer == n - w->n_usual && longer == (n - first + period - 1) / period;
+	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
+}
+
 void whatif_choose_usual(struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps;
@@ -56,7 +71,8 @@ void whatif_choose_usual(struct whatif *w)
 	double most = LONGER * median_ns(w->lengths_ns, n);
 	for (uint32_t i = 0; i < n; i++)
 		w->n_usual += w->is_usual[i] = w->lengths_ns[i] <= most;
-	if (w->n_usual < n && !are_few(n - w->n_usual, n)) { /* they are of several kinds */
+	if (w->n_usual < n &&
+	    (!are_few(n - w->n_usual, n) || come_regularly(w))) { /* they are of several kinds */
 		memset(w->is_usual, true, n * sizeof(*w->is_usual));
 		w->n_usual = n;
 	}

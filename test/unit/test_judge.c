@@ -337,6 +337,18 @@ static void disturbed_steps_promise_nothing(void **state)
 	forget();
 }
 
+/* Longer steps that come again and again are none that were disturbed. */
+static void steps_of_two_kinds_count(void **state)
+{
+	(void)state;
+	judge(logging, false, 12);
+	assert_near(f.step_ms, f.measured_ms, 0.01);
+	for (size_t i = 0; i < f.evidence.n; i++)
+		assert_null(strstr(f.evidence.at[i].text, "recorded steps took half"));
+	assert_near(recoverable(COPY), truth_ms(logging), 0.1);
+	forget();
+}
+
 /* Of the mean step, and so told. */
 static void what_few_steps_do_is_named(void **state)
 {
@@ -400,6 +412,7 @@ int main(void)
 		cmocka_unit_test(steps_that_differ_win_differently),
 		cmocka_unit_test(a_gain_lies_within_its_range),
 		cmocka_unit_test(disturbed_steps_promise_nothing),
+		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),

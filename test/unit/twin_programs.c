@@ -385,3 +385,14 @@ void two_kinds(struct twin *tw)
 		twin_wait_stream(tw, 1, WAIT);
 	twin_host(tw, 10);
 }
+
+/* Each third step reads what was computed. */
+void logging(struct twin *tw)
+{
+	twin_host(tw, 200);
+	twin_launch(tw, 1, 95, "layer", 1);
+	if (tw->steps_made++ % 3 == 2) {
+		twin_host(tw, 5);
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 200, !tw->is_mended, COPY);
+	}
+}

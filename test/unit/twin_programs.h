@@ -39,5 +39,6 @@ void prefetching(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
 void two_kinds(struct twin *tw);
+void logging(struct twin *tw);
 
 #endif
