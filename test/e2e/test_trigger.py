@@ -372,8 +372,8 @@ class Flight(TriggerCase):
         live = self.start("flight=1000000", step="time:50", PROF_BUFFER_MB="8")
         live.do(60000)
         run = live.end()
-        (kept,) = self.facts(run)["kept"]
-        self.assertGreater(kept["first"], 0)
+        kept = self.facts(run)["kept"]  # more than one where a busy machine's collector came late
+        self.assertGreater(kept[0]["first"], 0)
         self.assertIn("fewer steps than that found room", run.err)
 
     def test_memory_is_bounded(self):
