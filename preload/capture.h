@@ -179,12 +179,12 @@ static inline void take_launch_list(struct rec_call *c, struct launch_shape *sha
 			    STEPS_NO_FUNCTION);                                     \
 	} while (0)
 
-#define take_copy(c, stream_, bytes_, kind_)                                    \
-	do {                                                                    \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);                   \
-		(c)->arg = (uint64_t)(bytes_);                                  \
-		(c)->detail = (uint32_t)(kind_);                                \
-		steps_token(token_copy((c)->detail), false, STEPS_NO_FUNCTION); \
+#define take_copy(c, stream_, bytes_, kind_)                  \
+	do {                                                  \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
+		(c)->arg = (uint64_t)(bytes_);                \
+		(c)->detail = (uint32_t)(kind_);              \
+		steps_copy((c)->detail);                      \
 	} while (0)
 
 static inline uint32_t runtime_copy(enum cudaMemcpyKind kind)

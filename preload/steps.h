@@ -44,24 +44,42 @@ static inline struct hook_passed *steps_passed(uint32_t *is_passed)
 	return &hook_thread.passed[hook_thread.tokens++ % 2];
 }
 
-/* A launch or copy is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
-HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
+/* Launches that were let by are in the window before the next one is. */
+HOT static inline void steps_catch_up(void)
+{
+	if (UNLIKELY(hook_thread.settled != hook_thread.tokens))
+		steps_settle();
+}
+
+/* `hash`: what the thread's window has been completed to. */
+HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t function)
 {
 	struct hook_thread *t = &hook_thread;
-	if (UNLIKELY(t->settled != t->tokens))
-		steps_settle();
-	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
-	uint64_t hash = function == STEPS_NO_FUNCTION
-				? token_window_push_for(&t->window, token, anchor)
-				: token_window_push(&t->window, token);
 	t->settled = ++t->tokens;
-	if (UNLIKELY(hash == anchor) ||
+	if (UNLIKELY(hash ==
+		     atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed)) ||
 	    UNLIKELY(hash ==
 		     atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
 	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)) ||
 	    UNLIKELY(!(t->tokens % STEPS_LOOK_EVERY)))
 		steps_notice(hash, is_anchor, function);
+}
+
+/* A launch is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
+HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
+{
+	steps_catch_up();
+	steps_pushed(token_window_push(&hook_thread.window, token), is_anchor, function);
+}
+
+/* A copy is about to be made; `kind`: enum record_copy. */
+HOT static inline void steps_copy(uint32_t kind)
+{
+	steps_catch_up();
+	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
+	steps_pushed(token_window_push_for(&hook_thread.window, token_copy(kind), anchor), false,
+		     STEPS_NO_FUNCTION);
 }
 
 /* PROF_STEP=graph: whether launching `exec` begins a step. */
