@@ -101,11 +101,15 @@ extern struct hook_switch hook_switch;
  * who called the wrapper that asks. Cold. */
 bool hook_was_left(const void *frame);
 
-__attribute__((always_inline)) static inline bool hook_watches(unsigned category)
+static inline bool hook_watches(unsigned category)
 {
-	return (atomic_load_explicit(&hook_switch.watch, memory_order_relaxed) >> category & 1) &&
-	       (__builtin_expect(!hook_thread.depth, 1) ||
-		(hook_thread.entered && hook_was_left(__builtin_dwarf_cfa())));
+	return atomic_load_explicit(&hook_switch.watch, memory_order_relaxed) >> category & 1;
+}
+
+/* Whether a call is made from within another one. `frame`: as above. */
+static inline bool hook_is_nested(const void *frame)
+{
+	return hook_thread.depth && !(hook_thread.entered && hook_was_left(frame));
 }
 
 static inline bool hook_records(unsigned category)

@@ -129,24 +129,37 @@ bool hook_was_left(const void *frame)
 	return true;
 }
 
-/* The first test is all that a disarmed call pays, so it comes before anything is set up. The second lets by most launches of a program whose
- * steps are only counted: capture_launch() says in `seq` whether this one is. Said to be unlikely, it
- * costs 0.4 ns more, and a recorded call 8 less. While another thread
- * sets up, a call goes by but for what its thread has to know of itself (device, kernels' names), which needs nothing of that. */
+/* Makes `next`, the real function, or leaves the row's function. Where there are two runtimes, the caller says which; `real` stays empty then. */
+#define FIND_REAL(symbol, ret, door)                                                              \
+	__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);           \
+	if (UNLIKELY(!next))                                                                      \
+		next = (__typeof__(next))lookup_real(HOOK_##symbol, __builtin_return_address(0)); \
+	if (UNLIKELY(!next))                                                                      \
+	return (ret)MISSING_##door
+
+/*
+ * Three functions for each row, so that the first, which most calls end in, has next to nothing to save and set up; it goes on to the others, and
+ * to the real function, with its frame given up (GCC's sibling calls), so that the stack is as if its caller had called them.
+ *
+ * hooked_: the first test is all that a disarmed call pays (1.1 ns). The second lets by most launches of a program whose steps are only counted:
+ *	capture_launch() says in `seq` whether this one is.
+ * aside_: the real function is not known yet, or the caller says which; calls from within another one.
+ * watched_: all else. While another thread sets up, a call goes by but for what its thread has to know of itself (device,
+ *	kernels' names), which needs nothing of that.
+ */
 #define HOOK(ret, symbol, name, version, twin, door_, check, category_, space, params, args,    \
 	     before, after)                                                                     \
+	static ret aside_##symbol params, watched_##symbol params;                              \
 	EXPORT ret hooked_##symbol params __asm__(#symbol);                                     \
 	ret hooked_##symbol params                                                              \
 	{                                                                                       \
 		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED); \
-		if (UNLIKELY(!next)) {                                                          \
-			next = (__typeof__(next))lookup_real(HOOK_##symbol,                     \
-							     __builtin_return_address(0));      \
-			if (!next)                                                              \
-				return (ret)MISSING_##door_;                                    \
-		}                                                                               \
+		if (UNLIKELY(!next))                                                            \
+			return aside_##symbol args;                                             \
 		if (LIKELY(!hook_watches(CAT_##category_)))                                     \
 			return next args;                                                       \
+		if (UNLIKELY(hook_thread.depth))                                                \
+			return aside_##symbol args;                                             \
 		if (CAT_##category_ == CAT_LAUNCH && UNLIKELY(steps_let_by())) {                \
 			struct rec_call facts, *c = &facts;                                     \
 			struct launch_shape *const shape = NULL;                                \
@@ -162,6 +175,18 @@ bool hook_was_left(const void *frame)
 				return status;                                                  \
 			}                                                                       \
 		}                                                                               \
+		return watched_##symbol args;                                                   \
+	}                                                                                       \
+	static __attribute__((noinline)) ret aside_##symbol params                              \
+	{                                                                                       \
+		if (hook_watches(CAT_##category_) && !hook_is_nested(__builtin_dwarf_cfa()))    \
+			return watched_##symbol args;                                           \
+		FIND_REAL(symbol, ret, door_);                                                  \
+		return next args;                                                               \
+	}                                                                                       \
+	HOT static __attribute__((noinline)) ret watched_##symbol params                        \
+	{                                                                                       \
+		FIND_REAL(symbol, ret, door_);                                                  \
 		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                   \
 		struct launch_shape shape_of_call, *shape = &shape_of_call;                     \
 		shape->function = 0;                                                            \
@@ -206,6 +231,7 @@ bool hook_was_left(const void *frame)
 	}
 #include "preload/hooks.def"
 #undef HOOK
+#undef FIND_REAL
 
 #pragma GCC diagnostic ignored \
 	"-Wdeprecated-declarations" /* deprecated functions are called all the same */
@@ -216,6 +242,12 @@ bool hook_was_left(const void *frame)
 						    __typeof__(symbol)),         \
 		       "hooks.def: " #symbol " differs from the header");
 #define CHECK_RAW(symbol)
+typedef cudaError_t launch_of_dims(const void *kernel, dim3 grid, dim3 block, void **args,
+				   size_t shared, cudaStream_t stream);
+#define CHECK_DIMS(symbol)                                                                 \
+	_Static_assert(__builtin_types_compatible_p(launch_of_dims, __typeof__(symbol)) && \
+			       sizeof(dim3) == 12,                                         \
+		       "hooks.def: " #symbol " takes other things than a kernel and two dim3");
 #define HOOK(ret, symbol, name, version, twin, door, check, ...) CHECK_##check(symbol)
 #include "preload/hooks.def"
 #undef HOOK
