@@ -1,5 +1,5 @@
 /*
- * CUPTI: found, started, stopped and flushed here; its records are turned into ours in gpu_records.c. Never subscribes:
+ * CUPTI: started, stopped and flushed here (gpu_cupti.c finds it); its records are turned into ours in gpu_records.c. Never subscribes:
  * there is one subscriber per process (up to CUPTI 13.2), and it is the application's profiler's. A helper thread lives
  * from gpu_start to the end of the window; it flushes, so that no thread of the application ever waits for it.
  */
@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "preload/devices.h"
 #include "preload/gpu_calls.h"
+#include "preload/gpu_cupti.h"
 #include "preload/gpu_records.h"
 #include "preload/gpu_teardown.h"
 #include "preload/gpu_yield.h"
@@ -15,11 +16,8 @@
 #include "preload/lookup.h"
 #include "preload/start_env.h"
 
-#include <cupti.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,29 +41,7 @@ enum {
 	FINISH_DRAIN_AT_MOST_MS = 100, /* the same at the process's end, which must not be felt */
 };
 
-/* Every function may be missing: CUPTI 11 to 13 differ. */
-#define CUPTI_FUNCTIONS(X)                        \
-	X(cuptiGetVersion)                        \
-	X(cuptiGetResultString)                   \
-	X(cuptiGetCallbackName)                   \
-	X(cuptiActivityRegisterCallbacks)         \
-	X(cuptiActivityEnable)                    \
-	X(cuptiActivityDisable)                   \
-	X(cuptiActivityFlushAll)                  \
-	X(cuptiActivityGetNextRecord)             \
-	X(cuptiActivityGetNumDroppedRecords)      \
-	X(cuptiActivityRegisterTimestampCallback) \
-	X(cuptiActivityPushExternalCorrelationId) \
-	X(cuptiActivityPopExternalCorrelationId)  \
-	X(cuptiActivityEnableRuntimeApi)          \
-	X(cuptiActivityEnableDriverApi)           \
-	X(cuptiFinalize)
-
-static struct {
-#define X(name) __typeof__(&name) name;
-	CUPTI_FUNCTIONS(X)
-#undef X
-} cupti;
+static struct gpu_cupti cupti;
 
 static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -122,62 +98,7 @@ void gpu_configure(const char *library, enum gpu_pairing pairing)
 	g.pairing = pairing;
 }
 
-/* ---- Finding CUPTI ---- */
-
-struct mapped {
-	const char *cupti,
-		*cudart; /* as long as they are mapped; no copies, for the application's stack may be small */
-};
-
-static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct mapped *m = context;
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *file = slash ? slash + 1 : info->dlpi_name;
-	(void)size;
-	/* the first that was loaded: it is the one that the application's own calls are bound to */
-	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
-		m->cupti = info->dlpi_name;
-	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
-		m->cudart = info->dlpi_name;
-	return 0;
-}
-
-static void *open_beside(const char *library, const char *relative, const char *file)
-{
-	static char path[PATH_MAX + 64]; /* the lock is held */
-	const char *slash = strrchr(library, '/');
-	if (!slash)
-		return NULL;
-	snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - library), library, relative, file);
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-/* CUPTI must fit the driver, and the one beside the application's own runtime does: a newer one refuses, an older one may
- * deliver nothing. The one that is mapped already is the only right one. */
-static void *open_cupti(void)
-{
-	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-					     "libcupti.so" };
-	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
-					      "../../../extras/CUPTI/lib64/" };
-	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
-					       "/usr/local/cuda/lib64/" };
-	struct mapped m = { 0 };
-	if (strcmp(g.library, "auto"))
-		return dlopen(g.library, RTLD_NOW | RTLD_LOCAL);
-	dl_iterate_phdr(note_mapped, &m);
-	void *handle = m.cupti ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
-	for (size_t i = 0; !handle && m.cudart && i < sizeof(beside) / sizeof(*beside); i++)
-		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(m.cudart, beside[i], files[j]);
-	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-		handle = dlopen(files[j], RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; !handle && i < sizeof(toolkit) / sizeof(*toolkit); i++)
-		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(toolkit[i], "", files[j]);
-	return handle;
-}
+/* ---- CUPTI, or why not ---- */
 
 static void give_up(const char *what, CUptiResult result)
 {
@@ -202,22 +123,9 @@ static bool load_once(void)
 		g.unavailable = true;
 		return false;
 	}
-	void *handle = open_cupti();
-	if (!handle) {
-		give_up(strcmp(g.library, "auto")
-				? "the library that PROF_CUPTI names cannot be opened"
-				: "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path "
-				  "names one)",
-			0);
-		return false;
-	}
-#define X(name) cupti.name = (__typeof__(cupti.name))lookup_dlsym(handle, #name);
-	CUPTI_FUNCTIONS(X)
-#undef X
-	if (!cupti.cuptiActivityRegisterCallbacks || !cupti.cuptiActivityEnable ||
-	    !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
-	    !cupti.cuptiActivityGetNextRecord) {
-		give_up("that libcupti has no activity API", 0);
+	const char *wrong = gpu_cupti_open(g.library, &cupti);
+	if (wrong) {
+		give_up(wrong, 0);
 		return false;
 	}
 	if (cupti.cuptiGetVersion)

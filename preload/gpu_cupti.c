@@ -1,0 +1,82 @@
+#include "preload/gpu_cupti.h"
+
+#include "preload/lookup.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+struct mapped {
+	const char *cupti,
+		*cudart; /* as long as they are mapped; no copies, for the application's stack may be small */
+};
+
+static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct mapped *m = context;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+	(void)size;
+	/* the first that was loaded: it is the one that the application's own calls are bound to */
+	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
+		m->cupti = info->dlpi_name;
+	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
+		m->cudart = info->dlpi_name;
+	return 0;
+}
+
+static void *open_beside(const char *library, const char *relative, const char *file)
+{
+	static char path[PATH_MAX + 64]; /* one thread at a time */
+	const char *slash = strrchr(library, '/');
+	if (!slash)
+		return NULL;
+	snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - library), library, relative, file);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* CUPTI must fit the driver, and the one beside the application's own runtime does: a newer one refuses, an older one may
+ * deliver nothing. The one that is mapped already is the only right one. */
+static void *open_cupti(const char *library)
+{
+	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					     "libcupti.so" };
+	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
+					      "../../../extras/CUPTI/lib64/" };
+	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
+					       "/usr/local/cuda/lib64/" };
+	struct mapped m = { 0 };
+	if (strcmp(library, "auto"))
+		return dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	dl_iterate_phdr(note_mapped, &m);
+	void *handle = m.cupti ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	for (size_t i = 0; !handle && m.cudart && i < sizeof(beside) / sizeof(*beside); i++)
+		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+			handle = open_beside(m.cudart, beside[i], files[j]);
+	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+		handle = dlopen(files[j], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; !handle && i < sizeof(toolkit) / sizeof(*toolkit); i++)
+		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
+			handle = open_beside(toolkit[i], "", files[j]);
+	return handle;
+}
+
+const char *gpu_cupti_open(const char *library, struct gpu_cupti *to)
+{
+	void *handle = open_cupti(library);
+	if (!handle)
+		return strcmp(library, "auto")
+			       ? "the library that PROF_CUPTI names cannot be opened"
+			       : "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path "
+				 "names one)";
+#define X(name) to->name = (__typeof__(to->name))lookup_dlsym(handle, #name);
+	CUPTI_FUNCTIONS(X)
+#undef X
+	if (!to->cuptiActivityRegisterCallbacks || !to->cuptiActivityEnable ||
+	    !to->cuptiActivityDisable || !to->cuptiActivityFlushAll ||
+	    !to->cuptiActivityGetNextRecord)
+		return "that libcupti has no activity API";
+	return NULL;
+}
