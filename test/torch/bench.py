@@ -5,7 +5,8 @@ usage: test/torch/bench.py [--runs N] [--steps N] [--realtime] [--loader] [-k TE
 Each row is a process whose blocks of steps are recorded by turns, each block held against those before it and before the next
 one; the recorded block's first steps and its last one are left out: switching is a column of its own. The first row, in which nothing is switched, says
 how exact that is; the second what part of the price of GPU times is the simulated CUPTI's own. profrun runs whole, its collector
-on the other core. Then the same loop bare and under profrun with nothing recorded, by turns.
+on the other core. Where nothing is recorded (off, counted, behind a window) what is switched is whether calls go by the wrappers at all (unhooked.c). Then the
+same loop bare and under profrun with nothing recorded, by turns: two processes, which differ by more than that.
 """
 import argparse
 import glob
@@ -28,23 +29,27 @@ SIM = os.path.join(BUILD, "sim")
 SIM_ENV = {"LD_PRELOAD": " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so")),
            "LD_LIBRARY_PATH": SIM}
 ALONE = os.path.join(BUILD, "test", "torch", "cupti_alone.so")
+HOOKED = os.path.join(BUILD, "test", "torch", "unhooked.so")
 SKIP, BLOCK, SETTLING = 200, 12, 2
 PROFILED = 20  # windows of torch.profiler in a run: each stop takes it up to a second
 LINGERING = 5  # blocks between two recorded ones with GPU times: CUPTI stays on for 50 ms behind a window
 NO_GPU, NO_MEMORY = {"PROF_CUPTI": "off"}, {"PROF_MEMORY": "off"}
-ROWS = (  # name, what switches (None: profrun), profrun's settings
-    ("nothing (how exact this is)", "", {}),
-    ("CUPTI, its records thrown away", ALONE, {}),
+ROWS = (  # name, what switches (None: profrun), profrun's settings (None: it is not there)
+    ("nothing (how exact this is)", "", None),
+    ("CUPTI, its records thrown away", ALONE, None),
+    ("profrun: off", HOOKED, {"PROF_SCHEDULE": "off"}),
+    ("profrun: steps counted", HOOKED, {"PROF_SCHEDULE": "skip_first=1000000000,active=1"}),
+    ("profrun: after a window", HOOKED, {"PROF_SCHEDULE": "skip_first=50,warmup=0,active=20,repeat=1"}),
     ("profrun: host times", None, {"PROF_STACKS": "none", **NO_GPU, **NO_MEMORY}),
     ("profrun: with stacks", None, {**NO_GPU, **NO_MEMORY}),
     ("profrun: with stacks, memory", None, NO_GPU),
     ("profrun: with GPU times, stacks", None, NO_MEMORY),
     ("profrun: all of it", None, {}),
-    ("torch.profiler: CPU", "torch.profiler:cpu", {}),
-    ("torch.profiler: CPU, stacks", "torch.profiler:cpu+stack", {}),
-    ("torch.profiler: CPU, stacks, shapes, memory", "torch.profiler:cpu+stack+shapes+memory", {}),
-    ("torch.profiler: CPU, CUDA", "torch.profiler:cpu+cuda", {}),
-    ("torch.profiler: all of it", "torch.profiler:cpu+cuda+stack+shapes+memory", {}),
+    ("torch.profiler: CPU", "torch.profiler:cpu", None),
+    ("torch.profiler: CPU, stacks", "torch.profiler:cpu+stack", None),
+    ("torch.profiler: CPU, stacks, shapes, memory", "torch.profiler:cpu+stack+shapes+memory", None),
+    ("torch.profiler: CPU, CUDA", "torch.profiler:cpu+cuda", None),
+    ("torch.profiler: all of it", "torch.profiler:cpu+cuda+stack+shapes+memory", None),
 )
 
 
@@ -97,7 +102,8 @@ def measure(row, steps, realtime, switch, settings):
     else:
         if switch.startswith("torch"):
             steps = SKIP + (2 * PROFILED + 1) * BLOCK
-        told, _ = loop(steps, realtime, (), SIM_ENV, (switch, str(SKIP), str(BLOCK)) if switch else ())
+        before, env = ((), SIM_ENV) if settings is None else (PROFRUN, settings)
+        told, _ = loop(steps, realtime, before, env, (switch, str(SKIP), str(BLOCK)) if switch else ())
         row.step_bytes += [tuple(size / BLOCK for size in told["trace_bytes"])] if told["trace_bytes"] else []
     times = told["steps_ms"]
     blocks = [times[at:at + BLOCK] for at in range(SKIP, len(times) - BLOCK + 1, BLOCK)]

@@ -4,7 +4,7 @@ and gzipped.
 
 usage: [BENCH_LOADER=1] bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
        BENCH_LOADER: each step has a batch from a DataLoader, copied to the device, as train.py has
-       SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c), or torch.profiler with
+       SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c, unhooked.c), or torch.profiler with
        what it is to record: torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
 """
 import ctypes
@@ -66,7 +66,7 @@ def torch_profiler(wanted):
 
 def switch_of(name):
     kind, _, wanted = name.partition(":")
-    return torch_profiler(wanted.split("+")) if kind == "torch.profiler" else ctypes.CDLL(name).cupti_alone
+    return torch_profiler(wanted.split("+")) if kind == "torch.profiler" else ctypes.CDLL(name).bench_switch
 
 
 trace, starts_ms, stops_ms, trace_bytes = sys.argv[2] + ".json", [], [], []
@@ -77,7 +77,7 @@ batch = batches()
 for step in range(steps):
     if switch and step >= skip and (step - skip) % block == 0 and (step - skip) // block <= 2 * most:
         if switch((step - skip) // block % 2):
-            sys.exit("bench_loop: CUPTI refuses")
+            sys.exit("bench_loop: CUPTI refuses, or there is nothing to switch")
     began = time.perf_counter()
     x, y = next(batch)
     loss = nn.functional.mse_loss(model(x), y)

@@ -1,6 +1,6 @@
 /*
  * CUPTI with a consumer that does nothing: the kinds and API calls that profrun asks for, every buffer thrown away. What it costs a
- * program is the share of GPU timing that is not profrun's. For bench_loop.py: cupti_alone(1), cupti_alone(0).
+ * program is the share of GPU timing that is not profrun's. For bench_loop.py: bench_switch(1), (0).
  */
 #include <cupti.h>
 #include <stdbool.h>
@@ -46,8 +46,8 @@ static void switch_calls(CUpti_CallbackDomain domain,
 }
 
 /* 0, or CUPTI's own error. */
-__attribute__((visibility("default"))) int cupti_alone(int on);
-int cupti_alone(int on)
+__attribute__((visibility("default"))) int bench_switch(int on);
+int bench_switch(int on)
 {
 	static bool registered;
 	CUptiResult result = CUPTI_SUCCESS;

@@ -6,10 +6,10 @@ torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
 
 .PHONY: bench-torch
 bench-torch: torch-venv ## what profrun costs a PyTorch loop (simulated GPU)
-	$(Q)$(SUBMAKE) all $(BUILD)/test/torch/cupti_alone.so
+	$(Q)$(SUBMAKE) all $(BUILD)/test/torch/cupti_alone.so $(BUILD)/test/torch/unhooked.so
 	$(Q)python3 test/torch/bench.py
 	$(Q)python3 test/torch/residue.py
 
-$(BUILD)/test/torch/cupti_alone.so: test/torch/cupti_alone.c
+$(BUILD)/test/torch/%.so: test/torch/%.c
 	@echo "  LD    $@"
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -isystem $(CUDA_INCLUDE) $< -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -fPIC -shared -isystem $(CUDA_INCLUDE) $< -o $@
