@@ -29,6 +29,12 @@
 /* A dialogue has so many times the turns of a loop that is only some of them. */
 #define DIALOGUE_MORE 1.1
 
+/* Exchanges of one turn: more are a loop within it. */
+#define EXCHANGES_OF_ONE 4u
+/* Share of turns that have as many as usual, and of a turn that the next has, too: noise takes some. */
+#define SAME_EXCHANGES	0.66
+#define ALIKE_EXCHANGES 0.75
+
 struct ladder {
 	struct levels_level levels[MAX_WEIGHED];
 	uint32_t n;
@@ -124,11 +130,30 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	       extra.novel > extra.known;
 }
 
+/* Whether each turn of the level is the same few exchanges, as of a buffer for each of two streams. */
+static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
+			       const struct levels_level *dialogue)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	const uint32_t *exchange = levels_index_of(q->index, dialogue->reference);
+	uint32_t usual = (dialogue->turns + level->turns / 2) / level->turns, n_same = 0, e = 0;
+	for (uint32_t k = 0; k < level->turns; k++) {
+		uint32_t n_here = 0;
+		for (; e <= dialogue->turns && exchange[e] < at[k + 1]; e++)
+			n_here += exchange[e] >= at[k];
+		n_same += n_here == usual;
+	}
+	return level->alike >= ALIKE_EXCHANGES && usual <= EXCHANGES_OF_ONE &&
+	       n_same >= SAME_EXCHANGES * level->turns;
+}
+
 /* Whether only some of a dialogue's turns are this loop's. */
-static bool is_of_dialogue(const struct levels_level *level, const struct levels_level *dialogue)
+static bool is_of_dialogue(const struct search *q, const struct levels_level *level,
+			   const struct levels_level *dialogue)
 {
 	return !level->optimizer && !level->threads &&
-	       level->turns * DIALOGUE_MORE < dialogue->turns;
+	       level->turns * DIALOGUE_MORE < dialogue->turns &&
+	       !(level->turns && has_same_exchanges(q, level, dialogue));
 }
 
 /* The loop that is the step; `best` is empty: none. */
@@ -155,7 +180,7 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 {
 	struct levels_level dialogue;
 	choose_of_ladder(q, best);
-	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(best, &dialogue))
+	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(q, best, &dialogue))
 		*best = dialogue;
 	if (!best->turns)
 		return NO_GROUP;

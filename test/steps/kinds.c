@@ -42,6 +42,8 @@ const struct kind kinds[] = {
 	{ ROW(few_kernels_bare), KIND_NO_PLACE },
 	{ ROW(equal_inner), 0 },
 	{ ROW(tiny), KIND_NO_NOISE },
+	{ ROW(converging), 0 },
+	{ ROW(double_buffered), 0 },
 	{ ROW(solver), 0 },
 	{ ROW(varied_requests), 0 },
 	{ ROW(continuous_batching), 0 },

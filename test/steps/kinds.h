@@ -73,6 +73,8 @@ KIND(tiny);
 KIND(solver);
 KIND(varied_requests);
 KIND(continuous_batching);
+KIND(converging);
+KIND(double_buffered);
 KIND(never_repeats);
 KIND(random_order);
 KIND(uploads);

@@ -285,6 +285,39 @@ KIND(tiny)
 	}
 }
 
+/* One kernel or two as often as it takes, one or two that use the result, and a wait: a solver that copies nothing. */
+KIND(converging)
+{
+	uint32_t n_inner = program_between(p, 1, 2), n_end = program_between(p, 1, 1 + size);
+	for (int i = 0; i < 4 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t k = program_between(p, 2, 6); k > 0; k--)
+			for (uint32_t j = 0; j < n_inner; j++)
+				program_launch(p, 710 + j, 8);
+		for (uint32_t j = 0; j < n_end; j++)
+			program_launch(p, 720 + j, 8);
+		program_wait(p, 100);
+		program_end(p, END_STEP);
+		program_pause(p, 20);
+	}
+}
+
+/* Two streams, each with its buffers: fed, worked on, read; then both are waited for. */
+KIND(double_buffered)
+{
+	for (int i = 0; i < 4 * STEPS; i++) {
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		for (uint32_t stream = 0; stream < 2; stream++) {
+			program_copy(p, WHAT_H2D);
+			for (uint32_t k = 0; k < 2 + 2 * size; k++)
+				program_launch(p, 730 + 10 * stream + k, 8);
+			program_copy(p, WHAT_D2H);
+		}
+		program_wait(p, 100);
+		program_end(p, END_STEP);
+	}
+}
+
 /* A time step: some kernels, then iterations until they converge, which is read back every time. */
 KIND(solver)
 {
