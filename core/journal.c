@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -386,15 +387,15 @@ static int make_folder(const char *path, struct err *e)
 	return err_set(e, -errno, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
-/* The file has a name of its own while it is made, so that a process that is killed meanwhile leaves no half a journal. */
+/* The file has a name of its own while it is made, so that a process that is killed meanwhile leaves no half a journal. Its number is not
+ * enough: another process, in another namespace of pids, may have the same. */
 static int create_file(const char *folder, struct err *e)
 {
-	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.journal.new", folder,
-			 (int)getpid());
+	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.%" PRIx64 ".journal.new", folder,
+			 (int)getpid(), clock_read_ns(CLOCK_MONOTONIC));
 	if (n >= (int)sizeof(g.path))
 		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
 			       folder);
-	unlink(g.path); /* of an earlier process of this pid */
 	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot make %.180s: %s", g.path, strerror(errno));
@@ -457,6 +458,12 @@ static struct journal_header layout(uint64_t budget_bytes)
 		h.n_chunks--; /* rounding took up to a page */
 	h.file_bytes = h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES;
 	return h;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct stat status;
+	return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
 /* Field 22 of /proc/self/stat, counted from behind the name, which may hold spaces and brackets. */
@@ -530,6 +537,7 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 	h.pid = (uint32_t)getpid();
 	h.ppid = (uint32_t)getppid();
 	h.process_start = process_start(); /* first: there may be one descriptor left */
+	h.pid_namespace = pid_namespace();
 	int fd = create_file(folder, e);
 	if (fd < 0)
 		return fd;

@@ -724,6 +724,8 @@ struct journal_header {
 	_Atomic uint64_t dropped_dictionary; /* dictionary records that found no room */
 	struct journal_steps steps;
 	struct journal_trigger trigger;
+	uint64_t
+		pid_namespace; /* inode of /proc/self/ns/pid: whose numbers `pid` and `ppid` are; 0: not known */
 };
 
 enum chunk_state {

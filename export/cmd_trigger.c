@@ -44,7 +44,8 @@ struct asking {
 
 static bool is_alive(const struct journal_header *h)
 {
-	return !atomic_load(&h->ended_ticks) && procfs_is_alive(h->pid, h->process_start);
+	uint32_t pid = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
+	return !atomic_load(&h->ended_ticks) && pid && procfs_is_alive(pid, h->process_start);
 }
 
 /* One that has just begun to be profiled is found by its collector in a moment. */

@@ -1,8 +1,6 @@
 /* Listing DIR/journal/. */
 #include "export/journals.h"
 
-#include "core/record.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,16 +23,21 @@ static FILE *open_file(const char *path)
 	return f;
 }
 
+bool journals_header(const char *path, struct journal_header *h)
+{
+	FILE *f = open_file(path);
+	if (!f)
+		return false;
+	size_t n = fread(h, 1, sizeof(*h), f);
+	fclose(f);
+	return n == sizeof(*h);
+}
+
 /* 0 for a file that is no journal: whoever opens it will say so. */
 static uint64_t began(const char *path)
 {
 	struct journal_header h;
-	FILE *f = open_file(path);
-	if (!f)
-		return 0;
-	size_t n = fread(&h, 1, sizeof(h), f);
-	fclose(f);
-	return n == sizeof(h) ? h.clock.first.monotonic_ns : 0;
+	return journals_header(path, &h) ? h.clock.first.monotonic_ns : 0;
 }
 
 static int by_begin(const void *a, const void *b)

@@ -3,6 +3,7 @@
 #define EXPORT_JOURNALS_H
 
 #include "core/err.h"
+#include "core/record.h"
 #include "core/vec.h"
 
 #include <jansson.h>
@@ -14,6 +15,8 @@ struct journals {
 
 /* 0, or -errno with one line: no folder, or nothing in it. */
 int journals_list(struct journals *j, const char *folder, struct err *e);
+/* False where it cannot be read; that it is a journal's is for the reader to say. */
+bool journals_header(const char *path, struct journal_header *h);
 /* Whether a file is one, whatever its name. */
 bool journals_is_one(const char *path);
 

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/path.h"
+#include "export/journals.h"
 #include "export/process_flight.h"
 #include "export/process_remark.h"
 #include "export/procfs.h"
@@ -146,6 +147,8 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	int error = follow_open(&p->follow, path, live, &sink, e);
 	if (error)
 		return error;
+	const struct journal_header *h = p->follow.reader.header;
+	p->pid_here = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
 	process_flight_start(p, show_kept);
 	if (output->analyses)
 		p->analysis = analysis_new(&p->follow);
@@ -219,24 +222,27 @@ bool process_is_learning(const struct process *p)
 	       (step_state_is_learning(state) || p->learn.on_probation || p->learn.is_overdue);
 }
 
-/* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. */
+/* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. Such a name may be that
+ * of another process with the same number, too: a later one, or one in another namespace of pids. */
 static bool has_successor(const struct process *p)
 {
 	char path[PATH_MAX];
 	const char *dash = strchr(p->stem, '-');
 	int number = dash ? atoi(dash + 1) : 1;
 	int folder = (int)(strrchr(p->path, '/') ? strrchr(p->path, '/') - p->path : 0);
-	uint32_t pid = p->follow.reader.header->pid;
-	if (snprintf(path, sizeof(path), "%.*s/%u-%d.journal", folder, p->path, pid, number + 1) >=
-	    (int)sizeof(path))
+	const struct journal_header *h = p->follow.reader.header;
+	struct journal_header next;
+	if (snprintf(path, sizeof(path), "%.*s/%u-%d.journal", folder, p->path, h->pid,
+		     number + 1) >= (int)sizeof(path))
 		return false;
-	return !access(path, F_OK);
+	return journals_header(path, &next) && next.process_start == h->process_start &&
+	       next.pid_namespace == h->pid_namespace;
 }
 
 bool process_is_alive(const struct process *p)
 {
 	const struct journal_header *h = p->follow.reader.header;
-	return procfs_is_alive(h->pid, h->process_start) && !has_successor(p);
+	return p->pid_here && procfs_is_alive(p->pid_here, h->process_start) && !has_successor(p);
 }
 
 /* ---- Afterwards ---- */

@@ -50,7 +50,9 @@ struct process {
 		stem[64]; /* the journal and what its name says: pid, or pid-2 after an exec */
 	char name[64];	  /* of its folder: rank or stem; "" until it is needed */
 	bool is_live, is_finished;
-	bool was_seen_alive; /* under the pid that its journal names: not so in another namespace of pids */
+	bool was_seen_alive; /* not so in a namespace of pids that is not below ours */
+	uint32_t
+		pid_here; /* where its journal names another: it is in a namespace of pids of its own; 0: not found */
 	bool was_recycled; /* the journal is no longer whole */
 	enum process_state state;
 	struct trace_keep traces;

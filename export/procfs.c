@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Field `number` of the line, counted from 1; those before the third are behind us. */
@@ -57,6 +58,59 @@ bool procfs_is_alive(uint32_t pid, uint64_t start)
 	return !kill((pid_t)pid, 0) || errno == EPERM;
 }
 
+/* ---- Namespaces ---- */
+
+/* 0: it is not for us to see. */
+static uint64_t pid_namespace(uint32_t pid)
+{
+	char path[48];
+	struct stat status;
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	return stat(path, &status) ? 0 : status.st_ino;
+}
+
+/* The last of the numbers that it has in the namespaces from ours down to its own. */
+static uint32_t innermost_number(uint32_t pid)
+{
+	char path[48], line[256];
+	uint32_t number = 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !number && fgets(line, sizeof(line), f)) {
+		const char *last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+		number = last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+	}
+	if (f)
+		fclose(f);
+	return number;
+}
+
+/* Several that began in the same 10 ms may call themselves 1. */
+static bool is_it(uint32_t candidate, uint32_t pid, uint64_t start, uint64_t wanted_namespace)
+{
+	if (procfs_start(candidate) != start || innermost_number(candidate) != pid)
+		return false;
+	uint64_t its = pid_namespace(candidate);
+	return !its || its == wanted_namespace;
+}
+
+uint32_t procfs_number_here(uint32_t pid, uint64_t start, uint64_t wanted_namespace)
+{
+	uint64_t own = pid_namespace((uint32_t)getpid());
+	uint32_t found = 0;
+	if (!start || !wanted_namespace || !own || own == wanted_namespace)
+		return pid;
+	DIR *d = opendir("/proc");
+	for (struct dirent *entry; d && !found && (entry = readdir(d));) {
+		uint32_t candidate = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (candidate && is_it(candidate, pid, start, wanted_namespace))
+			found = candidate;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 /* ---- Families ---- */
 
 struct child {
@@ -100,7 +154,7 @@ void procfs_family(uint32_t pid, struct procfs_family *family)
 	vec_free(&all);
 }
 
-/* A journal may be mapped under the name that it had while it was made, "DIR/journal/PID.journal.new (deleted)". */
+/* A journal may be mapped under the name that it had while it was made, "DIR/journal/PID.TIME.journal.new (deleted)". */
 bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes)
 {
 	char path[32], own[48], line[8192];

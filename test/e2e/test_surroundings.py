@@ -2,12 +2,13 @@
 another file, an environment that was emptied, a collector that does not come to an end."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import unittest
 
-from harness import LAUNCHER, LIBRARY, Case, environment
+from harness import LAUNCHER, LIBRARY, Case, environment, prog
 
 # Signals as a C program has them; Python ignores both.
 USES_CUDA = """
@@ -88,6 +89,35 @@ class Environment(Case):
         run = self.profiled(program("os.environ.update(PROF_SCHEDULE='always', RANK='3')"), PROF_SCHEDULE="off")
         (process,) = run.json["processes"]
         self.assertEqual((process["rank"], process["records"]["calls"]), ("3", 40), run.err)
+
+
+class Namespaces(Case):
+    """Processes that call themselves 1: the collector, outside, knows them by other numbers."""
+    OWN_NUMBERS = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+
+    def setUp(self):
+        if not shutil.which("unshare") or subprocess.run([*self.OWN_NUMBERS, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no namespace of pids can be made here")
+
+    def states(self, run):
+        self.assertEqual(run.status, 0, run.err)
+        return [(p["pid"], p["state"], p["steps"]["count"], p["n_traces"]) for p in run.json["processes"]]
+
+    def test_one(self):
+        run = self.profiled([*self.OWN_NUMBERS, prog("loop"), "1000", "plain", "500"])
+        self.assertEqual(self.states(run), [(1, "ended", 1000, 3)], run.err)
+
+    def test_two_at_a_time_and_one_after_them(self):
+        loop = " ".join([*self.OWN_NUMBERS, prog("loop"), "500", "plain", "500"])
+        run = self.profiled(["bash", "-c", f"{loop} & {loop} & wait; {loop}"])
+        self.assertEqual(self.states(run), 3 * [(1, "ended", 500, 3)], run.err)
+
+    def test_killed(self):
+        code = f"timeout -s KILL 1 {prog('loop')} 100000 plain 1000; true"
+        run = self.profiled([*self.OWN_NUMBERS, "--mount-proc", "bash", "-c", code])
+        ((_, state, count, _),) = self.states(run)
+        self.assertEqual(state, "killed")
+        self.assertGreater(count, 300)
 
 
 class Words(Case):
