@@ -92,6 +92,22 @@ static void add_nvtx(struct run *r, const char *library)
 		set(r, "NVTX_INJECTION64_PATH", library);
 }
 
+/*
+ * AddressSanitizer's runtime, as a shared library (gcc's), ends a program in which another stands before it. Ours has nothing that it
+ * replaces, and must not stand behind it either: the runtime would then be preloaded into every child.
+ */
+static void tell_sanitizer(struct run *r)
+{
+	static const char option[] = "verify_asan_link_order=";
+	char options[4096] = "";
+	const char *own = value_in(environ, SIZE_MAX, "ASAN_OPTIONS");
+	if (own && (strstr(own, option) || strlen(own) + sizeof(option) + 2 > sizeof(options)))
+		return;
+	append_path(options, sizeof(options), own);
+	append_path(options, sizeof(options), "verify_asan_link_order=0");
+	set(r, "ASAN_OPTIONS", options);
+}
+
 static void add_settings(struct run *r)
 {
 	struct err e;
@@ -120,7 +136,9 @@ void run_make_environment(struct run *r)
 	if (r->is_sim)
 		add_sim(r, preload, sizeof(preload));
 	append_path(preload, sizeof(preload), value_in(environ, SIZE_MAX, "LD_PRELOAD"));
-	if (*preload)
+	if (*preload) {
 		set(r, "LD_PRELOAD", preload);
+		tell_sanitizer(r);
+	}
 	vec_push(&r->environment, NULL);
 }

@@ -120,6 +120,56 @@ class Namespaces(Case):
         self.assertGreater(count, 300)
 
 
+SANITIZED = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	void *runtime = dlopen("libcudart.so.13", RTLD_NOW), *memory = NULL;
+	int (*take)(void **, size_t) = dlsym(runtime, "cudaMalloc"), (*give)(void *) = dlsym(runtime, "cudaFree");
+	for (int i = 0; i < 20; i++)
+		if (take(&memory, 64) || give(memory))
+			return 1;
+	volatile char *own = malloc(10);
+	if (argc == 2)
+		free((char *)own);
+	puts(getenv("ASAN_OPTIONS"));
+	fflush(stdout);
+	own[0] = 5;
+	argc = own[0];
+	if (!argv[1])
+		free((char *)own);
+	return argc;
+}
+"""
+
+
+class Sanitizer(Case):
+    """AddressSanitizer's runtime ends programs in which another library stands before it."""
+
+    def setUp(self):
+        self.program = os.path.join(self.base, "sanitized")
+        words = ["gcc", "-g", "-w", "-fsanitize=address", "-x", "c", "-", "-o", self.program, "-ldl"]
+        if not shutil.which("gcc") or subprocess.run(words, input=SANITIZED, text=True, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("gcc has no AddressSanitizer here")
+
+    def test_the_program_runs(self):
+        run = self.profiled([self.program], PROF_SCHEDULE="always")
+        self.assertEqual((run.status, run.out), (5, "verify_asan_link_order=0\n"), run.err)
+        (process,) = run.json["processes"]
+        self.assertEqual((process["state"], process["records"]["calls"]), ("ended", 40))
+
+    def test_it_finds_what_it_looks_for(self):
+        run = self.profiled([self.program, "wrong"], ASAN_OPTIONS="exitcode=77")
+        self.assertEqual((run.status, run.out), (77, "exitcode=77:verify_asan_link_order=0\n"), run.err)
+        self.assertIn("heap-use-after-free", run.err)
+
+    def test_what_the_user_says_of_it_counts(self):
+        run = self.profiled([self.program], ASAN_OPTIONS="verify_asan_link_order=1")
+        self.assertIn("does not come first", run.err)
+
+
 class Words(Case):
     def test_a_command_that_is_no_text(self):
         run = self.profiled([*program(), b"\xff-x"], PROF_SCHEDULE="always")
