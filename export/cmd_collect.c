@@ -8,6 +8,7 @@
 #include "core/config.h"
 #include "export/command.h"
 #include "export/journals.h"
+#include "export/left_behind.h"
 #include "export/process.h"
 #include "export/procfs.h"
 #include "export/ranks_start.h"
@@ -38,6 +39,7 @@ enum {
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS =
 		2000, /* a journal is opened as soon as its name is there, its header comes a moment later */
+	LEFT_EVERY_MS = 500, /* all of /proc: some milliseconds */
 	SETTLE_MS =
 		60, /* after the application's end: children that were just beginning to use CUDA */
 };
@@ -63,7 +65,8 @@ struct collector {
 	uint64_t application_start;
 	bool is_over, has_reported;
 	bool is_saved; /* as of the last process's end */
-	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms;
+	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
+	size_t n_left;	  /* processes that the command left behind, as of left_ms */
 	uint64_t n_known; /* traces and ends that run.json has */
 	double wall_s;	  /* the run's, 0: not told */
 	char line[256];
@@ -331,13 +334,26 @@ static void report_settled(struct collector *c, size_t n_running)
 	c->is_saved = !n_running;
 }
 
+/* What a script has started and left behind may be just what is to be profiled. Waited for only where there is nothing else: a server may have
+ * been left, too. */
+static size_t count_left(struct collector *c)
+{
+	if (c->watched.n)
+		return 0;
+	if (c->left_ms < c->over_ms || c->now_ms - c->left_ms >= LEFT_EVERY_MS) {
+		c->n_left = left_behind(c->folder);
+		c->left_ms = c->now_ms;
+	}
+	return c->n_left;
+}
+
 /* Whether all is done. Every process was asked for since the application's end. */
 static bool is_done(struct collector *c)
 {
 	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
 	    c->listed_ms < c->over_ms)
 		return false;
-	size_t n_running = count_running(c);
+	size_t n_running = count_running(c) + count_left(c);
 	report_settled(c, n_running);
 	return !n_running;
 }

@@ -151,6 +151,12 @@ static int run_profiled(struct run *r)
 	run_end_like(wait_status);
 }
 
+static void ignore_file_size(struct run *r)
+{
+	const struct sigaction ignored = { .sa_handler = SIG_IGN };
+	sigaction(SIGXFSZ, &ignored, &r->file_size);
+}
+
 int cmd_run(int argc, char **argv)
 {
 	static struct run r = { .profiles = true, .control = -1, .status = -1 };
@@ -165,6 +171,7 @@ int cmd_run(int argc, char **argv)
 		error = check_sim(&r);
 	if (error)
 		return error;
+	ignore_file_size(&r);
 	check_library(&r);
 	if (r.profiles)
 		run_make_folder(&r);

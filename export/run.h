@@ -25,6 +25,8 @@ struct run {
 	pid_t application;	 /* 0: it was not started */
 	pid_t collector;
 	int control, status; /* pipes to and from the collector, -1 without one */
+	struct sigaction
+		file_size; /* what SIGXFSZ did; here a write fails instead (ulimit -f), which is said */
 };
 
 /* run_env.c */
@@ -34,8 +36,8 @@ const char *run_setting(const struct run *r, const char *name);
 
 /* run_folder.c: chooses and makes it; clears `profiles` where that cannot be done (said). */
 void run_make_folder(struct run *r);
-/* Takes it away if no process of the run left anything. True if it did. */
-bool run_remove_folder(struct run *r);
+/* Takes it away if no process of the run left anything. True if it did; `was_used`: one of them wanted to leave something. */
+bool run_remove_folder(struct run *r, bool *was_used);
 /* The first half of run.json. */
 void run_describe(const struct run *r);
 /* How it ended. */

@@ -151,6 +151,7 @@ __attribute__((noreturn)) static void become_application(struct run *r, const st
 {
 	sigaction(SIGCHLD, &b->child, NULL);
 	sigaction(SIGPIPE, &b->pipe, NULL);
+	sigaction(SIGXFSZ, &r->file_size, NULL);
 	sigprocmask(SIG_SETMASK, &b->mask, NULL);
 	execvpe(r->command[0], r->command, r->environment.at);
 	int error = errno;

@@ -101,11 +101,12 @@ void run_make_folder(struct run *r)
 	r->profiles = false;
 }
 
-bool run_remove_folder(struct run *r)
+bool run_remove_folder(struct run *r, bool *was_used)
 {
 	char path[PATH_MAX + 32];
 	snprintf(path, sizeof(path), "%s/journal", r->folder);
-	if (!access(path, F_OK) && rmdir(path))
+	*was_used = !access(path, F_OK);
+	if (*was_used && rmdir(path))
 		return false; /* somebody's journal is in it */
 	snprintf(path, sizeof(path), "%s/run.json", r->folder);
 	unlink(path);

@@ -254,9 +254,13 @@ static bool has_driver(void)
 	       !access("/dev/nvhost-ctrl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-static void say_never_used(const struct run *r)
+static void say_never_used(const struct run *r, bool was_used)
 {
 	const char *hint = "";
+	if (was_used) {
+		fprintf(stderr, "profrun: nothing of %s could be recorded\n", r->command[0]);
+		return;
+	}
 	if (r->is_sim)
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
@@ -296,9 +300,10 @@ void run_finish(struct run *r, int wait_status, double wall_s)
 		return;
 	}
 	bool is_any = json_array_size(json_object_get(report, "processes"));
-	if (running <= 0 && !is_any && run_remove_folder(r)) {
+	bool was_used;
+	if (running <= 0 && !is_any && run_remove_folder(r, &was_used)) {
 		if (!r->is_quiet)
-			say_never_used(r);
+			say_never_used(r, was_used);
 		json_decref(report);
 		return;
 	}

@@ -170,6 +170,55 @@ class Sanitizer(Case):
         self.assertIn("does not come first", run.err)
 
 
+def collectors(folder):
+    """Those of the run that goes to `folder`."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if b"collect" in words and folder.encode() in words:
+            found.append(int(pid))
+    return found
+
+
+class LeftBehind(Case):
+    """What a script has started and not waited for."""
+
+    def test_a_program_that_has_not_yet_used_cuda(self):
+        run = self.profiled(["bash", "-c", f"(sleep 1; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"])
+        self.assertEqual((run.status, run.out), (0, "started\n"))
+        self.assertIn("of the run still go on; traces are written as they come", run.err)
+        self.assertNotIn("never used", run.err)
+        self.eventually("it is recorded to its end", lambda: [p["state"] for p in run.json.get("processes", [])] == ["ended"])
+        self.assertEqual(run.json["processes"][0]["steps"]["count"], 300)
+        self.assertEqual(len(run.traces()), 3)
+
+    def test_it_uses_no_cuda(self):
+        run = self.profiled(["bash", "-c", "(exec -a left sleep 2) >/dev/null 2>&1 & echo started"])
+        self.assertEqual((run.status, run.out), (0, "started\n"))
+        self.assertTrue(collectors(run.folder))
+        self.eventually("the collector ends with it", lambda: not collectors(run.folder))
+
+
+class NoRoom(Case):
+    def test_it_is_not_said_that_cuda_was_not_used(self):
+        line, folder, env = self.launched([prog("loop"), "5"])
+        run = self.execute(["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", *line], folder, env)
+        self.assertEqual((run.status, run.out), (0, "5 steps\n"))
+        self.assertIn("ulimit -f", run.err)
+        self.assertIn("profrun: nothing of ", run.err)
+        self.assertNotIn("never used", run.err)
+
+    def test_not_one_byte(self):
+        line, folder, env = self.launched([prog("loop"), "5"])
+        run = self.execute(["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *line], folder, env)
+        self.assertEqual((run.status, run.out), (0, "5 steps\n"), run.err)
+        self.assertEqual(len([l for l in run.err.splitlines() if "never used" in l]), 0)
+
+
 class Words(Case):
     def test_a_command_that_is_no_text(self):
         run = self.profiled([*program(), b"\xff-x"], PROF_SCHEDULE="always")

@@ -1,0 +1,60 @@
+/* See left_behind.h. Whose child a process was is forgotten when its parent ends; what it was started with stays. */
+#include "export/left_behind.h"
+
+#include "core/vec.h"
+#include "export/procfs.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+struct text {
+	VEC(char) bytes; /* entries, each with its end */
+};
+
+static void read_environment(uint32_t pid, struct text *t)
+{
+	char path[48];
+	size_t got = 1;
+	t->bytes.n = 0;
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	FILE *f = fopen(path, "re");
+	while (f && got) {
+		vec_reserve(&t->bytes, 4096);
+		got = fread(t->bytes.at + t->bytes.n, 1, 4096, f);
+		t->bytes.n += got;
+	}
+	if (f)
+		fclose(f);
+	vec_push(&t->bytes, 0);
+}
+
+static bool has(const struct text *t, const char *entry)
+{
+	for (size_t i = 0; i < t->bytes.n; i += strlen(t->bytes.at + i) + 1)
+		if (!strcmp(t->bytes.at + i, entry))
+			return true;
+	return false;
+}
+
+size_t left_behind(const char *folder)
+{
+	char entry[PATH_MAX + 16];
+	size_t n = 0;
+	struct text environment = { 0 };
+	snprintf(entry, sizeof(entry), "PROF_OUT=%s", folder);
+	DIR *d = opendir("/proc");
+	for (struct dirent *e; d && (e = readdir(d));) {
+		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+		if (!pid || !procfs_start(pid))
+			continue;
+		read_environment(pid, &environment);
+		n += has(&environment, entry) && has(&environment, "PROF_LAUNCHED=1");
+	}
+	if (d)
+		closedir(d);
+	vec_free(&environment.bytes);
+	return n;
+}
