@@ -36,6 +36,12 @@ static int make_absolute(char *path, size_t bytes)
 	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
 }
 
+/* The library takes it from PROF_OUT; room is left for what step_aside() puts behind it. */
+static bool is_too_long(const char *folder)
+{
+	return strlen(folder) + sizeof("-99999") > CONFIG_TEXT_BYTES;
+}
+
 static bool holds(const char *folder, const char *name)
 {
 	char path[PATH_MAX + 32];
@@ -78,13 +84,16 @@ void run_make_folder(struct run *r)
 {
 	struct err e;
 	const char *wanted = run_setting(r, "PROF_OUT");
-	if (wanted && *wanted)
+	if (wanted && *wanted && !config_check("PROF_OUT", wanted, &e))
 		snprintf(r->folder, sizeof(r->folder), "%s", wanted);
 	else
 		default_name(r, r->folder, sizeof(r->folder));
 	int error = make_absolute(r->folder, sizeof(r->folder));
+	if (!error && is_too_long(r->folder))
+		error = -ENAMETOOLONG;
 	if (error) {
-		err_set(&e, error, "the run's folder has no absolute name: %s", strerror(-error));
+		err_set(&e, error, "the run's folder has no absolute name that can be used: %s",
+			strerror(-error));
 	} else {
 		step_aside(r);
 		r->folder_was_there = !access(r->folder, F_OK);

@@ -87,6 +87,28 @@ class Places(Case):
         self.assertEqual(len(run.err.splitlines()), 1, run.err)
         self.assertIn(folder, run.err)
 
+    def test_a_folder_far_down(self):
+        place = os.path.join(self.base, *(6 * ["a" * 200]))
+        os.makedirs(place)
+        for options, settings in ([], {}), (["-o", "run"], {}), ([], {"PROF_OUT": place}):
+            line, folder, env = self.launched([prog("loop"), "5"], **settings)
+            line[2:4] = options
+            run = self.execute(line, folder, env, cwd=place)
+            self.assertEqual((run.status, run.out), (0, "5 steps\n"))
+            self.assertIn("the application runs on without profiling", run.err)
+            self.assertNotIn("never used", run.err)
+            self.assertEqual(os.listdir(place), [])
+
+    def test_a_setting_that_is_too_long_is_none(self):
+        line, folder, env = self.launched([prog("loop"), "5"], PROF_OUT=os.path.join(self.base, *(6 * ["b" * 200])))
+        line[2:4] = []
+        os.makedirs(place := self.folder())
+        run = self.execute(line, folder, env, cwd=place)
+        self.assertEqual((run.status, run.out), (0, "5 steps\n"))
+        self.assertIn("PROF_OUT: longer than", run.err)
+        self.assertIn("profrun: process ", run.err)
+        self.assertEqual([name[:13] for name in os.listdir(place)], ["profrun-loop-"])
+
     def test_folder_under_a_file(self):
         path = os.path.join(self.base, "file")
         with open(path, "w"):
