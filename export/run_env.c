@@ -74,7 +74,7 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	char path[PATH_MAX + 64], libraries[8192] = "";
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/sim/%s", r->home, names[i]);
-		if (!access(path, R_OK))
+		if (!access(path, R_OK) && !strpbrk(path, ": ")) /* else by LD_LIBRARY_PATH alone */
 			append_path(preload, bytes, path);
 	}
 	snprintf(path, sizeof(path), "%s/sim", r->home);

@@ -211,7 +211,9 @@ static bool say_files(const struct run *r, const json_t *processes)
 	const struct exporter *x;
 	bool is_any = false;
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
-		if (!files_of(processes, x))
+		char path[PATH_MAX + 32];
+		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
+		if (!files_of(processes, x) || access(path, F_OK)) /* somebody has removed them */
 			continue;
 		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
 			x->folder, x->viewer);

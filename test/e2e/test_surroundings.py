@@ -1,5 +1,6 @@
 """What the application's surroundings are like when the library has something to say or to look up: a stderr that is gone, full or
 another file, an environment that was emptied, a collector that does not come to an end."""
+import glob
 import os
 import resource
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import LAUNCHER, LIBRARY, Case, environment, prog
+from harness import LAUNCHER, LIBRARY, ROOT, SIM, Case, environment, prog
 
 # Signals as a C program has them; Python ignores both.
 USES_CUDA = """
@@ -217,6 +218,28 @@ class NoRoom(Case):
         run = self.execute(["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *line], folder, env)
         self.assertEqual((run.status, run.out), (0, "5 steps\n"), run.err)
         self.assertEqual(len([l for l in run.err.splitlines() if "never used" in l]), 0)
+
+
+class Places(Case):
+    def test_a_build_with_a_blank_in_its_name(self):
+        home = os.path.join(self.base, "my programs")
+        os.makedirs(os.path.join(home, "build"))
+        for name in "profrun.sh", "build/profrun", "build/libprofrun.so":
+            shutil.copy(os.path.join(ROOT, name), os.path.join(home, name))
+        shutil.copytree(SIM, os.path.join(home, "build", "sim"), symlinks=True, ignore=shutil.ignore_patterns("test"))
+        run = self.execute([os.path.join(home, "profrun.sh"), "--sim", "-o", "run", "--", *program()], self.folder(), environment())
+        self.assertEqual((run.status, run.out, run.other_err()), (0, "done\n", ""))
+        self.assertIn("runs on without profiling", run.err)
+
+    def test_a_folder_that_is_removed_meanwhile(self):
+        line, folder, env = self.launched([prog("loop"), "1000", "plain", "1000"], PROF_STEP="kernel:first",
+                                          PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=2,repeat=1")
+        child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.eventually("traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "step-*"))) == 2)
+        shutil.rmtree(folder)
+        out, err = child.communicate(timeout=20)
+        self.assertEqual((child.returncode, out), (0, "1000 steps\n"), err)
+        self.assertNotIn("traces are in", err)
 
 
 class Words(Case):
