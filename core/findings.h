@@ -214,6 +214,13 @@ struct finding_allocator {
 	uint64_t n_out_of_memory;
 };
 
+/* Device memory that is more at the end of nearly every step. */
+struct finding_growth {
+	double bytes_per_step; /* 0: it does not grow */
+	uint64_t device_bytes; /* of the one device that is used; 0: not known, or several are */
+	double steps_left; /* from the run's end until it is full, if others take nothing; where device_bytes are known */
+};
+
 /* What the first steps paid once: module load, JIT, autotuning. Not in any per-step figure. */
 struct finding_once {
 	const char *what;
@@ -271,6 +278,7 @@ struct findings {
 	VEC(struct finding_block) at_peak, leaks;
 	VEC(struct finding_blocks) by_kind, by_phase;
 	struct finding_allocator allocator;
+	struct finding_growth growth;
 	uint64_t device_peak_bytes;
 	double retries; /* per step */
 	/* the replay */

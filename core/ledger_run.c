@@ -1,6 +1,7 @@
 #include "core/ledger_run.h"
 
 #include "core/ledger.h"
+#include "core/ledger_growth.h"
 #include "core/stack_about.h"
 
 /* ---- Memory, by line ---- */
@@ -140,5 +141,6 @@ void ledger_fill_run(struct findings *f, const struct follow *follow)
 	fill_cost(f, &follow->cost);
 	fill_peak(f, m);
 	fill_leaks(f, m);
+	ledger_fill_growth(f, follow);
 	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;
 }

@@ -179,6 +179,7 @@ void memory_end_step(struct memory *m)
 {
 	m->n_steps++;
 	memory_growth_note(&m->growth, m->n_steps, m->all_bytes);
+	memory_growth_note(&m->device_growth, m->n_steps, m->device_bytes);
 	for (size_t i = 0; i < m->changed.n; i++) {
 		struct memory_place *p = &m->places.at[m->changed.at[i]];
 		memory_growth_note(&p->growth, m->n_steps, p->held_bytes);

@@ -60,8 +60,8 @@ struct memory {
 	int64_t held_bytes[MEMORY_GROUPS][MEMORY_DEVICES];
 	bool was_used[MEMORY_GROUPS][MEMORY_DEVICES];
 	int64_t all_bytes, device_bytes, device_peak_bytes;
-	bool at_peak; /* not yet noted who holds what */
-	struct memory_growth growth;
+	bool at_peak;				    /* not yet noted who holds what */
+	struct memory_growth growth, device_growth; /* of all of it; of device memory */
 	uint64_t n_steps;
 	enum memory_retry retry;
 	uint64_t n_retries;

@@ -429,6 +429,18 @@ static json_t *allocator(const struct finding_allocator *a)
 	return o;
 }
 
+static json_t *growth(const struct finding_growth *g)
+{
+	bool is_known = g->device_bytes;
+	if (!(g->bytes_per_step > 0))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "bytes_per_step",
+			 report_json_number(g->bytes_per_step, 1), "device_bytes",
+			 is_known ? json_integer((json_int_t)g->device_bytes) : json_null(),
+			 "steps_left",
+			 is_known ? report_json_number(g->steps_left, COUNT) : json_null());
+}
+
 static json_t *memory(const struct findings *f)
 {
 	json_t *o = json_pack("{s:I, s:o, s:o, s:o}", "device_peak_bytes",
@@ -436,6 +448,7 @@ static json_t *memory(const struct findings *f)
 			      blocks(f, f->at_peak.at, f->at_peak.n, "bytes"), "leaks",
 			      blocks(f, f->leaks.at, f->leaks.n, "bytes_per_step"), "retries",
 			      report_json_number(f->retries, COUNT));
+	json_object_set_new(o, "growth", growth(&f->growth));
 	json_object_set_new(o, "allocator", allocator(&f->allocator));
 	json_object_set_new(o, "by_kind", classes(f->by_kind.at, f->by_kind.n, "kind"));
 	json_object_set_new(o, "by_phase", classes(f->by_phase.at, f->by_phase.n, "phase"));

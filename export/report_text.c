@@ -21,11 +21,16 @@ enum {
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
 	IDLE_COLUMNS = 74,
+	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
 	MOSTLY_LATE =
 		2, /* times as much work behind the steps as in them: their busy time says little */
 };
+
+/* Memory that lasts for another week of steps is nobody's trouble; where there is no telling, from so many bytes a step on it is. */
+#define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
+#define GROWTH_LEAST	   (1 << 16)
 
 static const json_t *get(const json_t *o, const char *group, const char *name)
 {
@@ -205,6 +210,68 @@ static void say_phases(struct textout *o, const json_t *p)
 		text_say(o, "phases   ", "%s ms", line);
 }
 
+/* "30 s", "11 min": of what is no more than about so long. */
+static char *about_long(char *to, size_t bytes, double seconds)
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "days" } };
+	size_t unit = 0;
+	while (unit + 1 < sizeof(units) / sizeof(*units) && seconds >= 2 * units[unit + 1].seconds)
+		unit++;
+	snprintf(to, bytes, "%.0f %s", seconds / units[unit].seconds, units[unit].name);
+	return to;
+}
+
+/* Two digits: more would promise too much. */
+static double rounded(double value)
+{
+	double unit = value >= 100 ? pow(10, floor(log10(value)) - 1) : 1;
+	return round(value / unit) * unit;
+}
+
+/* Which lines make what stays, the first ones. */
+static void say_leaks(struct textout *o, const json_t *leaks, const char *cwd)
+{
+	char text[TEXT_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
+	size_t used = 0;
+	for (size_t i = 0; i < json_array_size(leaks) && i < LEAKS_SAID && used < sizeof(text);
+	     i++) {
+		const json_t *x = json_array_get(leaks, i);
+		const char *what = report_string(x, "what");
+		text_fit(fitted, sizeof(fitted),
+			 *what ? what : report_place(place, sizeof(place), x, cwd), 40, CUT_HEAD);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
+					 i ? ", " : "what stays is made at ", fitted,
+					 report_bytes(bytes, sizeof(bytes),
+						      report_number(x, "bytes_per_step")));
+	}
+	if (used)
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+}
+
+static void say_growth(struct textout *o, const json_t *p, const char *cwd)
+{
+	const json_t *memory = json_object_get(p, "memory"),
+		     *growth = json_object_get(memory, "growth");
+	double per_step = report_number(growth, "bytes_per_step"),
+	       steps = report_number(growth, "steps_left"),
+	       left_s = steps * report_step_ms(p) / 1e3;
+	bool is_known = report_has_number(growth, "steps_left");
+	char text[TEXT_BYTES], bytes[NUMBER_BYTES], time[NUMBER_BYTES];
+	if (!(per_step > 0) || (is_known ? left_s > GROWTH_LEFT_MOST_S : per_step < GROWTH_LEAST))
+		return;
+	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s a step",
+				       report_bytes(bytes, sizeof(bytes), per_step));
+	if (is_known)
+		snprintf(text + used, sizeof(text) - used, ": %s are full in %.0f more steps, %s",
+			 report_bytes(bytes, sizeof(bytes), report_number(growth, "device_bytes")),
+			 rounded(steps), about_long(time, sizeof(time), left_s));
+	text_wrap(o, TEXT_RED, "memory   ", text, 2);
+	say_leaks(o, json_object_get(memory, "leaks"), cwd);
+}
+
 /* ---- Lines of code ---- */
 
 /* Two lines: what it wins and where; what to do. */
@@ -358,6 +425,7 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	say_gpus(o, p);
 	say_idle(o, p);
 	say_phases(o, p);
+	say_growth(o, p, cwd);
 	report_ranks_say_straggler(o, root);
 	if (!parts_follow || !json_array_size(json_object_get(p, "advice")))
 		say_advice(o, p, cwd, most_lines);

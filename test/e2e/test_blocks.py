@@ -71,6 +71,7 @@ class Blocks(Case):
         for rows in (memory["by_kind"], memory["by_phase"]):
             self.assertEqual(sum(row["bytes"] for row in rows), 4096 + 5120)
         self.assertFalse(memory["leaks"])
+        self.assertIsNone(memory["growth"])
         self.assertEqual(sum(row["bytes"] for row in memory["at_peak"] if row.get("what") != "PyTorch's cache, not in use"
                              and row["function"] != "c10_use"), 5120)
 
@@ -79,6 +80,9 @@ class Blocks(Case):
         leak, = reported(run.folder)["memory"]["leaks"]
         self.assertEqual(leak["function"], "kept_each_step")
         self.assertEqual(leak["bytes_per_step"], 1024)
+        growth = reported(run.folder)["memory"]["growth"]
+        self.assertAlmostEqual(growth["bytes_per_step"], 1024, delta=64)
+        self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"], growth["device_bytes"], delta=growth["device_bytes"] / 4)
 
     def test_snapshot(self):
         run = self.profiled(command("new", STEPS), (*ARMED, "--format", "perfetto,memory"), **SETTINGS)

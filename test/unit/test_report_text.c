@@ -218,6 +218,37 @@ static void test_first_screen(void **state)
 	json_decref(root);
 }
 
+/* A leak is on the first screen, with its line, where the device is going to be full. */
+static void test_memory_that_grows(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *memory = json_object_get(p, "memory"), *growth;
+	(void)state;
+	growth = json_pack("{s:f, s:I, s:f}", "bytes_per_step", 12.5 * 1048576, "device_bytes",
+			   (json_int_t)80 << 30, "steps_left", 6541.0);
+	json_object_set_new(memory, "growth", growth);
+	json_object_set_new(memory, "leaks",
+			    json_pack("[{s:s, s:i, s:f}, {s:s, s:f}]", "file",
+				      "/home/me/job/train.py", "line", 31, "bytes_per_step",
+				      12.0 * 1048576, "what", "made before recording began",
+				      "bytes_per_step", 0.5 * 1048576));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "memory   grows by 12.5 MiB a step: 80.0 GiB are full in 6500 "
+			  "more steps, 34 s\n"
+			  "         what stays is made at train.py:31 (12.0 MiB), made before");
+	free(text);
+	json_object_set_new(growth, "steps_left", json_real(1e12));
+	text = print(root, true, false, NULL);
+	assert_null(strstr(text, "grows by"));
+	free(text);
+	json_object_set_new(growth, "steps_left", json_null());
+	text = print(root, true, false, NULL);
+	assert_says(text, "memory   grows by 12.5 MiB a step\n");
+	free(text);
+	json_decref(root);
+}
+
 /* Recorded while the device's queue filled up again: the device's pace is that of the other steps. */
 static void test_host_that_ran_ahead(void **state)
 {
@@ -664,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_what_gains_are_of),
