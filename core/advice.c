@@ -16,8 +16,7 @@ static const double pause_share =
 	0.05; /* of the step: host work between two lines that is worth a word */
 static const double unlike =
 	0.5; /* of the mean: how far apart steps' gains may lie without a word */
-static const double launch_share =
-	0.10; /* of the step: what fewer launches must win; copies likewise */
+static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
 
 /* Steps may differ so much in what they would win that the mean alone says little. */
 static void say_range(struct finding_advice *a)
@@ -79,7 +78,7 @@ char *advice_times(char *to, size_t bytes, double per_step)
 
 /* ---- Where the last play's changes took most time away ---- */
 
-static double taken_ns(const struct judge *j, uint32_t op)
+double advice_taken_ns(const struct judge *j, uint32_t op)
 {
 	const struct replay_op *o = &j->w.replay.ops.at[op];
 	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
@@ -116,10 +115,10 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
 			continue;
 		if (is_helper(j, call)) {
-			helpers_ns += taken_ns(j, i);
+			helpers_ns += advice_taken_ns(j, i);
 			continue;
 		}
-		sum[site] += taken_ns(j, i) + helpers_ns;
+		sum[site] += advice_taken_ns(j, i) + helpers_ns;
 		helpers_ns = 0;
 	}
 	for (uint32_t i = 1; i <= n_sites; i++)
@@ -170,7 +169,7 @@ static const struct frame *top_inner(const struct judge *j, uint32_t site)
 		uint32_t call = j->w.replay.ops.at[i].call;
 		if (call != REPLAY_NONE && t->calls.at[call].site == site)
 			add_share(&shares, inner_line_of(t->frames, t->calls.at[call].stack),
-				  taken_ns(j, i));
+				  advice_taken_ns(j, i));
 	}
 	for (size_t i = 0; i < shares.at.n; i++)
 		if (shares.at.at[i].ns * 2 > shares.sum_ns)
@@ -210,16 +209,25 @@ static const struct {
 			   "a library waits for the device here" },
 };
 
-/* What comes back from the device cannot come from pinned memory. */
+/* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
+ * step, and torch.tensor() knows no other way than to wait. */
 static const char *mending_of(const struct judge *j, const struct finding_sync *s)
 {
 	const struct timeline *t = j->w.timeline;
+	bool is_any = false, is_small = true;
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		if (c->site == s->site && c->category == CAT_MEMCPY && c->copy == COPY_D2H)
+		if (c->site != s->site || c->category != CAT_MEMCPY)
+			continue;
+		if (c->copy == COPY_D2H)
 			return "copy into pinned memory without waiting, and look at it a step "
 			       "later";
+		is_any = true;
+		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
+	if (is_any && is_small)
+		return "make it once, before the loop; what changes: on the device, or from "
+		       "pinned memory";
 	return mending[s->kind].what;
 }
 
@@ -470,18 +478,10 @@ void advice_fill(struct judge *j)
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
-		launch_share,
+		copy_share,
 		true,
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
-		top_site,
-	};
-	static const struct general launches = {
-		{ .kind = WHATIF_ONE_LAUNCH },
-		launch_share,
-		false,
-		"make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
-		"the host takes longer to launch the work than the device to do it",
 		top_site,
 	};
 	advise_waits(j);
@@ -492,7 +492,7 @@ void advice_fill(struct judge *j)
 	advise_general(j, &copies);
 	if (j->f->verdict == VERDICT_CPU || is_host_larger(j)) {
 		advise_pause(j);
-		advise_general(j, &launches);
+		advise_launches(j);
 	}
 	if (j->f->advice.n)
 		qsort(j->f->advice.at, j->f->advice.n, sizeof(*j->f->advice.at), by_gain);

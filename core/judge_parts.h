@@ -42,6 +42,12 @@ __attribute__((format(printf, 6, 7))) void advise(struct judge *j, uint32_t site
 						  const struct whatif_change *changes, size_t n,
 						  const char *what, const char *why, ...);
 
+/* What the last play took of a call and its work. */
+double advice_taken_ns(const struct judge *j, uint32_t op);
+
+/* advice_launches.c: the device waits for launches. */
+void advise_launches(struct judge *j);
+
 /* advice_streams.c: two streams that take turns because of an event. */
 void advise_streams(struct judge *j);
 

@@ -21,6 +21,7 @@ enum stack_about {
 	ABOUT_PASS =
 		1
 		<< 11, /* within a pass or an optimizer's step: what is copied to the device there is no batch */
+	ABOUT_NUMBERS = 1 << 12, /* a tensor is made of Python's numbers: torch.tensor([...]) */
 };
 
 uint16_t stack_about(struct frames *f, uint32_t stack);

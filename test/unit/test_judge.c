@@ -154,6 +154,38 @@ static void what_comes_beside_input(void **state)
 	forget();
 }
 
+/* What autograd launches is decided by the lines of the forward pass: 12 launches and 16 of their backward pass are more than what
+ * backward() is left with, and than another line's 8 and 6. */
+static void launches_of_a_backward_pass_are_their_lines(void **state)
+{
+	uint32_t tied[2] = { 0 };
+	(void)state;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	twin_record(tw, launching_both_passes, 5);
+	for (size_t i = 0; i < tw->t.calls.n; i++) {
+		struct timeline_call *c = &tw->t.calls.at[i];
+		uint32_t n = (uint32_t)(i % BOTH_PASSES), node = n - FORWARD_LAUNCHES;
+		if (c->site != BACKWARD)
+			continue;
+		c->forward_site = node < 16 ? FORWARD : node < 22 ? OTHER_FORWARD : 0;
+		tied[c->forward_site == OTHER_FORWARD]++;
+	}
+	assert_true(tied[1] == 5 * 6);
+	f = (struct findings){ 0 };
+	ledger_fill(&f, &tw->t);
+	replay_fill(&f);
+	assert_true(advises("fewer, larger launches"));
+	for (size_t i = 0; i < f.advice.n; i++) {
+		const struct finding_advice *a = &f.advice.at[i];
+		if (!strstr(a->what, "fewer, larger launches"))
+			continue;
+		assert_int_equal(a->site, FORWARD);
+		assert_non_null(strstr(a->why, "of that in its backward pass; train.py:2 0."));
+	}
+	forget();
+}
+
 static void recoverable_is_what_mending_wins(void **state)
 {
 	(void)state;
@@ -265,6 +297,20 @@ static void a_copy_is_mended_by_its_direction(void **state)
 	judge(blocking_copy, false, 5);
 	for (size_t i = 0; i < f.advice.n; i++)
 		assert_null(strstr(f.advice.at[i].what, "into pinned memory"));
+	forget();
+}
+
+/* Four weights of a loss: no memory to copy them from is as good as not copying them. */
+static void a_constant_is_made_once(void **state)
+{
+	(void)state;
+	judge(constants, false, 5);
+	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].site, COPY);
+	assert_non_null(strstr(f.advice.at[0].what, "make it once, before the loop"));
+	forget();
+	judge(blocking_copy, false, 5);
+	assert_null(strstr(f.advice.at[0].what, "make it once"));
 	forget();
 }
 
@@ -400,6 +446,7 @@ int main(void)
 		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
+		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
@@ -408,6 +455,7 @@ int main(void)
 		cmocka_unit_test(gains_that_overlap_are_known),
 		cmocka_unit_test(kinds_of_one_line_are_told_apart),
 		cmocka_unit_test(a_copy_is_mended_by_its_direction),
+		cmocka_unit_test(a_constant_is_made_once),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(steps_that_differ_win_differently),
 		cmocka_unit_test(a_gain_lies_within_its_range),

@@ -25,6 +25,8 @@ static void test_how_far_out(void **state)
 	assert_int_equal(about("NativeCachingAllocator::malloc", "", 16), 0);
 	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 0), ABOUT_INPUT);
 	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 100), ABOUT_INPUT);
+	assert_int_equal(about("torch::utils::tensor_ctor", "libtorch_python.so", 20),
+			 ABOUT_NUMBERS);
 }
 
 /* Near its end NCCL's library says two things of a stack, further out one. */

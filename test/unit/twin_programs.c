@@ -98,7 +98,19 @@ void blocking_copy(struct twin *tw)
 	}
 }
 
-/* The same where pinned memory is four times as fast, as a copy on another stream shows. */
+/* A few numbers are copied in the middle of a step: the host, which was ahead, waits for all before them. */
+void constants(struct twin *tw)
+{
+	const uint64_t bytes = 16;
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	twin_copy(tw, 1, COPY_H2D, bytes, 2, !tw->is_mended, COPY);
+	twin_host(tw, 40);
+}
+
+/* A batch where pinned memory is four times as fast, as a copy on another stream shows. */
 void pageable_batch(struct twin *tw)
 {
 	twin_host(tw, 40);
@@ -208,6 +220,16 @@ void launch_bound(struct twin *tw)
 	for (int i = 0; i < LAYERS * 4; i++) {
 		twin_host(tw, 4);
 		twin_launch(tw, 1, 1, "tiny", 1);
+	}
+}
+
+/* Small kernels of two lines, 12 and 8, and 32 that the line with backward() makes. */
+void launching_both_passes(struct twin *tw)
+{
+	for (int i = 0; i < BOTH_PASSES; i++) {
+		uint32_t line = i < 12 ? FORWARD : i < FORWARD_LAUNCHES ? OTHER_FORWARD : BACKWARD;
+		twin_host(tw, 4);
+		twin_launch(tw, 1, 1, "tiny", line);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 /* Stacks, and so lines. */
 enum { LAYERS = 6, WAIT = 40, OTHER_WAIT = 41, COPY = 42, MALLOC = 43, FREE = 44, NEXT = 50 };
+enum { FORWARD = 1, OTHER_FORWARD, BACKWARD, FORWARD_LAUNCHES = 20, BOTH_PASSES = 52 };
 
 void device_bound(struct twin *tw);
 void host_bound(struct twin *tw);
@@ -16,6 +17,7 @@ void hidden_both(struct twin *tw);
 void read_on_two_lines(struct twin *tw);
 void read_on_two_lines_pageable(struct twin *tw);
 void blocking_copy(struct twin *tw);
+void constants(struct twin *tw);
 void pageable_batch(struct twin *tw);
 void fetching(struct twin *tw);
 void allocating(struct twin *tw);
@@ -25,6 +27,7 @@ void taking_turns(struct twin *tw);
 void free_running(struct twin *tw);
 void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
+void launching_both_passes(struct twin *tw);
 void one_launch(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
