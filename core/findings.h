@@ -79,8 +79,17 @@ struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
 	double late_ms; /* of the work that the steps launched, what ran when the last of them was over */
-	double tensor_core_pct;		    /* of kernel time; -1: not known */
+	double tensor_core_pct; /* of kernel time; -1: not known */
+	double usual_busy_ms,
+		usual_idle_ms; /* of usual steps alone, where some were none (findings.n_usual) */
 	uint64_t busy_ns, idle_ns, span_ns; /* over all armed steps: busy + idle = span, exactly */
+};
+
+/* What a device did in one recorded step. */
+struct finding_gpu_step {
+	uint32_t device, step; /* in the timeline's */
+	uint64_t busy_ns;
+	uint64_t idle_ns[IDLE_CAUSES_N];
 };
 
 struct finding_idle {
@@ -88,6 +97,7 @@ struct finding_idle {
 	uint32_t device;
 	uint32_t site; /* the line it lies on; 0: none */
 	double ms, pct;
+	double usual_ms; /* as finding_gpu's */
 	uint64_t
 		ns; /* over all armed steps; the causes' sum is finding_gpu's idle_ns, to the nanosecond */
 };
@@ -263,6 +273,7 @@ struct findings {
 	/* ledgers */
 	VEC(struct finding_gpu) gpus;
 	VEC(struct finding_idle) idle;
+	VEC(struct finding_gpu_step) gpu_steps;
 	VEC(struct finding_sync) syncs;
 	VEC(struct finding_phase) phases; /* empty: they are not known, cannot_say has the reason */
 	VEC(struct finding_operator) operators;
@@ -282,6 +293,7 @@ struct findings {
 	uint64_t device_peak_bytes;
 	double retries; /* per step */
 	/* the replay */
+	uint32_t n_usual, n_played; /* recorded steps; equal where all are usual ones */
 	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: nothing could be replayed */
 	double recorded_ms;			    /* a usual one of the recorded steps */
 	double step_ms; /* the same without what recording costs: gains are held against it */

@@ -30,6 +30,8 @@ void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, 
 		vec_push(&idle->pieces, (struct idle_piece){ cause, device, site, 0 });
 	}
 	idle->pieces.at[*at].ns += ns;
+	if (cause < IDLE_CAUSES_N)
+		idle->steps.at[idle->steps.n - 1].idle_ns[cause] += ns;
 }
 
 /* ---- Gaps ---- */
@@ -112,6 +114,9 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 	uint64_t at_ns = step->begin_ns;
 	if (!step->follows)
 		inherit_queue(w, step);
+	vec_push(&w->idle->steps,
+		 (struct finding_gpu_step){ .device = w->device.device,
+					    .step = (uint32_t)(step - w->t->steps.at) });
 	w->device.span_ns += step->end_ns - step->begin_ns;
 	note_late(w, step);
 	while (at_ns < step->end_ns) {
@@ -119,6 +124,7 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 		if (w->until_ns > at_ns) {
 			uint64_t end_ns = w->until_ns < step->end_ns ? w->until_ns : step->end_ns;
 			w->device.busy_ns += end_ns - at_ns;
+			w->idle->steps.at[w->idle->steps.n - 1].busy_ns += end_ns - at_ns;
 			at_ns = end_ns;
 			continue;
 		}
@@ -185,6 +191,7 @@ void idle_free(struct idle *idle)
 {
 	vec_free(&idle->devices);
 	vec_free(&idle->pieces);
+	vec_free(&idle->steps);
 	vec_free(&idle->spans);
 	map_free(&idle->place);
 	free(idle->of_call);
@@ -250,6 +257,8 @@ static void fill_causes(struct findings *f, const struct idle *idle, const struc
 
 void idle_fill(struct findings *f, const struct idle *idle)
 {
+	for (size_t i = 0; i < idle->steps.n; i++)
+		vec_push(&f->gpu_steps, idle->steps.at[i]);
 	double steps = ledger_count_steps(f->timeline).with_gpu;
 	for (size_t i = 0; i < idle->devices.n; i++) {
 		const struct idle_device *d = &idle->devices.at[i];

@@ -32,8 +32,9 @@ struct idle {
 	spans; /* where it keeps them: by device and time; neighbours differ in cause or line */
 	uint64_t at_ns; /* up to where the gap under way is explained */
 	VEC(struct idle_device) devices;
-	VEC(struct idle_piece) pieces; /* one per device, cause and site */
-	struct map place;	       /* of pieces */
+	VEC(struct finding_gpu_step) steps; /* one per device and step; the last one is under way */
+	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
+	struct map place;		    /* of pieces */
 	uint64_t *of_call; /* what the devices stood idle for the sake of a call that waited */
 };
 
@@ -47,6 +48,9 @@ const struct idle_device *idle_find_wrong(const struct idle *idle);
 
 /* findings.gpus' times, findings.idle: one row per device and cause, at the site that has most of it. */
 void idle_fill(struct findings *f, const struct idle *idle);
+
+/* idle_usual.c: the same times of some steps alone, `is_usual` by the timeline's steps. */
+void idle_fill_usual(struct findings *f, const bool *is_usual);
 
 /* ---- Between idle.c and idle_cause.c ---- */
 

@@ -4,6 +4,7 @@
  * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
  */
 #include "core/judge.h"
+#include "core/idle.h"
 #include "core/inner_line.h"
 
 #include "core/judge_parts.h"
@@ -175,11 +176,16 @@ static bool are_two(struct judge *j, struct top top)
 	       judge_usual_gain_ms(j, both, 2) >= adds * first;
 }
 
+static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
+{
+	return f->n_usual < f->n_played ? g->usual_idle_ms : g->idle_ms;
+}
+
 /* A device that is never idle for long: no host that is faster would give it more to do. */
 static bool has_full_gpu(const struct judge *j)
 {
 	for (size_t i = 0; i < j->f->gpus.n; i++)
-		if (j->f->gpus.at[i].idle_ms < judge_worth_ms(j))
+		if (idle_ms_of(j->f, &j->f->gpus.at[i]) < judge_worth_ms(j))
 			return true;
 	return false;
 }
@@ -234,6 +240,11 @@ static void give_evidence(struct judge *j)
 		if (g->late_ms > g->busy_ms)
 			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
 			    g->busy_ms + g->late_ms);
+		else if (f->n_usual < f->n_played)
+			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
+			    g->device, g->usual_busy_ms,
+			    100 * g->usual_busy_ms /
+				    fmax(g->usual_busy_ms + g->usual_idle_ms, 1e-6));
 		else
 			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
 			    g->busy_ms, g->busy_pct);
@@ -273,6 +284,45 @@ static void give_verdict(struct judge *j)
 						   : "only one step was recorded");
 }
 
+static uint64_t length_ns(const struct timeline_step *s)
+{
+	return s->end_ns - s->begin_ns;
+}
+
+/* The longest played step that still counts. */
+static struct timeline_step *find_longest(const struct judge *j, const bool *is_usual)
+{
+	const struct replay *r = &j->w.replay;
+	struct timeline_step *longest = NULL;
+	for (size_t k = 0; k < r->runs.n; k++) {
+		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++) {
+			uint32_t at = r->runs.at[k].first_step + i;
+			struct timeline_step *s = &j->f->timeline->steps.at[at];
+			if (is_usual[at] && (!longest || length_ns(s) > length_ns(longest)))
+				longest = s;
+		}
+	}
+	return longest;
+}
+
+/* Busy and idle times of as many steps as the verdict is of. A played step lasts until its work is done, a recorded one until its last call:
+ * what disturbs the one may be in the next of the others. So the longest are left out, as many. */
+static void fill_usual(struct judge *j)
+{
+	const struct replay *r = &j->w.replay;
+	const struct timeline *t = j->f->timeline;
+	bool *is_usual = mem_zero((t->steps.n + 1) * sizeof(*is_usual));
+	j->f->n_usual = j->w.n_usual;
+	j->f->n_played = r->n_steps;
+	for (size_t k = 0; k < r->runs.n; k++)
+		memset(is_usual + r->runs.at[k].first_step, true, r->runs.at[k].n_steps);
+	for (uint32_t i = j->w.n_usual; i < r->n_steps; i++)
+		is_usual[find_longest(j, is_usual) - t->steps.at] = false;
+	if (j->w.n_usual < r->n_steps)
+		idle_fill_usual(j->f, is_usual);
+	free(is_usual);
+}
+
 void replay_fill(struct findings *f)
 {
 	struct judge j = { .f = f };
@@ -290,6 +340,7 @@ void replay_fill(struct findings *f)
 	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
 	f->step_ms = j.w.step_ns * measured_ms_of_ns;
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
+	fill_usual(&j);
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);

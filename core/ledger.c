@@ -21,6 +21,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->evidence);
 	vec_free(&f->gpus);
 	vec_free(&f->idle);
+	vec_free(&f->gpu_steps);
 	vec_free(&f->syncs);
 	vec_free(&f->phases);
 	vec_free(&f->operators);

@@ -61,6 +61,7 @@ struct replay_work {
 /* Steps that follow each other. */
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
+	uint32_t first_step; /* in the timeline's */
 	uint64_t begin_ns, end_ns;
 	double turn_ns; /* all its steps, in the last play */
 	float *tail_ns; /* by lane: own work behind its last call */

@@ -125,6 +125,7 @@ static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
 	double first = NAN;
 	begin_run(m, t->steps.at[i].begin_ns);
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	run->first_step = (uint32_t)first_step;
 	do {
 		trace_step(m, &t->steps.at[i++]);
 		if (!run->n_steps++)

@@ -159,9 +159,10 @@ static json_t *bound(const struct findings *f)
 	json_t *evidence = json_array();
 	for (size_t i = 0; i < f->evidence.n; i++)
 		json_array_append_new(evidence, report_json_text(f->evidence.at[i].text));
-	return json_pack("{s:s, s:o, s:o}", "verdict",
+	return json_pack("{s:s, s:o, s:o, s:I, s:I}", "verdict",
 			 f->verdict < VERDICTS_N ? names[f->verdict] : "unknown", "confidence",
-			 report_json_number(f->confidence, RATIO), "evidence", evidence);
+			 report_json_number(f->confidence, RATIO), "evidence", evidence,
+			 "usual_steps", (json_int_t)f->n_usual, "steps", (json_int_t)f->n_played);
 }
 
 /* ---- Ledgers ---- */
@@ -171,17 +172,20 @@ static json_t *gpus(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		const struct finding_gpu *g = &f->gpus.at[i];
-		json_array_append_new(
-			list,
-			json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "device",
-				  (json_int_t)g->device, "busy_pct",
-				  report_json_number(g->busy_pct, PERCENT), "busy_ms_per_step",
-				  ms(g->busy_ms), "idle_ms_per_step", ms(g->idle_ms),
-				  "late_ms_per_step", ms(g->late_ms), "kernels_per_step",
-				  report_json_number(g->kernels, COUNT), "tensor_core_pct",
-				  g->tensor_core_pct < 0
-					  ? json_null()
-					  : report_json_number(g->tensor_core_pct, PERCENT)));
+		json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "device",
+				      (json_int_t)g->device, "busy_pct",
+				      report_json_number(g->busy_pct, PERCENT), "busy_ms_per_step",
+				      ms(g->busy_ms), "idle_ms_per_step", ms(g->idle_ms),
+				      "late_ms_per_step", ms(g->late_ms), "kernels_per_step",
+				      report_json_number(g->kernels, COUNT), "tensor_core_pct",
+				      g->tensor_core_pct < 0
+					      ? json_null()
+					      : report_json_number(g->tensor_core_pct, PERCENT));
+		if (f->n_usual < f->n_played) {
+			json_object_set_new(o, "usual_busy_ms", ms(g->usual_busy_ms));
+			json_object_set_new(o, "usual_idle_ms", ms(g->usual_idle_ms));
+		}
+		json_array_append_new(list, o);
 	}
 	return list;
 }
@@ -201,6 +205,8 @@ static json_t *idle(const struct findings *f)
 				      "device", (json_int_t)x->device, "ms_per_step", ms(x->ms),
 				      "pct", report_json_number(x->pct, PERCENT), "where",
 				      where(site_at(f, x->site)));
+		if (f->n_usual < f->n_played)
+			json_object_set_new(o, "usual_ms", ms(x->usual_ms));
 		set_place(o, f, x->site);
 		json_array_append_new(list, o);
 	}

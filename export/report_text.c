@@ -133,16 +133,20 @@ static void say_gpus(struct textout *o, const json_t *p)
 	size_t n = json_array_size(gpus);
 	for (size_t i = 0; i < n && i < GPUS_SAID; i++) {
 		const json_t *g = json_array_get(gpus, i);
-		double busy_ms = report_number(g, "busy_ms_per_step"),
+		bool is_apart = report_has_number(g, "usual_busy_ms");
+		double busy_ms = report_number(g, is_apart ? "usual_busy_ms" : "busy_ms_per_step"),
+		       idle_ms = report_number(g, is_apart ? "usual_idle_ms" : "idle_ms_per_step"),
 		       late_ms = report_number(g, "late_ms_per_step"),
-		       kernels = report_number(g, "kernels_per_step");
+		       kernels = report_number(g, "kernels_per_step"),
+		       pct = report_number(g, "busy_pct");
+		if (is_apart && busy_ms + idle_ms > 0)
+			pct = 100 * busy_ms / (busy_ms + idle_ms);
 		text_line(o, TEXT_PLAIN,
-			  "GPU %-4.0f busy %.0f %%: works %s ms of a step, idle %s ms; %.0f "
+			  "GPU %-4.0f busy %.0f %%: works %s ms of a%s step, idle %s ms; %.0f "
 			  "kernel%s",
-			  report_number(g, "device"), report_number(g, "busy_pct"),
-			  report_ms(busy, sizeof(busy), busy_ms),
-			  report_ms(idle, sizeof(idle), report_number(g, "idle_ms_per_step")),
-			  kernels, kernels >= 0.5 && kernels < 1.5 ? "" : "s");
+			  report_number(g, "device"), pct, report_ms(busy, sizeof(busy), busy_ms),
+			  is_apart ? " usual" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
+			  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 		if (late_ms > MOSTLY_LATE * busy_ms)
 			text_say(o, REPORT_UNDER,
 				 "%s ms of its work a step ran when the recorded steps were over",
@@ -175,7 +179,8 @@ static void say_idle(struct textout *o, const json_t *p)
 			sums[n++].ms = 0;
 		}
 		if (k < n)
-			sums[k].ms += report_number(x, "ms_per_step");
+			sums[k].ms += report_number(
+				x, report_has_number(x, "usual_ms") ? "usual_ms" : "ms_per_step");
 	}
 	for (size_t said = 0; said < n && said < CAUSES_SAID; said++) {
 		char item[80];
@@ -194,6 +199,13 @@ static void say_idle(struct textout *o, const json_t *p)
 		text_line(o, TEXT_PLAIN, "%s ms", line);
 }
 
+/* What binds, and how busy the GPUs are, is told of usual steps alone. */
+static bool are_apart(const json_t *p)
+{
+	const json_t *bound = json_object_get(p, "bound");
+	return report_number(bound, "usual_steps") < report_number(bound, "steps");
+}
+
 static void say_phases(struct textout *o, const json_t *p)
 {
 	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
@@ -207,7 +219,8 @@ static void say_phases(struct textout *o, const json_t *p)
 				 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
 	}
 	if (*line)
-		text_say(o, "phases   ", "%s ms", line);
+		text_say(o, "phases   ", "%s ms%s", line,
+			 are_apart(p) ? " (all recorded)" : "");
 }
 
 /* "30 s", "11 min": of what is no more than about so long. */

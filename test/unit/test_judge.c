@@ -377,6 +377,14 @@ static void disturbed_steps_promise_nothing(void **state)
 	assert_near(f.measured_ms, 1.61, 0.01);
 	assert_near(f.step_ms, 0.36, 0.03);
 	assert_non_null(strstr(f.evidence.at[1].text, "2 of 8 recorded steps took half"));
+	assert_int_equal(f.n_played - f.n_usual, 2);
+	assert_near(f.gpus.at[0].usual_busy_ms + f.gpus.at[0].usual_idle_ms, 0.36, 0.03);
+	assert_near(f.gpus.at[0].busy_ms + f.gpus.at[0].idle_ms, 1.61, 0.01);
+	assert_non_null(strstr(f.evidence.at[0].text, "ms of a usual step"));
+	double idle_ms = 0;
+	for (size_t i = 0; i < f.idle.n; i++)
+		idle_ms += f.idle.at[i].usual_ms;
+	assert_near(idle_ms, f.gpus.at[0].usual_idle_ms, 1e-6);
 	assert_int_equal(f.advice.at[0].site, WAIT);
 	assert_int_equal(f.advice.at[0].rare_steps, 0);
 	assert_near(f.advice.at[0].expected_ms, 0.06, 0.15);

@@ -218,6 +218,29 @@ static void test_first_screen(void **state)
 	json_decref(root);
 }
 
+/* Busy and idle are of the steps that the verdict is of. */
+static void test_usual_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpu = json_array_get(json_object_get(p, "gpu"), 0), *idle, *bound;
+	size_t i;
+	(void)state;
+	bound = json_object_get(p, "bound");
+	json_object_set_new(bound, "usual_steps", json_integer(2));
+	json_object_set_new(bound, "steps", json_integer(3));
+	json_object_set_new(gpu, "usual_busy_ms", json_real(3));
+	json_object_set_new(gpu, "usual_idle_ms", json_real(1));
+	json_array_foreach(json_object_get(p, "idle"), i, idle)
+		json_object_set_new(idle, "usual_ms", json_real(i ? 0.1 : 0.8));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "busy 75 %: works 3.000 ms of a usual step, idle 1.000 ms; 41 kernels\n");
+	assert_says(text, "because of: waits 0.900, slow launching 0.100 ms\n");
+	assert_says(text, "forward 1.250 ms (all recorded)\n");
+	free(text);
+	json_decref(root);
+}
+
 /* A leak is on the first screen, with its line, where the device is going to be full. */
 static void test_memory_that_grows(void **state)
 {
@@ -695,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_usual_steps),
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
