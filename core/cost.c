@@ -286,3 +286,8 @@ double cost_ratio(const struct cost_found *f)
 		return 1;
 	return fmax(1, fmin(1 + f->pct / 100, f->ratio_of_means));
 }
+
+double cost_disturbed(const struct cost_found *f)
+{
+	return f->is_doubtful ? fmax(1, 1 + f->pct / 100) : 1;
+}

@@ -64,4 +64,7 @@ struct cost_found cost_find(const struct cost *c);
 /* How many times as long a recorded step takes, by what is certain of it: at least 1, and 1 where nothing can be seen. */
 double cost_ratio(const struct cost_found *f);
 
+/* How many times as long the steps of the only window took because the machine had something else to do: 1 where they did not. */
+double cost_disturbed(const struct cost_found *f);
+
 #endif

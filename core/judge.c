@@ -254,6 +254,11 @@ static void give_evidence(struct judge *j)
 		    "%u of %u recorded steps took half as long again and more: what binds is "
 		    "said of the others, at %.2f ms",
 		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
+	if (j->w.usual_share < 1)
+		say(f,
+		    "all recorded steps took %.1f times as long as those beside them: gains are "
+		    "told in proportion, of a step's %.2f ms",
+		    1 / j->w.usual_share, f->step_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
@@ -273,7 +278,7 @@ static void give_verdict(struct judge *j)
 	double clear = decide(j);
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * (0.5 + 0.5 * clear) /
-			(1 + 2 * variation(f->timeline));
+			(1 + 2 * variation(f->timeline)) * j->w.usual_share;
 	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
 		return;
 	f->verdict = VERDICT_UNKNOWN;

@@ -139,6 +139,7 @@ struct timeline {
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	double recording_ratio; /* how many times as long its steps took for being recorded (cost_ratio()); 0: not known */
+	double disturbed_ratio; /* the same for what else the machine did (cost_disturbed()); 0: not known */
 	uint32_t pid;
 };
 

@@ -102,6 +102,7 @@ struct whatif {
 	double replayed_ns,
 		mean_ns; /* a step, the mean: as recorded; without what recording costs */
 	double recorded_ns, step_ns; /* a usual step: the same */
+	double usual_share; /* of a played step's length: a step's that is not disturbed; gains, step_ns and mean_ns are told of it */
 	/* By step, usual ones are `n_usual`; gains are the last play's. */
 	double *lengths_ns, *gains_ns;
 	bool *is_usual;

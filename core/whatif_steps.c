@@ -82,7 +82,7 @@ void whatif_choose_usual(struct whatif *w)
 void whatif_measure_usual(struct whatif *w)
 {
 	replay_step_lengths(&w->replay, w->lengths_ns);
-	w->step_ns = mean_of_usual(w);
+	w->step_ns = mean_of_usual(w) * w->usual_share;
 }
 
 /* ---- Gains ---- */
@@ -161,6 +161,16 @@ static uint32_t rare_steps(const struct whatif *w, double mean_ns, double usual_
 	return !is_of_calls && winners >= AGAIN && is_theirs ? winners : 0;
 }
 
+/* Where all recorded steps were disturbed nothing says which part of them was, and a gain of theirs may be longer than a usual step: it is told
+ * as the same part of one. */
+static void tell_of_usual(const struct whatif *w, struct whatif_result *out)
+{
+	out->gain_ms *= w->usual_share;
+	out->usual_gain_ms *= w->usual_share;
+	out->low_ms *= w->usual_share;
+	out->high_ms *= w->usual_share;
+}
+
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out)
 {
 	double sum = 0;
@@ -177,4 +187,5 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 		out->gain_ms = sum / n / 1e6;
 		out->low_ms = out->high_ms = 0;
 	}
+	tell_of_usual(w, out);
 }

@@ -76,18 +76,19 @@ size_t analysis_n_steps(struct analysis *a)
 	return a->timeline.steps.n;
 }
 
-/* Of steps that were recorded in the warm-up, which those behind it are not to be compared with, 1. */
-static double recording_ratio(const struct follow *follow)
+/* Steps that were recorded in the warm-up are not to be compared with those behind it. */
+static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
-	struct cost_found cost = cost_find(&follow->cost);
-	baseline_fill(&f, &follow->baseline, &follow->armed_step_ms);
-	return f.armed_in_warm_up ? 1 : cost_ratio(&cost);
+	struct cost_found cost = cost_find(&a->follow->cost);
+	baseline_fill(&f, &a->follow->baseline, &a->follow->armed_step_ms);
+	a->timeline.recording_ratio = f.armed_in_warm_up ? 1 : cost_ratio(&cost);
+	a->timeline.disturbed_ratio = f.armed_in_warm_up ? 1 : cost_disturbed(&cost);
 }
 
 struct timeline *analysis_timeline(struct analysis *a)
 {
-	a->timeline.recording_ratio = recording_ratio(a->follow);
+	compare_steps(a);
 	return &a->timeline;
 }
 

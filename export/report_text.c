@@ -219,8 +219,7 @@ static void say_phases(struct textout *o, const json_t *p)
 				 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
 	}
 	if (*line)
-		text_say(o, "phases   ", "%s ms%s", line,
-			 are_apart(p) ? " (all recorded)" : "");
+		text_say(o, "phases   ", "%s ms%s", line, are_apart(p) ? " (all recorded)" : "");
 }
 
 /* "30 s", "11 min": of what is no more than about so long. */

@@ -222,6 +222,8 @@ static void what_recording_cannot_cost_is_doubted(void **state)
 			assert_int_equal(f.is_doubtful, n == 1);
 			assert_true(fabs(f.pct - pct[i]) < 3);
 			assert_true(n > 1 || fabs(cost_ratio(&f) - 1) < 1e-9);
+			double times = n == 1 && pct[i] > 0 ? 1 + pct[i] / 100 : 1;
+			assert_true(fabs(cost_disturbed(&f) - times) < 0.03);
 			free(l);
 		}
 	}

@@ -391,6 +391,29 @@ static void disturbed_steps_promise_nothing(void **state)
 	forget();
 }
 
+/* Three steps, all of them three times as long as those beside them: none of the three is a usual one, so no gain is longer than one either. */
+static void three_disturbed_steps_promise_a_share(void **state)
+{
+	const double times = 3;
+	(void)state;
+	judge(host_bound, false, 3);
+	double gain_ms = f.advice.at[0].expected_ms, step_ms = f.step_ms,
+	       wait_ms = recoverable(WAIT), confidence = f.confidence;
+	findings_free(&f);
+	f = (struct findings){ 0 };
+	tw->t.disturbed_ratio = times;
+	ledger_fill(&f, &tw->t);
+	replay_fill(&f);
+	assert_near(f.step_ms, step_ms / times, 1e-6);
+	assert_near(f.mean_ms, step_ms / times, 0.02);
+	assert_near(f.recorded_ms, step_ms, 1e-6);
+	assert_near(f.advice.at[0].expected_ms, gain_ms / times, 1e-6);
+	assert_near(recoverable(WAIT), wait_ms / times, 1e-6);
+	assert_near(f.confidence, confidence / times, 1e-6);
+	assert_true(f.verdict == VERDICT_SYNC);
+	forget();
+}
+
 /* Longer steps that come again and again are none that were disturbed. */
 static void steps_of_two_kinds_count(void **state)
 {
@@ -468,6 +491,7 @@ int main(void)
 		cmocka_unit_test(steps_that_differ_win_differently),
 		cmocka_unit_test(a_gain_lies_within_its_range),
 		cmocka_unit_test(disturbed_steps_promise_nothing),
+		cmocka_unit_test(three_disturbed_steps_promise_a_share),
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
