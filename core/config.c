@@ -32,6 +32,51 @@ static const size_t value_offsets[] = {
 /* Set by the launcher for the library; not settings of the user's. */
 static const char *const companions[] = { "PROF_LAUNCHED" };
 
+unsigned config_distance(const char *a, const char *b)
+{
+	enum { LONGEST = 40 };
+	unsigned row[LONGEST + 1];
+	size_t n = strlen(a), m = strlen(b);
+	if (n > LONGEST || m > LONGEST)
+		return LONGEST;
+	for (unsigned j = 0; j <= m; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= n; i++) {
+		unsigned diagonal = row[0];
+		row[0] = i;
+		for (unsigned j = 1; j <= m; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[m];
+}
+
+char *config_did_you_mean(char *to, size_t bytes, const char *text, const char *words)
+{
+	enum { FARTHEST = 3 }; /* and no more than half of it: a short word is like any other */
+	size_t half = strlen(text) / 2;
+	unsigned least = (half < FARTHEST ? (unsigned)half : FARTHEST) + 1;
+	char word[32];
+	to[0] = 0;
+	for (const char *at = words; *at;) {
+		size_t n = strcspn(at, "|");
+		snprintf(word, sizeof(word), "%.*s", (int)n, at);
+		unsigned d = config_distance(text, word);
+		if (d < least) {
+			least = d;
+			snprintf(to, bytes, " (did you mean %s?)", word);
+		}
+		at += n + (at[n] == '|');
+	}
+	return to;
+}
+
 static int check_schedule(const char *text, struct err *e)
 {
 	struct schedule parsed;
@@ -95,7 +140,9 @@ static int check_word(const struct config_row *row, const char *text, struct err
 			return 0;
 		word += n + (word[n] == '|');
 	}
-	return err_set(e, -EINVAL, "'%.60s' is not one of %s", text, row->range);
+	char meant[CONFIG_MEANT_BYTES];
+	return err_set(e, -EINVAL, "'%.60s' is not one of %s%s", text, row->range,
+		       config_did_you_mean(meant, sizeof(meant), text, row->range));
 }
 
 static int check_number(const struct config_row *row, const char *text, struct err *e)
@@ -145,31 +192,6 @@ int config_check(const char *name, const char *text, struct err *e)
 	if (!row)
 		return err_set(e, -ENOENT, "no setting is called %.60s", name);
 	return check_value(row, text, e);
-}
-
-unsigned config_distance(const char *a, const char *b)
-{
-	enum { LONGEST = 40 };
-	unsigned row[LONGEST + 1];
-	size_t n = strlen(a), m = strlen(b);
-	if (n > LONGEST || m > LONGEST)
-		return LONGEST;
-	for (unsigned j = 0; j <= m; j++)
-		row[j] = j;
-	for (unsigned i = 1; i <= n; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i;
-		for (unsigned j = 1; j <= m; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[m];
 }
 
 const struct config_row *config_nearest(const char *name)
@@ -313,6 +335,21 @@ static int parse_optimizer(const char *rest, struct config_step *out, struct err
 	return 0;
 }
 
+static int refuse_step(const char *text, struct err *e)
+{
+	char meant[CONFIG_MEANT_BYTES], mode[32];
+	size_t n = strcspn(text, ":");
+	snprintf(mode, sizeof(mode), "%.*s", (int)(n + (text[n] == ':')), text);
+	return err_set(e, -EINVAL,
+		       "'%.60s' is not one of "
+		       "auto|optimizer|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|graph|sync|"
+		       "time:MS|api%s",
+		       text,
+		       config_did_you_mean(meant, sizeof(meant), mode,
+					   "auto|optimizer|python:|kernel:|nvtx:|graph|sync|time:|"
+					   "api"));
+}
+
 int config_parse_step(const char *text, struct config_step *out, struct err *e)
 {
 	static const struct {
@@ -338,9 +375,5 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 		out->mode = modes[i].mode;
 		return modes[i].parse ? modes[i].parse(text + n, out, e) : 0;
 	}
-	return err_set(e, -EINVAL,
-		       "'%.60s' is not one of "
-		       "auto|optimizer|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|graph|sync|"
-		       "time:MS|api",
-		       text);
+	return refuse_step(text, e);
 }

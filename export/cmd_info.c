@@ -3,6 +3,7 @@
 #include "export/files_words.h"
 #include "export/journals.h"
 #include "export/process.h"
+#include "export/report_words.h"
 #include "export/runfile.h"
 #include "export/trace_count.h"
 
@@ -72,7 +73,36 @@ static void print_losses(const struct follow *f)
 	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
 }
 
-static void print_process(const struct process *p)
+/* What there is of a process that died: a recorded step that it died in has no end, and CUPTI hands GPU times over late. */
+static void print_whole(const struct follow *f)
+{
+	bool is_cut = f->armed.n && f->armed.at[f->armed.n - 1] == f->last_number;
+	printf("  whole      ");
+	if (!f->armed.n)
+		printf("nothing: no step was recorded");
+	else if (is_cut)
+		printf("%s, not %" PRIu64 ", which it died in",
+		       f->armed.n > 1 ? "all recorded steps before" : "no recorded step",
+		       f->last_number);
+	else
+		printf("all recorded steps");
+	if (f->counts.calls_without_work)
+		printf("; GPU times of %" PRIu64 " calls did not come any more",
+		       f->counts.calls_without_work);
+	printf("\n");
+}
+
+static void print_death(const struct process *p, const json_t *run)
+{
+	char death[200];
+	json_t *described = process_describe(p);
+	printf("  state      %s\n", report_death(death, sizeof(death), run, described));
+	json_decref(described);
+	if (p->follow.last_number != UINT64_MAX)
+		print_whole(&p->follow);
+}
+
+static void print_process(const struct process *p, const json_t *run)
 {
 	const struct follow *f = &p->follow;
 	const struct journal_header *h = f->reader.header;
@@ -82,9 +112,10 @@ static void print_process(const struct process *p)
 	bool is_alive = !atomic_load(&h->ended_ticks) && process_is_alive(p);
 	printf("process %u%s%s: %s\n", h->pid, rank ? ", rank " : "", rank ? rank : "",
 	       command ? command : "(unknown command)");
-	printf("  state      %s\n", is_alive			 ? "running"
-				    : p->state == PROCESS_KILLED ? "killed"
-								 : "ended");
+	if (is_alive || p->state != PROCESS_KILLED)
+		printf("  state      %s\n", is_alive ? "running" : "ended");
+	else
+		print_death(p, run);
 	printf("  threads    %zu\n", f->dict.threads.n);
 	for (size_t i = 0; i < f->dict.devices.n; i++)
 		printf("  device %u   %s\n", f->dict.devices.at[i].id, f->dict.devices.at[i].name);
@@ -98,14 +129,15 @@ static void print_process(const struct process *p)
 	printf("  cupti      %s\n", cupti ? cupti : f->saw_gpu_on ? "used" : "not used");
 }
 
-static int info_journal(const char *path)
+/* `run`: of the folder that it is in, or NULL. */
+static int info_journal(const char *path, const json_t *run)
 {
 	struct process p;
 	struct output nowhere = { .n_formats = 0 };
 	struct err e;
 	if (process_export(&p, &nowhere, path, &e))
 		return data_error("%s", e.text);
-	print_process(&p);
+	print_process(&p, run);
 	process_close(&p);
 	output_free(&nowhere);
 	return EXIT_DONE;
@@ -124,9 +156,8 @@ static void print_command(const json_t *run)
 	printf("\n");
 }
 
-static void print_run(const char *folder)
+static void print_run(const char *folder, const json_t *root)
 {
-	json_t *root = runfile_load(folder);
 	const json_t *run = json_object_get(root, "run"),
 		     *processes = json_object_get(root, "processes");
 	const char *host = json_string_value(json_object_get(run, "host"));
@@ -144,7 +175,6 @@ static void print_run(const char *folder)
 		if (!i || files_of(processes, x))
 			printf("  %-10s %lld\n", nouns, (long long)files_of(processes, x));
 	}
-	json_decref(root);
 }
 
 static int info_folder(const char *folder)
@@ -154,11 +184,13 @@ static int info_folder(const char *folder)
 	int status = EXIT_DONE;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
-	print_run(folder);
+	json_t *root = runfile_load(folder);
+	print_run(folder, root);
 	for (size_t i = 0; i < j.paths.n; i++) {
-		int one = info_journal(j.paths.at[i]);
+		int one = info_journal(j.paths.at[i], json_object_get(root, "run"));
 		status = one ? one : status;
 	}
+	json_decref(root);
 	journals_free(&j);
 	return status;
 }
@@ -196,6 +228,6 @@ int cmd_info(int argc, char **argv)
 	if (S_ISDIR(status.st_mode))
 		return info_folder(argv[1]);
 	if (has_suffix(argv[1], ".journal") || journals_is_one(argv[1]))
-		return info_journal(argv[1]);
+		return info_journal(argv[1], NULL);
 	return info_trace(argv[1]);
 }

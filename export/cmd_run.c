@@ -53,6 +53,16 @@ static int take_valued(struct run *r, int argc, char **argv, int i)
 	return 0;
 }
 
+static int no_option(const char *word)
+{
+	char meant[CONFIG_MEANT_BYTES], name[40];
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	return usage_error("no option '%s'%s; profrun.sh --help lists them", word,
+			   config_did_you_mean(meant, sizeof(meant), name,
+					       "--schedule|--step|--format|--stacks|--sim|--quiet|"
+					       "--help|--version"));
+}
+
 /* Options end at the first word that is none: what follows is the application's. */
 static int parse(struct run *r, int argc, char **argv)
 {
@@ -73,7 +83,7 @@ static int parse(struct run *r, int argc, char **argv)
 		else if (!strcmp(word, "--quiet"))
 			r->is_quiet = true;
 		else
-			return usage_error("no option '%s'; profrun.sh --help lists them", word);
+			return no_option(word);
 	}
 	if (i == argc)
 		return usage_error("which command? usage: profrun.sh [options] [--] CMD [ARG...]");

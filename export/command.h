@@ -2,6 +2,8 @@
 #ifndef EXPORT_COMMAND_H
 #define EXPORT_COMMAND_H
 
+#include <stddef.h>
+
 enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
 struct command {
@@ -12,6 +14,10 @@ struct command {
 
 /* "usage: report DIR... [--json] [--top N]", good until the next call. */
 const char *command_usage(const char *name);
+
+/* " (did you mean profrun.sh report?)" of what is a mistyped command, else "". Returns `to`. */
+char *command_did_you_mean(char *to, size_t bytes, const char *text);
+enum { COMMAND_MEANT_BYTES = 64 };
 
 /* One line on stderr; returns EXIT_USAGE or EXIT_DATA. */
 __attribute__((format(printf, 1, 2))) int usage_error(const char *format, ...);

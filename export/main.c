@@ -1,6 +1,7 @@
 /* `profrun COMMAND ...`: finds the command's row. profrun.sh is how people call it. */
 #include "export/command.h"
 
+#include "core/config.h"
 #include "core/version.h"
 
 #include <signal.h>
@@ -130,15 +131,28 @@ static int print_help(const struct command *c)
 	return EXIT_DONE;
 }
 
-static int no_command(const char *name)
+static void list_commands(char *to, size_t bytes, const char *between)
 {
-	char known[256] = "";
+	to[0] = 0;
 	for (size_t i = 0; i < N_COMMANDS; i++) {
-		size_t used = strlen(known);
+		size_t used = strlen(to);
 		if (commands[i].usage)
-			snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+			snprintf(to + used, bytes - used, "%s%s", i ? between : "",
 				 commands[i].name);
 	}
+}
+
+char *command_did_you_mean(char *to, size_t bytes, const char *text)
+{
+	char known[256];
+	list_commands(known, sizeof(known), "|");
+	return config_did_you_mean(to, bytes, text, known);
+}
+
+static int no_command(const char *name)
+{
+	char known[256];
+	list_commands(known, sizeof(known), ", ");
 	return usage_error("no command '%s'; there are %s", name, known);
 }
 

@@ -162,9 +162,15 @@ __attribute__((noreturn)) static void become_application(struct run *r, const st
 
 static int refuse(const char *command, int error)
 {
-	fprintf(stderr, "profrun: %s: %s\n", command,
-		error == ENOENT ? (strchr(command, '/') ? "no such file" : "command not found")
-				: strerror(error));
+	char meant[COMMAND_MEANT_BYTES] = "";
+	bool is_missing = error == ENOENT, is_word = !strchr(command, '/');
+	if (is_missing && is_word)
+		command_did_you_mean(meant, sizeof(meant), command);
+	fprintf(stderr, "profrun: %s: %s%s\n", command,
+		!is_missing ? strerror(error)
+		: is_word   ? "command not found"
+			    : "no such file",
+		meant);
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 

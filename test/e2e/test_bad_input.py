@@ -37,6 +37,14 @@ class Commands(Case):
                 self.assertEqual(run.out, "")
                 self.assertTrue(run.err.startswith("profrun: "), run.err)
 
+    def test_a_mistyped_word_is_told(self):
+        for arguments, meant in ((["reprot", "x"], "report"), (["--schedul=x", "true"], "--schedule"), (["--step", "kernal:a", "true"], "kernel:"),
+                                 (["--stacks", "synch", "true"], "sync")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(f"(did you mean {meant}?)", self.tool(*arguments).err)
+        for arguments in (["no_such_program"], ["--stacks", "deep", "true"]):
+            self.assertNotIn("did you mean", self.tool(*arguments).err)
+
     def test_names_of_commands_to_come_run_nothing(self):
         for name in ("diff", "merge"):
             run = self.tool(name, "/dev/null", "/dev/null")

@@ -128,8 +128,10 @@ class Ends(Unchanged):
         """Without a report's screen, and of a process whose signal only its parent knows."""
         run = self.profiled([prog("ends"), "segv"], PROF_SCHEDULE="off")
         self.assertIn("ended by signal 11 (Segmentation fault)", run.err)
+        self.assertRegex(self.tool("info", run.folder).out, r"state +ended by signal 11 \(Segmentation fault\)")
         run = self.profiled(["sh", "-c", f"{prog('ends')} segv; true"], PROF_SCHEDULE="off")
         self.assertIn("was killed: its end is not in its journal", run.err)
+        self.assertRegex(self.tool("info", run.folder).out, "state +was killed: its end is not in its journal")
         self.assertNotIn("signal 11", run.err)
         self.assertNotIn("killed", self.profiled([prog("ends"), "return"], PROF_SCHEDULE="off").err)
 

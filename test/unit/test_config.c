@@ -175,6 +175,25 @@ static void test_nearest(void **state)
 	assert_null(config_nearest("PROF_SOMETHING_ALTOGETHER_DIFFERENT"));
 }
 
+static void test_did_you_mean(void **state)
+{
+	static const char *const rows[][3] = { { "synch", "all|sync|none",
+						 " (did you mean sync?)" },
+					       { "moon", "all|sync|none", "" },
+					       { "x", "on|off", "" },
+					       { "", "on|off", "" } };
+	char meant[CONFIG_MEANT_BYTES];
+	struct config_step step;
+	struct err e;
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(config_did_you_mean(meant, sizeof(meant), rows[i][0],
+							rows[i][1]),
+				    rows[i][2]);
+	assert_true(config_parse_step("kernal:gemm", &step, &e));
+	assert_non_null(strstr(e.text, "|api (did you mean kernel:?)"));
+}
+
 struct complaints {
 	int n;
 	char last[600];
@@ -275,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_texts_that_are_too_long),
 		cmocka_unit_test(test_no_such_setting),
 		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_did_you_mean),
 		cmocka_unit_test(test_reading_an_environment),
 		cmocka_unit_test(test_bad_entries_are_named_once_and_the_default_stands),
 		cmocka_unit_test(test_parsed_steps),
