@@ -1,6 +1,7 @@
 /* See report_lists.h: a list is a table of its columns, each with the member it shows and what writes the cell. */
 #include "export/report_lists.h"
 
+#include "export/kernel_words.h"
 #include "export/report_words.h"
 
 #include <string.h>
@@ -303,8 +304,26 @@ static void cell_tensor_core(const struct row *r, const char *member)
 	table_cell(r->t, "%s", is_one ? "tensor cores" : "");
 }
 
+/* Shortened where no other kernel becomes the same. */
+static void cell_kernel(const struct row *r, const char *member)
+{
+	char name[TEXT_BYTES], other[TEXT_BYTES];
+	const json_t *kernels = json_object_get(r->v->process, "kernels");
+	kernel_short(name, sizeof(name), report_string(r->item, member));
+	for (size_t i = 0; i < json_array_size(kernels); i++) {
+		const json_t *k = json_array_get(kernels, i);
+		kernel_short(other, sizeof(other), report_string(k, member));
+		if (!strcmp(name, other) &&
+		    strcmp(report_string(k, member), report_string(r->item, member)) != 0) {
+			cell_text(r, member);
+			return;
+		}
+	}
+	table_cell(r->t, "%s", name);
+}
+
 static const struct list_column kernels_columns[] = {
-	{ "kernel", COLUMN_NAME, cell_text, "name" },
+	{ "kernel", COLUMN_NAME, cell_kernel, "name" },
 	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
 	{ "share", COLUMN_NUMBER, cell_percent, "pct" },

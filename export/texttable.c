@@ -1,6 +1,7 @@
 /* Tables that fit the screen: see textout.h. */
 #include "export/textout.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 
 enum { GAP = 2, NARROWEST = 8, INDENT = 2 };
@@ -54,16 +55,71 @@ static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 	}
 }
 
-static size_t put_cell(char *line, size_t used, const struct text_column *c, const char *text,
-		       size_t width, bool is_last)
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_inside_character(const char *at)
+{
+	return (*at & 0xc0) == 0x80;
+}
+
+/* Its begin, and from where on it is another than `other`. */
+static void fit_difference(char *to, const char *text, const char *other, size_t width)
+{
+	char part[TEXT_BYTES / 2];
+	size_t head = width / 4, at = 0;
+	while (text[at] && text[at] == other[at])
+		at++;
+	while (at && is_inside_character(text + at))
+		at--;
+	while (at > head && is_word(text[at - 1]))
+		at--;
+	while (head && is_inside_character(text + head))
+		head--;
+	if (at <= head + strlen("...")) {
+		text_fit(to, TEXT_BYTES, text, width, CUT_TAIL);
+		return;
+	}
+	text_fit(part, sizeof(part), text + at, width - head - strlen("..."), CUT_TAIL);
+	snprintf(to, TEXT_BYTES, "%.*s...%s", (int)head, text, part);
+}
+
+/* A name that is cut must not look like another one in its column. */
+static void fit_name(const struct text_table *t, const char *text, unsigned column, size_t width,
+		     char *to)
+{
+	char other[TEXT_BYTES];
+	text_fit(to, TEXT_BYTES, text, width, CUT_MIDDLE);
+	if (text_width(text) <= width)
+		return;
+	for (size_t i = column; i < t->cells.n; i += t->n_columns) {
+		if (!strcmp(t->cells.at[i], text))
+			continue;
+		text_fit(other, sizeof(other), t->cells.at[i], width, CUT_MIDDLE);
+		if (!strcmp(to, other)) {
+			fit_difference(to, text, t->cells.at[i], width);
+			return;
+		}
+	}
+}
+
+static size_t put_cell(char *line, size_t used, const struct text_table *t, unsigned column,
+		       const char *text, size_t width)
 {
 	static const enum text_cut cuts[] = { [COLUMN_WORD] = CUT_TAIL,
 					      [COLUMN_NUMBER] = CUT_TAIL,
 					      [COLUMN_TEXT] = CUT_TAIL,
 					      [COLUMN_NAME] = CUT_MIDDLE,
 					      [COLUMN_PLACE] = CUT_HEAD };
+	const struct text_column *c = &t->columns[column];
+	bool is_last = column + 1 == t->n_columns;
 	char cell[TEXT_BYTES];
-	text_fit(cell, sizeof(cell), text, width, cuts[c->kind]);
+	if (c->kind == COLUMN_NAME)
+		fit_name(t, text, column, width, cell);
+	else
+		text_fit(cell, sizeof(cell), text, width, cuts[c->kind]);
 	size_t taken = text_width(cell), blanks = width > taken ? width - taken : 0;
 	int before = c->kind == COLUMN_NUMBER ? (int)blanks : 0,
 	    behind = is_last ? 0 : (int)(blanks + GAP) - before;
@@ -77,8 +133,7 @@ static void put_row(const struct text_table *t, struct textout *o, const char *c
 	char line[TEXT_BYTES] = "";
 	size_t used = 0;
 	for (unsigned c = 0; c < t->n_columns; c++)
-		used = put_cell(line, used, &t->columns[c], cells[c], widths[c],
-				c + 1 == t->n_columns);
+		used = put_cell(line, used, t, c, cells[c], widths[c]);
 	text_line(o, style, "%*s%s", INDENT, "", line);
 }
 

@@ -97,6 +97,38 @@ static void test_table_gives_way_where_it_may(void **state)
 	free(text);
 }
 
+/* What is cut from a name is not what tells it from the others. */
+static void test_names_that_differ_look_different(void **state)
+{
+	static const struct text_column columns[] = {
+		{ "kernel", COLUMN_NAME },
+		{ "ms", COLUMN_NUMBER },
+	};
+	static const char *const functors[] = { "MulFunctor", "AddFunctor", "größter" };
+	char *text, *lines[4];
+	size_t bytes;
+	struct text_table t;
+	(void)state;
+	struct textout o = open_text(&text, &bytes);
+	table_start(&t, columns, 2);
+	for (int i = 0; i < 3; i++) {
+		table_cell(&t,
+			   "vectorized_elementwise_kernel<4, BinaryFunctor<float, float, float, "
+			   "%s<float> >, TrivialOffsetCalculator<1, unsigned int>, array<char*> >",
+			   functors[i]);
+		table_cell(&t, "1.234");
+	}
+	table_end(&t, &o);
+	fclose(o.to);
+	for (int i = 0; i < 4; i++)
+		lines[i] = strtok(i ? NULL : text, "\n");
+	for (int i = 0; i < 3; i++) {
+		assert_non_null(strstr(lines[i + 1], functors[i]));
+		assert_int_equal(text_width(lines[i + 1]), 80);
+	}
+	free(text);
+}
+
 /* ---- The report ---- */
 
 static const char report[] =
@@ -718,6 +750,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_names_that_differ_look_different),
 		cmocka_unit_test(test_usual_steps),
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),

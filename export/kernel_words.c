@@ -1,0 +1,147 @@
+/*
+ * Reads demangled names as sequences of components with "::" between them. A component is an identifier, with template arguments or a
+ * function's arguments behind it or not; "(anonymous namespace)"; or "{lambda(float)#1}". Plain ones with another behind them are namespaces and
+ * classes.
+ */
+#include "export/kernel_words.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEEPEST = 32 };
+
+struct shortener {
+	const char *at;
+	char *to;
+	size_t used, bytes;
+	int depth;
+};
+
+static void put(struct shortener *s, const char *text, size_t n)
+{
+	size_t room = s->bytes - 1 - s->used;
+	n = n < room ? n : room;
+	memcpy(s->to + s->used, text, n);
+	s->used += n;
+	s->to[s->used] = 0;
+}
+
+static bool begins(const struct shortener *s, const char *text)
+{
+	return !strncmp(s->at, text, strlen(text));
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '~' || c == '$' || c == '.' || c < 0;
+}
+
+/* Behind the bracket that closes this one. */
+static const char *behind(const char *open)
+{
+	int depth = 0;
+	for (const char *at = open; *at; at++) {
+		depth += *at == '(' || *at == '{';
+		depth -= *at == ')' || *at == '}';
+		if (!depth)
+			return at + 1;
+	}
+	return open + strlen(open);
+}
+
+static void skip_arguments(struct shortener *s)
+{
+	while (*s->at == '(')
+		s->at = behind(s->at);
+	if (begins(s, " const"))
+		s->at += strlen(" const");
+}
+
+static void shorten_list(struct shortener *s);
+
+/* "{lambda(float)#1}" is lambda#1. */
+static void shorten_lambda(struct shortener *s)
+{
+	const char *end = behind(s->at), *number = end;
+	while (number > s->at && *number != '#')
+		number--;
+	put(s, "lambda", strlen("lambda"));
+	if (*number == '#')
+		put(s, number, (size_t)(end - 1 - number));
+	s->at = end;
+}
+
+/* An identifier and what belongs to it; a plain one that others follow leaves nothing. True: it left something. */
+static bool shorten_word(struct shortener *s)
+{
+	const char *word = s->at;
+	size_t used = s->used;
+	while (is_word(*s->at))
+		s->at++;
+	size_t n = (size_t)(s->at - word);
+	bool is_operator = n == strlen("operator") && !strncmp(word, "operator", n);
+	bool is_plain = *s->at != '<' && *s->at != '(';
+	put(s, word, n);
+	if (*s->at == '<' && s->depth < DEEPEST)
+		shorten_list(s);
+	skip_arguments(s);
+	if (begins(s, "::") && (is_plain || is_operator)) {
+		s->used = used;
+		s->to[used] = 0;
+		return false;
+	}
+	return true;
+}
+
+static void shorten_components(struct shortener *s)
+{
+	bool is_first = true, is_left = true;
+	for (;; is_first = false) {
+		if (!is_first && is_left)
+			put(s, "::", 2);
+		if (*s->at == '(') { /* a namespace without a name; a template argument's type */
+			s->at = behind(s->at);
+			is_left = false;
+		} else if (*s->at == '{') {
+			shorten_lambda(s);
+			is_left = true;
+		} else {
+			is_left = shorten_word(s);
+		}
+		if (!begins(s, "::"))
+			return;
+		s->at += 2;
+	}
+}
+
+/* Between '<' and '>', or to the end. */
+static void shorten_list(struct shortener *s)
+{
+	bool is_inner = *s->at == '<';
+	s->depth++;
+	if (is_inner)
+		put(s, s->at++, 1);
+	while (*s->at && !(is_inner && *s->at == '>')) {
+		if (is_word(*s->at) || *s->at == '(' || *s->at == '{')
+			shorten_components(s);
+		else
+			put(s, s->at++, 1);
+	}
+	if (*s->at)
+		put(s, s->at++, 1);
+	s->depth--;
+}
+
+char *kernel_short(char *to, size_t bytes, const char *name)
+{
+	struct shortener s = { .at = name, .to = to, .bytes = bytes };
+	to[0] = 0;
+	if (begins(&s, "void "))
+		s.at += strlen("void ");
+	shorten_list(&s);
+	if (!s.used)
+		snprintf(to, bytes, "%s", name);
+	return to;
+}
