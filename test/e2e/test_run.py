@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import time
 import unittest
 
-from harness import LAUNCHER, LIBRARY, Case, environment, prog, script
+from harness import LAUNCHER, LIBRARY, ROOT, Case, environment, prog, script
 from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
@@ -53,6 +54,17 @@ class Transparent(Case):
         line, folder, env = self.launched([sys.executable, "-c", code])
         env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
         self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
+
+    def test_what_is_installed_is_whole(self):
+        target = os.path.join(self.base, "usr")
+        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target], check=True)
+        folder = os.path.join(target, "share", "doc", "profrun")
+        with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+            links = [link for link in re.findall(r"\]\(([^)#]+)", file.read()) if "://" not in link]
+        self.assertGreater(len(links), 10)
+        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))], [])
+        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertIn("PROF_SCHEDULE", run.stdout)
 
     def test_quiet(self):
         self.assertEqual(self.profiled([prog("loop"), "30"], ["--quiet"]).err, "")
