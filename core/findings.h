@@ -298,6 +298,7 @@ struct findings {
 	double recorded_ms;			    /* a usual one of the recorded steps */
 	double step_ms; /* the same without what recording costs: gains are held against it */
 	double mean_ms; /* measured_ms without it: what gains in few steps are held against */
+	double disturbed_times; /* as long as steps beside them: all recorded ones; 1: they did not */
 	VEC(struct finding_advice) advice;
 	VEC(struct finding_gap) cannot_say;
 };

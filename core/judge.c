@@ -235,6 +235,11 @@ static double variation(const struct timeline *t)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
+	if (j->w.usual_share < 1)
+		say(f,
+		    "all recorded steps took %.1f times as long as those beside them: gains are "
+		    "told in proportion, of a step's %.2f ms",
+		    1 / j->w.usual_share, f->step_ms);
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		const struct finding_gpu *g = &f->gpus.at[i];
 		if (g->late_ms > g->busy_ms)
@@ -254,11 +259,6 @@ static void give_evidence(struct judge *j)
 		    "%u of %u recorded steps took half as long again and more: what binds is "
 		    "said of the others, at %.2f ms",
 		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
-	if (j->w.usual_share < 1)
-		say(f,
-		    "all recorded steps took %.1f times as long as those beside them: gains are "
-		    "told in proportion, of a step's %.2f ms",
-		    1 / j->w.usual_share, f->step_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
@@ -345,6 +345,7 @@ void replay_fill(struct findings *f)
 	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
 	f->step_ms = j.w.step_ns * measured_ms_of_ns;
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
+	f->disturbed_times = 1 / j.w.usual_share;
 	fill_usual(&j);
 	play_causes(&j);
 	fill_syncs(&j);

@@ -34,6 +34,11 @@ void report_gains_heading(struct textout *o, const json_t *p)
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
 		text_line(o, TEXT_BOLD, "What mending would win of a step");
+	else if (replay_ms(p, "disturbed_times") > 1)
+		text_line(o, TEXT_BOLD,
+			  "What mending would win, in proportion, of the %s ms of steps beside "
+			  "these",
+			  step);
 	else if (are_apart(step_ms, usual_ms))
 		text_line(o, TEXT_BOLD,
 			  "What mending would win, of a recorded step's %s ms, not the usual %s",

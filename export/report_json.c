@@ -479,10 +479,15 @@ static json_t *replay(const struct findings *f)
 {
 	if (!(f->measured_ms > 0))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms),
-			 "replayed_ms", ms(f->replayed_ms), "error_pct",
-			 report_json_number(f->error_pct, PERCENT), "recorded_ms",
-			 ms(f->recorded_ms), "step_ms", ms(f->step_ms), "mean_ms", ms(f->mean_ms));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "measured_ms", ms(f->measured_ms),
+			      "replayed_ms", ms(f->replayed_ms), "error_pct",
+			      report_json_number(f->error_pct, PERCENT), "recorded_ms",
+			      ms(f->recorded_ms), "step_ms", ms(f->step_ms), "mean_ms",
+			      ms(f->mean_ms));
+	if (f->disturbed_times > 1)
+		json_object_set_new(o, "disturbed_times",
+				    report_json_number(f->disturbed_times, COUNT));
+	return o;
 }
 
 static json_t *advice(const struct findings *f)

@@ -410,6 +410,8 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	assert_near(f.advice.at[0].expected_ms, gain_ms / times, 1e-6);
 	assert_near(recoverable(WAIT), wait_ms / times, 1e-6);
 	assert_near(f.confidence, confidence / times, 1e-6);
+	assert_near(f.disturbed_times, times, 1e-6);
+	assert_non_null(strstr(f.evidence.at[0].text, "all recorded steps took 3.0 times as long"));
 	assert_true(f.verdict == VERDICT_SYNC);
 	forget();
 }

@@ -354,6 +354,20 @@ static void test_what_gains_are_of(void **state)
 	}
 }
 
+static void test_what_disturbed_steps_are_held_against(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *replay = json_object_get(p, "replay");
+	(void)state;
+	json_object_set_new(replay, "disturbed_times", json_real(2));
+	json_object_set_new(replay, "step_ms", json_real(2.6));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, ", in proportion, of the 2.600 ms of steps beside these\n");
+	free(text);
+	json_decref(root);
+}
+
 /* By what the replay says they win together. What few steps win is a share of the mean step, and adds to nothing. */
 static void test_gains_that_overlap(void **state)
 {
@@ -756,6 +770,7 @@ int main(void)
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_what_gains_are_of),
+		cmocka_unit_test(test_what_disturbed_steps_are_held_against),
 		cmocka_unit_test(test_gains_that_overlap),
 		cmocka_unit_test(test_corrected_steps),
 		cmocka_unit_test(test_what_recording_cost),
