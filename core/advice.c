@@ -406,7 +406,7 @@ static enum pause_place pause_place(const struct judge *j, uint32_t site)
 	return within_ns * 2 > all_ns ? PAUSE_WITHIN : PAUSE_BEFORE;
 }
 
-/* The host's own work before the calls of one line. */
+/* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
 static void advise_pause(struct judge *j)
 {
 	struct whatif_change change = { .kind = WHATIF_PAUSE };
@@ -419,7 +419,9 @@ static void advise_pause(struct judge *j)
 	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), pause_share * j->step_ms))
 		return;
 	enum pause_place place = pause_place(j, change.site);
-	advise(j, change.site, &change, 1, pauses[place].what,
+	const struct whatif_change fused[] = { change,
+					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
+	advise(j, change.site, fused, place == PAUSE_WITHIN ? 2 : 1, pauses[place].what,
 	       "%s the host works %.2f ms a step without giving the device anything",
 	       pauses[place].where, here_ms);
 }

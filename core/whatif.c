@@ -315,11 +315,13 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
 }
 
-static void join_launches(struct whatif *w)
+/* `site` 0: of all lines. */
+static void join_launches(struct whatif *w, uint32_t site)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		uint32_t last = w->before[i];
-		if (last == REPLAY_NONE || !is_plain_launch(w, last) || !is_plain_launch(w, i))
+		if (last == REPLAY_NONE || !is_plain_launch(w, last) || !is_plain_launch(w, i) ||
+		    (site && (w->site[last] != site || w->site[i] != site)))
 			continue;
 		struct host_split own =
 			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
@@ -469,7 +471,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		free_gaps(w, false, c->site);
 		return 0;
 	case WHATIF_ONE_LAUNCH:
-		join_launches(w);
+		join_launches(w, c->site);
 		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");

@@ -154,6 +154,23 @@ static void what_comes_beside_input(void **state)
 	forget();
 }
 
+/* Fused code has neither the host's work between the launches nor the launches. */
+static void a_line_with_less_to_say_wins_its_launches_too(void **state)
+{
+	bool is_said = false;
+	(void)state;
+	judge(chatty_line, false, 5);
+	for (size_t i = 0; i < f.advice.n; i++) {
+		const struct finding_advice *a = &f.advice.at[i];
+		if (!strstr(a->what, "in this line"))
+			continue;
+		assert_near(a->expected_ms, truth_ms(chatty_line), 0.1);
+		is_said = true;
+	}
+	assert_true(is_said);
+	forget();
+}
+
 /* What autograd launches is decided by the lines of the forward pass: 12 launches and 16 of their backward pass are more than what
  * backward() is left with, and than another line's 8 and 6. */
 static void launches_of_a_backward_pass_are_their_lines(void **state)
@@ -479,6 +496,7 @@ int main(void)
 		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
+		cmocka_unit_test(a_line_with_less_to_say_wins_its_launches_too),
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_mending_wins),
 		cmocka_unit_test(hidden_waits_are_named_together),

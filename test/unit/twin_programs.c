@@ -247,6 +247,22 @@ void one_launch(struct twin *tw)
 	}
 }
 
+/* The same, and the host works between them; mended: before the first one alone. */
+void chatty_line(struct twin *tw)
+{
+	const double in_graph = 0.096;
+	tw->between = tw->is_mended ? in_graph : 1.2;
+	twin_host(tw, 100);
+	twin_launch(tw, 1, 1, "first", 2);
+	for (int i = 0; i < LAYERS * 8; i++) {
+		if (!tw->is_mended)
+			twin_host(tw, 6);
+		else if (i)
+			tw->now[0] -= TWIN_ISSUE_US;
+		twin_launch(tw, 1, 1, "tiny", 1);
+	}
+}
+
 static void take_batch(struct twin *tw)
 {
 	twin_host(tw, 10);

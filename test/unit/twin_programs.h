@@ -29,6 +29,7 @@ void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
 void launching_both_passes(struct twin *tw);
 void one_launch(struct twin *tw);
+void chatty_line(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
 void uneven_input(struct twin *tw);
