@@ -64,7 +64,7 @@ static void shorten_list(struct shortener *s);
 /* "{lambda(float)#1}" is lambda#1. */
 static void shorten_lambda(struct shortener *s)
 {
-	const char *end = behind(s->at), *number = end;
+	const char *end = behind(s->at), *number = end - 1;
 	while (number > s->at && *number != '#')
 		number--;
 	put(s, "lambda", strlen("lambda"));
