@@ -32,7 +32,8 @@ struct memory_growth {
 	uint64_t since; /* steps that had ended when it was first looked at */
 	int64_t first_bytes, last_bytes;
 	uint64_t n_up, n_down;
-	uint64_t up[GROWTHS_KEPT]; /* step numbers, every `stride`-th growth */
+	uint64_t up[GROWTHS_KEPT];	/* step numbers, every `stride`-th growth */
+	int64_t up_bytes[GROWTHS_KEPT]; /* held then */
 	uint32_t n_kept, stride;
 };
 

@@ -4,6 +4,8 @@
  */
 #include "core/memory.h"
 
+#include <stdlib.h>
+
 enum {
 	SETTLING_STEPS = 2, /* what these get is kept for good by nearly every program */
 	GROWTHS_LEAST = 4,
@@ -12,19 +14,22 @@ enum {
 	PARTS = 4,	/* it grows in each of the run's quarters */
 };
 
-static void keep(struct memory_growth *g, uint64_t step)
+static void keep(struct memory_growth *g, uint64_t step, int64_t held_bytes)
 {
 	if (!g->stride)
 		g->stride = 1;
 	if (g->n_up % g->stride)
 		return;
 	if (g->n_kept == GROWTHS_KEPT) {
-		for (uint32_t i = 0; i < GROWTHS_KEPT / 2; i++)
+		for (uint32_t i = 0; i < GROWTHS_KEPT / 2; i++) {
 			g->up[i] = g->up[i * 2 + 1];
+			g->up_bytes[i] = g->up_bytes[i * 2 + 1];
+		}
 		g->n_kept = GROWTHS_KEPT / 2;
 		g->stride *= 2;
 	}
-	g->up[g->n_kept++] = step;
+	g->up[g->n_kept] = step;
+	g->up_bytes[g->n_kept++] = held_bytes;
 }
 
 void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_bytes)
@@ -34,7 +39,7 @@ void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_byt
 		g->first_bytes = held_bytes;
 	} else if (held_bytes > g->last_bytes) {
 		g->n_up++;
-		keep(g, step);
+		keep(g, step, held_bytes);
 	} else if (held_bytes < g->last_bytes) {
 		g->n_down++;
 	}
@@ -52,9 +57,25 @@ bool memory_growth_is_leak(const struct memory_growth *g, uint64_t n_steps)
 	return parts == (1u << PARTS) - 1;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* The first and the last step may end elsewhere than the others, where more is held or less: so it is the median of the slopes over half of
+ * the growths. */
 double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps)
 {
-	return n_steps > g->since
-		       ? (double)(g->last_bytes - g->first_bytes) / (double)(n_steps - g->since)
-		       : 0;
+	double slopes[GROWTHS_KEPT];
+	uint32_t half = g->n_kept / 2;
+	if (n_steps <= g->since)
+		return 0;
+	if (g->n_kept < GROWTHS_LEAST)
+		return (double)(g->last_bytes - g->first_bytes) / (double)(n_steps - g->since);
+	for (uint32_t i = 0; i < half; i++)
+		slopes[i] = (double)(g->up_bytes[i + half] - g->up_bytes[i]) /
+			    (double)(g->up[i + half] - g->up[i]);
+	qsort(slopes, half, sizeof(*slopes), by_value);
+	return half % 2 ? slopes[half / 2] : (slopes[half / 2 - 1] + slopes[half / 2]) / 2;
 }

@@ -124,6 +124,19 @@ static void leak_every_now_and_then(void **state)
 	memory_free(&m);
 }
 
+/* The run ends in the middle of a step, where 5000 bytes more are held. */
+static void a_last_step_is_no_growth(void **state)
+{
+	struct memory m = { 0 };
+	(void)state;
+	run_steps(&m, 20, 1, 20);
+	alloc(&m, 0x1, 5000, 1);
+	memory_end_step(&m);
+	assert_true(leaks(&m, 1));
+	assert_float_equal(memory_growth_rate(&place(&m, 1)->growth, m.n_steps), 64, 1e-9);
+	memory_free(&m);
+}
+
 static void caches_fill_at_first(void **state)
 {
 	struct memory m = { 0 };
@@ -203,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_reset_takes_all_of_a_device),
 		cmocka_unit_test(leak_in_every_step),
 		cmocka_unit_test(leak_every_now_and_then),
+		cmocka_unit_test(a_last_step_is_no_growth),
 		cmocka_unit_test(caches_fill_at_first),
 		cmocka_unit_test(too_short_to_tell),
 		cmocka_unit_test(no_leak_if_it_is_given_back),
