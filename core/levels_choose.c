@@ -23,6 +23,10 @@
 /* So alike are turns of a loop in which other ones come in the same order. */
 #define ALIKE_WHOLE 0.85
 
+/* Networks that learn between two of an agent's exchanges with the host, as two critics, an actor and a temperature do; and of its steps one at
+ * least of fewer has all of them. */
+#define MANY_NETWORKS 4.5
+
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
@@ -88,6 +92,34 @@ static bool is_same_again(const struct levels_extra *extra)
 	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
 }
 
+/* Whether each turn reads an answer, feeds what follows and learns, as an agent's does. */
+static bool is_agents(const struct levels_level *level)
+{
+	return level->optimizer && level->fed && level->read;
+}
+
+/* Whether a turn is an agent's whole step, though with every second one another network learns, too. */
+static bool is_delayed(const struct levels_level *inner, const struct levels_extra *extra)
+{
+	return is_agents(inner) && extra->inner_turns < MANY_NETWORKS;
+}
+
+/* Whether only the turns of `outer` are an agent's: in each several networks are trained on what it has got. */
+static bool are_agents_networks(const struct levels_level *inner, const struct levels_level *outer,
+				const struct levels_extra *extra)
+{
+	return inner->optimizer && is_agents(outer) && !inner->fed && !inner->read &&
+	       extra->fed >= 0.5 && extra->read >= 0.5 && extra->inner_turns < MANY_NETWORKS;
+}
+
+/* Whether only the turns of `outer` are the same again and again, and end with a word to the host: backward passes in each of which some launches
+ * are others, as the leapfrogs of one sample. */
+static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
+{
+	return inner->threads && !inner->optimizer && !inner->tail && !inner->marked &&
+	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
+}
+
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
@@ -98,8 +130,10 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
-	if (is_same_again(&extra))
+	if (is_same_again(&extra) || is_delayed(inner, &extra))
 		return false;
+	if (are_agents_networks(inner, outer, &extra) || are_passes_of_one(inner, outer))
+		return true;
 	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
 	 * they are what some steps draw, as a head of several */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&

@@ -360,6 +360,95 @@ static void test_one_of_several_heads(void **state)
 	sequence_free(&s);
 }
 
+/* A network's step of the optimizer, with kernels of its own from `first` on. */
+static void learn_of(struct sequence *s, uint32_t first, uint32_t calls)
+{
+	launch_of(s, 0, first, calls, 0);
+	launch_of(s, 1, first + 40, calls + 4, 0);
+	launch_of(s, 0, OPTIMIZER, 6, LEVEL_OPTIMIZER);
+}
+
+/* An agent asks its network what to do, and learns from what it then sees. */
+static void act(struct sequence *s)
+{
+	copy(s, COPY_H2D, LEVEL_H2D);
+	launch_of(s, 0, CHECK, 6, 0);
+	copy(s, COPY_D2H, LEVEL_D2H);
+	copy(s, COPY_H2D, LEVEL_H2D);
+}
+
+/* As many steps as there are, but for one at either end: an end may lie before what comes in some steps only. */
+static void check_counts_all(const struct sequence *s)
+{
+	struct sequence_result r;
+	sequence_run(s, 1, false, &r);
+	assert_true(r.locked);
+	assert_in_range(r.looks, s->n_ends - 1, s->n_ends + 1);
+}
+
+/* TD3: the actor learns with every third step of the critics. */
+static void test_actor_every_third_step(void **state)
+{
+	enum { CRITICS = 1000, ACTOR = 1200 };
+	struct sequence s = { 0 };
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		act(&s);
+		learn_of(&s, CRITICS, 12);
+		if (i % 3 == 0) {
+			learn_of(&s, ACTOR, 20);
+			launch_of(&s, 0, ACTOR + 100, 30, 0);
+		}
+		sequence_end_step(&s);
+	}
+	check_counts_all(&s);
+	sequence_free(&s);
+}
+
+/* SAC: two critics of the same kernels learn one after the other, and every other step the actor, too. */
+static void test_two_critics_and_an_actor(void **state)
+{
+	enum { CRITICS = 1000, ACTOR = 1200 };
+	struct sequence s = { 0 };
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		act(&s);
+		learn_of(&s, CRITICS, 12);
+		learn_of(&s, CRITICS, 12);
+		if (i % 2)
+			learn_of(&s, ACTOR, 30);
+		sequence_end_step(&s);
+	}
+	check_counts_all(&s);
+	sequence_free(&s);
+}
+
+/* A sample's gradients, by as many backward passes: it is then taken or not, which the host asks. */
+static void test_leapfrogs_of_a_sample(void **state)
+{
+	enum { POTENTIAL = 1000, HALF = 1100, TAKEN = 1200, LEAPFROGS = 4 };
+	struct sequence s = { 0 };
+	(void)state;
+	launch_of(&s, 0, HALF, 6, 0); /* and before the first backward pass, too */
+	for (int i = 0; i < 150; i++) {
+		launch_of(&s, 0, HALF, 2, 0);
+		launch_of(&s, 0, POTENTIAL, 14, 0);
+		for (int k = 0; k <= LEAPFROGS; k++) {
+			if (k)
+				launch_of(&s, 0, HALF, 4, 0);
+			launch_of(&s, 0, POTENTIAL, 14, 0);
+			launch_of(&s, 1, POTENTIAL + 40, 16, 0);
+			if (k)
+				launch_of(&s, 0, HALF + 4, 2, 0);
+		}
+		launch_of(&s, 0, TAKEN, 1, 0);
+		copy(&s, COPY_D2H, LEVEL_D2H);
+		sequence_end_step(&s);
+	}
+	check_counts_all(&s);
+	sequence_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +464,9 @@ int main(void)
 		cmocka_unit_test(test_chance_is_no_loop),
 		cmocka_unit_test(test_first_step_compiles),
 		cmocka_unit_test(test_one_of_several_heads),
+		cmocka_unit_test(test_actor_every_third_step),
+		cmocka_unit_test(test_two_critics_and_an_actor),
+		cmocka_unit_test(test_leapfrogs_of_a_sample),
 		cmocka_unit_test(test_bare_loop_with_a_long_first_turn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
