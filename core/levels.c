@@ -220,34 +220,12 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
-/* Whether the level is a loop around what is counted on probation. */
-static bool is_around(const struct levels *l, const struct levels_level *level)
-{
-	return level->marked && level->coverage >= COVERAGE_FILLS &&
-	       level->calls_per_turn >= AROUND * l->choice.calls_per_step;
-}
-
 /* Whether the level that a vote has found is the one that is counted on probation, and its turns now say that it is only a part of the step. */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
 	return l->on_probation && belief->is_refuted &&
 	       level_has_anchor(l, level, l->choice.anchor);
-}
-
-/* Whether what is counted on probation gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
- * around. */
-static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
-{
-	return level->optimizer || level->graph || is_around(l, level) || !levels_goes_on(l, end);
-}
-
-/* Whether a level is to be counted on probation; in another one's place only once. */
-static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
-{
-	if (l->was_withdrawn)
-		return false;
-	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
 
 /* Whether what is counted on probation comes no more often than when it was chosen: else other loops have come to hold it. */
@@ -258,6 +236,39 @@ static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 	for (uint32_t i = 0; i < end; i++)
 		n += levels_store_hash(s, &s->events[i], l->choice.anchor) == l->choice.anchor;
 	return (double)n * l->choice.calls_per_step * AS_RARE <= end;
+}
+
+/* Whether what is counted on probation are rounds that each ask the host, of more than a layer, which go on as ever; and nobody learns around
+ * them: they are what the program does, in whatever it does them. */
+static bool is_dialogue(const struct levels *l, const struct levels_level *level, uint32_t end)
+{
+	return l->choice.signs.is_read && !l->is_refuted &&
+	       l->choice.calls_per_step >= CALLS_OF_LAYER && !level->threads &&
+	       levels_is_as_rare(l, end);
+}
+
+/* Whether the level is a loop around what is counted on probation, and that only a part of its turns. */
+static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
+{
+	return level->marked && level->coverage >= COVERAGE_FILLS &&
+	       level->calls_per_turn >= AROUND * l->choice.calls_per_step &&
+	       !is_dialogue(l, level, end);
+}
+
+/* Whether what is counted on probation gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
+ * around. */
+static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
+{
+	return level->optimizer || level->graph || is_around(l, level, end) ||
+	       !levels_goes_on(l, end);
+}
+
+/* Whether a level is to be counted on probation; in another one's place only once. */
+static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
+{
+	if (l->was_withdrawn)
+		return false;
+	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
 
 /*

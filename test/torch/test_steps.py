@@ -19,8 +19,10 @@ NOT_YET = {
 # behind the optimizer's last. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
 # server that batches what has come, reading the last one's answer and feeding what follows. A loop over parameters ends in launches that most
 # of them have.
-LATE = {"gan": 1, "sac": 1, "heads": 3, "transformer": -1, "continuous_batching": 1, "per_parameter": 1}
-# An agent's iteration that ends with one network's step or another's is known by how the next one begins.
+# An agent's iteration that ends with one network's step or another's is known by how the next one begins; a round of drafts by the host's reading how
+# many are right, and one launch follows.
+LATE = {"gan": 1, "sac": 1, "heads": 3, "transformer": -1, "continuous_batching": 1, "per_parameter": 1,
+        "speculative": -1}
 # A second model's first steps, before it is known that the first one's have ended, are seen by nobody; some more are told afterwards, and
 # begun by nobody. The numbers go on from the last one that was seen.
 UNSEEN = {"second_model": 12}

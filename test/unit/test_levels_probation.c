@@ -14,15 +14,24 @@ struct stream {
 	uint64_t now_ns, n_odd;
 };
 
-static void feed(struct stream *s, uint64_t kernel, uint32_t hints, uint64_t took_ns)
+/* A launch of a `kernel` on `size` blocks. */
+static void feed_sized(struct stream *s, uint64_t kernel, uint64_t size, uint32_t hints,
+		       uint64_t took_ns)
 {
-	const struct level_event event = { .token = (kernel * 0x9e3779b97f4a7c15ull) | 1,
-					   .kernel = kernel,
-					   .begin_ns = s->now_ns,
-					   .end_ns = s->now_ns + 1000,
-					   .hints = hints | LEVEL_NAMED };
+	const struct level_event event = {
+		.token = ((kernel + (size << 32)) * 0x9e3779b97f4a7c15ull) | 1,
+		.kernel = kernel,
+		.begin_ns = s->now_ns,
+		.end_ns = s->now_ns + 1000,
+		.hints = hints | LEVEL_NAMED
+	};
 	assert_int_equal(levels_feed(s->levels, 0, &event), 0);
 	s->now_ns += took_ns;
+}
+
+static void feed(struct stream *s, uint64_t kernel, uint32_t hints, uint64_t took_ns)
+{
+	feed_sized(s, kernel, 0, hints, took_ns);
 }
 
 static void step(struct stream *s)
@@ -157,6 +166,49 @@ static void counts_on_where_shapes_change(void **state)
 	levels_free(s.levels);
 }
 
+enum { DRAFT = 3000, CHECKED = 3100, PROMPT = 3200, DRAFTED = 4, ROUNDS = 18 };
+
+/* Launches grow with the text, each at lengths of its own. */
+static void launch_grown(struct stream *s, uint64_t first, uint64_t n, uint64_t length)
+{
+	for (uint64_t k = 0; k < n; k++)
+		feed_sized(s, first + k, length / (3 + k % 4 * 3), LEVEL_FRAMED, 10000);
+}
+
+/* Some tokens are drafted by a small model and looked at by a large one; the host asks how many are right. */
+static uint64_t speculate(struct stream *s, uint64_t length, uint64_t round)
+{
+	for (uint64_t k = 0; k < DRAFTED; k++)
+		launch_grown(s, DRAFT, 9, length + k);
+	launch_grown(s, CHECKED, 30, length + DRAFTED);
+	feed(s, 1, LEVEL_COPY | LEVEL_D2H, 10000);
+	feed(s, CHECKED + 50, LEVEL_FRAMED | LEVEL_SYNCED, 10000);
+	feed(s, CHECKED + 51, LEVEL_FRAMED, 90000);
+	return length + 1 + round * 7 % 5 % (DRAFTED + 1);
+}
+
+/* Texts of a length each, so that three launches in a row seldom come in all of them: what comes once for each prompt is no other step. */
+static void counts_rounds_of_many_prompts(void **state)
+{
+	struct stream s = { .levels = levels_new() };
+	struct level_choice choice;
+	(void)state;
+	for (uint64_t prompt = 0; prompt < 10; prompt++) {
+		uint64_t length = 5 + prompt * 5 % 7;
+		feed(&s, 2, LEVEL_COPY | LEVEL_H2D, 10000);
+		for (uint64_t round = 0; round < ROUNDS - prompt % 3; round++) {
+			length = speculate(&s, length, round * (prompt + 2));
+			if (levels_vote(s.levels, &choice))
+				assert_int_not_equal(choice.change, LEVEL_CORRECTED);
+		}
+		feed(&s, PROMPT, LEVEL_FRAMED, 10000);
+		feed(&s, 1, LEVEL_COPY | LEVEL_D2H, 90000);
+	}
+	assert_true(levels_vote(s.levels, &choice));
+	assert_in_range(choice.calls_per_step, 60, 75);
+	levels_free(s.levels);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +216,7 @@ int main(void)
 		cmocka_unit_test(ends_after_so_long),
 		cmocka_unit_test(ends_where_too_many_calls_are_held),
 		cmocka_unit_test(counts_on_where_shapes_change),
+		cmocka_unit_test(counts_rounds_of_many_prompts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
