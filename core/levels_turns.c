@@ -43,7 +43,7 @@
 #define PHASE_APART 8u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
- * only what is new. */
+ * only what is new. A graph's launch before it is much, however few calls it takes. */
 #define MIN_OLD 0.1
 /* Share of turns below which a backward pass is what stands between two rounds of them. */
 #define FEW_WITH_THREADS 0.34
@@ -142,13 +142,16 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	const struct levels_stored *events = q->store->events;
 	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
+	bool has_old_graph = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
 		common += ++q->here[kernel] <= q->before[kernel];
 		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
 		n_work += !is_copy;
-		n_old += levels_store_form(q->store, &events[i]) < q->store->n_before_optimizer;
+		bool is_old = levels_store_form(q->store, &events[i]) < q->store->n_before_optimizer;
+		n_old += is_old;
+		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
@@ -163,7 +166,8 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		t->alike += (double)common /
 			    (before_length > end - begin ? before_length : end - begin);
 	t->with_work += n_work > 0;
-	t->with_optimizer += n_optimizer && n_old >= MIN_OLD * (end - begin);
+	t->with_optimizer +=
+		n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;

@@ -118,6 +118,24 @@ static void test_graphs_behind_long_steps(void **state)
 	sequence_free(&s);
 }
 
+/* Two graphs hold all but an optimizer that goes from parameter to parameter: few launches come before its first, and its loop is no more than the
+ * step all the same. */
+static void test_optimizer_behind_graphs(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 30; i++) {
+		copy(&s, COPY_H2D, LEVEL_H2D);
+		sequence_add(&s, 0, token_graph(0xabc0), LEVEL_GRAPH);
+		sequence_add(&s, 0, token_graph(0xabc1), LEVEL_GRAPH);
+		for (uint32_t k = 0; k < 14; k++)
+			launch_range(&s, OPTIMIZER + k % 3 * 10, 4, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	check_known_after(&s, 5);
+	sequence_free(&s);
+}
+
 /* Of one call a turn, three make the anchor. */
 static void test_one_launch_and_a_wait(void **state)
 {
@@ -455,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_optimizer_skipped_at_first),
 		cmocka_unit_test(test_every_other_turn_has_the_optimizer),
 		cmocka_unit_test(test_graphs_behind_long_steps),
+		cmocka_unit_test(test_optimizer_behind_graphs),
 		cmocka_unit_test(test_one_launch_and_a_wait),
 		cmocka_unit_test(test_launches_between_come_and_go),
 		cmocka_unit_test(test_read_once_so_far),
