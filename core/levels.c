@@ -36,6 +36,8 @@
 #define STALE_TURNS 3u
 /* A first turn that is so many times as long as most is not of the loop alone. */
 #define FIRST_LONG 8u
+/* An answer of fewer turns is a guess where launches come and go. */
+#define TURNS_GUESSED 6u
 /* Turns of the loop around another have so many times its calls. */
 #define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
@@ -166,6 +168,14 @@ enum look {
 	LOOK_FOUND, /* a loop to be believed */
 };
 
+/* Whether the same steps end elsewhere, or are waited for longer, as where launches come and go a few turns have not shown how long. */
+static bool is_moved(const struct level_choice *was, const struct level_choice *now)
+{
+	bool ends_alike = was->anchor == now->anchor && was->count == now->count;
+	bool waits_alike = was->backup == now->backup && was->backup_within == now->backup_within;
+	return !ends_alike || (now->signs.is_noisy && !waits_alike);
+}
+
 /* Puts `choice` in the place of what is counted on probation, if anything is. */
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
@@ -174,8 +184,7 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
 		if (agreement == LEVELS_OTHER)
 			change = LEVEL_CORRECTED;
-		else if (agreement == LEVELS_SAME &&
-			 (l->choice.anchor != choice->anchor || l->choice.count != choice->count))
+		else if (agreement == LEVELS_SAME && is_moved(&l->choice, choice))
 			change = LEVEL_MOVED;
 	}
 	if (l->was_withdrawn)
@@ -437,12 +446,24 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 	return levels_answer(l, out);
 }
 
+/*
+ * Whether nothing has confirmed the answer on probation and launches come and go: then it may be by chance that so few turns look like a loop's, or
+ * that they looked more like one than those of the answer before. A request that is answered is one however few there were.
+ */
+static bool is_guess(const struct levels *l)
+{
+	const struct level_signs *signs = &l->choice.signs;
+	bool is_few = signs->turns < TURNS_GUESSED && !signs->is_read;
+	return l->on_probation && signs->is_noisy &&
+	       (is_few || l->choice.change == LEVEL_CORRECTED);
+}
+
 bool levels_conclude(struct levels *l, struct level_choice *out)
 {
 	levels_vote(l, out);
 	if (!l->locked && !levels_store_sort(&l->store))
 		levels_vote_once(l, l->store.n, WINS_ENDED);
-	if (l->is_refuted && !l->locked)
+	if (!l->locked && (l->is_refuted || is_guess(l)))
 		levels_withdraw(l);
 	return levels_answer(l, out);
 }

@@ -60,6 +60,8 @@ struct level_signs {
 	uint32_t turns;
 	double coverage, alike; /* of the stretch, by the turns; of a turn with the next */
 	double unusual;		/* share of the turns that are longer than most */
+	bool is_read;		/* its turns read back, wait, or launch graphs */
+	bool is_noisy;		/* launches come and go in its turns */
 	bool is_latter;		/* no loop fills all that came, and this one a latter part */
 	bool has_optimizer;	/* by name, by frames, or as a tail behind the backward pass */
 	bool lacks_name;	/* as a tail, though an optimizer's kernels would have been told */

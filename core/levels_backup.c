@@ -6,6 +6,7 @@
  */
 #include "core/levels_find.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Latest turns looked at. */
@@ -16,7 +17,9 @@
 /* So few turns that one may be unlike the others. */
 #define FEW_TURNS 16u
 /* Launches between that come and go, as a share of all between. */
-#define SPREAD_MOST  4
+#define SPREAD_MOST 4
+/* Share of the turns in which something must come to stand in for the anchor. */
+#define TURNS_LEAST  0.66
 #define TURNS_OF_LOG 4u
 
 struct backup {
@@ -83,6 +86,7 @@ static bool is_in_place(const struct backup *b, const struct distance *d)
 	return d->usual >= b->least && d->usual <= b->most;
 }
 
+/* In so many turns a backup comes: in most of them, as by chance some trigram comes in a few. */
 static uint32_t most_turns(const struct backup *b, const struct levels_level *level)
 {
 	uint32_t most = 0;
@@ -91,23 +95,39 @@ static uint32_t most_turns(const struct backup *b, const struct levels_level *le
 		if (is_in_place(b, &d) && d.n_once > most)
 			most = d.n_once;
 	}
-	return most - (most < FEW_TURNS ? most != 0 : most / 32);
+	uint32_t wanted = most - (most < FEW_TURNS ? most != 0 : most / 32),
+		 least = (uint32_t)ceil(TURNS_LEAST * b->n);
+	return wanted > least ? wanted : least;
+}
+
+/* Whether a turn is none of the usual ones: a step without its optimizer, an evaluation. */
+static bool is_far(int64_t launches, int64_t median)
+{
+	return llabs(launches - median) > median / SPREAD_MOST;
 }
 
 /*
  * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: as much again is
- * waited for, or every other step would end launches before its anchor. One turn alone may be longer by a log; much more in many turns is
- * an evaluation, or an inner loop, and nothing to wait for.
+ * waited for, or every other step would end launches before its anchor. One turn alone may be longer by a log, unless launches come and go in all
+ * of them: then those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to
+ * wait for.
  */
-static uint32_t patience(int64_t *launches, uint32_t n)
+static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
 	int64_t median = levels_median(launches, n); /* sorts */
-	int64_t longest = launches[n - 1 - (n >= TURNS_OF_LOG)], spread = longest - launches[0];
-	return (uint32_t)(spread <= median / SPREAD_MOST ? longest + spread : median);
+	uint32_t first = 0, last = n - 1 - (!is_noisy && n >= TURNS_OF_LOG);
+	while (is_noisy && is_far(launches[first], median))
+		first++;
+	while (is_noisy && is_far(launches[last], median))
+		last--;
+	bool are_many_far = is_noisy && (n - 1 - (last - first)) * SPREAD_MOST > n;
+	int64_t longest = launches[last], spread = longest - launches[first];
+	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + spread
+									  : median);
 }
 
 /* Launches of the anchor's thread from the backup to the anchor, at most. */
-static uint32_t launches_between(const struct backup *b, uint32_t trigram)
+static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool is_noisy)
 {
 	const struct levels_stored *events = b->store->events;
 	const uint32_t *at = levels_index_of(b->index, trigram);
@@ -124,7 +144,7 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram)
 			launches[n_turns] += events[e].thread == thread;
 		n_turns++;
 	}
-	return n_turns ? patience(launches, n_turns) : 0;
+	return n_turns ? patience(launches, n_turns, is_noisy) : 0;
 }
 
 /* Half of the fewest launches of the anchor's thread from one anchor to the next, where the backup came between. */
@@ -171,7 +191,7 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 	if (nearest == NO_DISTANCE)
 		return;
 	out->backup = s->trigrams.keys[found];
-	out->backup_within = launches_between(&b, found);
+	out->backup_within = launches_between(&b, found, level_is_noisy(level));
 	out->apart = apart_of(&b, found);
 }
 

@@ -212,6 +212,17 @@ static bool is_torn(const struct levels_level *level)
 	       level->strange <= STRANGE_MOST * level->turns;
 }
 
+/*
+ * A kernel comes in every so many of its turns, and nothing is read in any: micro-batches, and an optimizer of a launch or two. Where launches
+ * are lost or exchanged the loop around may have no three left that come once in each of its turns, and is not found. An agent's updates, which
+ * nothing feeds, come so many to a game.
+ */
+static bool hides_loop_around(const struct levels_level *level)
+{
+	return level_is_noisy(level) && !level->optimizer && !level->tail && !level->read &&
+	       (level->fed || !level->threads) && level->recurring >= UNUSUAL_ENOUGH;
+}
+
 /* Some of its turns are longer than most: a loop around it may not have shown itself yet. Where all turns differ none is unusual. */
 static bool may_be_inner(const struct levels_level *level)
 {
@@ -225,7 +236,8 @@ static bool may_be_inner(const struct levels_level *level)
 /* What its turns show speaks against its being the step. */
 static bool is_part_of_more(const struct levels_level *level)
 {
-	return (is_torn(level) || lacks(level)) && level->turns < TURNS_LACKING;
+	return (is_torn(level) || hides_loop_around(level) || lacks(level)) &&
+	       level->turns < TURNS_LACKING;
 }
 
 /* Whether no number of turns would do. */
@@ -272,6 +284,8 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 		.coverage = level->coverage,
 		.alike = level->alike,
 		.unusual = (double)level->unusual / level->turns,
+		.is_read = level->read,
+		.is_noisy = level_is_noisy(level),
 		.is_latter = x->start > 0,
 		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
 		.lacks_name = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,

@@ -80,8 +80,9 @@ struct levels_level {
 	uint32_t
 		other_steps; /* turns, of all, in which another network's step stands, with an optimizer of its own */
 	uint32_t strange; /* turns, of all, with work in one piece that most of them do not have */
-	bool around;	  /* a loop around it was looked at, and is none of the step */
-	bool graph;	  /* its turns launch graphs */
+	uint32_t recurring; /* turns with a kernel that comes in every so many of them */
+	bool around;	    /* a loop around it was looked at, and is none of the step */
+	bool graph;	    /* its turns launch graphs */
 	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 
@@ -89,6 +90,15 @@ struct levels_level {
 static inline bool level_is_bare(const struct levels_level *level)
 {
 	return !level->optimizer && !level->marked && !level->tail;
+}
+
+/* Of a turn's launches so many came in the same order in the one before, unless some are lost, exchanged or others' between them. */
+#define ORDERED_CLEAN 0.97
+
+/* Launches come, go and change places in its turns: by chance, or because the program draws them. */
+static inline bool level_is_noisy(const struct levels_level *level)
+{
+	return level->ordered < ORDERED_CLEAN;
 }
 
 /* The best level, n_members = 0 if there is none. 0 or -ENOMEM. */

@@ -55,6 +55,10 @@
 #define STRANGE_CALLS 3u
 #define STRANGE_BELOW 0.6
 
+/* A kernel that comes in fewer turns may do so by chance; in every so many, give or take a part of them. */
+#define RECURRENCES 4u
+#define GAP_OFF	    4
+
 /* Another network's step has so many launches, as a share of a turn's. */
 #define OTHER_STEP 0.5
 
@@ -149,7 +153,8 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		common += ++q->here[kernel] <= q->before[kernel];
 		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
 		n_work += !is_copy;
-		bool is_old = levels_store_form(q->store, &events[i]) < q->store->n_before_optimizer;
+		bool is_old = levels_store_form(q->store, &events[i]) <
+			      q->store->n_before_optimizer;
 		n_old += is_old;
 		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
 		/* a thread that only copies is a loader */
@@ -166,8 +171,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		t->alike += (double)common /
 			    (before_length > end - begin ? before_length : end - begin);
 	t->with_work += n_work > 0;
-	t->with_optimizer +=
-		n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
+	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
@@ -213,10 +217,11 @@ struct tail {
 	uint32_t length; /* launches since then */
 };
 
-/* Whether the events [begin, end) hold a tail. */
-static bool tail_in(struct tail *t, const struct levels_stored *events, uint32_t begin,
-		    uint32_t end)
+/* Whether the events [begin, end), a turn of `n`, hold a tail. What comes but a few times is no optimizer's. */
+static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint32_t end,
+		    uint32_t n)
 {
+	const struct levels_stored *events = q->store->events;
 	bool has = false;
 	uint32_t n_late = 0;
 	for (uint32_t i = begin; i < end; i++) {
@@ -231,7 +236,8 @@ static bool tail_in(struct tail *t, const struct levels_stored *events, uint32_t
 			t->length = 0;
 		} else if (is_own) {
 			t->length++;
-			n_late += events[i].token >= t->first_late;
+			n_late += events[i].token >= t->first_late &&
+				  search_recurs(q, &events[i], n);
 		}
 	}
 	return has || n_late >= TAIL_CALLS;
@@ -244,12 +250,11 @@ static bool tail_in(struct tail *t, const struct levels_stored *events, uint32_t
  */
 static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
 {
-	const struct levels_stored *events = q->store->events;
 	uint32_t n_with = 0;
 	struct tail t = { .home = q->home, .backward = q->backward };
 	t.first_late = search_first_late_token(q, t.backward);
 	for (uint32_t k = 0; k + 1 < n; k++)
-		n_with += tail_in(&t, events, at[k], at[k + 1]);
+		n_with += tail_in(q, &t, at[k], at[k + 1], n - 1);
 	return n_with >= MOST_TURNS * (n - 1);
 }
 
@@ -678,6 +683,57 @@ static uint32_t count_other_steps(struct search *q, const struct levels_level *l
 	return n_with;
 }
 
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Whether a kernel that comes in these turns comes in every so many: `n` numbers, ascending. Some of the turns may have been taken for one. */
+static bool is_recurring(const uint64_t *turns, uint32_t n, int64_t *gaps)
+{
+	uint32_t n_like = 0;
+	for (uint32_t i = 0; i + 1 < n; i++)
+		gaps[i] = (int64_t)(turns[i + 1] - turns[i]);
+	int64_t usual = levels_median(gaps, n - 1), off = usual / GAP_OFF;
+	for (uint32_t i = 0; i + 1 < n; i++)
+		n_like += llabs(gaps[i] - usual) <= off;
+	return usual > 1 && n_like >= MOST_TURNS * (n - 1);
+}
+
+/* Turns with the kernel that comes in every so many of them, and in most of these; 0: none does. */
+static uint32_t count_recurring(struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint64_t *turns = malloc((at[level->turns] - at[0]) * sizeof(*turns)); /* by kernel */
+	int64_t *gaps = malloc(level->turns * sizeof(*gaps));
+	uint32_t n = 0, most = 0;
+	count_presence(q, level, levels_store_kernel);
+	for (uint32_t k = 0; turns && gaps && k < level->turns; k++)
+		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
+			bool may = q->here[kernel] >= RECURRENCES &&
+				   2 * q->here[kernel] <= level->turns + 1;
+			if (may && !(events[i].hints & LEVEL_COPY) && search_is_own(q, &events[i]))
+				turns[n++] = (uint64_t)kernel << 32 | k;
+		}
+	if (n)
+		qsort(turns, n, sizeof(*turns), compare_u64);
+	for (uint32_t begin = 0, i = 0; i < n; begin = i) {
+		uint32_t end = begin;
+		for (; i < n && turns[i] >> 32 == turns[begin] >> 32; i++)
+			if (end == begin || turns[i] != turns[end - 1])
+				turns[end++] = turns[i];
+		if (end - begin > most && end - begin >= RECURRENCES &&
+		    is_recurring(turns + begin, end - begin, gaps))
+			most = end - begin;
+	}
+	free(turns);
+	free(gaps);
+	return most;
+}
+
 void search_look_for_tail(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -696,6 +752,7 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	level->unusual = count_unusual(q, level);
 	level->strange = count_strange(q, level);
 	level->other_steps = count_other_steps(q, level);
+	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 	level->inside = search_inside(q, at, level->turns + 1);
 }
 

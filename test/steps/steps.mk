@@ -9,7 +9,8 @@ $(BUILD)/test/steps/steps: $(STEPS_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ -lz -lm -o $@
 
-STEPS_UNIT := $(patsubst %,$(BUILD)/test/unit/%,test_levels test_levels_early test_levels_recorded test_levels_kinds)
+STEPS_UNIT := $(patsubst %,$(BUILD)/test/unit/%,test_levels test_levels_early test_levels_noise test_levels_recorded \
+	test_levels_kinds)
 $(STEPS_UNIT): UNIT_EXTRA += $(STEPS_SHARED)
 $(STEPS_UNIT): $(STEPS_SHARED)
 
