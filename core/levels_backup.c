@@ -45,8 +45,9 @@ static uint32_t begin_of(const struct levels_store *s, uint32_t at)
 	return i;
 }
 
-static void look_at_turns(struct backup *b, uint32_t anchor, uint32_t calls_per_turn)
+static void look_at_turns(struct backup *b, uint32_t anchor, const struct levels_level *level)
 {
+	uint32_t calls_per_turn = level->calls_per_turn;
 	uint32_t n = levels_index_count(b->index, anchor);
 	b->anchors = levels_index_of(b->index, anchor);
 	if (n > MAX_LOOKED_AT + 1) {
@@ -57,7 +58,8 @@ static void look_at_turns(struct backup *b, uint32_t anchor, uint32_t calls_per_
 	for (uint32_t k = 0; k < n; k++)
 		b->begins[k] = begin_of(b->store, b->anchors[k]);
 	b->least = calls_per_turn / 4 < APART ? calls_per_turn / 4 : APART;
-	b->most = calls_per_turn / 2;
+	/* where launches come and go few trigrams are left to choose from */
+	b->most = level_is_noisy(level) ? calls_per_turn * 3 / 4 : calls_per_turn / 2;
 }
 
 static struct distance distance_of(const struct backup *b, uint32_t trigram)
@@ -171,7 +173,7 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 			const struct levels_level *level, uint32_t anchor, struct level_choice *out)
 {
 	struct backup b = { .store = s, .index = x };
-	look_at_turns(&b, anchor, level->calls_per_turn);
+	look_at_turns(&b, anchor, level);
 	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
 	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
 	/* whatever a turn's work, it is answered and fed */

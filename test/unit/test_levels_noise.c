@@ -85,6 +85,8 @@ static void test_told_wrong_once(void **state)
 		/* a backup that came in two turns of seven, by chance */
 		{ "prefetch_thread", 2, 2, NOISE_SWAPPED, EVIDENCE_FRAMES },
 		{ "pipeline", 2, 4, NOISE_SWAPPED, EVIDENCE_NAMES },
+		/* no backup, as the only trigrams left were far before the end */
+		{ "reinforcement", 2, 2, NOISE_SWAPPED, EVIDENCE_FRAMES },
 		/* a backup that the first three turns had told to wait too short */
 		{ "train_eval_train", 2, 3, NOISE_INSERTED, EVIDENCE_FRAMES },
 		/* eight micro-batches and a small optimizer: no loop around them was left */
