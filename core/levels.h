@@ -66,7 +66,6 @@ struct level_signs {
 	bool has_optimizer;	/* by name, by frames, or as a tail behind the backward pass */
 	bool lacks_name;	/* as a tail, though an optimizer's kernels would have been told */
 	bool is_enough;		/* turns, for it to stay */
-	bool is_read;		/* in each turn the host reads something, or waits */
 };
 
 struct level_choice {

@@ -290,7 +290,6 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
 		.lacks_name = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
 		.is_enough = b.is_enough,
-		.is_read = level->read,
 	};
 	uint32_t next = level->turns < early ? early : wanted;
 	if (next > level->turns && next - level->turns <= TURNS_FORESEEN)
