@@ -57,11 +57,17 @@ unsigned config_distance(const char *a, const char *b)
 	return row[m];
 }
 
+/* What a mistyped word may differ by: a short one is like any other. */
+static unsigned farthest(const char *word)
+{
+	enum { FARTHEST = 3 };
+	size_t half = strlen(word) / 2;
+	return half < FARTHEST ? (unsigned)half : FARTHEST;
+}
+
 char *config_did_you_mean(char *to, size_t bytes, const char *text, const char *words)
 {
-	enum { FARTHEST = 3 }; /* and no more than half of it: a short word is like any other */
-	size_t half = strlen(text) / 2;
-	unsigned least = (half < FARTHEST ? (unsigned)half : FARTHEST) + 1;
+	unsigned least = farthest(text) + 1;
 	char word[32];
 	to[0] = 0;
 	for (const char *at = words; *at;) {
@@ -95,6 +101,14 @@ static int check_trigger(const char *text, struct err *e)
 	return trigger_parse(text, &parsed, e);
 }
 
+static int refuse_format(const char *at, size_t n, struct err *e)
+{
+	char name[61], meant[CONFIG_MEANT_BYTES];
+	snprintf(name, sizeof(name), "%.*s", (int)n, at);
+	return err_set(e, -EINVAL, "unknown format '%s'%s; this version writes: perfetto, memory",
+		       name, config_did_you_mean(meant, sizeof(meant), name, "perfetto|memory"));
+}
+
 /* A list of names, as export/exporters.c has them. */
 static int check_format(const char *text, struct err *e)
 {
@@ -105,10 +119,7 @@ static int check_format(const char *text, struct err *e)
 		       (strlen(known[i]) != n || strncmp(known[i], at, n) != 0))
 			i++;
 		if (i == sizeof(known) / sizeof(*known))
-			return err_set(e, -EINVAL,
-				       "unknown format '%.*s'; this version writes: perfetto, "
-				       "memory",
-				       (int)(n < 60 ? n : 60), at);
+			return refuse_format(at, n, e);
 		at += n;
 		if (!*at)
 			return 0;
@@ -196,9 +207,11 @@ int config_check(const char *name, const char *text, struct err *e)
 
 const struct config_row *config_nearest(const char *name)
 {
+	enum { TRANSPOSED = 2 };	 /* two letters in the wrong order */
+	size_t prefix = strlen("PROF_"); /* which always agrees */
 	const struct config_row *best = NULL;
-	unsigned least =
-		6; /* further than that is no typing error: PROF_ alone is five characters that always agree */
+	unsigned least = strlen(name) > prefix ? farthest(name + prefix) : 0;
+	least = (least < TRANSPOSED ? TRANSPOSED : least) + 1;
 	for (size_t i = 0; i < config_n_rows; i++) {
 		unsigned d = config_distance(name, config_rows[i].name);
 		if (d < least) {

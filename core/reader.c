@@ -23,6 +23,7 @@ static const uint8_t least_words[REC_KINDS] = {
 	[REC_RANGE] = sizeof(struct rec_range) / 8,
 	[REC_BLOCK] = sizeof(struct rec_block) / 8,
 	[REC_MEMORY] = sizeof(struct rec_memory) / 8,
+	[REC_LIBRARY] = sizeof(struct rec_library) / 8,
 };
 
 static const uint16_t least_dictionary_bytes[DICT_KINDS] = {
@@ -36,6 +37,7 @@ static const uint16_t least_dictionary_bytes[DICT_KINDS] = {
 	[DICT_MODULE] = offsetof(struct dict_module, path),
 	[DICT_CODE] = offsetof(struct dict_code, table),
 	[DICT_STACK] = offsetof(struct dict_stack, frames),
+	[DICT_LIBRARY] = offsetof(struct dict_library, name),
 };
 
 /* ---- Opening ---- */
@@ -152,6 +154,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 		return err_set(e, -EINVAL,
 			       "%s: damaged journal: its header's offsets make no sense", path);
 	r->is_truncated = size < h.file_bytes;
+	r->file_bytes = size;
 	if (r->is_live && size < h.chunks_offset)
 		return err_set(e, -EINVAL, "%s: cut short: %llu bytes of %llu", path,
 			       (unsigned long long)size, (unsigned long long)h.file_bytes);
@@ -168,6 +171,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	r->seen = mem_zero(r->n_chunks * sizeof(*r->seen));
 	r->buffer = mem_resize(NULL, h.chunk_bytes);
 	count_given_back(r);
+	plausible_set(&r->plausible, r->header);
 	return 0;
 }
 
@@ -302,7 +306,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 	return false;
 }
 
-const struct rec_head *reader_next_record(struct reader *r, struct reader_batch *batch)
+static const struct rec_head *next_whole(struct reader *r, struct reader_batch *batch)
 {
 	if (batch->end - batch->at < (ptrdiff_t)sizeof(struct rec_head))
 		return NULL;
@@ -315,8 +319,20 @@ const struct rec_head *reader_next_record(struct reader *r, struct reader_batch 
 		return NULL;
 	}
 	batch->at += (size_t)head->words * 8;
-	r->n_records++;
 	return head;
+}
+
+const struct rec_head *reader_next_record(struct reader *r, struct reader_batch *batch)
+{
+	const struct rec_head *head;
+	while ((head = next_whole(r, batch))) {
+		if (r->is_live || plausible_record(&r->plausible, head)) {
+			r->n_records++;
+			return head;
+		}
+		r->n_impossible++;
+	}
+	return NULL;
 }
 
 void reader_free_chunk(struct reader *r, uint32_t index)
@@ -393,10 +409,13 @@ const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 			atomic_load_explicit((const _Atomic uint64_t *)head, memory_order_acquire);
 		if (word && dictionary_record_is_whole(r, head, r->dictionary_at)) {
 			r->dictionary_at += head->bytes;
+			r->is_in_gap = false;
 			return head;
 		}
 		if (!is_final)
 			return NULL;
+		r->n_damaged += word && !r->is_in_gap; /* a head is stored last, as one word */
+		r->is_in_gap = true;
 	}
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #define CORE_READER_H
 
 #include "core/err.h"
+#include "core/plausible.h"
 #include "core/record.h"
 #include "core/vec.h"
 
@@ -28,8 +29,11 @@ struct reader_finished {
 
 struct reader {
 	int fd;
-	bool is_live;	   /* header and directory are mapped and writable; else a private copy */
-	bool is_truncated; /* the file is shorter than its header says */
+	bool is_live;	     /* header and directory are mapped and writable; else a private copy */
+	bool is_truncated;   /* the file is shorter than its header says */
+	bool is_in_gap;	     /* the dictionary's walk looks for the next thing that is a record */
+	uint64_t file_bytes; /* when it was opened */
+	struct plausible plausible;
 	uint8_t *meta;
 	size_t meta_bytes;
 	struct journal_header *header;
@@ -46,7 +50,8 @@ struct reader {
 	uint64_t n_freed;   /* chunks given back */
 	uint32_t n_reached; /* chunks below this have been in use */
 	uint64_t n_records,
-		n_damaged; /* records given; places where the rest of a chunk made no sense */
+		n_damaged;     /* records given; places where the rest of a chunk made no sense */
+	uint64_t n_impossible; /* records left out, not live: core/plausible.h */
 };
 
 /* The records of one piece of one thread's stream. */

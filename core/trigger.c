@@ -40,7 +40,18 @@ static int refuse(const char *word, struct err *e)
 		}
 	}
 	return err_set(e, -EINVAL, "'%.40s' is no trigger%s%s%s; accepted: " TRIGGERS, word,
-		       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+		       near ? " (did you mean " : "", near ? near : "",
+		       !near		       ? ""
+		       : !strcmp(near, "slow") ? ":FACTOR?)"
+					       : "?)");
+}
+
+static int lacks_factor(struct err *e)
+{
+	return err_set(e, -EINVAL,
+		       "slow needs a factor: slow:FACTOR, as in slow:3, arms when a step takes so "
+		       "many "
+		       "times the median; accepted: " TRIGGERS);
 }
 
 static int parse_word(const char *word, struct trigger_config *out, struct err *e)
@@ -49,6 +60,8 @@ static int parse_word(const char *word, struct trigger_config *out, struct err *
 		out->file = true;
 	else if (!strcmp(word, "signal"))
 		out->signal = true;
+	else if (!strcmp(word, "slow") || !strcmp(word, "slow:"))
+		return lacks_factor(e);
 	else if (!strncmp(word, "slow:", 5))
 		return parse_slow(word + 5, out, e);
 	else if (!strcmp(word, "none"))

@@ -49,11 +49,6 @@ static void report(const struct process *p, const json_t *described, const char 
 		printf("%s: %s\n", p->stem, text);
 	if (p->remark.text[0])
 		printf("%s: %s\n", p->stem, p->remark.text);
-	if (f->reader.is_truncated)
-		printf("%s: the journal is cut short; what is there was used\n", p->stem);
-	if (f->reader.n_damaged)
-		printf("%s: %llu damaged places were skipped\n", p->stem,
-		       (unsigned long long)f->reader.n_damaged);
 }
 
 /* A bad journal does not keep the others from being exported. */
@@ -69,6 +64,8 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 		}
 		if (p.trouble.text[0])
 			status = data_error("%s", p.trouble.text);
+		if (process_complain_of_damage(&p))
+			status = EXIT_DATA;
 		json_t *described = process_describe(&p);
 		report(&p, described, out->folder);
 		json_array_append_new(processes, described);

@@ -68,8 +68,11 @@ static void print_losses(const struct follow *f)
 		printf(", %" PRIu64 " names", names);
 	if (f->counts.gpu_lost)
 		printf(", %" PRIu64 " by CUPTI", f->counts.gpu_lost);
-	if (f->reader.n_damaged)
-		printf(", %" PRIu64 " damaged places skipped", f->reader.n_damaged);
+	if (f->reader.n_damaged + f->dict.n_damaged)
+		printf(", %" PRIu64 " damaged places skipped",
+		       f->reader.n_damaged + f->dict.n_damaged);
+	if (f->reader.n_impossible)
+		printf(", %" PRIu64 " records with impossible times", f->reader.n_impossible);
 	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
 }
 
@@ -138,9 +141,10 @@ static int info_journal(const char *path, const json_t *run)
 	if (process_export(&p, &nowhere, path, &e))
 		return data_error("%s", e.text);
 	print_process(&p, run);
+	bool is_damaged = process_complain_of_damage(&p);
 	process_close(&p);
 	output_free(&nowhere);
-	return EXIT_DONE;
+	return is_damaged ? EXIT_DATA : EXIT_DONE;
 }
 
 static void print_command(const json_t *run)

@@ -96,7 +96,7 @@ static void drop(struct process *p)
 }
 
 /* Of several the one whose recorded steps are longest, as in the report. */
-static struct process *choose(const struct journals *j, struct output *out)
+static struct process *choose(const struct journals *j, struct output *out, int *status)
 {
 	struct process *slowest = NULL;
 	for (size_t i = 0; i < j->paths.n; i++) {
@@ -107,6 +107,8 @@ static struct process *choose(const struct journals *j, struct output *out)
 			free(p);
 			continue;
 		}
+		if (process_complain_of_damage(p))
+			*status = EXIT_DATA;
 		bool is_slower = !slowest ||
 				 recorded_ms(p->analysis) > recorded_ms(slowest->analysis);
 		drop(is_slower ? slowest : p);
@@ -223,8 +225,9 @@ int cmd_whatif(int argc, char **argv)
 	if (!status && journals_list(&j, r.folder, &e))
 		status = data_error("%s", e.text);
 	else if (!status) {
-		struct process *p = choose(&j, &out);
-		status = p ? answer(&r, p) : EXIT_DATA;
+		struct process *p = choose(&j, &out, &status);
+		int answered = p ? answer(&r, p) : EXIT_DATA;
+		status = answered ? answered : status;
 		drop(p);
 		journals_free(&j);
 		output_free(&out);

@@ -1,4 +1,5 @@
 /* The formats that this version writes. */
+#include "core/config.h"
 #include "export/exporter.h"
 
 #include <errno.h>
@@ -27,14 +28,19 @@ const struct exporter *exporter_at(size_t i)
 
 static int refuse(const char *name, size_t n, struct err *e)
 {
-	char known[160] = "";
+	char known[160] = "", words[160] = "";
 	for (size_t i = 0; i < N_EXPORTERS; i++) {
 		size_t used = strlen(known);
 		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 			 exporters[i]->name);
+		used = strlen(words);
+		snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
+			 exporters[i]->name);
 	}
-	return err_set(e, -EINVAL, "format '%.*s': this version writes %s only",
-		       (int)(n < 40 ? n : 40), name, known);
+	char wrong[41], meant[CONFIG_MEANT_BYTES];
+	snprintf(wrong, sizeof(wrong), "%.*s", (int)n, name);
+	return err_set(e, -EINVAL, "format '%s'%s: this version writes %s only", wrong,
+		       config_did_you_mean(meant, sizeof(meant), wrong, words), known);
 }
 
 int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOST], struct err *e)

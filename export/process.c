@@ -2,6 +2,7 @@
 #include "export/process.h"
 
 #include "core/clock.h"
+#include "core/damage.h"
 #include "core/path.h"
 #include "export/journals.h"
 #include "export/process_flight.h"
@@ -173,6 +174,12 @@ void process_close(struct process *p)
 	learn_stop(&p->learn);
 	process_forget_analysis(p);
 	follow_close(&p->follow);
+}
+
+char *process_damage(const struct process *p, char *to, size_t bytes)
+{
+	to[0] = 0;
+	return p->is_live ? to : damage_say(to, bytes, &p->follow.reader, &p->follow.dict);
 }
 
 void process_forget_analysis(struct process *p)

@@ -103,6 +103,12 @@ int process_export(struct process *p, struct output *output, const char *path, s
 /* Gives back what the analysis holds; what it found must have been asked for. */
 void process_forget_analysis(struct process *p);
 
+/* What is wrong with its journal as a file, in one line without its name; "" where nothing is. It has been read. Returns `to`. */
+char *process_damage(const struct process *p, char *to, size_t bytes);
+
+/* The same on stderr, with the journal's name. True where something is wrong. */
+bool process_complain_of_damage(const struct process *p);
+
 /* For run.json. New reference. */
 json_t *process_describe(const struct process *p);
 

@@ -1,6 +1,7 @@
 /* What run.json says about a process. Names are the interface's; scripts read them. */
 #include "export/process.h"
 
+#include "core/damage.h"
 #include "export/report_json.h"
 #include "export/report_self.h"
 
@@ -114,14 +115,15 @@ static json_t *describe_losses(const struct follow *f)
 {
 	const struct follow_counts *c = &f->counts;
 	const struct journal_header *h = f->reader.header;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dropped",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dropped",
 			 integer(atomic_load(&h->dropped_records)), "dropped_names",
 			 integer(atomic_load(&h->dropped_dictionary)), "dropped_by_cupti",
 			 integer(c->gpu_lost), "calls_without_gpu_work",
 			 integer(c->calls_without_work), "gpu_work_without_call",
 			 integer(c->works_without_call), "late", integer(c->late),
 			 "too_many_in_a_step", integer(c->cut), "damaged_places",
-			 integer(f->reader.n_damaged));
+			 integer(f->reader.n_damaged + f->dict.n_damaged), "impossible_times",
+			 integer(f->reader.n_impossible));
 }
 
 static json_t *describe_self(const struct follow *f)
@@ -197,6 +199,9 @@ json_t *process_describe(const struct process *p)
 	json_object_set_new(o, "n_traces", integer(p->n_traces));
 	json_object_set_new(o, "n_traces_removed", integer(p->traces.n_removed));
 	json_object_set_new(o, "n_traces_failed", integer(p->n_failed));
+	char damage[DAMAGE_BYTES];
+	if (*process_damage(p, damage, sizeof(damage)))
+		json_object_set_new(o, "damage", json_string(damage));
 	if (p->remark.text[0])
 		json_object_set_new(o, "remark", json_string(p->remark.text));
 	if (p->trouble.text[0])

@@ -1,6 +1,7 @@
 /* See process_remark.h. */
 #include "export/process_remark.h"
 
+#include "core/damage.h"
 #include "export/textout.h"
 
 void process_explain_slices(struct process *p)
@@ -170,7 +171,10 @@ void process_explain_nothing_armed(struct process *p)
 	const struct follow *f = &p->follow;
 	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
-	if (f->schedule.off)
+	char damage[DAMAGE_BYTES];
+	if (*process_damage(p, damage, sizeof(damage)))
+		err_set(&p->remark, 0, "no recorded step is in what is left of the journal");
+	else if (f->schedule.off)
 		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
 	else if (!p->has_steps)
 		explain_no_steps(p);

@@ -553,8 +553,11 @@ static json_t *cannot_say(const json_t *described, const struct findings *f)
 	json_t *list = json_array();
 	const char *remark = json_string_value(json_object_get(described, "remark"));
 	const char *trouble = json_string_value(json_object_get(described, "trouble"));
+	const char *damage = json_string_value(json_object_get(described, "damage"));
 	const json_t *cupti = json_object_get(described, "cupti");
 	const char *reason = json_string_value(json_object_get(cupti, "reason"));
+	if (damage)
+		add_gap(list, "what the journal has lost", damage);
 	if (remark)
 		add_gap(list, "steps", remark);
 	if (reason)
@@ -620,7 +623,8 @@ static const struct {
 
 json_t *report_json_process(const json_t *described, const struct findings *f)
 {
-	static const char *const kept[] = { "pid", "state", "command", "journal", "devices" };
+	static const char *const kept[] = { "pid",     "state",	  "command",
+					    "journal", "devices", "damage" };
 	static const struct findings nothing = { .verdict = VERDICT_UNKNOWN };
 	json_t *o = json_object();
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)

@@ -1,6 +1,7 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
+#include "core/damage.h"
 #include "core/path.h"
 #include "export/journals.h"
 #include "export/process.h"
@@ -42,12 +43,25 @@ static json_t *analyse(const char *path, struct err *e)
 	return report;
 }
 
+/* The figures are of what is left. */
+static void note_damage(struct report_made *r, const char *journal, const json_t *report)
+{
+	char text[PATH_MAX + DAMAGE_BYTES];
+	const char *damage = json_string_value(json_object_get(report, "damage"));
+	if (!damage)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", journal, damage);
+	remark(r, text);
+	r->has_bad_journal = true;
+}
+
 int report_make_from_journal(const char *path, struct report_made *r, struct err *e)
 {
 	*r = (struct report_made){ 0 };
 	json_t *report = analyse(path, e);
 	if (!report)
 		return -EINVAL;
+	note_damage(r, path, report);
 	json_t *processes = json_array();
 	json_array_append_new(processes, report);
 	r->root = report_root("/nonexistent", processes);
@@ -114,6 +128,7 @@ static void add_journal(const struct making *m, const char *path)
 	if (!report)
 		report = analyse(path, &e);
 	if (report) {
+		note_damage(m->made, path, report);
 		json_array_append_new(m->processes, report);
 		return;
 	}

@@ -17,6 +17,7 @@ enum {
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 2,
+	DAMAGE_LINES = 5,
 	GAPS_SAID = 3,
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
@@ -431,6 +432,8 @@ static void say_process(struct textout *o, const json_t *root, const json_t *p, 
 	report_steps_say(o, p);
 	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
 		text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
+	if (*report_string(p, "damage"))
+		text_wrap(o, TEXT_RED, REPORT_UNDER, report_string(p, "damage"), DAMAGE_LINES);
 	say_bound(o, p);
 	say_reasons(o, p, !parts_follow);
 	say_longest(o, p, cwd);

@@ -32,11 +32,25 @@ static void say(void *context, const char *line)
 	fprintf(stderr, "profrun: %s\n", line);
 }
 
-/* Bad values of the environment are named and dropped; those of options were refused when they were parsed. */
+static bool is_set_by_option(const struct run *r, const char *entry)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
+	return value_in(r->settings.at, r->settings.n, name);
+}
+
+/* Bad values of the environment are named and dropped, unless an option stands in their place; those of options were refused when they
+ * were parsed. */
 int run_check_settings(struct run *r)
 {
 	struct config *c = mem_zero(sizeof(*c));
-	config_read(c, environ, say, NULL);
+	VEC(char *) used = { 0 };
+	for (char **entry = environ; *entry; entry++)
+		if (!is_set_by_option(r, *entry))
+			vec_push(&used, *entry);
+	vec_push(&used, NULL);
+	config_read(c, used.at, say, NULL);
+	vec_free(&used);
 	const char *sim = value_in(r->settings.at, r->settings.n, "PROF_SIM");
 	r->is_sim = !strcmp(sim ? sim : c->sim.text, "1");
 	free(c);

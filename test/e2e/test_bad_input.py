@@ -1,12 +1,14 @@
 """Bad input of every kind: one clear line that says what, where and what to do; the application runs on where there is one."""
+import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import unittest
 
 from harness import LAUNCHER, Case, environment, prog
-from journal import DROPPED
+from journal import DROPPED, KERNEL, Journal
 
 LOOP_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
 
@@ -85,6 +87,14 @@ class Commands(Case):
                 alone = self.preloaded([prog("process"), "resets"], **settings)
                 self.assertEqual(alone.status, 0)
                 self.assertEqual(len([line for line in alone.err.splitlines() if words[0] in line]), 1, alone.err)
+
+
+    def test_a_bad_value_that_an_option_replaces_is_not_told(self):
+        """It is not used, and neither is the default."""
+        run = self.profiled([prog("fork"), "before"], options=["--stacks", "none"], PROF_STACKS="bogus")
+        self.assertEqual((run.status, run.out), (0, "child good\nparent good\n"))
+        self.assertNotIn("PROF_STACKS", run.err)
+        self.assertEqual(run.json["run"]["settings"]["PROF_STACKS"], "none")
 
 
 class Places(Case):
@@ -193,8 +203,8 @@ class Places(Case):
 
 
 class Journals(Case):
-    def journal(self):
-        run = self.preloaded([prog("loop"), "6"], PROF_STEP="kernel:first", PROF_SCHEDULE="always", PROF_BUFFER_MB=8)
+    def journal(self, steps=6):
+        run = self.preloaded([prog("loop"), str(steps)], PROF_STEP="kernel:first", PROF_SCHEDULE="always", PROF_BUFFER_MB=8)
         (path,) = run.paths("journal/*")
         return run.folder, path
 
@@ -231,6 +241,76 @@ class Journals(Case):
                     file.write(bytes([numbers.randrange(256)]))
             for _ in self.tools(folder, path):
                 pass
+
+    def complaint(self, folder, path, *words):
+        """Each command that reads a journal says the same in one line and leaves with 1. The report's output is returned."""
+        out = {}
+        for arguments in (["report", folder], ["report", path], ["info", folder], ["info", path], ["whatif", folder, "--free", "sync"],
+                          ["export", folder, "--format", "perfetto", "-o", self.folder()]):
+            run = self.tool(*arguments)
+            self.assertEqual(run.status, 1, f"{arguments}: {run.out}")
+            said = [line for line in run.err.splitlines() if "the journal is " in line]
+            self.assertEqual(len(said), 1, f"{arguments}: {run.err}")
+            for word in (os.path.basename(path), *words):
+                self.assertIn(word, said[0], arguments)
+            out.setdefault(arguments[0], run.out)
+        return out["report"]
+
+    def test_a_journal_cut_short_says_what_is_missing(self):
+        folder, path = self.journal(steps=600)
+        journal = Journal(path)
+        used = journal.dictionary + journal.dictionary_used
+        for size, words in ((journal.chunks + journal.chunk_bytes, [f"{journal.claims - 1} of its {journal.claims} pieces of records are missing"]), (used, ["its records are missing"]),
+                            (used - 8, ["its records and names of kernels and lines are missing"]),
+                            (5000, ["its records and names of kernels and lines are missing"])):
+            with self.subTest(size=size):
+                os.truncate(path, size)
+                report = " ".join(self.complaint(folder, path, f"cut short at byte {size} of", *words).split())
+                self.assertIn(f"cut short at byte {size} of", report)
+                self.assertNotIn("PROF_STEP", report)
+
+    def test_what_was_never_used_is_not_missed(self):
+        """The file ends in the middle of a chunk, behind what stands in it."""
+        folder, path = self.journal()
+        os.truncate(path, os.stat(path).st_size - 8)
+        for run in self.tools(folder, path):
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_times_that_cannot_be_are_left_out(self):
+        folder, path = self.journal()
+        good = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
+        self.assertNotIn("damage", good)
+        kernels = [r for r in Journal(path).of(KERNEL)]
+        call = Journal(path).calls()[-1]
+        with open(path, "r+b") as file:
+            for record, offset, value in ((kernels[5], 8, kernels[5].begin ^ 1 << 60), (kernels[6], 16, kernels[6].end ^ 1 << 50),
+                                          (kernels[7], 16, kernels[7].begin - 1), (call, 8, call.begin ^ 1 << 57)):
+                file.seek(record.at + offset)
+                file.write(struct.pack("<Q", value))
+        report = self.complaint(folder, path, "the journal is damaged: 4 records had times that cannot be")
+        self.assertIn("the journal is damaged", report)
+        bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
+        self.assertEqual(bad["self"]["losses"]["impossible_times"], 4)
+        self.assertIn("the journal is damaged", bad["cannot_say"][0]["why"])
+        self.assertLess(bad["baseline"]["step_ms"]["max"], 2 * good["baseline"]["step_ms"]["max"])
+        self.assertLess(bad["gpu"][0]["busy_ms_per_step"], 1.01 * good["gpu"][0]["busy_ms_per_step"])
+
+    def test_damage_in_names_and_records_is_counted(self):
+        folder, path = self.journal()
+        journal = Journal(path)
+        for at in (journal.dictionary, journal.of(KERNEL)[0].at + 1):
+            with self.subTest(at=at):
+                with open(path, "r+b") as file:
+                    file.seek(at)
+                    file.write(b"\0")
+                self.complaint(folder, path, "made no sense")
+
+    def test_a_killed_process_left_no_damage(self):
+        run = self.preloaded([prog("ends"), "segv"], PROF_STEP="kernel:.", PROF_SCHEDULE="always")
+        (path,) = run.paths("journal/*")
+        self.assertFalse(Journal(path).ended_ticks)
+        for run in self.tools(run.folder, path):
+            self.assertEqual((run.status, run.err), (0, ""))
 
     def test_foreign_files(self):
         folder, path = self.journal()

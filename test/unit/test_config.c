@@ -172,6 +172,8 @@ static void test_nearest(void **state)
 		assert_non_null(row);
 		assert_string_equal(row->name, pairs[i][1]);
 	}
+	assert_null(config_nearest("PROF_BOGUS"));
+	assert_null(config_nearest("PROF_"));
 	assert_null(config_nearest("PROF_SOMETHING_ALTOGETHER_DIFFERENT"));
 }
 
@@ -182,6 +184,14 @@ static void test_did_you_mean(void **state)
 					       { "moon", "all|sync|none", "" },
 					       { "x", "on|off", "" },
 					       { "", "on|off", "" } };
+	static const char *const refused[][3] = {
+		{ "PROF_FORMAT", "perfetto,memroy", "(did you mean memory?)" },
+		{ "PROF_TRIGGER", "slow", "slow:FACTOR, as in slow:3" },
+		{ "PROF_TRIGGER", "file,slow:", "slow:FACTOR, as in slow:3" },
+		{ "PROF_TRIGGER", "slwo:3", "(did you mean slow:FACTOR?)" },
+		{ "PROF_CUPTI", "auot", "(did you mean auto?)" },
+		{ "PROF_NVTX", "of", "(did you mean o" },
+	};
 	char meant[CONFIG_MEANT_BYTES];
 	struct config_step step;
 	struct err e;
@@ -190,6 +200,10 @@ static void test_did_you_mean(void **state)
 		assert_string_equal(config_did_you_mean(meant, sizeof(meant), rows[i][0],
 							rows[i][1]),
 				    rows[i][2]);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		assert_true(config_check(refused[i][0], refused[i][1], &e));
+		assert_non_null(strstr(e.text, refused[i][2]));
+	}
 	assert_true(config_parse_step("kernal:gemm", &step, &e));
 	assert_non_null(strstr(e.text, "|api (did you mean kernel:?)"));
 }

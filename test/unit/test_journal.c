@@ -66,14 +66,21 @@ static void open_reader(struct reader *r, bool live)
 		fail_msg("%s", e.text);
 }
 
+/* Of the run: the reader leaves out what is not. */
+static uint64_t ticks_of(uint32_t seq)
+{
+	return journal_header()->clock.first.ticks + seq;
+}
+
 static bool write_call(struct journal_writer *w, uint32_t seq)
 {
 	struct rec_call *c = journal_reserve(w, sizeof(*c));
 	if (!c)
 		return false;
-	*c = (struct rec_call){
-		.kind = REC_CALL, .words = sizeof(*c) / 8, .begin_ticks = seq, .arg = ~(uint64_t)seq
-	};
+	*c = (struct rec_call){ .kind = REC_CALL,
+				.words = sizeof(*c) / 8,
+				.begin_ticks = ticks_of(seq),
+				.arg = ~(uint64_t)seq };
 	c->seq = seq;
 	journal_commit(w, sizeof(*c));
 	return true;
@@ -102,7 +109,8 @@ static void read_new(struct reader *r, struct tally *t, bool free_chunks)
 				continue;
 			assert_in_range(batch.thread, 1, THREADS + 1);
 			t->in_order &= c->seq > t->last[batch.thread];
-			t->whole &= c->arg == ~(uint64_t)c->seq && c->begin_ticks == c->seq;
+			t->whole &= c->arg == ~(uint64_t)c->seq &&
+				    c->begin_ticks == r->header->clock.first.ticks + c->seq;
 			t->last[batch.thread] = c->seq;
 			t->calls[batch.thread]++;
 			t->all++;

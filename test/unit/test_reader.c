@@ -216,6 +216,54 @@ static void test_survives_random_damage(void **state)
 	jb_free(b);
 }
 
+/* Records of one journal with a flipped bit each: those a run cannot have written, and none else, are left out. */
+static void test_leaves_out_impossible_times(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t begin, length;
+		bool is_left_out;
+	} works[] = {
+		{ 1000, 500, false },
+		{ 0, 0, false },
+		{ 1ull << 40, 500, true },
+		{ 1000, 1ull << 40, true },
+		{ 5000, (uint64_t)-1, true },	    /* it ends before it begins */
+		{ (uint64_t)-900000000, 5, false }, /* a clock that is a little ahead */
+	};
+	for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++) {
+		struct journal_builder *b = example(20);
+		struct reader r;
+		struct err e;
+		uint64_t n = 0;
+		jb_work(b, 1, REC_KERNEL, 1, works[i].begin, works[i].length, 1, 7);
+		jb_write(b, path);
+		assert_int_equal(reader_open(&r, path, false, &e), 0);
+		n = read_everything(&r).n[1];
+		assert_int_equal(n, 10);
+		assert_int_equal(r.n_impossible, works[i].is_left_out);
+		reader_close(&r);
+		jb_free(b);
+	}
+}
+
+/* Threads may outlive main(): ten minutes of their calls are kept. */
+static void test_calls_behind_the_noted_end_are_kept(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example(20);
+	struct reader r;
+	struct err e;
+	jb_call(b, 1, JB_LAUNCH, 590ull * 1000000000, 500, 11, 7);
+	jb_call(b, 1, JB_LAUNCH, 700ull * 1000000000, 500, 12, 7);
+	jb_write(b, path);
+	assert_int_equal(reader_open(&r, path, false, &e), 0);
+	assert_int_equal(read_everything(&r).n[1], 11);
+	assert_int_equal(r.n_impossible, 1);
+	reader_close(&r);
+	jb_free(b);
+}
+
 /* A writer killed between taking room in the dictionary and naming what it wrote. */
 static void test_steps_over_a_torn_dictionary_record(void **state)
 {
@@ -243,6 +291,8 @@ int main(void)
 		cmocka_unit_test(test_cut_at_every_byte),
 		cmocka_unit_test(test_refuses_what_is_no_journal),
 		cmocka_unit_test(test_survives_random_damage),
+		cmocka_unit_test(test_leaves_out_impossible_times),
+		cmocka_unit_test(test_calls_behind_the_noted_end_are_kept),
 		cmocka_unit_test(test_steps_over_a_torn_dictionary_record),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
