@@ -70,8 +70,8 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 	if (places)
 		add(to, bytes, "%" PRIu64 " place%s made no sense", places, places > 1 ? "s" : "");
 	if (r->n_impossible)
-		add(to, bytes, "%s%" PRIu64 " record%s had times that cannot be",
-		    places ? ", " : "", r->n_impossible, r->n_impossible > 1 ? "s" : "");
+		add(to, bytes, "%s%" PRIu64 " record%s told what cannot be", places ? ", " : "",
+		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
 		add(to, bytes,
 		    "; these were left out, and what else is damaged cannot be seen: copy the file "

@@ -113,6 +113,10 @@ static void saw(struct follow *f, uint64_t ticks)
 static void take_call(struct follow *f, struct follow_thread *t, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
+	if (category == CAT_ALLOC && !c->status && !plausible_bytes(c->bytes)) {
+		f->reader.n_impossible++;
+		return;
+	}
 	saw(f, c->begin_ticks);
 	f->counts.calls++;
 	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;

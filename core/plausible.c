@@ -9,7 +9,8 @@ enum {
 	GPU_SLACK_S = 10,   /* GPU records are flushed before the end is noted */
 	/* where only the calendar says how long it can have been: the rate of its clock may be a guess */
 	RATE_DOUBT = 8,
-	STEP_LEAST_NS = 10, /* no step is shorter */
+	/* above the last step's number: a corrected anchor's steps may have had higher ones, no more than the launches of its probation */
+	NUMBER_SLACK = 1000000,
 };
 
 static uint64_t added(uint64_t a, uint64_t b)
@@ -46,8 +47,7 @@ void plausible_set(struct plausible *p, const struct journal_header *h)
 		.host_first = first > host ? first - host : 0,
 		.host_last = added(last, host),
 	};
-	uint64_t span = p->host_last - p->host_first;
-	p->steps_most = timebase_length_ns(&t, span) / STEP_LEAST_NS;
+	p->steps_most = added(atomic_load(&h->steps.current), NUMBER_SLACK);
 }
 
 /* 0: CUPTI or the library did not know. */
@@ -75,11 +75,9 @@ static bool is_work(const struct plausible *p, const struct rec_gpu *g)
 	       g->end_ticks <= p->gpu_last;
 }
 
-/* STEP_BACKUP has other things in `number` (struct rec_step). */
 static bool is_step(const struct plausible *p, const struct rec_step *s)
 {
-	bool has_number = s->event == STEP_BEGIN || s->event == STEP_COUNTED;
-	return is_moment(p, s->ticks) && (!has_number || s->number <= p->steps_most);
+	return is_moment(p, s->ticks) && (s->event != STEP_BEGIN || s->number <= p->steps_most);
 }
 
 bool plausible_record(const struct plausible *p, const struct rec_head *head)

@@ -122,7 +122,7 @@ static json_t *describe_losses(const struct follow *f)
 			 integer(c->calls_without_work), "gpu_work_without_call",
 			 integer(c->works_without_call), "late", integer(c->late),
 			 "too_many_in_a_step", integer(c->cut), "damaged_places",
-			 integer(f->reader.n_damaged + f->dict.n_damaged), "impossible_times",
+			 integer(f->reader.n_damaged + f->dict.n_damaged), "impossible_records",
 			 integer(f->reader.n_impossible));
 }
 

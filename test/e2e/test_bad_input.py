@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from harness import LAUNCHER, Case, environment, prog
-from journal import DROPPED, KERNEL, Journal
+from journal import DROPPED, KERNEL, STEP, Journal
 
 LOOP_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
 
@@ -287,13 +287,28 @@ class Journals(Case):
                                           (kernels[7], 16, kernels[7].begin - 1), (call, 8, call.begin ^ 1 << 57)):
                 file.seek(record.at + offset)
                 file.write(struct.pack("<Q", value))
-        report = self.complaint(folder, path, "the journal is damaged: 4 records had times that cannot be")
+        report = self.complaint(folder, path, "the journal is damaged: 4 records told what cannot be")
         self.assertIn("the journal is damaged", report)
         bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
-        self.assertEqual(bad["self"]["losses"]["impossible_times"], 4)
+        self.assertEqual(bad["self"]["losses"]["impossible_records"], 4)
         self.assertIn("the journal is damaged", bad["cannot_say"][0]["why"])
         self.assertLess(bad["baseline"]["step_ms"]["max"], 2 * good["baseline"]["step_ms"]["max"])
         self.assertLess(bad["gpu"][0]["busy_ms_per_step"], 1.01 * good["gpu"][0]["busy_ms_per_step"])
+
+    def test_sizes_and_numbers_that_cannot_be_are_left_out(self):
+        folder, path = self.journal()
+        journal = Journal(path)
+        good = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
+        alloc = next(c for c in journal.calls() if c.category == "alloc" and not c.status)
+        step = [s for s in journal.of(STEP) if s.event == "begin"][-1]
+        with open(path, "r+b") as file:
+            for at, value in ((alloc.at + 24, alloc.bytes | 1 << 55), (step.at + 16, step.number | 1 << 40)):
+                file.seek(at)
+                file.write(struct.pack("<Q", value))
+        self.complaint(folder, path, "2 records told what cannot be")
+        bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
+        self.assertLess(bad["steps"]["count"], good["steps"]["count"] + 1)
+        self.assertLessEqual(bad["memory"]["device_peak_bytes"], good["memory"]["device_peak_bytes"])
 
     def test_damage_in_names_and_records_is_counted(self):
         folder, path = self.journal()

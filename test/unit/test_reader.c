@@ -217,7 +217,7 @@ static void test_survives_random_damage(void **state)
 }
 
 /* Records of one journal with a flipped bit each: those a run cannot have written, and none else, are left out. */
-static void test_leaves_out_impossible_times(void **state)
+static void test_leaves_out_impossible_records(void **state)
 {
 	(void)state;
 	static const struct {
@@ -291,7 +291,7 @@ int main(void)
 		cmocka_unit_test(test_cut_at_every_byte),
 		cmocka_unit_test(test_refuses_what_is_no_journal),
 		cmocka_unit_test(test_survives_random_damage),
-		cmocka_unit_test(test_leaves_out_impossible_times),
+		cmocka_unit_test(test_leaves_out_impossible_records),
 		cmocka_unit_test(test_calls_behind_the_noted_end_are_kept),
 		cmocka_unit_test(test_steps_over_a_torn_dictionary_record),
 	};
