@@ -273,6 +273,8 @@ long anchors_mark(struct follow *f, const char *path, const struct anchor *a, ui
 	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
 	if (!error)
 		add_marks(f, &x, &usable, n);
+	/* one more than there were ends: the first one came before the first step's (level_choice.n_missed) */
+	f->last_has_come = has_base ? n > a->base : a->n_missed < 0;
 	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
 	f->last_is_whole |= ends_with_anchor(&x) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);

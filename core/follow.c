@@ -189,7 +189,7 @@ uint64_t follow_count_steps(const struct follow *f)
 	bool is_learned = f->reader.header->steps.mode == STEP_MODE_AUTO;
 	if (f->last_number == UINT64_MAX)
 		return 0;
-	return f->last_number + (!is_learned || f->last_is_whole);
+	return f->last_number + (!is_learned || f->last_is_whole || f->last_has_come);
 }
 
 static void take_step(struct follow *f, struct follow_thread *t, const struct rec_step *s)

@@ -83,6 +83,7 @@ struct follow {
 	struct follow_sink sink;
 	bool is_live, is_over;
 	bool last_is_whole; /* auto: the anchor came at the end of the last step too */
+	bool last_has_come; /* auto: anchors come before their steps' ends, so that of the last one has */
 	bool one_step;	    /* everything is step 0: nothing else could be told apart */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
@@ -154,8 +155,8 @@ void follow_train(struct follow *f, uint32_t generation);
 bool follow_is_void(const struct follow *f, uint32_t generation);
 
 /*
- * Steps that the process made, the one under way included; of learned ones only those that ended as the others do: what comes
- * after the last is no step.
+ * Steps that the process made, the one under way included; of learned ones those that the anchor came in: what comes after the
+ * last step's end is none.
  */
 uint64_t follow_count_steps(const struct follow *f);
 

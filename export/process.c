@@ -423,7 +423,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 {
 	struct follow_counts counts = p->follow.counts;
 	uint64_t last_number = p->follow.last_number;
-	bool last_is_whole = p->follow.last_is_whole;
+	bool last_is_whole = p->follow.last_is_whole, last_has_come = p->follow.last_has_come;
 	struct sample steps = p->follow.step_ms;
 	struct cost cost = p->follow.cost;
 	struct baseline baseline = p->follow.baseline;
@@ -441,6 +441,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	p->follow.counts = counts; /* what was found out about steps stands */
 	p->follow.last_number = last_number;
 	p->follow.last_is_whole = last_is_whole;
+	p->follow.last_has_come = last_has_come;
 	p->follow.step_ms = steps;
 	p->follow.cost = cost;
 	baseline_free(&p->follow.baseline);

@@ -264,14 +264,18 @@ static json_t *phases(const struct findings *f)
 	return list;
 }
 
-/* Of a list's item: nothing is known to be zero that was not asked for. */
+static json_t *known(double value, double unit)
+{
+	return value > 0 ? report_json_number(value, unit) : json_null();
+}
+
+/* Of a list's item. Only calls of libraries tell what they compute: of all else, or with PROF_BLAS=off, nothing is known. */
 static void set_arithmetic(json_t *o, const struct finding_arithmetic *a)
 {
-	json_object_set_new(o, "flops", report_json_number(a->flops, 1));
-	json_object_set_new(o, "tflops", report_json_number(a->tflops, TFLOPS));
+	json_object_set_new(o, "flops", known(a->flops, 1));
+	json_object_set_new(o, "tflops", known(a->tflops, TFLOPS));
 	json_object_set_new(o, "peak_pct",
-			    a->peak_pct > 0 ? report_json_number(a->peak_pct, PERCENT)
-					    : json_null());
+known(a->peak_pct, PERCENT));
 }
 
 static json_t *operators(const struct findings *f)

@@ -182,6 +182,20 @@ static void switch_kinds(bool on)
 		on);
 }
 
+static const char *why_refused(CUptiResult result)
+{
+	switch (result) {
+	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+	case CUPTI_ERROR_HARDWARE_BUSY:
+		return "CUPTI refuses (another profiler may have it)";
+	case CUPTI_ERROR_NOT_INITIALIZED:
+		return "CUPTI does not come up (parts of it are missing, or it does not fit the "
+		       "driver)";
+	default:
+		return "CUPTI refuses";
+	}
+}
+
 /* CUPTI's own clock is CLOCK_REALTIME; one that steps. Ours is asked for instead, where it can be. */
 static bool take_over(void)
 {
@@ -196,7 +210,7 @@ static bool take_over(void)
 	if (!result)
 		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	if (result)
-		give_up("CUPTI refuses (another profiler may have it)", result);
+		give_up(why_refused(result), result);
 	g.took_over |= !result;
 	return !result;
 }

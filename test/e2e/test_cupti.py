@@ -80,7 +80,9 @@ class Cupti(Case):
         self.check_host_only(*self.loop(PROF_CUPTI="off"), "PROF_CUPTI=off")
 
     def test_missing(self):
-        self.check_host_only(*self.loop(PROFSIM_CUPTI="missing"))
+        run, *rest = self.loop(PROFSIM_CUPTI="missing")
+        self.check_host_only(run, *rest, "missing")
+        self.assertNotIn("another profiler", run.err)
 
     def test_no_such_library(self):
         self.check_host_only(*self.loop(PROF_CUPTI="/no/such/libcupti.so"), "PROF_CUPTI")

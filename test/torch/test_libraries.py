@@ -19,7 +19,7 @@ class Operations(SimCase):
         process, = report_of(run)["processes"]
         expected = float(run.out.split()[-1])
         for part in ("lines", "operators", "kernels"):
-            self.assertEqual(sum(x["flops"] for x in process[part]), expected, part)
+            self.assertEqual(sum(x["flops"] or 0 for x in process[part]), expected, part)
         for x in process["kernels"]:
             if x["flops"]:
                 self.assertAlmostEqual(x["tflops"], x["flops"] / (x["gpu_ms_per_step"] * 1e9), delta=0.01 * x["tflops"])
