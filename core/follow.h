@@ -84,7 +84,7 @@ struct follow {
 	bool is_live, is_over;
 	bool last_is_whole; /* auto: the anchor came at the end of the last step too */
 	bool last_has_come; /* auto: anchors come before their steps' ends, so that of the last one has */
-	bool one_step;	    /* everything is step 0: nothing else could be told apart */
+	bool one_step; /* everything is step 0: nothing else could be told apart */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	VEC(struct follow_thread) threads;

@@ -113,7 +113,9 @@ static int by_operator_time(const void *a, const void *b)
 		return x->gpu_ms > y->gpu_ms ? -1 : 1;
 	if (x->all_gpu_ms != y->all_gpu_ms)
 		return x->all_gpu_ms > y->all_gpu_ms ? -1 : 1;
-	return x->host_ms > y->host_ms ? -1 : x->host_ms < y->host_ms;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 void ledger_fill_operators(struct findings *f)
@@ -143,7 +145,9 @@ static int by_module_time(const void *a, const void *b)
 	double of_x = x->gpu_ms + x->backward_gpu_ms, of_y = y->gpu_ms + y->backward_gpu_ms;
 	if (of_x < of_y || of_x > of_y)
 		return of_x > of_y ? -1 : 1;
-	return x->host_ms > y->host_ms ? -1 : x->host_ms < y->host_ms;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 static const char *chain_of(struct timeline *t, uint32_t row)

@@ -33,7 +33,9 @@ static struct kernel_sum *kernel_of(struct kernel_sums *s, uint32_t name)
 static int by_gpu_time(const void *a, const void *b)
 {
 	const struct finding_kernel *x = a, *y = b;
-	return x->gpu_ms > y->gpu_ms ? -1 : x->gpu_ms < y->gpu_ms;
+	if (x->gpu_ms != y->gpu_ms)
+		return x->gpu_ms > y->gpu_ms ? -1 : 1;
+	return strcmp(x->name, y->name); /* the order in which they were met may differ */
 }
 
 /* By name, since a name runs thousands of times: 0 not asked yet. */
@@ -139,7 +141,10 @@ static struct copy_sum *copy_of(struct copy_sums *s, const struct timeline *t,
 static int by_bytes(const void *a, const void *b)
 {
 	const struct finding_copy *x = a, *y = b;
-	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	int by_kind = strcmp(x->kind, y->kind);
+	return by_kind ? by_kind : strcmp(x->memory, y->memory);
 }
 
 /* "Memcpy HtoD (Pageable -> Device)" is two facts. */

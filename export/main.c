@@ -47,7 +47,7 @@ static const struct command commands[] = {
 	{ "export", "DIR --format F[,F...] [-o PATH]",
 	  "write a run's traces again, from its journals alone",
 	  "  --format F     perfetto (default), memory: PyTorch's memory snapshots\n"
-	  "  -o PATH        write below PATH, not into the run's folder\n",
+	  "  -o PATH        write PATH/<rank or pid>/step-<N>.*, not into the run's folder\n",
 	  cmd_export },
 	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses", "",
 	  cmd_info },

@@ -274,8 +274,7 @@ static void set_arithmetic(json_t *o, const struct finding_arithmetic *a)
 {
 	json_object_set_new(o, "flops", known(a->flops, 1));
 	json_object_set_new(o, "tflops", known(a->tflops, TFLOPS));
-	json_object_set_new(o, "peak_pct",
-known(a->peak_pct, PERCENT));
+	json_object_set_new(o, "peak_pct", known(a->peak_pct, PERCENT));
 }
 
 static json_t *operators(const struct findings *f)

@@ -7,9 +7,11 @@
 #include "export/process.h"
 #include "export/procfs.h"
 #include "export/report_file.h"
+#include "export/report_json.h"
 #include "export/runfile.h"
 
 #include <errno.h>
+#include <time.h>
 
 static void remark(struct report_made *r, const char *text)
 {
@@ -22,12 +24,58 @@ void report_made_free(struct report_made *r)
 		free(r->remarks.at[i]);
 	vec_free(&r->remarks);
 	json_decref(r->root);
-	r->root = NULL;
+	json_decref(r->run);
+	r->root = r->run = NULL;
 }
 
 /* ---- One journal ---- */
 
-static json_t *analyse(const char *path, struct err *e)
+/* The journal has no more of the command's words than the blanks between them. */
+static json_t *words_of(const char *text)
+{
+	json_t *list = json_array();
+	for (const char *at = text; *at;) {
+		char word[4096];
+		size_t n = strcspn(at, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, at);
+		if (n)
+			json_array_append_new(list, report_json_text(word));
+		at += n + (at[n] == ' ');
+	}
+	return list;
+}
+
+/* What run.json would say of the run, as far as its first process knows. */
+static json_t *run_by_journal(const struct process *p)
+{
+	static const char *const kept[] = { "host", "cwd", "version" };
+	const struct dict *d = &p->follow.dict;
+	const char *command = dict_find_info(d, "command");
+	time_t began = (time_t)(p->follow.reader.header->clock.first.realtime_ns / 1000000000);
+	char start[64];
+	struct tm broken;
+	json_t *run = json_object();
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (dict_find_info(d, kept[i]))
+			json_object_set_new(run, kept[i],
+					    report_json_text(dict_find_info(d, kept[i])));
+	if (command)
+		json_object_set_new(run, "command", words_of(command));
+	if (gmtime_r(&began, &broken) &&
+	    strftime(start, sizeof(start), "%Y-%m-%dT%H:%M:%SZ", &broken))
+		json_object_set_new(run, "start", json_string(start));
+	return run;
+}
+
+/* Where there is no run.json. */
+static void take_run(struct report_made *r)
+{
+	json_t *run = json_object_get(r->root, "run");
+	if (!json_object_get(run, "start"))
+		json_object_update(run, r->run);
+}
+
+static json_t *analyse(struct report_made *made, const char *path, struct err *e)
 {
 	struct output out = { .analyses = true };
 	struct process *p = mem_zero(sizeof(*p));
@@ -35,6 +83,8 @@ static json_t *analyse(const char *path, struct err *e)
 	if (!process_export(p, &out, path, e)) {
 		json_t *described = process_describe(p);
 		report = analysis_report(p->analysis, described);
+		if (!made->run)
+			made->run = run_by_journal(p);
 		json_decref(described);
 		process_close(p);
 	}
@@ -58,13 +108,14 @@ static void note_damage(struct report_made *r, const char *journal, const json_t
 int report_make_from_journal(const char *path, struct report_made *r, struct err *e)
 {
 	*r = (struct report_made){ 0 };
-	json_t *report = analyse(path, e);
+	json_t *report = analyse(r, path, e);
 	if (!report)
 		return -EINVAL;
 	note_damage(r, path, report);
 	json_t *processes = json_array();
 	json_array_append_new(processes, report);
 	r->root = report_root("/nonexistent", processes);
+	take_run(r);
 	return 0;
 }
 
@@ -126,7 +177,7 @@ static void add_journal(const struct making *m, const char *path)
 	snprintf(journal, sizeof(journal), "journal/%.300s", path_base(path));
 	json_t *report = stored_report(m, path, journal);
 	if (!report)
-		report = analyse(path, &e);
+		report = analyse(m->made, path, &e);
 	if (report) {
 		note_damage(m->made, path, report);
 		json_array_append_new(m->processes, report);
@@ -153,6 +204,7 @@ int report_make(const char *folder, struct report_made *r, struct err *e)
 	json_decref(runfile);
 	json_decref(stored);
 	r->root = report_root(folder, m.processes);
+	take_run(r);
 	report_omit_silent(r->root);
 	return 0;
 }

@@ -1,9 +1,11 @@
 """The report: after a run, on demand, of a running job, where the journal is no longer whole; its text, its JSON, whatif."""
+import calendar
 import json
 import os
 import pty
 import signal
 import subprocess
+import time
 import unittest
 
 from harness import LAUNCHER, Case, environment, prog, script
@@ -239,6 +241,11 @@ class Kinds(Case):
         report, _ = self.report(run.folder)
         (p,) = report["processes"]
         self.assertEqual([k["per_step"] for k in p["kernels"] if k["name"] == "spin_5us"], [2])
+        # no run.json: what the journal knows of the run
+        self.assertEqual(report["run"]["command"], [prog("loop"), "20"])
+        self.assertLess(abs(time.time() - calendar.timegm(time.strptime(report["run"]["start"], "%Y-%m-%dT%H:%M:%SZ"))), 120)
+        self.assertEqual(report["run"]["cwd"], self.base)
+        self.assertTrue(p["lines"] and all(line["flops"] is None and line["tflops"] is None for line in p["lines"]), "nothing is known of them")
 
     def test_no_steps_recorded(self):
         run = self.profiled([prog("loop"), "20"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=1000")

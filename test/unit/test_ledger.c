@@ -87,6 +87,21 @@ static void fill(struct fixture *f)
 	ledger_fill(&f->f, &f->t);
 }
 
+/* They were met in another order. */
+static void rows_of_equal_time_stand_by_name(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const names[] = { "scale_c", "scale_a", "scale_d", "scale_b" };
+	sb_step(&f->b, 0, 0, 1000);
+	for (size_t i = 0; i < 4; i++)
+		launch(f, 10 + 50.0 * (double)i, 20, names[i], 1);
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+	assert_int_equal(f->f.kernels.n, 4);
+	for (size_t i = 1; i < 4; i++)
+		assert_true(strcmp(f->f.kernels.at[i - 1].name, f->f.kernels.at[i].name) < 0);
+}
+
 static void kernels(void **state)
 {
 	struct fixture *f = *state;
@@ -329,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(kernels),
+		TEST(rows_of_equal_time_stand_by_name),
 		TEST(copies),
 		TEST(lines),
 		TEST(lines_of_a_full_queue),
