@@ -4,6 +4,7 @@
 #include "export/journals.h"
 #include "export/outfile.h"
 #include "export/process.h"
+#include "export/report_file.h"
 #include "export/runfile.h"
 
 #include <errno.h>
@@ -74,6 +75,18 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 	return status;
 }
 
+/* What only a live process could be asked for stays. */
+static void keep_versions(const json_t *before, json_t *processes)
+{
+	for (size_t i = 0; i < json_array_size(processes); i++) {
+		json_t *p = json_array_get(processes, i);
+		const char *journal = json_string_value(json_object_get(p, "journal"));
+		json_t *old = json_object_get(report_find(before, journal), "versions");
+		if (old)
+			json_object_set(p, "versions", old);
+	}
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct request r = { .formats = "perfetto" };
@@ -98,6 +111,7 @@ int cmd_export(int argc, char **argv)
 	status = export_all(&journals, &out, processes);
 	if (!r.path) {
 		json_t *root = runfile_load(r.folder);
+		keep_versions(root, processes);
 		json_object_set(root, "processes", processes);
 		if (runfile_save(r.folder, root, &e))
 			status = data_error("%s", e.text);

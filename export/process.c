@@ -207,12 +207,23 @@ static void mend_backwards(struct process *p)
 		anchors_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
 }
 
+/* With the first records, and once more when CUPTI has come: each look takes a millisecond, of this process. */
+static void look_for_versions(struct process *p)
+{
+	unsigned n_wanted = (p->follow.counts.records > 0) + p->follow.saw_gpu_on;
+	if (p->n_versions_read >= n_wanted || !process_is_alive(p))
+		return;
+	p->n_versions_read = n_wanted;
+	versions_read(&p->versions, p->follow.reader.header->pid);
+}
+
 bool process_poll(struct process *p)
 {
 	uint64_t before = p->follow.counts.records;
 	if (mode_of(p) == STEP_MODE_AUTO)
 		learn_watch(&p->learn, &p->follow);
 	follow_read(&p->follow);
+	look_for_versions(p);
 	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
 	if (follow_recycle(&p->follow))

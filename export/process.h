@@ -12,6 +12,7 @@
 #include "export/exporter.h"
 #include "export/flight.h"
 #include "export/trace_keep.h"
+#include "export/versions.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -73,6 +74,8 @@ struct process {
 	uint64_t
 		n_function_calls; /* PROF_STEP=python: that were seen before its steps were known */
 	double confidence;
+	struct versions versions;     /* live */
+	unsigned n_versions_read;     /* how often they were looked for */
 	uint32_t period;	      /* calls of a learned step, 0: it was not learned */
 	enum level_boundary boundary; /* of a learned step */
 };

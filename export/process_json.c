@@ -180,6 +180,9 @@ json_t *process_describe(const struct process *p)
 			      command ? report_json_text(command) : NULL, "version",
 			      dict_find_info(&f->dict, "version"), "clock",
 			      h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
+	json_t *versions = versions_describe(&p->versions, dict_find_info(&f->dict, "python"));
+	if (versions)
+		json_object_set_new(o, "versions", versions);
 	json_object_set_new(o, "journal", json_sprintf("journal/%s.journal", p->stem));
 	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
 	json_object_set_new(o, "threads", integer(f->dict.threads.n));

@@ -2,7 +2,9 @@
 import calendar
 import json
 import os
+import platform
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -117,6 +119,19 @@ class Example(Case):
         self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "60"])
         for report in (run, report_of(self.run_.folder)["run"]):
             self.assertGreater(report["wall_s"], 0)
+
+    def test_versions_are_those_of_the_mapped_files(self):
+        (process,) = self.run_.json["processes"]
+        versions = process["versions"]
+        self.assertEqual(versions["python"], platform.python_version())
+        self.assertRegex(versions["cuda_runtime"], r"^1[23]$")  # the stand-in's name has no more
+        self.assertRegex(versions["cupti"], r"^1[23]$")
+        self.assertLessEqual(set(versions), {"python", "cuda_runtime", "cupti"})
+        copy = self.folder()
+        shutil.copytree(self.run_.folder, copy)
+        self.assertEqual(self.tool("export", copy).status, 0)
+        with open(os.path.join(copy, "run.json")) as file:
+            self.assertEqual(json.load(file)["processes"][0]["versions"], versions, "the process is gone, and what was found stays")
 
     def test_text(self):
         run = self.tool("report", self.run_.folder)
