@@ -161,6 +161,74 @@ static void settle_unknown(struct phases *p, const struct model_thread *own)
 	p->n_untold += is_told ? 0 : n;
 }
 
+static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t call,
+			 struct frames *frames)
+{
+	uint32_t stack = m->calls.at[call].stack;
+	if (phase_of_part(p->part_of_call.at[call]) == PHASE_BACKWARD || !frames || !stack)
+		return false;
+	struct phase_stack found = stack_of(p, frames, stack);
+	return is_open(&found);
+}
+
+/* It launches nothing and waits for nothing; a loop of queries is a wait. */
+static bool is_preparing(const struct model_call *c)
+{
+	return c->category == CAT_ALLOC || c->category == CAT_EVENT || c->category == CAT_STREAM ||
+	       c->category == CAT_CONTROL || (c->category == CAT_QUERY && !c->polls);
+}
+
+/* Made on one line, within one operator. */
+static bool are_of_one_operator(const struct model_call *a, const struct model_call *b,
+				struct frames *frames)
+{
+	const char *of_a = frames_operator(frames, a->stack, true);
+	if (!*of_a || strcmp(of_a, frames_operator(frames, b->stack, true)) != 0)
+		return false;
+	struct phase_parting parting = phase_rules_parting(frames, a->stack, b->stack);
+	return !parting.at && !parting.other;
+}
+
+/*
+ * What only prepares a batch's copy is done while the batch is awaited. Where a loop takes the next batch the one before may be given
+ * up: for pinned memory PyTorch's allocator records an event then, on the loop's own line, when the loader's code has been left.
+ */
+static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	bool is_ahead = false;
+	for (size_t i = 2 * p->calls.n;
+	     i-- > 0;) { /* twice: behind the last call comes the first one */
+		uint32_t call = p->calls.at[i % p->calls.n];
+		uint8_t *part = &p->part_of_call.at[call];
+		if (*part == PART_UNKNOWN && is_preparing(&m->calls.at[call]))
+			continue;
+		bool is_prepared = is_preparing(&m->calls.at[call]) &&
+				   (*part == PART_AWAITED || is_open_call(p, m, call, frames));
+		if (!is_prepared)
+			is_ahead = *part == PART_TO_DEVICE &&
+				   m->calls.at[call].category != CAT_SYNC;
+		else if (is_ahead)
+			*part = PART_AWAITED;
+	}
+}
+
+/* A copy that the host is to wait for is a copy and a synchronisation. */
+static void settle_behind_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	const struct model_call *copy = NULL;
+	for (size_t i = 0; i < p->calls.n; i++) {
+		uint32_t call = p->calls.at[i];
+		const struct model_call *c = &m->calls.at[call];
+		if (p->part_of_call.at[call] == PART_TO_DEVICE)
+			copy = c;
+		else if (copy && c->category == CAT_SYNC && is_open_call(p, m, call, frames) &&
+			 are_of_one_operator(copy, c, frames))
+			p->part_of_call.at[call] = PART_TO_DEVICE;
+		else if (!is_preparing(c))
+			copy = NULL;
+	}
+}
+
 /* What the user computes on the way from the batch to backward() is forward: most often the loss. */
 static void settle_users_calls(struct phases *p)
 {
@@ -302,6 +370,8 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 {
 	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
 	gather_calls(p, m, thread, workers);
+	settle_behind_batch(p, m, frames);
+	settle_before_batch(p, m, frames);
 	settle_users_calls(p);
 	settle_evaluation(p);
 	settle_early_evaluation(p, m, lane.thread, frames);

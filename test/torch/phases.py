@@ -12,7 +12,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 STEPS, WIDTH, CLASSES, BATCH = 36, 64, 10, 16
-KINDS = {"plain", "amp", "accumulation", "workers", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
+KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
 intervals = []
 
 
@@ -47,10 +47,14 @@ class Net(nn.Module):
 
 
 class Batches(torch.utils.data.Dataset):
+    def __init__(self, item_s=0):
+        self.item_s = item_s
+
     def __len__(self):
         return 100000
 
     def __getitem__(self, i):
+        time.sleep(self.item_s)
         return torch.full((WIDTH,), float(i % 7)), i % CLASSES
 
 
@@ -61,12 +65,16 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(self.model.parameters())
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
         self.scaler = torch.amp.GradScaler("cuda", enabled=kind == "amp")
-        self.loader = iter(torch.utils.data.DataLoader(Batches(), batch_size=BATCH, pin_memory=kind == "workers",
-                                                       num_workers=2 if kind == "workers" else 0))
+        has_workers = kind in ("workers", "kept_batches")
+        self.loader = iter(torch.utils.data.DataLoader(Batches(0.001 if kind == "kept_batches" else 0), batch_size=BATCH,
+                                                       pin_memory=has_workers, num_workers=2 if has_workers else 0))
+        self.kept = None
 
     def batch(self):
         with phase("data"):
-            x, y = next(self.loader)
+            x, y = batch = next(self.loader)
+            if self.kind == "kept_batches":
+                self.kept = batch  # the one before, pinned, goes back to PyTorch's allocator here
             return x.cuda(non_blocking=True), y.cuda(non_blocking=True)
 
     def loss(self, x, y):

@@ -231,6 +231,11 @@ class Phases(TorchCase):
     def test_loader_with_workers(self):
         self.check("workers")
 
+    def test_batches_that_are_kept_until_the_next_one(self):
+        process, _ = self.check("kept_batches", [("data", "until the batch is there")])
+        phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
+        self.assertGreater(phases["data"], 10 * phases.get("other", 0), "the loader takes 16 ms a worker and batch")
+
     def test_checkpoint(self):
         self.check("checkpoint", [("backward", "recompute")])
 

@@ -20,7 +20,7 @@ enum { MADE_STACKS = 128, MADE_DEPTH = 12, MADE_FRAMES = 256 };
 
 struct made_frame {
 	struct frame frame; /* first: a frame's pointer is its own */
-	char text[200], file[200], function[200], module[100];
+	char text[200], file[200], function[200], module[100], operator[200];
 };
 
 static struct made_frame made_frames[MADE_FRAMES];
@@ -61,6 +61,8 @@ static inline const struct frame *made_frame(const char *text)
 	char *at = strchr(f->function, '@'); /* "f@2": the same at another line */
 	uint32_t line = at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
 	f->function[strcspn(f->function, "@")] = 0;
+	if (!strncmp(f->function, "at::_ops::", 10))
+		snprintf(f->operator, sizeof(f->operator), "aten::%s", text + 10);
 	f->frame = (struct frame){ .function = f->function,
 				   .line = line,
 				   .file = f->file,
@@ -97,14 +99,11 @@ const char *frame_operator(const struct frame *frame)
 
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
 {
-	static char name[200];
 	struct frame_list list = frames_of(f, stack);
 	for (size_t i = 0; i < list.n; i++) {
-		const char *op = frame_operator(list.at[outermost ? list.n - 1 - i : i]);
-		if (!*op)
-			continue;
-		snprintf(name, sizeof(name), "aten::%s", op + 10);
-		return name;
+		const struct frame *frame = list.at[outermost ? list.n - 1 - i : i];
+		if (*frame_operator(frame))
+			return ((const struct made_frame *)frame)->operator;
 	}
 	return "";
 }

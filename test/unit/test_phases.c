@@ -288,6 +288,74 @@ static void small_copies_are_no_batch(void **state)
 	expect(1, PART_NONE, 110, 210);
 }
 
+static void call_of(uint8_t category, double begin_us, double end_us, uint32_t stack)
+{
+	uint32_t at = call(1, begin_us, end_us, stack);
+	step.calls.at[at].category = category;
+}
+
+#define CUDA_OF_USER USER, "at::_ops::_to_copy", "at::_ops::copy_"
+
+/* A DataLoader's pinned batch that is given up where the loop takes the next one, once at the step's end and once at its begin: an
+ * event on the loop's own line. An allocation by the copy's operator goes with it. */
+static void preparing_a_batch_is_awaiting_it(void **state)
+{
+	(void)state;
+	call_of(CAT_EVENT, 50, 51, STACK(USER, "c10::cuda::CUDAEvent::record"));
+	call_of(CAT_QUERY, 55, 56, 0);
+	call_of(CAT_ALLOC, 60, 70, STACK(USER, "at::_ops::_to_copy", "at::_ops::empty_strided"));
+	copy_batch(100, 110, STACK(CUDA_OF_USER), 4096);
+	call(1, 200, 210, STACK(MODEL));
+	call(1, 220, 230, STACK(BACK));
+	call(1, 300, 310, STACK(STEP));
+	call_of(CAT_EVENT, 900, 901, STACK(USER, "c10::cuda::CUDAEvent::record"));
+	find();
+	expect(0, PART_AWAITED, 0, 100);
+	expect(1, PART_TO_DEVICE, 100, 110);
+	expect(4, PART_OPTIMIZER, 230, 310);
+	expect(5, PART_AWAITED, 310, 1000);
+}
+
+/* The same calls on the way to something else, and one that waits. */
+static void other_preparing_is_not(void **state)
+{
+	(void)state;
+	copy_batch(0, 10, STACK(CUDA_OF_USER), 4096);
+	call_of(CAT_EVENT, 100, 110, STACK(USER, SITE "torch/cuda/streams.py:Event.record"));
+	call(1, 200, 210, STACK(STEP));
+	call_of(CAT_EVENT, 250, 260, STACK(STEP));
+	call_of(CAT_SYNC, 300, 310, STACK(USER, SITE "torch/cuda/streams.py:Event.synchronize"));
+	call_of(CAT_EVENT, 900, 910, STACK(USER));
+	find();
+	expect(0, PART_TO_DEVICE, 0, 10);
+	expect(1, PART_NONE, 10, 110);
+	expect(2, PART_OPTIMIZER, 110, 260);
+	expect(3, PART_NONE, 260, 310);
+	expect(4, PART_AWAITED, 310, 1000);
+}
+
+/* x.cuda() of pinned memory without non_blocking, and a value that is read. */
+static void waiting_for_the_batchs_copy_is_of_it(void **state)
+{
+	(void)state;
+	copy_batch(0, 10, STACK(CUDA_OF_USER), 4096);
+	call_of(CAT_SYNC, 20, 500, STACK(CUDA_OF_USER));
+	call(1, 600, 610, STACK(MODEL));
+	call_of(CAT_SYNC, 620, 700, STACK(USER, "at::_ops::item"));
+	call(1, 800, 810, STACK(BACK));
+	find();
+	expect(0, PART_TO_DEVICE, 0, 500);
+	expect(1, PART_MODULE, 500, 610);
+	expect(2, PART_FUNCTIONAL, 610, 700);
+	end(state);
+	begin(state);
+	copy_batch(0, 10, STACK(CUDA_OF_USER), 4096);
+	call_of(CAT_SYNC, 20, 500, STACK(USER, SITE "torch/cuda/__init__.py:synchronize"));
+	find();
+	expect(0, PART_TO_DEVICE, 0, 10);
+	expect(1, PART_NONE, 10, 500);
+}
+
 static void evaluation_has_no_backward_pass(void **state)
 {
 	(void)state;
@@ -516,6 +584,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_batch_within_an_optimizers_step, begin, end),
 		cmocka_unit_test_setup_teardown(a_batch_within_a_librarys_closure, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
+		cmocka_unit_test_setup_teardown(preparing_a_batch_is_awaiting_it, begin, end),
+		cmocka_unit_test_setup_teardown(other_preparing_is_not, begin, end),
+		cmocka_unit_test_setup_teardown(waiting_for_the_batchs_copy_is_of_it, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_ahead_of_the_training_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
