@@ -215,13 +215,12 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 {
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
+	if (s->kind == SYNC_COPY && s->is_from_device)
+		return "copy into pinned memory without waiting, and look at it a step later";
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		if (c->site != s->site || c->category != CAT_MEMCPY)
+		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
 			continue;
-		if (c->copy == COPY_D2H)
-			return "copy into pinned memory without waiting, and look at it a step "
-			       "later";
 		is_any = true;
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
@@ -254,7 +253,7 @@ static void advise_waits(struct judge *j)
 							       : s->recoverable_ms;
 		if (gain_ms < judge_worth_ms(j))
 			continue;
-		advise(j, s->site, &change, 1, mending_of(j, s),
+		advise(j, s->site, &change, 1, mending_of(s),
 		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),

@@ -108,6 +108,7 @@ struct finding_sync {
 		inner; /* the library's line, where the user's makes most calls; NULL: not told apart */
 	const char *api;
 	uint8_t kind;
+	bool is_from_device; /* SYNC_COPY: copies from the device took most of it */
 	double per_step, blocked_ms, gpu_idle_ms;
 	double recoverable_ms; /* by the replay: the wait gone */
 	double line_ms; /* by the replay: the whole line gone, its kernels and host work too */

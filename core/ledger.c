@@ -91,7 +91,7 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	idle_fill(f, &idle);
 	syncs_fill(f, &waits, idle.of_call);
 	ledger_fill_kernels(f);
-	ledger_fill_copies(f);
+	ledger_fill_copies(f, &waits);
 	ledger_fill_lines(f);
 	ledger_fill_operators(f);
 	ledger_fill_modules(f);

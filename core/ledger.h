@@ -15,8 +15,10 @@ __attribute__((format(printf, 3, 4))) void findings_cannot_say(struct findings *
 
 /* ---- ledger_work.c ---- */
 
+struct waits;
+
 void ledger_fill_kernels(struct findings *f);
-void ledger_fill_copies(struct findings *f);
+void ledger_fill_copies(struct findings *f, const struct waits *waits);
 
 /* ---- ledger_libraries.c; adds to lines, operators and kernels ---- */
 

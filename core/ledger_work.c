@@ -1,6 +1,7 @@
 /* What ran on the devices: kernels by name, copies by kind and line. */
 #include "core/kernel_name.h"
 #include "core/ledger.h"
+#include "core/syncs.h"
 
 static uint64_t length_ns(const struct timeline_work *w)
 {
@@ -121,13 +122,13 @@ struct copy_sums {
 };
 
 static struct copy_sum *copy_of(struct copy_sums *s, const struct timeline *t,
-				const struct timeline_work *w)
+				const struct timeline_work *w, const struct waits *waits)
 {
 	struct copy_sum fresh = { .name = w->name };
 	bool is_new;
 	if (w->call != MODEL_NO_CALL) {
 		fresh.site = t->calls.at[w->call].site;
-		fresh.blocking = t->calls.at[w->call].wait == WAIT_COPY;
+		fresh.blocking = waits_holds_line(waits, t, w->call);
 	}
 	uint64_t key = (uint64_t)fresh.site << 33 | (uint64_t)w->name << 1 | fresh.blocking;
 	uint64_t *at = map_at(&s->place, key, &is_new);
@@ -158,7 +159,7 @@ static void split_name(struct timeline *t, uint32_t name, struct finding_copy *c
 	copy->memory = strtab_text(&t->texts, strtab_intern(&t->texts, memory));
 }
 
-void ledger_fill_copies(struct findings *f)
+void ledger_fill_copies(struct findings *f, const struct waits *waits)
 {
 	struct timeline *t = f->timeline;
 	double steps = ledger_count_steps(t).with_gpu;
@@ -167,7 +168,7 @@ void ledger_fill_copies(struct findings *f)
 		const struct timeline_work *w = &t->works.at[i];
 		if (w->kind != REC_MEMCPY)
 			continue;
-		struct copy_sum *sum = copy_of(&sums, t, w);
+		struct copy_sum *sum = copy_of(&sums, t, w, waits);
 		sum->n++;
 		sum->bytes += w->bytes;
 		sum->ns += length_ns(w);

@@ -149,6 +149,12 @@ void waits_find(struct waits *w, const struct timeline *t)
 	free(pending);
 }
 
+bool waits_holds_line(const struct waits *w, const struct timeline *t, uint32_t call)
+{
+	uint32_t wait = w->of_call[call];
+	return wait != WAITS_NONE && shown_call(t, &w->at.at[wait])->site == t->calls.at[call].site;
+}
+
 void waits_free(struct waits *w)
 {
 	vec_free(&w->at);
@@ -161,6 +167,7 @@ void waits_free(struct waits *w)
 struct sum {
 	struct finding_sync finding;
 	uint64_t n, blocked_ns, idle_ns, longest_ns;
+	uint64_t from_device_ns; /* of blocked_ns, for copies from the device */
 };
 
 static uint64_t key_of(const struct timeline_call *c, const struct wait *w, uint32_t inner)
@@ -216,6 +223,7 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 	uint64_t blocked_ns = wait_blocked_ns(t, wait);
 	s->n++;
 	s->blocked_ns += blocked_ns;
+	s->from_device_ns += t->calls.at[wait->first].copy == COPY_D2H ? blocked_ns : 0;
 	s->idle_ns += idle_ns[wait->last];
 	s->idle_ns += wait->first != wait->last ? idle_ns[wait->first] : 0;
 	if (s->finding.api && blocked_ns <= s->longest_ns)
@@ -234,6 +242,7 @@ void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_
 	for (size_t i = 0; i < sums.at.n; i++) {
 		const struct sum *sum = &sums.at.at[i];
 		struct finding_sync s = sum->finding;
+		s.is_from_device = sum->from_device_ns * 2 > sum->blocked_ns;
 		s.per_step = (double)sum->n / steps;
 		s.blocked_ms = (double)sum->blocked_ns / 1e6 / steps;
 		s.gpu_idle_ms = (double)sum->idle_ns / 1e6 / steps;

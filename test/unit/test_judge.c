@@ -331,6 +331,19 @@ static void a_constant_is_made_once(void **state)
 	forget();
 }
 
+/* Of a line that copies both ways what costs more is told. */
+static void a_line_that_copies_both_ways(void **state)
+{
+	(void)state;
+	judge(in_and_out, false, 5);
+	assert_int_equal(f.syncs.n, 2);
+	assert_int_equal(f.syncs.at[0].kind, SYNC_COPY);
+	assert_int_equal(f.syncs.at[1].kind, SYNC_ITEM);
+	assert_int_equal(f.advice.at[0].site, COPY);
+	assert_non_null(strstr(f.advice.at[0].what, "from pinned memory without waiting"));
+	forget();
+}
+
 static void a_clean_program_gets_no_advice(void **state)
 {
 	static const twin_step clean[] = { device_bound, free_running, hidden_both, two_streams,
@@ -507,6 +520,7 @@ int main(void)
 		cmocka_unit_test(kinds_of_one_line_are_told_apart),
 		cmocka_unit_test(a_copy_is_mended_by_its_direction),
 		cmocka_unit_test(a_constant_is_made_once),
+		cmocka_unit_test(a_line_that_copies_both_ways),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
 		cmocka_unit_test(steps_that_differ_win_differently),
 		cmocka_unit_test(a_gain_lies_within_its_range),

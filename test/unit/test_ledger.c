@@ -132,6 +132,56 @@ static void copies(void **state)
 	assert_int_equal(frames_site_at(NULL, c->site)->line, 40);
 }
 
+/* x.cuda() of some kilobytes: what is copied aside returns at once, and the operator then waits for the stream. */
+static void staged_copy(struct fixture *f, double at, uint32_t stack_of_wait)
+{
+	uint32_t call = sb_call(&f->b, (struct sb_call){ .name = "cudaMemcpyAsync",
+							 .category = CAT_MEMCPY,
+							 .begin_us = at,
+							 .end_us = at + 5,
+							 .stack = 4,
+							 .bytes = 16384,
+							 .copy = COPY_H2D });
+	sb_work(&f->b, (struct sb_work){ .name = "Memcpy HtoD (Pageable -> Device)",
+					 .kind = REC_MEMCPY,
+					 .begin_us = at + 7,
+					 .end_us = at + 10,
+					 .call = call,
+					 .stream = 7,
+					 .bytes = 16384,
+					 .source = 1,
+					 .target = 3 });
+	sb_call(&f->b, (struct sb_call){ .name = "cudaStreamSynchronize",
+					 .category = CAT_SYNC,
+					 .begin_us = at + 6,
+					 .end_us = at + 11,
+					 .stack = stack_of_wait });
+}
+
+static void copies_agree_with_waits(void **state)
+{
+	struct fixture *f = *state;
+	sb_step(&f->b, 0, 0, 1000);
+	staged_copy(f, 100, 4);
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+	assert_int_equal(f->f.syncs.n, 1);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
+	assert_int_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
+	assert_true(f->f.copies.at[0].blocking);
+}
+
+static void a_wait_on_another_line_is_its_own(void **state)
+{
+	struct fixture *f = *state;
+	sb_step(&f->b, 0, 0, 1000);
+	staged_copy(f, 100, 3);
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+	assert_int_not_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
+	assert_false(f->f.copies.at[0].blocking);
+}
+
 static void lines(void **state)
 {
 	struct fixture *f = *state;
@@ -346,6 +396,8 @@ int main(void)
 		TEST(kernels),
 		TEST(rows_of_equal_time_stand_by_name),
 		TEST(copies),
+		TEST(copies_agree_with_waits),
+		TEST(a_wait_on_another_line_is_its_own),
 		TEST(lines),
 		TEST(lines_of_a_full_queue),
 		TEST(operators),

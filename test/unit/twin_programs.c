@@ -424,6 +424,19 @@ void two_kinds(struct twin *tw)
 	twin_host(tw, 10);
 }
 
+/* One line copies a batch in, and out what the step before has computed, and a value: what goes in takes longest. */
+void in_and_out(struct twin *tw)
+{
+	twin_host(tw, 40);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 35, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_D2H, 1 << 16, 8, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_D2H, 8, 1, !tw->is_mended, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+}
+
 /* Each third step reads what was computed. */
 void logging(struct twin *tw)
 {

@@ -43,6 +43,7 @@ void prefetching(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
 void two_kinds(struct twin *tw);
+void in_and_out(struct twin *tw);
 void logging(struct twin *tw);
 
 #endif
