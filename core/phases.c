@@ -110,6 +110,27 @@ static uint8_t part_before(uint8_t last, uint8_t next)
 	return next == PART_TO_DEVICE && last != PART_TO_DEVICE ? PART_AWAITED : next;
 }
 
+/*
+ * Many loops set the gradients to zero first thing, ahead of the batch's copy: from the call number `i` of the lane on this is so, and the host
+ * took longer until it (`gap_ns`) than from there to the copy.
+ */
+static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_step *m, size_t i,
+				     uint64_t gap_ns)
+{
+	uint64_t end_ns = 0;
+	for (; i < p->calls.n; i++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[i]];
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		if (part == PART_TO_DEVICE)
+			return end_ns && c->begin_ns < end_ns + gap_ns;
+		if (part != PART_ZERO_GRAD && part != PART_AWAITED)
+			return false;
+		if (part == PART_ZERO_GRAD)
+			end_ns = c->end_ns;
+	}
+	return false;
+}
+
 /* From the calls, in order, to spans without gaps. */
 static void add_spans(struct phases *p, const struct model_step *m)
 {
@@ -122,7 +143,11 @@ static void add_spans(struct phases *p, const struct model_step *m)
 		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
 		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
 		if (begin_ns > at_ns) {
-			add_span(p, first, at_ns, begin_ns, part_before(last, part), 0);
+			uint8_t before = part_before(last, part);
+			if (before == PART_ZERO_GRAD && last != PART_ZERO_GRAD &&
+			    is_zeroed_ahead_of_batch(p, m, i, begin_ns - at_ns))
+				before = PART_AWAITED;
+			add_span(p, first, at_ns, begin_ns, before, 0);
 			at_ns = begin_ns;
 		}
 		end_ns = end_ns > at_ns ? end_ns : at_ns;
@@ -132,6 +157,8 @@ static void add_spans(struct phases *p, const struct model_step *m)
 	}
 	if (m->end_ns > at_ns && p->calls.n)
 		last = part_before(last, p->part_of_call.at[p->calls.at[0]]);
+	if (last == PART_ZERO_GRAD && is_zeroed_ahead_of_batch(p, m, 0, m->end_ns - at_ns))
+		last = PART_AWAITED;
 	if (m->end_ns > at_ns)
 		add_span(p, first, at_ns, m->end_ns, last, 0);
 }
@@ -196,8 +223,8 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool is_ahead = false;
-	for (size_t i = 2 * p->calls.n;
-	     i-- > 0;) { /* twice: behind the last call comes the first one */
+	/* twice: behind the last call comes the first one */
+	for (size_t i = 2 * p->calls.n; i-- > 0;) {
 		uint32_t call = p->calls.at[i % p->calls.n];
 		uint8_t *part = &p->part_of_call.at[call];
 		if (*part == PART_UNKNOWN && is_preparing(&m->calls.at[call]))
@@ -205,8 +232,9 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 		bool is_prepared = is_preparing(&m->calls.at[call]) &&
 				   (*part == PART_AWAITED || is_open_call(p, m, call, frames));
 		if (!is_prepared)
-			is_ahead = *part == PART_TO_DEVICE &&
-				   m->calls.at[call].category != CAT_SYNC;
+			is_ahead =
+				(is_ahead && *part == PART_ZERO_GRAD) ||
+				(*part == PART_TO_DEVICE && m->calls.at[call].category != CAT_SYNC);
 		else if (is_ahead)
 			*part = PART_AWAITED;
 	}

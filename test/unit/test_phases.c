@@ -316,6 +316,45 @@ static void preparing_a_batch_is_awaiting_it(void **state)
 	expect(5, PART_AWAITED, 310, 1000);
 }
 
+#define ZERO_GRAD USER, SITE "torch/optim/optimizer.py:Optimizer.zero_grad"
+
+/* Gradients that are set to zero between the loader and the copy, behind an event of the batch before or without one; and ahead of a loader
+ * that takes longer. */
+static void gradients_are_zeroed_ahead_of_the_batch(void **state)
+{
+	uint32_t zero = STACK(ZERO_GRAD), model = STACK(MODEL), opt = STACK(STEP);
+	call_of(CAT_EVENT, 100, 101, STACK(USER, "c10::cuda::CUDAEvent::record"));
+	call(1, 110, 120, zero);
+	copy_batch(150, 160, STACK(CUDA_OF_USER), 4096);
+	call(1, 200, 210, opt);
+	call(1, 500, 510, zero);
+	call(1, 520, 530, zero);
+	copy_batch(550, 560, STACK(CUDA_OF_USER), 4096);
+	call(1, 600, 610, model);
+	call(1, 640, 650, zero);
+	copy_batch(750, 760, STACK(CUDA_OF_USER), 4096);
+	call(1, 800, 810, opt);
+	find();
+	expect(0, PART_AWAITED, 0, 101);
+	expect(1, PART_ZERO_GRAD, 101, 120);
+	expect(2, PART_AWAITED, 120, 150);
+	expect(4, PART_OPTIMIZER, 160, 210);
+	expect(5, PART_AWAITED, 210, 500);
+	expect(6, PART_ZERO_GRAD, 500, 530);
+	expect(9, PART_MODULE, 560, 610);
+	expect(10, PART_ZERO_GRAD, 610, 650);
+	expect(11, PART_AWAITED, 650, 750);
+	expect(14, PART_AWAITED, 810, 1000);
+	end(state);
+	begin(state);
+	call(1, 0, 10, STACK(ZERO_GRAD));
+	copy_batch(30, 40, STACK(CUDA_OF_USER), 4096);
+	call(1, 100, 110, STACK(MODEL));
+	find();
+	expect(3, PART_MODULE, 40, 110);
+	expect(4, PART_AWAITED, 110, 1000);
+}
+
 /* The same calls on the way to something else, and one that waits. */
 static void other_preparing_is_not(void **state)
 {
@@ -585,6 +624,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_batch_within_a_librarys_closure, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),
 		cmocka_unit_test_setup_teardown(preparing_a_batch_is_awaiting_it, begin, end),
+		cmocka_unit_test_setup_teardown(gradients_are_zeroed_ahead_of_the_batch, begin,
+						end),
 		cmocka_unit_test_setup_teardown(other_preparing_is_not, begin, end),
 		cmocka_unit_test_setup_teardown(waiting_for_the_batchs_copy_is_of_it, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
