@@ -9,6 +9,11 @@
 #include "core/order.h"
 #include "core/timeline.h"
 
+enum {
+	HANDED_ON_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
+	HANDED_ON_PART = 8,   /* of the pause may lie behind the batch's copy */
+};
+
 void phases_free(struct phases *p)
 {
 	vec_free(&p->lanes);
@@ -16,6 +21,7 @@ void phases_free(struct phases *p)
 	vec_free(&p->part_of_call);
 	vec_free(&p->stacks);
 	vec_free(&p->calls);
+	vec_free(&p->batches);
 	map_free(&p->stack_of);
 }
 
@@ -42,6 +48,12 @@ static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
 	       (stack->part == PART_OPTIMIZER && stack->is_users);
+}
+
+/* A thread of Python's: one of a library's own, as gloo's, brings back what ranks exchange, and that is no batch. */
+static bool is_of_program(struct phases *p, const struct model_call *c, struct frames *frames)
+{
+	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
 }
 
 /* Such calls say nothing: what is around them does. */
@@ -131,8 +143,63 @@ static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_
 	return false;
 }
 
+/* The host's time before the lane's call number `i`. */
+static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
+			   uint8_t last, uint64_t gap_ns)
+{
+	uint8_t part = part_before(last, p->part_of_call.at[p->calls.at[i]]);
+	if (part == PART_ZERO_GRAD && last != PART_ZERO_GRAD &&
+	    is_zeroed_ahead_of_batch(p, m, i, gap_ns))
+		return PART_AWAITED;
+	return part;
+}
+
+/*
+ * Until when the lane's thread, which made no call meanwhile, waited for a batch that another thread copied, 0: it did not. A thread that
+ * fetches ahead hands it on at once, so the lane goes on soon after the copy; a batch that comes at another time was not waited for.
+ */
+static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
+			     uint64_t to_ns)
+{
+	uint64_t last_ns = 0;
+	if (to_ns - from_ns < HANDED_ON_NS)
+		return 0;
+	for (size_t i = 0; i < p->batches.n; i++) {
+		const struct phase_batch *b = &p->batches.at[i];
+		if (b->thread != thread && b->begin_ns >= from_ns && b->end_ns <= to_ns &&
+		    b->end_ns > last_ns)
+			last_ns = b->end_ns;
+	}
+	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDED_ON_PART ? last_ns : 0;
+}
+
+/* The step begins with such a batch, and the next one is taken to. */
+static bool is_handed_on_first(const struct phases *p, const struct model_step *m, uint32_t thread,
+			       uint64_t gap_ns)
+{
+	uint64_t first_ns = p->calls.n ? m->calls.at[p->calls.at[0]].begin_ns : m->begin_ns;
+	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDED_ON_NS; i++)
+		if (p->batches.at[i].thread != thread && p->batches.at[i].end_ns <= first_ns)
+			return first_ns - m->begin_ns < gap_ns / HANDED_ON_PART;
+	return false;
+}
+
+static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t begin_ns,
+		    uint64_t end_ns, uint8_t part)
+{
+	uint64_t handed_ns = 0;
+	if (phase_of_part(part) != PHASE_DATA && end_ns > begin_ns)
+		handed_ns = handed_on_ns(p, thread, begin_ns, end_ns);
+	if (handed_ns) {
+		add_span(p, first, begin_ns, handed_ns, PART_AWAITED, 0);
+		begin_ns = handed_ns;
+	}
+	if (end_ns > begin_ns)
+		add_span(p, first, begin_ns, end_ns, part, 0);
+}
+
 /* From the calls, in order, to spans without gaps. */
-static void add_spans(struct phases *p, const struct model_step *m)
+static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
 {
 	size_t first = p->spans.n;
 	uint64_t at_ns = m->begin_ns;
@@ -143,11 +210,8 @@ static void add_spans(struct phases *p, const struct model_step *m)
 		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
 		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
 		if (begin_ns > at_ns) {
-			uint8_t before = part_before(last, part);
-			if (before == PART_ZERO_GRAD && last != PART_ZERO_GRAD &&
-			    is_zeroed_ahead_of_batch(p, m, i, begin_ns - at_ns))
-				before = PART_AWAITED;
-			add_span(p, first, at_ns, begin_ns, before, 0);
+			add_gap(p, first, thread, at_ns, begin_ns,
+				part_of_gap(p, m, i, last, begin_ns - at_ns));
 			at_ns = begin_ns;
 		}
 		end_ns = end_ns > at_ns ? end_ns : at_ns;
@@ -155,12 +219,14 @@ static void add_spans(struct phases *p, const struct model_step *m)
 		at_ns = end_ns;
 		last = part;
 	}
-	if (m->end_ns > at_ns && p->calls.n)
-		last = part_before(last, p->part_of_call.at[p->calls.at[0]]);
-	if (last == PART_ZERO_GRAD && is_zeroed_ahead_of_batch(p, m, 0, m->end_ns - at_ns))
+	if (m->end_ns <= at_ns)
+		return;
+	if (p->calls.n)
+		last = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
+	if (is_handed_on_first(p, m, thread, m->end_ns - at_ns) &&
+	    phase_of_part(last) != PHASE_DATA)
 		last = PART_AWAITED;
-	if (m->end_ns > at_ns)
-		add_span(p, first, at_ns, m->end_ns, last, 0);
+	add_gap(p, first, thread, at_ns, m->end_ns, last);
 }
 
 /* ---- What only the order of calls tells ---- */
@@ -406,7 +472,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_evaluation_ahead(p, m, lane.thread, frames);
 	if (p->calls.n)
 		settle_unknown(p, &m->threads.at[thread]);
-	add_spans(p, m);
+	add_spans(p, m, lane.thread);
 	lane.n = p->spans.n - lane.first;
 	for (size_t i = lane.first; i < p->spans.n; i++)
 		lane.is_told |= tells(p->spans.at[i].part);
@@ -430,7 +496,7 @@ static size_t main_thread(const struct model_step *m, const bool *workers)
 void phases_find(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
-	p->lanes.n = p->spans.n = p->part_of_call.n = 0;
+	p->lanes.n = p->spans.n = p->part_of_call.n = p->batches.n = 0;
 	p->n_guessed = p->n_without_stack = p->n_untold = 0;
 	vec_reserve(&p->part_of_call, m->calls.n);
 	p->part_of_call.n = m->calls.n;
@@ -438,8 +504,14 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct model_thread *t = &m->threads.at[i];
 		workers[i] = is_worker(p, m, t, frames);
-		for (size_t k = t->first; k < t->first + t->n; k++)
-			p->part_of_call.at[k] = part_of(p, &m->calls.at[k], frames, workers[i]);
+		for (size_t k = t->first; k < t->first + t->n; k++) {
+			const struct model_call *c = &m->calls.at[k];
+			p->part_of_call.at[k] = part_of(p, c, frames, workers[i]);
+			if (p->part_of_call.at[k] == PART_TO_DEVICE && is_batch(c) &&
+			    is_of_program(p, c, frames))
+				vec_push(&p->batches, (struct phase_batch){ c->begin_ns, c->end_ns,
+									    (uint32_t)i });
+		}
 	}
 	size_t main = main_thread(m, workers);
 	add_lane(p, m, main, workers, frames);

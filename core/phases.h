@@ -23,6 +23,12 @@ struct phase_lane {
 	bool is_told;	 /* something but PHASE_OTHER was found, on better evidence than a copy */
 };
 
+/* The copy of a batch onto the device. */
+struct phase_batch {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread; /* index in the model's threads */
+};
+
 /* All zero is a good start; one is used for step after step of a process. */
 struct phases {
 	VEC(struct phase_lane) lanes; /* the main one, which launches most, first */
@@ -30,7 +36,8 @@ struct phases {
 	VEC(uint8_t) part_of_call; /* by the model's number of the call */
 	struct map stack_of;	   /* DICT_STACK -> index in `stacks` */
 	VEC(struct phase_stack) stacks;
-	VEC(uint32_t) calls; /* of the lane that is gone through */
+	VEC(uint32_t) calls;		 /* of the lane that is gone through */
+	VEC(struct phase_batch) batches; /* of all threads */
 	uint64_t n_guessed, n_without_stack;
 	uint64_t
 		n_untold; /* of those without a stack: with too few others around to tell them by */

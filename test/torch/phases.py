@@ -4,7 +4,9 @@ usage: phases.py KIND       KIND: a name of KINDS
 """
 import contextlib
 import json
+import queue
 import sys
+import threading
 import time
 
 import torch
@@ -12,7 +14,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 STEPS, WIDTH, CLASSES, BATCH = 36, 64, 10, 16
-KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
+KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "own_thread", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
 intervals = []
 
 
@@ -66,12 +68,21 @@ class Trainer:
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
         self.scaler = torch.amp.GradScaler("cuda", enabled=kind == "amp")
         has_workers = kind in ("workers", "kept_batches")
-        self.loader = iter(torch.utils.data.DataLoader(Batches(0.001 if kind == "kept_batches" else 0), batch_size=BATCH,
+        self.loader = iter(torch.utils.data.DataLoader(Batches(0.001 if kind in ("kept_batches", "own_thread") else 0), batch_size=BATCH,
                                                        pin_memory=has_workers, num_workers=2 if has_workers else 0))
         self.kept = None
+        self.ahead = queue.Queue(1)
+        if kind == "own_thread":
+            threading.Thread(target=self.fetch, daemon=True).start()
+
+    def fetch(self):
+        for _ in range(STEPS):
+            self.ahead.put([tensor.cuda() for tensor in next(self.loader)])
 
     def batch(self):
         with phase("data"):
+            if self.kind == "own_thread":
+                return self.ahead.get()
             x, y = batch = next(self.loader)
             if self.kind == "kept_batches":
                 self.kept = batch  # the one before, pinned, goes back to PyTorch's allocator here

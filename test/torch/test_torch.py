@@ -236,6 +236,11 @@ class Phases(TorchCase):
         phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
         self.assertGreater(phases["data"], 10 * phases.get("other", 0), "the loader takes 16 ms a worker and batch")
 
+    def test_a_thread_of_ones_own_that_fetches_ahead(self):
+        process, _ = self.check("own_thread", [("data", "until the batch is there")])
+        phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
+        self.assertGreater(phases["data"], phases["forward"], "each batch takes 16 ms to make")
+
     def test_checkpoint(self):
         self.check("checkpoint", [("backward", "recompute")])
 

@@ -169,13 +169,19 @@ static uint32_t call(uint32_t tid, double begin_us, double end_us, uint32_t stac
 	return (uint32_t)step.calls.n - 1;
 }
 
-static void copy_batch(double begin_us, double end_us, uint32_t stack, uint64_t bytes)
+static void copy_batch_on(uint32_t tid, double begin_us, double end_us, uint32_t stack,
+			  uint64_t bytes)
 {
-	uint32_t at = call(1, begin_us, end_us, stack);
+	uint32_t at = call(tid, begin_us, end_us, stack);
 	struct model_call *c = &step.calls.at[at];
 	c->category = CAT_MEMCPY;
 	c->copy = COPY_H2D;
 	c->bytes = bytes;
+}
+
+static void copy_batch(double begin_us, double end_us, uint32_t stack, uint64_t bytes)
+{
+	copy_batch_on(1, begin_us, end_us, stack, bytes);
 }
 
 /* What holds whatever the step: each lane is divided without gaps, and the sums say so. */
@@ -573,6 +579,57 @@ static void threads_of_others_are_lanes_of_their_own(void **state)
 	assert_int_equal(phases.spans.at[phases.lanes.at[1].first].part, PART_LOADER);
 }
 
+#define FETCHING "/usr/lib/python3.11/threading.py:Thread.run", "train.py:fetch", "at::_ops::to"
+
+/* The loop's thread waits in a queue, and computes as soon as there is a batch; or it was at something else, and one was copied meanwhile. */
+static void batches_of_a_thread_of_ones_own(void **state)
+{
+	uint32_t model = STACK(MODEL), opt = STACK(STEP), fetch = STACK(FETCHING);
+	(void)state;
+	call(1, 300, 310, model);
+	call(1, 320, 330, opt);
+	call(1, 530, 540, opt);
+	call(1, 560, 570, opt);
+	copy_batch_on(2, 270, 290, fetch, 4096);
+	copy_batch_on(2, 400, 410, fetch, 4096);
+	copy_batch_on(2, 545, 555, fetch, 4096);
+	copy_batch_on(2, 960, 970, fetch, 4096);
+	find();
+	assert_int_equal(phases.lanes.n, 2);
+	expect(0, PART_AWAITED, 0, 290);
+	expect(1, PART_MODULE, 290, 310);
+	expect(2, PART_OPTIMIZER, 310, 570);
+	expect(3, PART_AWAITED, 570, 970);
+	expect(4, PART_MODULE, 970, 1000);
+}
+
+/* What gloo's thread brings back of an exchange with other ranks. */
+static void copies_of_a_librarys_thread_are_no_batches(void **state)
+{
+	(void)state;
+	call(1, 300, 310, STACK(MODEL));
+	call(1, 800, 810, STACK(STEP));
+	copy_batch_on(2, 760, 780, STACK("c10d::ProcessGroupGloo::runLoop", "at::_ops::copy_"),
+		      4096);
+	find();
+	expect(0, PART_MODULE, 0, 310);
+	expect(1, PART_OPTIMIZER, 310, 810);
+}
+
+/* The step was cut ahead of the copy: the next one begins with a copy, too. */
+static void a_step_that_begins_with_a_batch_of_another_thread(void **state)
+{
+	(void)state;
+	copy_batch_on(2, 5, 15, STACK(FETCHING), 4096);
+	call(1, 60, 70, STACK(MODEL));
+	call(1, 100, 110, STACK(STEP));
+	call(1, 120, 125, STACK(STEP));
+	find();
+	expect(0, PART_MODULE, 0, 70);
+	expect(1, PART_OPTIMIZER, 70, 125);
+	expect(2, PART_AWAITED, 125, 1000);
+}
+
 static void a_program_of_another_kind(void **state)
 {
 	(void)state;
@@ -637,6 +694,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(hardly_a_call_with_a_stack, begin, end),
 		cmocka_unit_test_setup_teardown(threads_of_others_are_lanes_of_their_own, begin,
+						end),
+		cmocka_unit_test_setup_teardown(batches_of_a_thread_of_ones_own, begin, end),
+		cmocka_unit_test_setup_teardown(a_step_that_begins_with_a_batch_of_another_thread,
+						begin, end),
+		cmocka_unit_test_setup_teardown(copies_of_a_librarys_thread_are_no_batches, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_program_of_another_kind, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_without_calls, begin, end),
