@@ -253,7 +253,7 @@ static void advise_waits(struct judge *j)
 							       : s->recoverable_ms;
 		if (gain_ms < judge_worth_ms(j))
 			continue;
-		advise(j, s->site, &change, 1, mending_of(s),
+		advise(j, s->site, &change, 1, mending_of(j, s),
 		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
