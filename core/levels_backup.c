@@ -58,8 +58,9 @@ static void look_at_turns(struct backup *b, uint32_t anchor, const struct levels
 	for (uint32_t k = 0; k < n; k++)
 		b->begins[k] = begin_of(b->store, b->anchors[k]);
 	b->least = calls_per_turn / 4 < APART ? calls_per_turn / 4 : APART;
-	/* where launches come and go few trigrams are left to choose from */
-	b->most = level_is_noisy(level) ? calls_per_turn * 3 / 4 : calls_per_turn / 2;
+	/* where launches come and go few trigrams are left to choose from; in turns as small as a layer it is what they iterate */
+	bool are_few_left = level_is_noisy(level) && calls_per_turn >= CALLS_OF_LAYER;
+	b->most = are_few_left ? calls_per_turn * 3 / 4 : calls_per_turn / 2;
 }
 
 static struct distance distance_of(const struct backup *b, uint32_t trigram)

@@ -56,7 +56,7 @@ static const struct {
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that is fed, or whose results are read, is all the work of a step. */
 	[EVIDENCE_GRAPH] = { 5, 3, true },
-	/* Each turn reads a result and feeds what follows, whatever launches it has: so it ends, of however few turns. */
+	/* Each turn reads a result and feeds what follows, or waits for all it did, whatever launches it has: so it ends, of however few turns. */
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
 	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
@@ -159,7 +159,7 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
 		return EVIDENCE_GRAPH;
-	if (level->marked && is_whole && ends_by_exchange(level))
+	if (level->waited || (level->marked && is_whole && ends_by_exchange(level)))
 		return EVIDENCE_EXCHANGE;
 	if (level->marked)
 		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;

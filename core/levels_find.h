@@ -72,8 +72,9 @@ struct levels_level {
 	bool alone;	       /* ...few of them do, as where a loop begins anew */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
 	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
-	bool fed;      /* its turns copy to the device */
-	bool read;     /* its turns read back, wait, or launch graphs */
+	bool fed;  /* its turns copy to the device */
+	bool read; /* its turns read back, wait, or launch graphs */
+	bool waited; /* of few trigrams, and turns that differ, but each ends with the only wait for the device */
 	bool dialogue; /* of few trigrams, but each of its turns is one exchange with the host */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */

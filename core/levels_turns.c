@@ -438,20 +438,22 @@ static bool is_even(const uint32_t *at, uint32_t n, uint32_t usual)
 	return n > EVEN_TURNS && n_like >= MOST_TURNS * (n - 1);
 }
 
-/* Whether the host waits for the device once in nearly every turn of a loop that copies nothing, and so nowhere else: where one turn ends and the
- * next begins, whatever these hold. */
+/* Whether the host waits for the device once in nearly every turn of a loop that copies nothing, and so nowhere else, and turns are not equally long
+ * as those of layers are: where one turn ends and the next begins, whatever these hold. */
 static bool is_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n)
 {
-	uint32_t n_once = 0;
+	uint32_t n_once = 0, shortest = UINT32_MAX, longest = 0;
 	for (uint32_t k = 0; k + 1 < n; k++) {
-		uint32_t n_waits = 0;
+		uint32_t n_waits = 0, length = at[k + 1] - at[k];
 		for (uint32_t i = at[k]; i < at[k + 1]; i++)
 			n_waits += events[i].hints & LEVEL_COPY	    ? 2
 				   : events[i].hints & LEVEL_SYNCED ? 1
 								    : 0;
 		n_once += n_waits == 1;
+		shortest = length < shortest ? length : shortest;
+		longest = length > longest ? length : longest;
 	}
-	return n > EVEN_TURNS && n_once >= WAITED_TURNS * (n - 1);
+	return longest > shortest && n_once >= WAITED_TURNS * (n - 1);
 }
 
 /* A few short turns after one another, now and then. */
@@ -520,9 +522,10 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
 	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
-	bool is_exact = is_few && is_regular(at, g->count);
-	if (is_few && !is_exact && !is_even(at, g->count, level->calls_per_turn) &&
-	    !is_waited(q->store->events, at, g->count))
+	level->waited = !is_even(at, g->count, level->calls_per_turn) &&
+			is_waited(q->store->events, at, g->count);
+	bool is_exact = is_few && !level->waited && is_regular(at, g->count);
+	if (is_few && !is_exact && !level->waited && !is_even(at, g->count, level->calls_per_turn))
 		return false;
 	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
 	if (is_sparse && !is_steady(q->store->events, at, g->count))
