@@ -192,7 +192,7 @@ static uint32_t turns_wanted_early(enum level_evidence evidence, const struct le
 /* Parameters are made by launches and copies to the device, each of which may be waited for; never by graphs, nor read. */
 static bool is_no_set_up(const struct levels_level *level)
 {
-	return level->graph || (level->read && !level->fed);
+	return level->graph || (level->read && (!level->fed || level->inside & LEVEL_D2H));
 }
 
 /* What it lacks is around it: there is an outer loop, which is the step. */

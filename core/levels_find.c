@@ -227,7 +227,9 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		q.forgiven = 0;
 		search_groups(&q);
 		uint32_t group = search_choose(&q, best);
-		if (forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
+		/* exchanges are all that is left of a loop in which launches come and go */
+		bool is_of_more = best->dialogue && forgiving.turns && !forgiving.dialogue;
+		if (is_of_more || forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
 			q.forgiven = FORGIVEN;
 			search_groups(&q);
 			group = search_choose(&q, best);
