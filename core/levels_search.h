@@ -1,7 +1,7 @@
 /*
  * One search for levels in a stretch of events (core/levels_find.h): the groups of trigrams that it
  * has found so far, and scratch space by token. Shared by levels_find.c (groups), levels_turns.c
- * (what their turns hold) and levels_choose.c (which of them is the step).
+ * (what their turns hold), levels_odd.c (what only some hold) and levels_choose.c (which of them is the step).
  */
 #ifndef CORE_LEVELS_SEARCH_H
 #define CORE_LEVELS_SEARCH_H
@@ -49,6 +49,12 @@ struct search {
 	uint64_t budget; /* steps of comparison left */
 };
 
+/* Whether the thread that drives the turns launched this, or one of a pool of which each launches the same. */
+bool search_is_own(const struct search *q, const struct levels_stored *e);
+
+/* Who drives the turns: of the two threads that launch most of them the one that came first. A backward thread comes later. */
+void search_set_home(struct search *q, const uint32_t *at, uint32_t n);
+
 /* levels_turns.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 
@@ -59,6 +65,9 @@ bool search_find_dialogue(struct search *q, struct levels_level *level);
 /* ...then what the choice between loops needs, its tail; and of the one that is chosen all the rest: round, unusual, inside. */
 void search_look_for_tail(struct search *q, struct levels_level *level);
 void search_look_closer(struct search *q, struct levels_level *level);
+
+/* levels_odd.c: counts unusual, strange, other steps and recurring among the turns of the level, whose home is set. */
+void search_count_odd(struct search *q, struct levels_level *level);
 
 /* What the turns of an outer level have beyond those of an inner one. */
 struct levels_extra {

@@ -1,8 +1,8 @@
 /*
- * Looks at the turns of a level one by one (core/levels_search.h): what they hold, how alike they
- * are, and what an outer level's have beyond an inner one's. Runs in the collector.
+ * Looks at the turns of a level one by one (core/levels_search.h): what they hold, and how alike they are. Runs in the collector.
  */
 #include "core/levels_search.h"
+#include "core/levels_shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,6 @@
 #define WEIGHT_MARKED	 2.0
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
-/* So many launches more are none that came in by chance. */
-#define MANY_MORE 3u
-/* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
-#define BURST 0.1
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
 /* Turns that are looked at: the latest with so many events, and so many turns at least. */
@@ -28,19 +24,8 @@
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
-/* Where so few of a turn's launches tell it from others, turns must be alike: so many, in length by so much. */
-#define SPARSE	     50u
-#define STEADY_TURNS 0.66
-#define LENGTH_OFF   0.25
-/* ...and of very few trigrams, by so much in nearly all of so many turns. */
-#define EVEN_OFF   0.1
-#define EVEN_TURNS 4u
-/* Share of turns in which the host waits once. */
-#define WAITED_TURNS 0.95
-/* Share of turns that are neither half as long as most nor twice as long. */
-#define DIALOGUE_LIKE 0.95
-/* Between two optimizers' phases there are at least so many other launches. */
-#define PHASE_APART 8u
+/* Where so few of a turn's launches tell it from others, turns must be steady (levels_shape.h). */
+#define SPARSE 50u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
  * only what is new. A graph's launch before it is much, however few calls it takes. */
@@ -50,17 +35,6 @@
 
 /* Of micro-batches never two turns one after the other have one. */
 #define OPTIMIZER_AGAIN 2u
-
-/* Launches in a row that fewer turns have, as a share, are work of another kind. */
-#define STRANGE_CALLS 3u
-#define STRANGE_BELOW 0.6
-
-/* A kernel that comes in fewer turns may do so by chance; in every so many, give or take a part of them. */
-#define RECURRENCES 4u
-#define GAP_OFF	    4
-
-/* Another network's step has so many launches, as a share of a turn's. */
-#define OTHER_STEP 0.5
 
 /* What a look at every turn of a level tells. */
 struct turns {
@@ -74,8 +48,7 @@ struct turns {
 		with_read; /* turns whose own thread copies to the device; launches graphs; copies back or waits */
 };
 
-/* Whether the thread that drives the turns launched this, or one of a pool of which each launches the same. */
-static bool search_is_own(const struct search *q, const struct levels_stored *e)
+bool search_is_own(const struct search *q, const struct levels_stored *e)
 {
 	return e->thread == q->home ||
 	       q->index->form_threads[levels_store_form(q->store, e)] == LEVELS_ANY_THREAD;
@@ -116,8 +89,7 @@ static uint32_t search_first(const struct search *q, uint32_t thread)
 	return i;
 }
 
-/* Who drives the turns: of the two threads that launch most of them the one that came first. A backward thread comes later. */
-static void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
+void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
 {
 	uint32_t one = q->store->events[at[0]].thread;
 	uint32_t other = search_busiest_other(q, one, at, n);
@@ -385,84 +357,6 @@ static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 	return first;
 }
 
-/* Optimizers' phases in [begin, end): launches of theirs with a forward pass, or a backward one, before them. */
-static uint32_t count_phases(const struct levels_stored *events, uint32_t begin, uint32_t end)
-{
-	uint32_t n = 0, since = PHASE_APART;
-	for (uint32_t i = begin; i < end; i++) {
-		bool is_optimizers = events[i].hints & LEVEL_OPTIMIZER;
-		n += is_optimizers && since >= PHASE_APART;
-		since = is_optimizers ? 0 : since + 1;
-	}
-	return n;
-}
-
-/* Whether most turns have as many optimizers' phases as the median one, or, where there are none, are about as long. What launches that are
- * lost or exchanged leave behind by chance comes at any time. */
-static bool is_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
-{
-	int64_t *values = malloc(2ul * n * sizeof(*values));
-	uint32_t n_like = 0;
-	if (!values)
-		return true;
-	int64_t *phases = values + n;
-	for (uint32_t k = 0; k + 1 < n; k++) {
-		values[k] = at[k + 1] - at[k];
-		phases[k] = count_phases(events, at[k], at[k + 1]);
-	}
-	int64_t phases_usual = levels_median(phases, n - 1),
-		length_usual = levels_median(values, n - 1);
-	for (uint32_t k = 0; k + 1 < n; k++)
-		n_like += phases_usual
-				  ? phases[k] == phases_usual
-				  : llabs(values[k] - length_usual) <= LENGTH_OFF * length_usual;
-	free(values);
-	return n_like >= STEADY_TURNS * (n - 1);
-}
-
-/* Whether all turns but some at either end are equally long. */
-static bool is_regular(const uint32_t *at, uint32_t n)
-{
-	uint32_t length = at[n / 2] - at[n / 2 - 1], n_same = 0;
-	for (uint32_t k = 0; k + 1 < n; k++)
-		n_same += at[k + 1] - at[k] == length;
-	return n_same + 2 >= n - 1;
-}
-
-/* Whether nearly all turns are nearly as long as the median one: what comes by chance does not come so. */
-static bool is_even(const uint32_t *at, uint32_t n, uint32_t usual)
-{
-	uint32_t n_like = 0;
-	for (uint32_t k = 0; k + 1 < n; k++)
-		n_like += fabs((double)(at[k + 1] - at[k]) - usual) <= EVEN_OFF * usual;
-	return n > EVEN_TURNS && n_like >= MOST_TURNS * (n - 1);
-}
-
-/* Whether the host waits for the device once in nearly every turn of a loop that copies nothing, and so nowhere else, and turns are not equally long
- * as those of layers are: where one turn ends and the next begins, whatever these hold. */
-static bool is_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n)
-{
-	uint32_t n_once = 0, shortest = UINT32_MAX, longest = 0;
-	for (uint32_t k = 0; k + 1 < n; k++) {
-		uint32_t n_waits = 0, length = at[k + 1] - at[k];
-		for (uint32_t i = at[k]; i < at[k + 1]; i++)
-			n_waits += events[i].hints & LEVEL_COPY	    ? 2
-				   : events[i].hints & LEVEL_SYNCED ? 1
-								    : 0;
-		n_once += n_waits == 1;
-		shortest = length < shortest ? length : shortest;
-		longest = length > longest ? length : longest;
-	}
-	return longest > shortest && n_once >= WAITED_TURNS * (n - 1);
-}
-
-/* A few short turns after one another, now and then. */
-static bool is_burst(const struct levels_level *level, uint32_t length)
-{
-	return level->calls_per_turn < CALLS_OF_LAYER &&
-	       (uint64_t)level->calls_per_turn * level->turns < BURST * length;
-}
-
 /* Most turns have an optimizer's phase; or all but the first ones have, up to half: a loss scale that begins too high skips those. */
 static bool has_optimizer(const struct turns *t, uint32_t n)
 {
@@ -522,20 +416,21 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
 	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
-	level->waited = !is_even(at, g->count, level->calls_per_turn) &&
-			is_waited(q->store->events, at, g->count);
-	bool is_exact = is_few && !level->waited && is_regular(at, g->count);
-	if (is_few && !is_exact && !level->waited && !is_even(at, g->count, level->calls_per_turn))
+	level->waited = !turns_are_even(at, g->count, level->calls_per_turn) &&
+			turns_are_waited(q->store->events, at, g->count);
+	bool is_exact = is_few && !level->waited && turns_are_regular(at, g->count);
+	if (is_few && !is_exact && !level->waited &&
+	    !turns_are_even(at, g->count, level->calls_per_turn))
 		return false;
 	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
-	if (is_sparse && !is_steady(q->store->events, at, g->count))
+	if (is_sparse && !turns_are_steady(q->store->events, at, g->count))
 		return false;
 	if (search_look_at_turns(q, level) < MOST_TURNS)
 		return false;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
-	return !is_burst(level, at[g->count - 1] - at[0]) &&
+	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
 	       (is_request || (level->alike >= (is_exact ? EXACTLY_ALIKE : MIN_ALIKE) &&
 			       level->ordered >= MIN_ORDERED));
 }
@@ -549,15 +444,6 @@ static uint32_t group_of_exchange(const struct search *q)
 		if (q->candidates[i].trigram == LEVELS_EXCHANGE)
 			return q->candidates[i].group;
 	return NO_GROUP;
-}
-
-/* Whether turns are nearly as long as each other: a step of training holds the forward pass of an evaluation's batch, and much more. */
-static bool are_like(const uint32_t *at, uint32_t n, uint32_t usual)
-{
-	uint32_t n_like = 0;
-	for (uint32_t k = 0; k + 1 < n; k++)
-		n_like += at[k + 1] - at[k] < 2 * usual && usual < 2 * (at[k + 1] - at[k]);
-	return n_like >= DIALOGUE_LIKE * (n - 1);
 }
 
 /* Whether nobody learns in the stretch: what an optimizer or a backward pass launches. */
@@ -577,164 +463,10 @@ bool search_find_dialogue(struct search *q, struct levels_level *level)
 		return false;
 	search_describe(q, g, level);
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	level->dialogue = are_like(at, level->turns + 1, level->calls_per_turn) &&
+	level->dialogue = turns_are_like(at, level->turns + 1, level->calls_per_turn) &&
 			  search_look_at_turns(q, level) >= MOST_TURNS && is_inference(q, level);
 	level->score = HUGE_VAL; /* no forgiving is needed */
 	return level->dialogue;
-}
-
-static uint32_t *turns_of(const struct search *q, const struct levels_level *level)
-{
-	return (uint32_t *)levels_index_of(q->index, level->reference);
-}
-
-static uint32_t token_of_stored(const struct levels_store *s, const struct levels_stored *e)
-{
-	(void)s;
-	return e->token;
-}
-
-/* In how many turns of `level` each token is, or each kernel, in q->here; q->before holds the last such turn. */
-static void count_presence(struct search *q, const struct levels_level *level,
-			   uint32_t (*what)(const struct levels_store *,
-					    const struct levels_stored *))
-{
-	const uint32_t *at = turns_of(q, level);
-	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
-	memset(q->before, 0, q->store->tokens.used * sizeof(*q->before));
-	for (uint32_t k = 0; k < level->turns; k++)
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t token = what(q->store, &q->store->events[i]);
-			q->here[token] += q->before[token] != k + 1;
-			q->before[token] = k + 1;
-		}
-}
-
-/* How many launches more than usual a turn has: of a loop that talks to the host, kernels that most turns do not have, since
- * an inner loop may turn more often; of a bare one, which may stand inside anything, calls beyond the median. */
-static uint32_t count_more(const struct search *q, const struct levels_level *level, uint32_t begin,
-			   uint32_t end)
-{
-	const struct levels_stored *events = q->store->events;
-	uint32_t n_more = 0;
-	if (!level->marked)
-		return end - begin > level->calls_per_turn ? end - begin - level->calls_per_turn
-							   : 0;
-	for (uint32_t i = begin; i < end; i++)
-		n_more += !(events[i].hints & LEVEL_COPY) &&
-			  2 * q->here[levels_store_kernel(q->store, &events[i])] < level->turns;
-	return n_more;
-}
-
-/* Unusual turns, but for the first, in which much is made once. Where noise adds a launch to many, those with many more. */
-static uint32_t count_unusual(struct search *q, const struct levels_level *level)
-{
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_turn / 2;
-	if (level->marked)
-		count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 1; k < level->turns; k++) {
-		uint32_t n_more = count_more(q, level, at[k], at[k + 1]);
-		n_with += n_more > 0;
-		n_with_many += n_more > MANY_MORE && n_more > many;
-	}
-	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
-}
-
-/* Turns with so many launches in a row that most turns do not have: an optimizer's, of micro-batches. Not the first, in which much is made
- * once. A launch that came in by chance stands alone. */
-static uint32_t count_strange(struct search *q, const struct levels_level *level)
-{
-	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0;
-	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 1; k < level->turns; k++) {
-		uint32_t run = 0, longest = 0;
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
-			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      q->here[kernel] < STRANGE_BELOW * level->turns;
-			run = is_new ? run + 1 : 0;
-			longest = run > longest ? run : longest;
-		}
-		n_with += longest >= STRANGE_CALLS;
-	}
-	return n_with;
-}
-
-/* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
- * optimizer's among them, and not few others: averaging the weights now and then is none. Not the first, in which much is made once. */
-static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
-{
-	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0;
-	if (!level->optimizer)
-		return 0;
-	count_presence(q, level, token_of_stored);
-	for (uint32_t k = 1; k < level->turns; k++) {
-		uint32_t n_new = 0, n_optimizer = 0;
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      2 * q->here[events[i].token] < level->turns;
-			n_new += is_new;
-			n_optimizer += is_new && events[i].hints & LEVEL_OPTIMIZER;
-		}
-		n_with += n_optimizer && n_new - n_optimizer >= OTHER_STEP * level->calls_per_turn;
-	}
-	return n_with;
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
-/* Whether a kernel that comes in these turns comes in every so many: `n` numbers, ascending. Some of the turns may have been taken for one. */
-static bool is_recurring(const uint64_t *turns, uint32_t n, int64_t *gaps)
-{
-	uint32_t n_like = 0;
-	for (uint32_t i = 0; i + 1 < n; i++)
-		gaps[i] = (int64_t)(turns[i + 1] - turns[i]);
-	int64_t usual = levels_median(gaps, n - 1), off = usual / GAP_OFF;
-	for (uint32_t i = 0; i + 1 < n; i++)
-		n_like += llabs(gaps[i] - usual) <= off;
-	return usual > 1 && n_like >= MOST_TURNS * (n - 1);
-}
-
-/* Turns with the kernel that comes in every so many of them, and in most of these; 0: none does. */
-static uint32_t count_recurring(struct search *q, const struct levels_level *level)
-{
-	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint64_t *turns = malloc((at[level->turns] - at[0]) * sizeof(*turns)); /* by kernel */
-	int64_t *gaps = malloc(level->turns * sizeof(*gaps));
-	uint32_t n = 0, most = 0;
-	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 0; turns && gaps && k < level->turns; k++)
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
-			bool may = q->here[kernel] >= RECURRENCES &&
-				   2 * q->here[kernel] <= level->turns + 1;
-			if (may && !(events[i].hints & LEVEL_COPY) && search_is_own(q, &events[i]))
-				turns[n++] = (uint64_t)kernel << 32 | k;
-		}
-	if (n)
-		qsort(turns, n, sizeof(*turns), compare_u64);
-	for (uint32_t begin = 0, i = 0; i < n; begin = i) {
-		uint32_t end = begin;
-		for (; i < n && turns[i] >> 32 == turns[begin] >> 32; i++)
-			if (end == begin || turns[i] != turns[end - 1])
-				turns[end++] = turns[i];
-		if (end - begin > most && end - begin >= RECURRENCES &&
-		    is_recurring(turns + begin, end - begin, gaps))
-			most = end - begin;
-	}
-	free(turns);
-	free(gaps);
-	return most;
 }
 
 void search_look_for_tail(struct search *q, struct levels_level *level)
@@ -752,56 +484,6 @@ void search_look_closer(struct search *q, struct levels_level *level)
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	search_set_home(q, at, level->turns + 1);
 	level->round = search_round(q, level);
-	level->unusual = count_unusual(q, level);
-	level->strange = count_strange(q, level);
-	level->other_steps = count_other_steps(q, level);
-	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
+	search_count_odd(q, level);
 	level->inside = search_inside(q, at, level->turns + 1);
-}
-
-/* ---- Two levels ---- */
-
-/* What the turns with most of something have beyond an ordinary one, summed. */
-static double sum_beyond(int64_t *values, uint32_t n)
-{
-	double sum = 0;
-	levels_median(values, n); /* sorts */
-	/* up to every second turn of the inner level may hold the outer one's extra */
-	int64_t ordinary = values[n / 3];
-	for (uint32_t k = 0; k < n; k++)
-		sum += values[k] > ordinary ? (double)(values[k] - ordinary) : 0;
-	return sum;
-}
-
-struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
-				   const struct levels_level *outer)
-{
-	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = turns_of(q, inner);
-	uint32_t n = inner->turns;
-	int64_t *values = calloc(5ul * n, sizeof(*values));
-	struct levels_extra extra = { .inner_turns = (double)n / outer->turns };
-	if (!values)
-		return extra;
-	search_set_home(q, at, n + 1);
-	count_presence(q, inner, token_of_stored);
-	for (uint32_t k = 0; k < n; k++)
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t hints = events[i].hints;
-			values[k] += (hints & LEVEL_H2D) != 0;
-			values[n + k] += (hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
-			bool is_new = !(hints & LEVEL_COPY) && 2 * q->here[events[i].token] < n + 2;
-			values[2 * n + k] += is_new;
-			extra.optimizers += is_new && hints & LEVEL_OPTIMIZER;
-			values[4 * n + k] += !(hints & LEVEL_COPY);
-			values[3 * n + k] += !(hints & LEVEL_COPY) && !search_is_own(q, &events[i]);
-		}
-	extra.optimizers /= outer->turns;
-	extra.fed = sum_beyond(values, n) / outer->turns;
-	extra.read = sum_beyond(values + n, n) / outer->turns;
-	extra.novel = sum_beyond(values + 2ul * n, n) / outer->turns;
-	extra.known = sum_beyond(values + 4ul * n, n) / outer->turns - extra.novel;
-	extra.foreign = sum_beyond(values + 3ul * n, n) / outer->turns;
-	free(values);
-	return extra;
 }
