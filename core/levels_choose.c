@@ -177,17 +177,17 @@ static bool has_same_exchanges(const struct search *q, const struct levels_level
 			n_here += exchange[e] >= at[k];
 		n_same += n_here == usual;
 	}
-	return level->alike >= ALIKE_EXCHANGES && usual <= EXCHANGES_OF_ONE &&
+	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE &&
 	       n_same >= SAME_EXCHANGES * level->turns;
 }
 
-/* Whether only some of a dialogue's turns are this loop's. */
-static bool is_of_dialogue(const struct search *q, const struct levels_level *level,
+/* Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its turns holds as many. */
+static bool is_of_dialogue(const struct search *q, struct levels_level *level,
 			   const struct levels_level *dialogue)
 {
-	return !level->optimizer && !level->threads &&
-	       level->turns * DIALOGUE_MORE < dialogue->turns &&
-	       !(level->turns && has_same_exchanges(q, level, dialogue));
+	level->exchanges = level->turns && has_same_exchanges(q, level, dialogue);
+	return !level->optimizer && !level->threads && !level->exchanges &&
+	       level->turns * DIALOGUE_MORE < dialogue->turns;
 }
 
 /* The loop that is the step; `best` is empty: none. */

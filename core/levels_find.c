@@ -228,7 +228,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		search_groups(&q);
 		uint32_t group = search_choose(&q, best);
 		/* exchanges are all that is left of a loop in which launches come and go */
-		bool is_of_more = best->dialogue && forgiving.turns && !forgiving.dialogue;
+		bool is_of_more = best->dialogue && forgiving.exchanges && !forgiving.dialogue;
 		if (is_of_more || forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
 			q.forgiven = FORGIVEN;
 			search_groups(&q);
