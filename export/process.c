@@ -214,7 +214,7 @@ static void look_for_versions(struct process *p)
 	if (p->n_versions_read >= n_wanted || !process_is_alive(p))
 		return;
 	p->n_versions_read = n_wanted;
-	versions_read(&p->versions, p->follow.reader.header->pid);
+	versions_read(&p->versions, p->pid_here);
 }
 
 bool process_poll(struct process *p)
