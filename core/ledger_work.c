@@ -112,8 +112,7 @@ void ledger_fill_kernels(struct findings *f)
 
 struct copy_sum {
 	uint32_t name, site;
-	bool blocking;
-	uint64_t n, bytes, ns;
+	uint64_t n, n_blocking, bytes, ns;
 };
 
 struct copy_sums {
@@ -122,16 +121,13 @@ struct copy_sums {
 };
 
 static struct copy_sum *copy_of(struct copy_sums *s, const struct timeline *t,
-				const struct timeline_work *w, const struct waits *waits)
+				const struct timeline_work *w)
 {
 	struct copy_sum fresh = { .name = w->name };
 	bool is_new;
-	if (w->call != MODEL_NO_CALL) {
+	if (w->call != MODEL_NO_CALL)
 		fresh.site = t->calls.at[w->call].site;
-		fresh.blocking = waits_holds_line(waits, t, w->call);
-	}
-	uint64_t key = (uint64_t)fresh.site << 33 | (uint64_t)w->name << 1 | fresh.blocking;
-	uint64_t *at = map_at(&s->place, key, &is_new);
+	uint64_t *at = map_at(&s->place, (uint64_t)fresh.site << 32 | w->name, &is_new);
 	if (is_new) {
 		*at = s->at.n;
 		vec_push(&s->at, fresh);
@@ -168,8 +164,9 @@ void ledger_fill_copies(struct findings *f, const struct waits *waits)
 		const struct timeline_work *w = &t->works.at[i];
 		if (w->kind != REC_MEMCPY)
 			continue;
-		struct copy_sum *sum = copy_of(&sums, t, w, waits);
+		struct copy_sum *sum = copy_of(&sums, t, w);
 		sum->n++;
+		sum->n_blocking += w->call != MODEL_NO_CALL && waits_holds_line(waits, t, w->call);
 		sum->bytes += w->bytes;
 		sum->ns += length_ns(w);
 	}
@@ -180,7 +177,7 @@ void ledger_fill_copies(struct findings *f, const struct waits *waits)
 			.per_step = (double)s->n / steps,
 			.bytes = (double)s->bytes / steps,
 			.gb_per_s = s->ns ? (double)s->bytes / (double)s->ns : 0,
-			.blocking = s->blocking,
+			.blocking = 2 * s->n_blocking > s->n,
 		};
 		split_name(t, s->name, &copy);
 		vec_push(&f->copies, copy);
