@@ -47,7 +47,7 @@ void ledger_fill_growth(struct findings *f, const struct follow *follow)
 		return;
 	const struct dict_device *d = dict_find_device(&follow->dict, device);
 	double left = d ? free_bytes(follow, device, d->memory_bytes) : 0;
-	if (!(left > 0))
+	if (!d || !(left > 0))
 		return;
 	f->growth.device_bytes = d->memory_bytes;
 	f->growth.steps_left = left / f->growth.bytes_per_step;

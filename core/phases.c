@@ -309,10 +309,10 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 /* A copy that the host is to wait for is a copy and a synchronisation. */
 static void settle_behind_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
-	const struct model_call *copy = NULL;
-	for (size_t i = 0; i < p->calls.n; i++) {
+	const struct model_call *copy = NULL, *calls = m->calls.at;
+	for (size_t i = 0; calls && i < p->calls.n; i++) {
 		uint32_t call = p->calls.at[i];
-		const struct model_call *c = &m->calls.at[call];
+		const struct model_call *c = &calls[call];
 		if (p->part_of_call.at[call] == PART_TO_DEVICE)
 			copy = c;
 		else if (copy && c->category == CAT_SYNC && is_open_call(p, m, call, frames) &&

@@ -15,9 +15,9 @@ uint64_t procfs_start(uint32_t pid);
  * has that number is it. */
 bool procfs_is_alive(uint32_t pid, uint64_t start);
 
-/* The number that a process has here which calls itself `pid` in its own namespace of pids (an inode, 0: not known): another one where that is
+/* The number that a process has here which calls itself `pid` in its own namespace of pids (`wanted_namespace`: an inode, 0: not known): another one where that is
  * not ours (unshare, bubblewrap, Apptainer). 0: there is none. */
-uint32_t procfs_number_here(uint32_t pid, uint64_t start, uint64_t pid_namespace);
+uint32_t procfs_number_here(uint32_t pid, uint64_t start, uint64_t wanted_namespace);
 
 struct procfs_family {
 	VEC(uint32_t) pids;
