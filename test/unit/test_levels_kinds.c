@@ -122,12 +122,39 @@ static void test_floors(void **state)
 	assert_true(tally_share(n_right, n) < tally_share(sure.n_right[0], sure.n[0]));
 }
 
+/* Few kernels, no frames, nothing copied in some: what else they do tells (turns_are_waited(), has_same_exchanges()). */
+static void test_loops_of_few_kernels(void **state)
+{
+	static const char *const names[] = { "converging", "double_buffered" };
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (uint32_t run = 0; run < 3 * KIND_SIZES; run++) {
+			const struct kind *kind = kinds;
+			struct program p;
+			struct sequence s;
+			struct trial t;
+			struct tally tally = { 0 };
+			while (strcmp(kind->name, names[i]) != 0)
+				kind++;
+			kind_make(kind, &p, run % KIND_SIZES, SEED + run / KIND_SIZES);
+			trial_sequence(&s, &p, EVIDENCE_LAUNCHES);
+			trial_run(&t, &s);
+			tally_add(&tally, &t, true, true, NOISE_NONE);
+			if (tally.n_exact != 1)
+				fail_msg("%s, size %u, seed %u", names[i], run % KIND_SIZES,
+					 SEED + run / KIND_SIZES);
+			sequence_free(&s);
+			program_free(&p);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_step_has_an_anchor),
 		cmocka_unit_test(test_noise_is_as_much_as_it_says),
 		cmocka_unit_test(test_floors),
+		cmocka_unit_test(test_loops_of_few_kernels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
