@@ -28,16 +28,17 @@ struct c10_device {
 	int8_t type, index;
 };
 
+/* Of a device, what each report looks at: a cache line. */
 struct held {
 	_Atomic uint64_t allocated, reserved, peak_allocated, peak_reserved;
 	uint64_t written[4]; /* of these, what the journal has */
-};
+} __attribute__((aligned(64)));
 
-static struct {
+static HOT_DATA struct {
+	_Atomic uint64_t step_ticks;
 	_Atomic uint32_t devices; /* bits: they have reported */
 	_Atomic uint32_t n_lost;
 	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
-	_Atomic uint64_t step_ticks;
 	bool is_wanted, takes_stacks;
 	struct held held[BLOCK_DEVICES];
 } g;
@@ -121,9 +122,9 @@ static void set_mode(bool armed)
 	atomic_store_explicit(&hook_switch.blocks, (uint8_t)mode, memory_order_relaxed);
 }
 
-void blocks_configure(const struct config *config)
+void blocks_configure(const struct config *config, bool may_record)
 {
-	g.is_wanted = strcmp(config->memory.text, "off") != 0;
+	g.is_wanted = may_record && strcmp(config->memory.text, "off") != 0;
 	g.takes_stacks = stack_masks().armed >> CAT_ALLOC & 1;
 	g.n_first = FIRST_BLOCKS;
 	set_mode(false);
@@ -201,8 +202,8 @@ static uint32_t take_stack(unsigned mode, const struct unwind_regs *regs)
 	return stack;
 }
 
-HOT static inline void note(unsigned mode, const struct unwind_regs *regs, uint64_t address,
-			    int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+HOT static void note(unsigned mode, const struct unwind_regs *regs, uint64_t address, int64_t bytes,
+		     uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
 	uint64_t ticks = is_recorded ? hook_ticks()
@@ -222,6 +223,35 @@ HOT static inline void note(unsigned mode, const struct unwind_regs *regs, uint6
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
 			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
+}
+
+/*
+ * What is left of note() in the report that there is most of: nothing is recorded, the first table has room or the block, and the peaks stay.
+ * False: it is not one of these, and nothing was done.
+ */
+static inline __attribute__((always_inline)) bool
+keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+{
+	struct held *h = &g.held[device];
+	if (allocated > atomic_load_explicit(&h->peak_allocated, memory_order_relaxed) ||
+	    reserved > atomic_load_explicit(&h->peak_reserved, memory_order_relaxed))
+		return false;
+	void *table = atomic_load_explicit(&block_tables[device][0], memory_order_relaxed);
+	if (!table)
+		return false;
+	struct block_places places = block_places(table, BLOCK_FIRST_BITS);
+	int64_t at =
+		block_find(places.addresses, BLOCK_FIRST_BITS, address, bytes > 0 ? 0 : address);
+	if (at < 0)
+		return false;
+	if (bytes > 0)
+		block_fill(places, at, address, (uint64_t)bytes,
+			   atomic_load_explicit(&g.step_ticks, memory_order_relaxed), 0);
+	else
+		block_give_back(places, at);
+	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
+	atomic_store_explicit(&h->reserved, reserved, memory_order_relaxed);
+	return true;
 }
 
 /* ---- The doors ---- */
@@ -260,13 +290,17 @@ static void *find_real(const char *symbol, void *ours)
 	return found;
 }
 
-static inline bool is_of_gpu(unsigned mode, struct c10_device device)
+static inline bool is_of_gpu(struct c10_device device)
 {
-	return mode && device.type == CUDA && device.index >= 0 && device.index < BLOCK_DEVICES;
+	return device.type == CUDA && device.index >= 0 && device.index < BLOCK_DEVICES;
 }
 
-static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real,
-							   const char *symbol, void *ours)
+static inline bool is_block(const void *address, struct c10_device device)
+{
+	return LIKELY(is_of_gpu(device)) && LIKELY((uintptr_t)address > 1);
+}
+
+static void *found(_Atomic(void *) *real, const char *symbol, void *ours)
 {
 	void *next = atomic_load_explicit(real, memory_order_relaxed);
 	if (UNLIKELY(!next)) {
@@ -276,17 +310,36 @@ static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real
 	return next;
 }
 
-#define USAGE(name, symbol)                                                                      \
-	HOT void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,       \
-		      struct c10_device device)                                                  \
-	{                                                                                        \
-		static _Atomic(void *) real;                                                     \
-		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed); \
-		usage_function *next = (usage_function *)next_of(&real, symbol, (void *)name);   \
-		if (is_of_gpu(mode, device) && (uintptr_t)address > 1)                           \
-			note(mode, CALLER_REGS, (uintptr_t)address, bytes, allocated, reserved,  \
-			     (unsigned)device.index);                                            \
-		next(address, bytes, allocated, reserved, device);                               \
+/* As in hooks.c: the first function does with few instructions what most calls need, and jumps to where it goes on. */
+#define USAGE(name, symbol)                                                                        \
+	static HOT_DATA _Atomic(void *) real_##name;                                               \
+	static usage_function noted_##name;                                                        \
+	HOT_DOOR("LAUNCH")                                                                         \
+	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,             \
+		  struct c10_device device)                                                        \
+	{                                                                                          \
+		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);   \
+		usage_function *next = (usage_function *)atomic_load_explicit(                     \
+			&real_##name, memory_order_relaxed);                                       \
+		if (UNLIKELY(!next) ||                                                             \
+		    (is_block(address, device) && mode &&                                          \
+		     !(LIKELY(mode == BLOCKS_KEPT) && keep((uintptr_t)address, bytes, allocated,   \
+							   reserved, (unsigned)device.index))))    \
+			next = noted_##name;                                                       \
+		next(address, bytes, allocated, reserved, device);                                 \
+	}                                                                                          \
+	HOT static                                                                                 \
+		__attribute__((noinline)) void noted_##name(void *address, int64_t bytes,          \
+							    uint64_t allocated, uint64_t reserved, \
+							    struct c10_device device)              \
+	{                                                                                          \
+		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);   \
+		usage_function *next =                                                             \
+			(usage_function *)found(&real_##name, symbol, (void *)name);               \
+		if (mode && is_block(address, device))                                             \
+			note(mode, CALLER_REGS, (uintptr_t)address, bytes, allocated, reserved,    \
+			     (unsigned)device.index);                                              \
+		next(address, bytes, allocated, reserved, device);                                 \
 	}
 
 #define OUT_OF_MEMORY(name, symbol)                                                               \
@@ -295,8 +348,8 @@ static inline __attribute__((always_inline)) void *next_of(_Atomic(void *) *real
 		static _Atomic(void *) real;                                                      \
 		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);  \
 		out_of_memory_function *next =                                                    \
-			(out_of_memory_function *)next_of(&real, symbol, (void *)name);           \
-		if (is_of_gpu(mode, device))                                                      \
+			(out_of_memory_function *)found(&real, symbol, (void *)name);             \
+		if (mode && is_of_gpu(device))                                                    \
 			note_out_of_memory(CALLER_REGS, bytes, allocated, reserved,               \
 					   (unsigned)device.index);                               \
 		next(bytes, allocated, reserved, device);                                         \

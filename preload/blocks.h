@@ -18,8 +18,8 @@ enum blocks_mode {
 	BLOCKS_STACKED = 4,  /* new ones take a stack */
 };
 
-/* At arming, after stack_configure. */
-void blocks_configure(const struct config *config);
+/* At arming, after stack_configure. `may_record`: steps may be recorded some time. */
+void blocks_configure(const struct config *config, bool may_record);
 
 /* Recorded steps begin or end. By the thread that crosses the boundary, within a hooked call. */
 void blocks_record(bool armed);

@@ -16,9 +16,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /* Such functions stand together: each page of code that a call touches is a miss of the TLB, up to 50 ns in a virtual machine. */
-#define HOT	    __attribute__((hot))
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HOT __attribute__((hot))
+/* What a wrapper begins with: those of a kind side by side, whatever file they are from (GNU ld sorts such sections by name); and what all of
+ * them look at, in few pages, too. */
+#define HOT_DOOR(kind) __attribute__((section(".text.sorted.door." kind)))
+#define HOT_DATA       __attribute__((section(".data.hot")))
+#define LIKELY(x)      __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)    __builtin_expect(!!(x), 0)
 
 /* Initial-exec: the library is preloaded, so its block is there from a thread's first instruction, and reaching it calls
  * nothing; a global-dynamic variable would call __tls_get_addr, which may allocate. */

@@ -28,7 +28,7 @@ THREAD_LOCAL struct hook_thread hook_thread;
 __attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_MAX, .record = 0 };
 
 /* Typed pointers to the real functions, filled on demand: the compiler checks the arguments of each call through them. */
-static struct {
+static HOT_DATA struct {
 #define HOOK(ret, symbol, name, version, twin, door, check, category, space, params, ...) \
 	ret(*symbol) params;
 #include "preload/hooks.def"
@@ -151,7 +151,7 @@ bool hook_was_left(const void *frame)
 	     before, after)                                                                     \
 	static ret aside_##symbol params, watched_##symbol params;                              \
 	EXPORT ret hooked_##symbol params __asm__(#symbol);                                     \
-	ret hooked_##symbol params                                                              \
+	HOT_DOOR(#category_) ret hooked_##symbol params                                         \
 	{                                                                                       \
 		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED); \
 		if (UNLIKELY(!next))                                                            \

@@ -1,6 +1,6 @@
 /*
- * The wrappers of libs.def's rows: the real call between two clock readings, and one record. Unarmed: a look at the caller, a look at
- * the switch, the real call. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast ncclBroadcast) is part
+ * The wrappers of libs.def's rows: the real call between two clock readings, and one record. Unarmed: a look at the switch, a look at
+ * the caller, a jump to the real function, as in hooks.c. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast ncclBroadcast) is part
  * of what the application called, so it passes; a library that is used by another one (cuBLASLt by cuDNN) is seen within that.
  */
 #include "preload/libs.h"
@@ -35,10 +35,14 @@ void libs_record(bool armed)
 	atomic_store_explicit(&hook_switch.libraries, armed ? wanted : 0, memory_order_relaxed);
 }
 
+static inline bool may_record(enum record_library family)
+{
+	return atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family & 1;
+}
+
 static inline bool is_recorded(enum record_library family)
 {
-	return (atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family & 1) &&
-	       !hook_thread.depth;
+	return may_record(family) && !hook_thread.depth;
 }
 
 HOT static void write_library(struct rec_library *from)
@@ -58,8 +62,19 @@ HOT static void write_library(struct rec_library *from)
 }
 
 #define LIBRARY(symbol, family, facts_, params, args, before, after, facts)                        \
+	static int watched_##symbol params;                                                        \
 	EXPORT int library_##symbol params __asm__(#symbol);                                       \
-	int library_##symbol params                                                                \
+	HOT_DOOR(#family) int library_##symbol params                                              \
+	{                                                                                          \
+		int(*next) params = (__typeof__(next))atomic_load_explicit(                        \
+			&library_real[LIBRARY_ID_##symbol], memory_order_relaxed);                 \
+		if (ALWAYS_##family || UNLIKELY(!next) || UNLIKELY(may_record(LIB_##family)) ||    \
+		    UNLIKELY(!libs_is_caller(library_callers[LIB_##family],                        \
+					     __builtin_return_address(0))))                        \
+			return watched_##symbol args;                                              \
+		return next args;                                                                  \
+	}                                                                                          \
+	static __attribute__((noinline)) int watched_##symbol params                               \
 	{                                                                                          \
 		int(*next) params = (__typeof__(next))libs_real(LIBRARY_ID_##symbol, LIB_##family, \
 								__builtin_return_address(0));      \

@@ -61,16 +61,19 @@ extern _Atomic(void *) library_real[LIBRARY_COUNT];
 
 /* Two libraries of a kind may be in one process (a wheel of CUDA 12 beside one of 13), and a handle of one means nothing to the other:
  * a call goes where its caller's own reference would have gone. */
+static inline bool libs_is_caller(const struct library_caller *c, void *return_address)
+{
+	uintptr_t begin = atomic_load_explicit(&c->begin, memory_order_relaxed);
+	size_t bytes = atomic_load_explicit(&c->bytes, memory_order_acquire);
+	return LIKELY((uintptr_t)return_address - begin < bytes);
+}
+
 static inline void *libs_real(enum library_id id, enum record_library family, void *return_address)
 {
 	void *real = atomic_load_explicit(&library_real[id], memory_order_relaxed);
-	const struct library_caller *callers = library_callers[family];
-	for (int i = 0; LIKELY(real != NULL) && i < LIBRARY_CALLERS; i++) {
-		uintptr_t begin = atomic_load_explicit(&callers[i].begin, memory_order_relaxed);
-		size_t bytes = atomic_load_explicit(&callers[i].bytes, memory_order_acquire);
-		if (LIKELY((uintptr_t)return_address - begin < bytes))
+	for (int i = 0; LIKELY(real != NULL) && i < LIBRARY_CALLERS; i++)
+		if (libs_is_caller(&library_callers[family][i], return_address))
 			return real;
-	}
 	return libs_find(id, return_address);
 }
 

@@ -10,8 +10,8 @@
 #include <link.h>
 #include <string.h>
 
-struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
-_Atomic(void *) library_real[LIBRARY_COUNT];
+HOT_DATA struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
+HOT_DATA _Atomic(void *) library_real[LIBRARY_COUNT];
 
 /* The library of each family that was found first. */
 static _Atomic(const struct link_map *) first_of[LIBRARIES];

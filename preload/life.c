@@ -193,7 +193,7 @@ static void arm(void)
 	launch_reset();
 	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);
-	blocks_configure(&g.config);
+	blocks_configure(&g.config, !schedule.off || trigger_is_any(&trigger));
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))

@@ -76,6 +76,8 @@ most = int(sys.argv[6]) if len(sys.argv) > 6 else steps
 batch = batches()
 for step in range(steps):
     if switch and step >= skip and (step - skip) % block == 0 and (step - skip) // block <= 2 * most:
+        optimizer.zero_grad()  # no block is made unseen and freed seen, or the other way: profrun would look for it in vain
+        loss = None
         if switch((step - skip) // block % 2):
             sys.exit("bench_loop: CUPTI refuses, or there is nothing to switch")
     began = time.perf_counter()
