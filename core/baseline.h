@@ -2,8 +2,11 @@
 #ifndef CORE_BASELINE_H
 #define CORE_BASELINE_H
 
-#include "core/findings.h"
 #include "core/sample.h"
+#include "core/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* 4 MB. Of a longer run the first steps are kept in order, the rest as an even sample. */
 enum { BASELINE_KEPT = 1000000, BASELINE_ORDERED = 10000 };
@@ -18,8 +21,5 @@ struct baseline {
 
 void baseline_add(struct baseline *b, double ms, bool is_armed);
 void baseline_free(struct baseline *b);
-
-/* findings.baseline, warm_up, slow, armed_in_warm_up and, from the armed ones, armed. */
-void baseline_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
 
 #endif

@@ -2,7 +2,6 @@
 #include "core/dict.h"
 
 #include "core/demangle.h"
-#include "core/levels.h"
 #include "core/reader.h"
 
 #include <ctype.h>

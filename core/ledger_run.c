@@ -3,6 +3,7 @@
 #include "core/ledger.h"
 #include "core/ledger_growth.h"
 #include "core/stack_about.h"
+#include "core/step_times.h"
 
 /* ---- Memory, by line ---- */
 
@@ -131,7 +132,7 @@ static void fill_cost(struct findings *f, const struct cost *c)
 void ledger_fill_run(struct findings *f, const struct follow *follow)
 {
 	const struct memory *m = &follow->memory;
-	baseline_fill(f, &follow->baseline, &follow->armed_step_ms);
+	step_times_fill(f, &follow->baseline, &follow->armed_step_ms);
 	if (follow->baseline.n > follow->baseline.ms.n)
 		findings_cannot_say(f, "steps",
 				    "percentiles are those of a sample: %llu steps were seen, %zu "

@@ -1,11 +1,11 @@
 /* See analysis.h. */
 #include "export/analysis.h"
 
-#include "core/baseline.h"
 #include "core/block_ledger.h"
 #include "core/judge.h"
 #include "core/ledger.h"
 #include "core/ledger_run.h"
+#include "core/step_times.h"
 #include "export/report_json.h"
 
 struct analysis {
@@ -81,7 +81,7 @@ static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
 	struct cost_found cost = cost_find(&a->follow->cost);
-	baseline_fill(&f, &a->follow->baseline, &a->follow->armed_step_ms);
+	step_times_fill(&f, &a->follow->baseline, &a->follow->armed_step_ms);
 	a->timeline.recording_ratio = f.armed_in_warm_up ? 1 : cost_ratio(&cost);
 	a->timeline.disturbed_ratio = f.armed_in_warm_up ? 1 : cost_disturbed(&cost);
 }

@@ -1,5 +1,5 @@
 /* Steps' lengths: the warm-up told apart, percentiles of the rest, bounded memory. */
-#include "core/baseline.h"
+#include "core/step_times.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static struct findings fill(const double *ms, size_t n)
 		if (i + 2 >= n)
 			sample_add(armed, ms[i]);
 	}
-	baseline_fill(&f, &b, armed);
+	step_times_fill(&f, &b, armed);
 	baseline_free(&b);
 	free(armed);
 	return f;
@@ -70,7 +70,7 @@ static void recorded_in_the_warm_up(void **state)
 		struct sample *armed = mem_zero(sizeof(*armed));
 		for (size_t i = 0; i < 8; i++)
 			baseline_add(&b, ms[i], i && i <= last);
-		baseline_fill(&f, &b, armed);
+		step_times_fill(&f, &b, armed);
 		assert_int_equal(f.warm_up.n, 3);
 		assert_int_equal(f.armed_in_warm_up, last == 2);
 		baseline_free(&b);
@@ -148,7 +148,7 @@ static void slow_steps_that_are_recorded(void **state)
 		uint64_t length_ns = number % 10 == 9 ? 190000001 : 10000000;
 		vec_push(&t.steps, (struct timeline_step){ .number = number, .end_ns = length_ns });
 	}
-	baseline_fill(&f, &b, armed);
+	step_times_fill(&f, &b, armed);
 	assert_int_equal(f.slow.n_recorded, 6);
 	assert_int_equal(f.slow.recorded[0], 29);
 	assert_int_equal(f.slow.recorded[3], 59);
@@ -167,7 +167,7 @@ static void bounded(void **state)
 		baseline_add(&b, 900, false);
 	for (size_t i = 0; i < 3 * (size_t)BASELINE_KEPT; i++)
 		baseline_add(&b, 10 + (double)(i % 11), false);
-	baseline_fill(&f, &b, armed);
+	step_times_fill(&f, &b, armed);
 	assert_int_equal(b.ms.n, BASELINE_KEPT);
 	assert_int_equal(f.warm_up.n, 5);
 	assert_int_equal(f.baseline.n, 3 * BASELINE_KEPT);
