@@ -2,6 +2,7 @@
 #include "core/dict.h"
 
 #include "core/demangle.h"
+#include "core/kernel_name.h"
 #include "core/reader.h"
 
 #include <ctype.h>
@@ -138,7 +139,7 @@ static void add_launch(struct dict *d, const struct dict_launch *l)
 	}
 	memcpy(entry.grid, l->grid, sizeof(entry.grid));
 	memcpy(entry.block, l->block, sizeof(entry.block));
-	entry.is_optimizer = level_name_is_optimizer(strtab_text(&d->names, entry.name));
+	entry.is_optimizer = kernel_is_optimizers(strtab_text(&d->names, entry.name));
 	bool is_new;
 	uint64_t *at = map_at(&d->launch_of_token, l->token, &is_new);
 	if (!is_new) {

@@ -7,4 +7,7 @@
 /* By how NVIDIA's libraries, CUTLASS and FlashAttention name theirs; a kernel of another name may use them unseen. */
 bool kernel_uses_tensor_cores(const char *name);
 
+/* Whether it is one that optimizers launch. `name` may be mangled. */
+bool kernel_is_optimizers(const char *name);
+
 #endif

@@ -19,7 +19,7 @@
 /* What an event may be, besides a launch: bits of level_event.hints. All are optional; they sharpen
  * the choice. */
 enum level_hint {
-	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: level_name_is_optimizer() */
+	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: kernel_is_optimizers() */
 	LEVEL_H2D = 2,	     /* a copy to the device */
 	LEVEL_D2H = 4,	     /* a copy to the host */
 	LEVEL_COPY = 8,	     /* no work of its own: any copy; set beside the two above */
@@ -128,9 +128,5 @@ void levels_withdraw(struct levels *l);
  * Also for a hole in the stream (dropped records, a library that had stopped journaling).
  */
 void levels_relearn(struct levels *l);
-
-/* Whether a kernel's name, mangled or not, is one that optimizers launch: the caller's source of
- * LEVEL_OPTIMIZER. */
-bool level_name_is_optimizer(const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 #include "test/steps/recorded.h"
 
+#include "core/kernel_name.h"
 #include "core/levels.h"
 #include "core/record.h"
 #include "core/token.h"
@@ -39,7 +40,7 @@ static void add_line(struct program *p, char *const column[COLUMNS])
 		e.kernel = hash_text(column[COLUMN_NAME]);
 		e.token = token_launch_of(e.kernel, x, 1, 1, y, 1, 1);
 		e.what = WHAT_LAUNCH;
-		e.named = level_name_is_optimizer(column[COLUMN_NAME]);
+		e.named = kernel_is_optimizers(column[COLUMN_NAME]);
 	}
 	program_add(p, &e);
 	p->now_ns += APART_NS;

@@ -1,5 +1,4 @@
 /* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
-#include "core/kernel_name.h"
 #include "core/ledger.h"
 #include "core/ledger_run.h"
 #include "test/unit/fake_frames.h"
@@ -260,18 +259,6 @@ static void names_that_are_missing_are_said(void **state)
 	assert_non_null(strstr(last->why, "shapes.so"));
 }
 
-static void tensor_cores_by_name(void **state)
-{
-	(void)state;
-	assert_true(kernel_uses_tensor_cores("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT"));
-	assert_true(kernel_uses_tensor_cores("ampere_fp16_s16816gemm_fp16_128x128_ldg8_tn"));
-	assert_true(kernel_uses_tensor_cores("void flash::flash_fwd_kernel<...>"));
-	assert_true(kernel_uses_tensor_cores("cutlass_80_tensorop_f16_s16816gemm"));
-	assert_false(kernel_uses_tensor_cores("ampere_sgemm_128x64_nn"));
-	assert_false(kernel_uses_tensor_cores("cutlass_80_simt_sgemm_128x64_8x5_nn"));
-	assert_false(kernel_uses_tensor_cores("void at::native::vectorized_elementwise_kernel<4>"));
-}
-
 /* ---- The run ---- */
 
 static uint32_t shown;
@@ -404,7 +391,6 @@ int main(void)
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
 		TEST(names_that_are_missing_are_said),
-		cmocka_unit_test(tensor_cores_by_name),
 		cmocka_unit_test(what_the_run_says),
 		cmocka_unit_test(one_window_may_be_the_machine),
 	};

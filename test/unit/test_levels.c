@@ -703,21 +703,6 @@ static void test_wanted_optimizer(void **state)
 	sequence_free(&s);
 }
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_true(level_name_is_optimizer("_ZN2at6native12_GLOBAL__N_125multi_tensor_apply_"
-					    "kernelINS1_18TensorList"));
-	assert_true(level_name_is_optimizer("void at::native::FusedAdamMathFunctor<float>(int)"));
-	assert_false(level_name_is_optimizer("_amp_foreach_non_finite_check_and_unscale_cuda_multi_"
-					     "tensor_apply_kernel"));
-	assert_false(level_name_is_optimizer("multi_tensor_apply_kernel LpNormFunctor"));
-	assert_true(level_name_is_optimizer("adamw_kernel3(float*, float const*)"));
-	assert_false(level_name_is_optimizer("ampere_sgemm_128x64_tn"));
-	assert_false(level_name_is_optimizer("elementwise_kernel<{lambda(int)#1}>"));
-	assert_false(level_name_is_optimizer(""));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -751,7 +736,6 @@ int main(void)
 		cmocka_unit_test(test_bounded_memory),
 		cmocka_unit_test(test_relearn),
 		cmocka_unit_test(test_wanted_optimizer),
-		cmocka_unit_test(test_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
