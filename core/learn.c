@@ -77,6 +77,20 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 						.is_backup = hash != l->choice.anchor }));
 }
 
+/* Whether an optimizer's launches are behind, and the program now stands before them again, as its frames say. */
+static bool goes_back(struct learn *l, const struct follow *f, struct learn_thread *t,
+		      uint64_t hash, uint32_t hints)
+{
+	if (hints & LEVEL_OPTIMIZER) {
+		t->optimizer = hash;
+		return false;
+	}
+	if (!t->optimizer || !learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
+		return false;
+	t->optimizer = 0;
+	return true;
+}
+
 /* Time that the host did not spend on work of its own: no pause between steps, however long. */
 static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
 {
@@ -196,6 +210,10 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
+		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
+			 hints = hints_of(launch, c, category, framed);
+		if (goes_back(l, f, t, hash, hints))
+			hints |= LEVEL_GOES_BACK;
 		feed_levels(l, f,
 			    &(struct learn_held){
 				    .slot = slot,
@@ -206,10 +224,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 				    .event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
 				    .event.blocked_ns =
 					    timebase_length_ns(&f->time, t->blocked_ticks),
-				    .event.hints = hints_of(launch, c, category,
-							    learn_frames_hints(&l->frames, &f->dict,
-									       hash, c->stack)) |
-						   (t->has_synced ? LEVEL_SYNCED : 0),
+				    .event.hints = hints | (t->has_synced ? LEVEL_SYNCED : 0),
 			    });
 	}
 	t->has_synced = false;

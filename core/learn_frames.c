@@ -11,6 +11,7 @@ void learn_frames_free(struct learn_frames *x)
 {
 	vec_free(&x->codes);
 	map_free(&x->hints_of_trigram);
+	map_free(&x->stacks_of_trigram);
 }
 
 /* With and without qualified names (Python 3.11). */
@@ -67,6 +68,13 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 	return 0;
 }
 
+static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *stacks = map_at(&x->stacks_of_trigram, hash, &is_new);
+	*stacks = *stacks << 32 | stack;
+}
+
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack)
 {
@@ -77,10 +85,50 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	bool is_new;
 	uint64_t *known = map_at(&x->hints_of_trigram, hash, &is_new);
 	uint32_t hints = hints_of_stack(x, d, stack);
+	note_stack(x, hash, stack);
 	/* where two stacks disagree the launches are not the optimizer's alone */
 	if (is_new || *known == hints)
 		*known = hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;
+}
+
+/* ---- The order within a program ---- */
+
+/* A stack's next frame of Python's further in than `i`, which is one too high at first; 0: there is none. */
+static uint64_t next_inner(const uint64_t *raw, size_t *i)
+{
+	while (*i > 0)
+		if (raw[--*i] & FRAME_PYTHON)
+			return raw[*i];
+	return 0;
+}
+
+/* A frame of Python's is its code and the place in it. */
+static bool is_before(const struct dict *d, uint32_t stack, uint32_t other)
+{
+	uint64_t a[DICT_FRAMES_MOST], b[DICT_FRAMES_MOST], frame, frame_other;
+	uint32_t flags;
+	size_t i = dict_stack(d, stack, a, &flags), k = dict_stack(d, other, b, &flags);
+	do {
+		frame = next_inner(a, &i);
+		frame_other = next_inner(b, &k);
+	} while (frame && frame == frame_other);
+	return frame >> 32 == frame_other >> 32 && (uint32_t)frame < (uint32_t)frame_other;
+}
+
+bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
+			    uint64_t other)
+{
+	const uint64_t *stacks = map_find(&x->stacks_of_trigram, hash),
+		       *others = map_find(&x->stacks_of_trigram, other);
+	if (!stacks || !others)
+		return false;
+	/* three launches in a row may come in two places: then of each with each */
+	for (uint64_t s = *stacks; s; s >>= 32)
+		for (uint64_t o = *others; o; o >>= 32)
+			if (!is_before(d, (uint32_t)s, (uint32_t)o))
+				return false;
+	return true;
 }

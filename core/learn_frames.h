@@ -22,6 +22,7 @@ struct learn_code {
 struct learn_frames {
 	VEC(struct learn_code) codes;
 	struct map hints_of_trigram;
+	struct map stacks_of_trigram; /* the last two that were taken, 32 bits each */
 };
 
 void learn_frames_free(struct learn_frames *x);
@@ -29,5 +30,10 @@ void learn_frames_free(struct learn_frames *x);
 /* enum level_hint bits of a launch that completes the trigram `hash`; `stack` 0: none was taken. */
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack);
+
+/* Whether launches with the trigram `hash` are made before those with `other` in the function, of those that are under way for both, where their
+ * ways part: who makes them behind the others has gone round a loop, or called the function anew. */
+bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
+			    uint64_t other);
 
 #endif

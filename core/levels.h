@@ -28,6 +28,8 @@ enum level_hint {
 	LEVEL_NAMED = 64,    /* its kernel's name is known: an optimizer's would have been told */
 	LEVEL_FRAMED =
 		128, /* ...and, by Python's frames, whatever its name; set beside LEVEL_NAMED */
+	LEVEL_GOES_BACK =
+		256, /* by these the program stands before the optimizer's last launch again: its loop went round */
 };
 
 /* One call that the library pushes into its thread's token window (preload/steps.h): a launch,

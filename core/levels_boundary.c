@@ -47,8 +47,32 @@ static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
 	return end;
 }
 
+/* The thread's launch before that at `at`, down to `least`. */
+static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t least)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t thread = events[at].thread;
+	while (at > least && events[--at].thread != thread)
+		;
+	return at;
+}
+
 /*
- * Marks the optimizer launches that end a step. An optimizer's phase may be broken by other
+ * Where the step ends with this last launch of its optimizer, and `next` the next one's: by Python's frames before the first launch with which the
+ * loop around both has gone round, as an average of the weights, a scale's update or a log are still the same step's; else there, or where what
+ * comes is read back.
+ */
+static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t next)
+{
+	const struct levels_stored *events = b->store->events;
+	for (uint32_t i = end + 1; i < next; i++)
+		if (events[i].hints & LEVEL_GOES_BACK && events[i].thread == events[end].thread)
+			return boundary_before(b, i, end);
+	return boundary_after_read_back(b, end);
+}
+
+/*
+ * Marks the launches that end a step. An optimizer's phase may be broken by other
  * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
  * optimizer begins, one for each turn.
  */
@@ -70,7 +94,7 @@ static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uin
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			is_end[boundary_after_read_back(b, end)] = true;
+			is_end[boundary_behind(b, end, end + longest)] = true;
 	}
 }
 

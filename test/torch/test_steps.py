@@ -15,14 +15,16 @@ NOT_YET = {
     "td3": {"place", "numbers"},  # every step ends behind the critics: the actor's half, of every other one, goes to the next
 }
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
-# launches end its iteration alone; the last step is then counted with the one before. GradScaler.update's one launch comes
-# behind the optimizer's last. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
+# launches end its iteration alone; the last step is then counted with the one before. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
 # server that batches what has come, reading the last one's answer and feeding what follows. A loop over parameters ends in launches that most
 # of them have.
 # An agent's iteration that ends with one network's step or another's is known by how the next one begins; a round of drafts by the host's reading how
 # many are right, and one launch follows.
-LATE = {"gan": 1, "sac": 1, "heads": 3, "transformer": -1, "continuous_batching": 1, "per_parameter": 1,
+LATE = {"gan": 1, "sac": 1, "heads": 3, "continuous_batching": 1, "per_parameter": 1,
         "speculative": -1}
+# Where no frames say when the loop goes round, a step ends with its optimizer: GradScaler.update's one launch comes behind that, and an average of
+# the weights.
+LATE_WITHOUT_FRAMES = {"transformer": -1, "averaging": -9}
 # A second model's first steps, before it is known that the first one's have ended, are seen by nobody; some more are told afterwards, and
 # begun by nobody. The numbers go on from the last one that was seen.
 UNSEEN = {"second_model": 12}
@@ -47,7 +49,8 @@ def lacks(name):
 
 def wrong(found):
     """What does not hold, of what NOT_YET has rows for."""
-    late, least = LATE.get(found.name, 0), TOLD_LATER.get(found.name, 1)
+    without_frames = LATE_WITHOUT_FRAMES if found.frames == "no frames" else {}
+    late, least = {**LATE, **without_frames}.get(found.name, 0), TOLD_LATER.get(found.name, 1)
     unseen = UNSEEN.get(found.name, late > 0)
     checks = {"count": found.count - found.n_true in range(-unseen, 1 + SETTING_UP.get(found.name, 0)),
               "period": found.one_per_step >= least,

@@ -486,6 +486,29 @@ static void test_waits_of_a_loop_around(void **state)
 	sequence_free(&s);
 }
 
+/* What a step does behind its optimizer, an average of the weights with gradients scaled anew, is its own where frames say when its loop has
+ * gone round; of micro-batches the first one that comes then is the next step's. */
+static void test_loop_goes_back(void **state)
+{
+	(void)state;
+	for (uint32_t micro_batches = 1; micro_batches < 4; micro_batches++) {
+		struct sequence s = { 0 };
+		for (int i = 0; i < 30; i++) {
+			for (uint32_t k = 0; k < micro_batches; k++) {
+				copy(&s, MAIN_THREAD, 1,
+				     LEVEL_H2D | (k || !i ? 0 : LEVEL_GOES_BACK));
+				forward(&s);
+				backward(&s);
+			}
+			optimizer(&s);
+			launch_range(&s, MAIN_THREAD, 400, 9, 0);
+			sequence_end_step(&s);
+		}
+		check_steps(&s, 1, 1, 9);
+		sequence_free(&s);
+	}
+}
+
 /* The loss that is read back behind the optimizer, with or without a launch between, is its step's; a copy that nobody waits
  * for, and one in the next step's first launches, are not. */
 static void test_read_back_after_optimizer(void **state)
@@ -727,6 +750,7 @@ int main(void)
 		cmocka_unit_test(test_waits_of_the_set_up),
 		cmocka_unit_test(test_waits_of_a_loop_around),
 		cmocka_unit_test(test_read_back_after_optimizer),
+		cmocka_unit_test(test_loop_goes_back),
 		cmocka_unit_test(test_short_turns),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),
