@@ -214,6 +214,11 @@ void journal_introduce(struct journal_writer *w)
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
+uint32_t journal_threads(void)
+{
+	return atomic_load_explicit(&g.slots, memory_order_relaxed);
+}
+
 static void count_drop(struct journal_writer *w)
 {
 	uint64_t now = clock_ticks(g.header->clock.kind);

@@ -41,6 +41,9 @@ void *journal_next(struct journal_writer *w, uint32_t bytes);
 /* Gives the writer its slot and names the thread in the dictionary, if that has not happened yet. Cold. */
 void journal_introduce(struct journal_writer *w);
 
+/* Slots given so far: a new one is a thread that calls CUDA for the first time. */
+uint32_t journal_threads(void);
+
 /* Hands the thread's chunk over, at the thread's end. */
 void journal_release(struct journal_writer *w);
 

@@ -36,15 +36,24 @@ static bool are_longer(struct doubt *d, uint64_t ticks)
 	return d->n_longer >= LONGER;
 }
 
-uint64_t doubt_step(struct doubt *d, uint64_t ticks)
+/* Whether a thread has come since: a backward pass's first one brings its own, however long a step takes. */
+static bool have_company(struct doubt *d, uint32_t n_threads)
+{
+	bool is_more = d->n_threads && n_threads > d->n_threads;
+	d->n_threads = n_threads;
+	return is_more;
+}
+
+uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads)
 {
 	if (!d->next)
 		d->next = d->is_likely ? NEXT_LIKELY : NEXT_FIRST;
-	bool longer = are_longer(d, ticks) && d->n_looked * LONGER_EVERY <= d->n_steps;
-	if (++d->n_steps < d->next && !longer)
+	bool longer = are_longer(d, ticks), more = have_company(d, n_threads),
+	     differs = (longer || more) && d->n_looked * LONGER_EVERY <= d->n_steps;
+	if (++d->n_steps < d->next && !differs)
 		return 0;
-	return longer ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
-		      : most(d->n_steps / LOOK_SHARE, d->is_likely ? LIKELY_LEAST : DOUBT_LEAST);
+	return differs ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
+		       : most(d->n_steps / LOOK_SHARE, d->is_likely ? LIKELY_LEAST : DOUBT_LEAST);
 }
 
 void doubt_over(struct doubt *d, uint64_t n)

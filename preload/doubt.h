@@ -20,10 +20,11 @@ struct doubt {
 	uint64_t n_looked;    /* that were looked at so far */
 	uint64_t usual_ticks; /* the first ones' length, their sum; then the mean */
 	unsigned n_usual, n_longer;
+	uint32_t n_threads; /* when they were looked at last; 0: no step has ended yet */
 };
 
-/* A step ended, having taken `ticks`. How many of the next ones are to be looked at, 0: none. */
-uint64_t doubt_step(struct doubt *d, uint64_t ticks);
+/* A step ended, having taken `ticks`; by then so many threads had called CUDA. How many of the next ones are to be looked at, 0: none. */
+uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads);
 
 /* They have been, and perhaps some more: `n` in all. 0: only one was, as it was long; nothing changes. */
 void doubt_over(struct doubt *d, uint64_t n);

@@ -340,7 +340,7 @@ void steps_mind_doubts(uint64_t ticks, uint64_t took)
 	if (g->by_optimizer == STEP_OPTIMIZER_SURE || g->mode != STEP_MODE_AUTO ||
 	    steps_still_learning())
 		return;
-	uint64_t n = doubt_step(&g->doubt, took);
+	uint64_t n = doubt_step(&g->doubt, took, journal_threads());
 	if (!n)
 		return;
 	log_line(LOG_INFO, "step %llu: whether an optimizer ends steps by now is looked at",

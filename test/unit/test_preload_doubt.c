@@ -13,7 +13,7 @@ enum { USUAL_TICKS = 1000 };
 static uint64_t first_look(struct doubt *d, uint64_t n, uint64_t ticks, uint64_t *looks)
 {
 	for (uint64_t i = 1; i <= n; i++)
-		if ((*looks = doubt_step(d, ticks)))
+		if ((*looks = doubt_step(d, ticks, 1)))
 			return i;
 	return 0;
 }
@@ -55,7 +55,7 @@ static void test_steps_that_get_longer(void **state)
 	uint64_t looks;
 	assert_int_equal(first_look(&d, 100, USUAL_TICKS, &looks), 0);
 	for (int i = 0; i < 7; i++) /* some, now and then */
-		assert_int_equal(doubt_step(&d, i % 2 ? 5 * USUAL_TICKS : USUAL_TICKS), 0);
+		assert_int_equal(doubt_step(&d, i % 2 ? 5 * USUAL_TICKS : USUAL_TICKS, 1), 0);
 	assert_int_equal(first_look(&d, 20, 2 * USUAL_TICKS, &looks), 8);
 	assert_int_equal(looks, 32);
 	doubt_over(&d, looks);
@@ -75,6 +75,27 @@ static void test_a_little_longer_is_nothing(void **state)
 	assert_int_equal(looks, DOUBT_LEAST);
 }
 
+/* The backward pass's, as a rule: at once, however long the steps are. */
+static void test_a_thread_that_comes(void **state)
+{
+	(void)state;
+	struct doubt d = { 0 };
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(doubt_step(&d, USUAL_TICKS, 3), 0);
+	assert_int_equal(doubt_step(&d, USUAL_TICKS, 4), 301 / 8);
+	doubt_over(&d, 301 / 8);
+	/* it was nothing; a thread each step is looked at seldom */
+	uint64_t n = 0, looks;
+	for (uint32_t i = 5; i < 5000; i++)
+		if ((looks = doubt_step(&d, USUAL_TICKS, i))) {
+			doubt_over(&d, looks);
+			n += looks;
+		}
+	assert_in_range(n, 1, 5000 / 5);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(doubt_step(&(struct doubt){ 0 }, USUAL_TICKS, 400), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +103,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_likely_is_looked_at_soon),
 		cmocka_unit_test(test_steps_that_get_longer),
 		cmocka_unit_test(test_a_little_longer_is_nothing),
+		cmocka_unit_test(test_a_thread_that_comes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
