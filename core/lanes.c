@@ -1,5 +1,11 @@
-/* Two threads overlap if they were within calls at the same time for more than a fiftieth of the smaller one's time in calls. */
+/*
+ * Two threads overlap if they were within calls at the same time for more than a fiftieth of the smaller one's time in calls. A thread that
+ * only asks now and then how far the device is, or pins batches ahead for a loader, is in calls too briefly to overlap with any, and takes
+ * turns with none all the same: nobody stands still for it.
+ */
 #include "core/lanes.h"
+
+#include "core/stack_about.h"
 
 enum {
 	THREADS_MOST =
@@ -12,7 +18,16 @@ struct finder {
 	size_t n;
 	uint64_t in_calls_ns[THREADS_MOST], last_end_ns[THREADS_MOST];
 	uint64_t overlap_ns[THREADS_MOST][THREADS_MOST];
+	bool has_part
+		[THREADS_MOST]; /* in what the device does next, or in what a host is held up by */
 };
+
+static bool has_part(const struct timeline_call *c)
+{
+	if (category_has_work(c->category) || c->wait)
+		return true;
+	return (c->category == CAT_ALLOC || c->category == CAT_FREE) && !(c->about & ABOUT_INPUT);
+}
 
 static void measure(struct finder *f)
 {
@@ -20,6 +35,7 @@ static void measure(struct finder *f)
 		const struct timeline_call *c = &f->t->calls.at[i];
 		if (c->thread >= f->n)
 			continue;
+		f->has_part[c->thread] |= has_part(c);
 		f->in_calls_ns[c->thread] += c->end_ns - c->begin_ns;
 		for (size_t other = 0; other < f->n; other++) {
 			uint64_t end_ns = f->last_end_ns[other];
@@ -35,6 +51,8 @@ static void measure(struct finder *f)
 
 static bool take_turns(const struct finder *f, size_t a, size_t b)
 {
+	if (!f->has_part[a] || !f->has_part[b])
+		return false;
 	uint64_t smaller_ns = f->in_calls_ns[a] < f->in_calls_ns[b] ? f->in_calls_ns[a]
 								    : f->in_calls_ns[b];
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;

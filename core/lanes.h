@@ -1,6 +1,6 @@
 /*
  * Threads that take turns are one host lane: PyTorch's main thread stands still while its autograd thread launches. Whatever
- * asks what the host did before a launch asks it of the lane.
+ * asks what the host did before a launch asks it of the lane. A thread that neither gives a device work nor waits for one is a lane of its own.
  */
 #ifndef CORE_LANES_H
 #define CORE_LANES_H

@@ -500,6 +500,30 @@ static void threads_that_take_turns(void **state)
 	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
 }
 
+/* A loader's thread pins batches ahead, and asks whether the last one has arrived, while the main thread is on its way to its next launch. */
+static void a_thread_beside(void **state)
+{
+	struct fixture *f = *state;
+	struct lanes lanes;
+	sb_launch(&f->b, 0, 0, 300, 1);
+	const char *names[] = { "cudaEventQuery", "cudaHostAlloc" };
+	const uint8_t categories[] = { CAT_QUERY, CAT_ALLOC };
+	for (int i = 0; i < 2; i++)
+		sb_call(&f->b, (struct sb_call){ .name = names[i],
+						 .category = categories[i],
+						 .begin_us = 400 + i * 100,
+						 .end_us = 401 + i * 100,
+						 .tid = 2,
+						 .stack = 4 });
+	sb_launch(&f->b, 690, 700, 1000, 3);
+	finish(f);
+	lanes_find(&lanes, &f->t);
+	assert_int_equal(lanes.n, 2);
+	lanes_free(&lanes);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 400, 1e-6);
+}
+
 /* A step's work that runs in the next one keeps that busy. */
 static void work_across_a_boundary(void **state)
 {
@@ -705,6 +729,7 @@ int main(void)
 		TEST(cause_unknown),
 		TEST(the_launching_thread_counts),
 		TEST(threads_that_take_turns),
+		TEST(a_thread_beside),
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),
 		TEST(work_from_long_before),
