@@ -475,6 +475,7 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	struct model_step m = { 0 };
 	follow_build(f, &cut, &m);
 	m.part = part_of(f, &cut);
+	m.has_no_end = m.is_cut || m.is_lost || lasts_until_exit(f, &cut);
 	if (lasts_until_exit(f, &cut))
 		end_at_the_last(&m);
 	bool is_any = cut.n_calls || cut.n_works;

@@ -173,6 +173,7 @@ struct model_step {
 	enum model_part part;
 	bool is_cut;	   /* the process died within it, or: */
 	bool is_lost;	   /* its anchor stopped coming, so that its end is not known */
+	bool has_no_end;   /* either, or the last one: no other began behind it */
 	bool is_whole_run; /* no steps were told apart: everything that was recorded */
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;

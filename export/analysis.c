@@ -61,12 +61,21 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->timeline.steps.n);
 }
 
+/* Without its end a step looks shorter than it is, by what its program does between two steps; but memory may be at its peak in it. */
+static void add_step(struct analysis *a, struct model_step *m)
+{
+	if (m->has_no_end && a->timeline.steps.n)
+		phases_find(&a->timeline.phases, m, a->timeline.frames);
+	else
+		timeline_add(&a->timeline, m);
+}
+
 void analysis_step(struct analysis *a, struct model_step *m)
 {
 	mind_training(a);
 	if (is_left_over(a, m) || m->number < a->follow->trains_from)
 		return;
-	timeline_add(&a->timeline, m);
+	add_step(a, m);
 	block_ledger_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
 }
 

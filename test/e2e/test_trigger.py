@@ -1,5 +1,6 @@
 """Steps that something asks for (PROF_TRIGGER, profrun.sh trigger) and the flight recorder (PROF_SCHEDULE=flight=K), on a program that
 makes steps on command."""
+import json
 import os
 import re
 import signal
@@ -354,6 +355,20 @@ class Flight(TriggerCase):
         run = live.end()
         self.assertIn("kept by the flight recorder: exit (steps 46-49)", run.err)
         self.assertIn("kept by the flight recorder: exit (steps 46-49)", self.tool("report", run.folder).out)
+
+    def test_last_step_is_in_no_mean(self):
+        """The last step lacks the pause that the others have behind their work: it is shown, and no step's length."""
+        live = self.start("flight=4")
+        live.go(pause_us=20000)
+        time.sleep(1)
+        live.stop()
+        run = live.end()
+        (told,) = json.loads(self.tool("report", run.folder, "--json").out)["processes"]
+        self.assertEqual(len(told["steps"]["armed"]), 4)
+        self.assertEqual(len(run.traces()), 4)
+        self.assertGreater(told["replay"]["measured_ms"], 20)
+        (gpu,) = told["gpu"]
+        self.assertGreater(gpu["busy_ms_per_step"] + gpu["idle_ms_per_step"], 20)
 
     def test_export(self):
         """The journal alone gives the same steps again."""
