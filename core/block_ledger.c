@@ -26,6 +26,12 @@ struct adding {
 
 enum { IS_WORKER = PHASES_N };
 
+/* Of what the user's own line asks for only its time tells: a batch's copy onto the device is told by the copy, which is a call. */
+static bool is_told(uint8_t part)
+{
+	return part != PART_NONE && part != PART_USER;
+}
+
 static uint32_t tid_of(const struct adding *a, const struct model_block *b)
 {
 	return b->thread < a->m->threads.n ? a->m->threads.at[b->thread].tid : 0;
@@ -36,9 +42,11 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	struct phase_stack s = { .part = PART_NONE };
 	if (b->stack && a->frames)
 		s = phase_rules_stack(a->frames, b->stack);
-	enum phase phase = s.part == PART_NONE && b->event == BLOCK_MADE
-				   ? phase_at(a->phases, b->ns)
-				   : phase_of_part(s.part);
+	enum phase phase = phase_of_part(s.part);
+	if (!is_told(s.part) && b->event == BLOCK_MADE) {
+		enum phase now = phase_at(a->phases, b->ns);
+		phase = s.part == PART_NONE || now == PHASE_DATA ? now : phase;
+	}
 	if (b->event == BLOCK_MADE) {
 		uint64_t *last = map_at(&a->l->phase_of, tid_of(a, b), NULL);
 		if (s.is_worker)
