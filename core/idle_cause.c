@@ -169,14 +169,30 @@ static bool is_behind_all(const struct idle_host *h, const struct lane *l)
 		h->t->calls.at[l->calls.at[l->next]].begin_ns >= h->gap->step->end_ns);
 }
 
+/* The first of the lane's calls in the gap's step. */
+static size_t first_of_step(const struct idle_host *h, const struct lane *l)
+{
+	size_t i = l->next;
+	while (i && h->t->calls.at[l->calls.at[i - 1]].begin_ns >= h->gap->step->begin_ns)
+		i--;
+	return i;
+}
+
 /* Which of the lane's calls the host is on its way to. */
 static size_t heading_for(const struct idle_host *h, const struct lane *l)
 {
-	size_t i = l->next;
-	if (is_behind_all(h, l))
-		while (i && h->t->calls.at[l->calls.at[i - 1]].begin_ns >= h->gap->step->begin_ns)
-			i--;
-	return i;
+	return is_behind_all(h, l) ? first_of_step(h, l) : l->next;
+}
+
+/* What comes behind a call: behind the last one that was recorded what comes first in its step. `wraps`: it has not done so yet. */
+static size_t behind(const struct idle_host *h, const struct lane *l, size_t i, bool *wraps)
+{
+	i++;
+	if (!*wraps ||
+	    (i < l->calls.n && h->t->calls.at[l->calls.at[i]].begin_ns < h->gap->step->end_ns))
+		return i;
+	*wraps = false;
+	return first_of_step(h, l);
 }
 
 /* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */
@@ -186,8 +202,9 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 		return false;
 	if (l->next && h->t->calls.at[l->calls.at[l->next - 1]].about & ABOUT_INPUT)
 		return true;
-	size_t first = heading_for(h, l);
-	for (size_t i = first; i < l->calls.n && i < first + AHEAD; i++) {
+	bool wraps = h->gap->is_last_step && !is_behind_all(h, l);
+	size_t i = heading_for(h, l);
+	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = behind(h, l, i, &wraps)) {
 		const struct timeline_call *c = &h->t->calls.at[l->calls.at[i]];
 		if (is_input_copy(c) || c->about & ABOUT_INPUT)
 			return true;

@@ -256,19 +256,30 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
+/* The first one of the step that the call is in. */
+static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
+{
+	uint32_t i = 0;
+	while (i < w->replay.ops.n && (!call_of(w, i) || call_of(w, i)->step != c->step))
+		i++;
+	return i;
+}
+
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
- * device, or a loader stands on the stack. */
+ * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
 static bool is_input(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = call_of(w, op);
-	uint8_t lane = w->replay.ops.at[op].lane;
+	uint32_t n = w->replay.ops.n;
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
 	if (c->about & ABOUT_INPUT)
 		return true;
-	for (uint32_t i = op; i < w->replay.ops.n && calls < CALLS_TO_BATCH; i++) {
-		if (w->replay.ops.at[i].lane != lane || !call_of(w, i))
+	for (uint32_t k = op, i = op; calls < CALLS_TO_BATCH && k < op + n; k++, i++) {
+		if (i == n)
+			i = first_of_step(w, c);
+		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !call_of(w, i))
 			continue;
 		if (is_batch(w, i))
 			return true;

@@ -292,6 +292,19 @@ static void cause_input_behind_the_last_call(void **state)
 	assert_float_equal(idle_us(f, IDLE_INPUT), 700, 1e-6);
 }
 
+/* So it is where the last call that was recorded is on the way from the batch to its copy: a query, an event. */
+static void cause_input_before_the_last_call(void **state)
+{
+	struct fixture *f = *state;
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 2, 5, 6, 10, 4096, 3);
+	for (int i = 0; i < 4; i++)
+		call(f, "cudaEventRecord", CAT_EVENT, 6 + i, 6.5 + i, 2);
+	sb_launch(&f->b, 10, 15, 300, 1);
+	call(f, "cudaEventQuery", CAT_QUERY, 960, 961, 2);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 660, 1e-6);
+}
+
 /* The same without a batch: the host's own time. */
 static void no_input_behind_the_last_call(void **state)
 {
@@ -715,6 +728,7 @@ int main(void)
 		TEST(no_input_by_an_optimizer),
 		TEST(no_input_by_a_backward_pass),
 		TEST(cause_input_behind_the_last_call),
+		TEST(cause_input_before_the_last_call),
 		TEST(no_input_behind_the_last_call),
 		TEST(cause_input_by_frames),
 		TEST(cause_exchange),

@@ -97,6 +97,9 @@ static const struct mending {
 	  queue_full,
 	  { .kind = WHATIF_KERNEL, .pattern = "^gem+$", .factor = 0.5 } },
 	{ "input", slow_input, { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
+	{ "input, cut in front of the copy",
+	  slow_input_asked,
+	  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
 };
 
 static void gain_is_what_mending_wins(void **state)

@@ -169,6 +169,19 @@ void slow_input_behind(struct twin *tw)
 	twin_host(tw, tw->is_mended ? 12 : 900);
 }
 
+/* The same, and between the batch and its copy a call is made, the step's last one. */
+void slow_input_asked(struct twin *tw)
+{
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+	if (!tw->is_mended)
+		twin_host(tw, 900);
+	twin_record_event(tw, 1, 1, NEXT);
+}
+
 /* Two streams that go side by side but for the events between them; the wait belongs to neither. */
 void two_streams(struct twin *tw)
 {

@@ -32,6 +32,7 @@ void one_launch(struct twin *tw);
 void chatty_line(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
+void slow_input_asked(struct twin *tw);
 void uneven_input(struct twin *tw);
 void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);
