@@ -340,7 +340,25 @@ struct general {
 	bool is_of_copies;
 	const char *what, *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
+	const char *
+		what_if_pinned; /* where all that the line copies onto the device is pinned already; NULL: the same */
 };
+
+static bool is_from_pinned(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	bool is_any = false;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *x = &t->works.at[i];
+		if (x->kind != REC_MEMCPY || x->call == MODEL_NO_CALL ||
+		    t->calls.at[x->call].site != site)
+			continue;
+		if (x->source == HOST_PAGEABLE)
+			return false;
+		is_any |= x->source == HOST_PINNED;
+	}
+	return is_any;
+}
 
 /* A wait for a copy is mended with the copy: of the two the one that wins more is told. True: that was told. */
 static bool is_told(struct judge *j, uint32_t site, double gain_ms)
@@ -364,8 +382,11 @@ static void advise_general(struct judge *j, const struct general *g)
 	if (gain_ms < least_ms)
 		return;
 	uint32_t site = g->site(j, &here_ms); /* of this play */
-	if (site && !(g->is_of_copies && is_told(j, site, gain_ms)))
-		advise(j, site, &g->change, 1, g->what, "%s; %.2f ms of it here", g->why, here_ms);
+	if (!site || (g->is_of_copies && is_told(j, site, gain_ms)))
+		return;
+	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
+									: g->what;
+	advise(j, site, &g->change, 1, what, "%s; %.2f ms of it here", g->why, here_ms);
 }
 
 /* Where the host works: before the calls of one line, or between them; there it is the line that works, or a library's code under it. */
@@ -468,6 +489,7 @@ void advice_fill(struct judge *j)
 		"keep the memory instead of allocating and freeing it every step",
 		"allocating and freeing take the host's time, and freeing waits for the device",
 		top_memory_site,
+		NULL,
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
@@ -476,6 +498,7 @@ void advice_fill(struct judge *j)
 		"make the next batch while the device works: more loader processes, prefetching",
 		"before this line the step waits for its input",
 		top_site,
+		NULL,
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
@@ -484,6 +507,7 @@ void advice_fill(struct judge *j)
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
 		top_site,
+		"copy less, or on a stream of its own",
 	};
 	advise_waits(j);
 	advise_sets(j);

@@ -4,8 +4,9 @@
 static int by_phase_time(const void *a, const void *b)
 {
 	const struct finding_phase *x = a, *y = b;
-	double of_x = x->gpu_ms + x->host_ms, of_y = y->gpu_ms + y->host_ms;
-	return of_x > of_y ? -1 : of_x < of_y;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return x->gpu_ms > y->gpu_ms ? -1 : x->gpu_ms < y->gpu_ms;
 }
 
 static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8_t part,

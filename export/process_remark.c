@@ -166,12 +166,24 @@ static void explain_no_steps(struct process *p)
 		by_mode[s->mode](p, value);
 }
 
+enum { FITTING_STEPS = 6 }; /* two to warm up, three, and the last one, which has no end */
+
+/* The default's window in the middle of a run of so many steps. */
+static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
+{
+	if (n_steps < FITTING_STEPS)
+		return "";
+	snprintf(to, bytes, "PROF_SCHEDULE=skip_first=%llu,warmup=2,active=3,repeat=1 or ",
+		 (unsigned long long)(n_steps - FITTING_STEPS) / 2);
+	return to;
+}
+
 void process_explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
 	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
-	char damage[DAMAGE_BYTES];
+	char damage[DAMAGE_BYTES], fitting[96];
 	if (*process_damage(p, damage, sizeof(damage)))
 		err_set(&p->remark, 0, "no recorded step is in what is left of the journal");
 	else if (f->schedule.off)
@@ -181,7 +193,7 @@ void process_explain_nothing_armed(struct process *p)
 	else
 		err_set(&p->remark, 0,
 			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
-			"been the first recorded; set PROF_SCHEDULE=skip_first=0,active=1 or "
-			"PROF_SCHEDULE=always",
-			(unsigned long long)follow_count_steps(f), (unsigned long long)first);
+			"been the first recorded; set %sPROF_SCHEDULE=always",
+			(unsigned long long)follow_count_steps(f), (unsigned long long)first,
+			fitting_schedule(fitting, sizeof(fitting), follow_count_steps(f)));
 }

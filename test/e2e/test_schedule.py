@@ -1,4 +1,5 @@
 """Which steps get a trace, for every way to know a step and every kind of schedule; what stands in those traces."""
+import re
 import unittest
 
 from harness import Case, prog, script
@@ -162,8 +163,14 @@ class Steps(Case):
         run = self.loop("plain", 5)
         self.assertFalse(run.other_err())
         self.assertIn("too short for the schedule: 5 steps", run.err)
-        self.assertIn("PROF_SCHEDULE=skip_first=0,active=1", run.err)
+        self.assertIn("set PROF_SCHEDULE=always", " ".join(run.err.split()))
         self.assertEqual(run.trace_steps(), [0])
+
+    def test_the_schedule_that_is_proposed_fits(self):
+        run = self.loop("plain", 40, PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=1000")
+        proposed = re.search(r"set PROF_SCHEDULE=(\S+) or PROF_SCHEDULE=always", " ".join(run.err.split())).group(1)
+        run = self.loop("plain", 40, PROF_STEP="kernel:first", PROF_SCHEDULE=proposed)
+        self.assertEqual(run.trace_steps(), [19, 20, 21], run.err)
 
     def test_window_cut_by_the_end(self):
         run = self.loop("plain", 6, PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=4,wait=0,warmup=0,active=5,repeat=1")

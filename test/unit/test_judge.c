@@ -269,6 +269,24 @@ static void a_copy_is_named_once(void **state)
 	forget();
 }
 
+static void pinned_in_line(struct twin *made)
+{
+	twin_copy(made, 1, COPY_H2D, 8 << 20, 400, false, COPY);
+	twin_launch(made, 1, 600, "layer", 1);
+	twin_wait_stream(made, 1, WAIT);
+}
+
+/* Who copies from pinned memory already is not told to. */
+static void a_pinned_copy_is_known(void **state)
+{
+	(void)state;
+	judge(pinned_in_line, false, 5);
+	assert_int_equal(f.verdict, VERDICT_COPY);
+	assert_true(advises("copy less, or on a stream of its own"));
+	assert_false(advises("pinned"));
+	forget();
+}
+
 /* What changes win together is played, not added up. */
 static void gains_that_overlap_are_known(void **state)
 {
@@ -516,6 +534,7 @@ int main(void)
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_copy_is_named_once),
+		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(gains_that_overlap_are_known),
 		cmocka_unit_test(kinds_of_one_line_are_told_apart),
 		cmocka_unit_test(a_copy_is_mended_by_its_direction),

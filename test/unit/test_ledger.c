@@ -1,6 +1,7 @@
 /* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
 #include "core/ledger.h"
 #include "core/ledger_run.h"
+#include "core/phase_rules.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/journal_builder.h"
 #include "test/unit/step_builder.h"
@@ -246,6 +247,22 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_string_equal(f->f.cannot_say.at[1].what, "gpu");
 }
 
+/* As the first screen shows them: by what the host spends in them, however much of the GPU's time they launched. */
+static void phases_come_by_host_time(void **state)
+{
+	struct fixture *f = *state;
+	struct phase_sums *s = &f->t.phase_sums;
+	s->is_told = true;
+	s->host_ns[PART_MODULE] = 30000000;
+	s->gpu_ns[PART_MODULE] = 90000000;
+	s->host_ns[PART_BACKWARD] = 50000000;
+	s->gpu_ns[PART_BACKWARD] = 10000000;
+	fill(f);
+	assert_int_equal(f->f.phases.n, 3);
+	assert_string_equal(f->f.phases.at[0].name, "backward");
+	assert_string_equal(f->f.phases.at[1].name, "forward");
+}
+
 static void names_that_are_missing_are_said(void **state)
 {
 	struct fixture *f = *state;
@@ -390,6 +407,7 @@ int main(void)
 		TEST(operators),
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
+		TEST(phases_come_by_host_time),
 		TEST(names_that_are_missing_are_said),
 		cmocka_unit_test(what_the_run_says),
 		cmocka_unit_test(one_window_may_be_the_machine),
