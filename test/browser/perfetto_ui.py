@@ -57,6 +57,7 @@ EXPAND = """() => {
       node.expand();
   if (app.sidebar.visible)
     app.sidebar.toggleVisibility();
+  return app.trace.workspace.flatTracks.length;
 }"""
 
 UNCLEAN = "select name, idx, severity, source, value from stats where severity in ('error', 'data_loss') and value > 0"
@@ -148,10 +149,13 @@ class Trace:
     def picture(self, path, expand=True, settle_s=1.5):
         """Writes a PNG of the timeline, by default with every group of tracks open and the UI's own menu shut."""
         if expand:
-            # tracks come some time after the trace, and are laid out anew with the UI's next event only
+            # tracks come some time after the trace, those of groups last, and only with an event of the UI's
             self.page.wait_for_function("() => app.trace.workspace.flatTracks.length > 2")
-            self.page.evaluate(EXPAND)
-            self.page.mouse.move(600, 500)
+            self.page.wait_for_timeout(settle_s * 1000)
+            tracks = 0
+            while tracks != (tracks := self.page.evaluate(EXPAND)):
+                self.page.mouse.move(600, 500 + tracks % 50)
+                self.page.wait_for_timeout(500)
         self.page.wait_for_timeout(settle_s * 1000)
         self.page.screenshot(path=path)
 
