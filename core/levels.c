@@ -345,7 +345,8 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool fills = is_level && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough &&
 		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end));
-	if (is_described && is_early &&
+	/* a look amid a step knows one turn more of its begin than of its end, which is what the next looks are for */
+	if (is_described && is_early && choice.is_near_end &&
 	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, l->store.events[end - 1].begin_ns);
 	if (found)

@@ -84,6 +84,7 @@ struct level_choice {
 	double confidence; /* 0 to 1: of answers with this one so many are right */
 	struct level_signs signs;
 	enum level_boundary boundary;
+	bool is_near_end;   /* what ends a step ends it there, as far as is known */
 	bool on_probation;  /* it may still turn out to be another: learning goes on */
 	uint32_t n_changes; /* of the answer while it was on probation, and the last of them: */
 	enum level_change change;

@@ -18,6 +18,10 @@
 #define FAVOUR_INPUT	 2.0
 /* A result that is read back this soon after the optimizer's last launch, in events, is the same step's. */
 #define READ_BACK_NEAR 4u
+/* Events that a boundary may be before or behind the optimizer's end, and still be where the step ends: the first trigram of launches that always
+ * come, where the optimizer does not, is complete with the third of them. */
+#define NEAR_BEFORE 2
+#define NEAR_BEHIND 3
 /* Added to each gap: below this, gaps are the host's own jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
@@ -204,8 +208,7 @@ static uint32_t boundary_most_turns(const struct levels_index *x, const struct l
 }
 
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
-			 const struct levels_level *level, uint32_t *trigram,
-			 enum level_boundary *how)
+			 const struct levels_level *level, struct levels_boundary *found)
 {
 	struct boundary b = {
 		.store = s,
@@ -223,18 +226,21 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 		boundary_set_gaps(&b);
 		struct merit best = { 0 };
 		uint32_t wanted = boundary_most_turns(x, level);
-		*trigram = NO_TARGET;
-		for (uint32_t m = 0; m < level->n_members && *trigram != LEVELS_EXCHANGE; m++) {
+		found->trigram = NO_TARGET;
+		for (uint32_t m = 0; m < level->n_members && found->trigram != LEVELS_EXCHANGE;
+		     m++) {
 			if (boundary_turns(x, level, level->members[m]) < wanted)
 				continue;
 			struct merit merit = boundary_merit(&b, level->members[m]);
-			if (*trigram == NO_TARGET || level->members[m] == LEVELS_EXCHANGE ||
+			if (found->trigram == NO_TARGET || level->members[m] == LEVELS_EXCHANGE ||
 			    merit_better(merit, best)) {
 				best = merit;
-				*trigram = level->members[m];
+				found->trigram = level->members[m];
 			}
 		}
-		*how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
+		found->how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
+		found->is_near_end = !level->optimizer || (best.distance >= -NEAR_BEFORE &&
+							   best.distance <= NEAR_BEHIND);
 		rc = 0;
 	}
 	free(b.targets);

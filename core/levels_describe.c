@@ -107,11 +107,11 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		    const struct levels_level *level, const struct level_signs *signs,
 		    struct level_choice *out)
 {
-	uint32_t trigram;
-	enum level_boundary how;
-	int rc = levels_find_boundary(s, x, level, &trigram, &how);
+	struct levels_boundary end;
+	int rc = levels_find_boundary(s, x, level, &end);
 	if (rc)
 		return rc;
+	uint32_t trigram = end.trigram;
 	struct anchor_count count = count_anchor(s, level, trigram);
 	if (!count.n_missed && count.n && comes_before_first_end(s, level, trigram))
 		count.n_missed = -1;
@@ -123,7 +123,8 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		.n_missed = count.n_missed,
 		.confidence = levels_sure(signs),
 		.signs = *signs,
-		.boundary = how,
+		.boundary = end.how,
+		.is_near_end = end.is_near_end,
 	};
 	levels_find_backup(s, x, level, trigram, out);
 	out->count -= levels_count_early(s, out);

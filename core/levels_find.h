@@ -108,10 +108,15 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		struct levels_level *best);
 void levels_level_free(struct levels_level *level);
 
-/* The member of `level` after which the step ends. 0 or -ENOMEM. */
+struct levels_boundary {
+	uint32_t trigram; /* the member after which the step ends */
+	enum level_boundary how;
+	bool is_near_end; /* no optimizer is known to end it somewhere else */
+};
+
+/* Where steps of `level` end. 0 or -ENOMEM. */
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
-			 const struct levels_level *level, uint32_t *trigram,
-			 enum level_boundary *how);
+			 const struct levels_level *level, struct levels_boundary *found);
 
 /* levels_backup.c: fills in the backup of the anchor, trigram number `anchor` of `level`. */
 void levels_find_backup(const struct levels_store *s, const struct levels_index *x,

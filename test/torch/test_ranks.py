@@ -46,6 +46,16 @@ class Torchrun(SimCase):
         self.assertEqual(verdicts, {0: "collective", 1: "input"})
         self.assertIn("for rank 1: its data takes", run.err)
 
+    def test_a_rank_that_waits_amid_its_steps(self):
+        """What was seen of it when it first waits begins with one more step's begin than ends; and DDP's first step ends unlike the others. Steps end
+        with the optimizer all the same: none is a piece of one."""
+        command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", os.path.join(HERE, "ranks", "sleeper.py"), "60"]
+        run = self.under_profrun(command, SCHEDULE)
+        self.assertEqual(run.status, 0, run.err)
+        for process in report_of(run)["processes"]:
+            self.assertLessEqual(abs(process["steps"]["count"] - 60), STEPS_OFF, process["rank"])
+            self.assertGreater(process["baseline"]["step_ms"]["min"], 4, process["rank"])  # each takes the 5 ms that rank 1 sleeps
+
     def test_eight_ranks(self):
         """On a few cores they mostly wait for one another's turn; the one that sleeps is waited for all the same."""
         _, report = self.check(8, 40, 5)
