@@ -1,6 +1,6 @@
 /*
- * Prints how step learning does: steps [-k TEXT] [-v] [--clean] [--seeds N] FILE.tsv[.gz]...
- * On the recorded programs that are named, and on every kind of made program, each in three sizes and N variants: with the
+ * Prints how step learning does: steps [-k TEXT] [-v] [--clean] [--seeds N] [--first-seed M] FILE.tsv[.gz]...
+ * On the recorded programs that are named, and on every kind of made program, each in three sizes and N variants from number M (1) on: with the
  * launches alone, with kernels' names, with what frames say; clean and with noise. -k: only kinds and files with TEXT in
  * their name; -v: a line for each that is not right, or that locks late; --clean: without noise, in a fifth of the time; --outcomes: and a line for each answer.
  */
@@ -69,15 +69,16 @@ static void print_row(const char *name, const struct tally *clean, const struct 
 }
 
 static void print_wrong(const char *name, uint32_t size, uint32_t seed, enum noise noise,
-			const struct trial *t)
+			const struct trial *t, bool is_false)
 {
 	printf("    %s size %u seed %u noise %s: ", name, size, seed, noise_names[noise]);
 	if (t->answered)
-		printf("one a step %.3f of %u, in place %.3f, late %+d, numbers %+d, sure %.2f, %s "
+		printf("%sone a step %.3f of %u, in place %.3f, late %+d, numbers %+d, sure %.2f, "
+		       "%s "
 		       "%.0f steps%s\n",
-		       t->one_per_step, t->n_steps, t->in_place, t->late, t->numbers_off,
-		       t->confidence, t->locked ? "after" : "at the end, not after", t->steps,
-		       t->corrected ? ", corrected" : "");
+		       is_false ? "false, " : "", t->one_per_step, t->n_steps, t->in_place, t->late,
+		       t->numbers_off, t->confidence, t->locked ? "after" : "at the end, not after",
+		       t->steps, t->corrected ? ", corrected" : "");
 	else
 		printf("abstains\n");
 }
@@ -122,7 +123,8 @@ static void try_one(struct table *table, struct row *row, const struct program *
 				     : !t.answered;
 		bool late = has_step && !noise && t.steps > goals[table->evidence].within_steps;
 		if (table->verbose && (!good || late))
-			print_wrong(kind->name, size, seed, (enum noise)noise, &t);
+			print_wrong(kind->name, size, seed, (enum noise)noise, &t,
+				    tally_is_false(&t, has_step, (enum noise)noise));
 		sequence_free(&s);
 		program_free(&disturbed);
 	}
@@ -136,12 +138,13 @@ static void end_row(struct table *table, const char *name, const struct row *row
 		tally_merge(&table->noisy, &row->noisy[noise]);
 }
 
-static void try_kind(struct table *table, const struct kind *kind, uint32_t n_seeds)
+static void try_kind(struct table *table, const struct kind *kind, uint32_t first_seed,
+		     uint32_t n_seeds)
 {
 	static struct row row;
 	memset(&row, 0, sizeof(row));
 	for (uint32_t size = 0; size < KIND_SIZES; size++)
-		for (uint32_t seed = 1; seed <= n_seeds; seed++) {
+		for (uint32_t seed = first_seed; seed < first_seed + n_seeds; seed++) {
 			struct program p;
 			kind_make(kind, &p, size, seed);
 			try_one(table, &row, &p, kind, size, seed);
@@ -220,14 +223,16 @@ static void print_sureness(const struct calibration *c)
 struct options {
 	const char *text;
 	bool verbose, clean_only, outcomes;
-	uint32_t n_seeds;
+	uint32_t first_seed, n_seeds;
 	const char **files;
 	int n_files;
 };
 
 static bool parse(struct options *o, int argc, char **argv)
 {
-	*o = (struct options){ .text = "", .n_seeds = DEFAULT_SEEDS, .files = (const char **)argv };
+	*o = (struct options){
+		.text = "", .first_seed = 1, .n_seeds = DEFAULT_SEEDS, .files = (const char **)argv
+	};
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-v"))
 			o->verbose = true;
@@ -239,6 +244,8 @@ static bool parse(struct options *o, int argc, char **argv)
 			o->text = argv[++i];
 		else if (!strcmp(argv[i], "--seeds") && i + 1 < argc)
 			o->n_seeds = (uint32_t)strtoul(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--first-seed") && i + 1 < argc)
+			o->first_seed = (uint32_t)strtoul(argv[++i], NULL, 10);
 		else if (argv[i][0] == '-')
 			return false;
 		else
@@ -256,7 +263,7 @@ static int print_table(struct table *table, const struct options *o)
 	for (uint32_t i = 0; i < n_kinds; i++)
 		if (strstr(kinds[i].name, o->text) &&
 		    !(kinds[i].flags & KIND_BY_FRAMES && table->evidence < EVIDENCE_FRAMES))
-			try_kind(table, &kinds[i], o->n_seeds);
+			try_kind(table, &kinds[i], o->first_seed, o->n_seeds);
 	return 0;
 }
 
@@ -267,7 +274,7 @@ int main(int argc, char **argv)
 	struct options o;
 	if (!parse(&o, argc, argv)) {
 		fprintf(stderr, "usage: steps [-k TEXT] [-v] [--clean] [--outcomes] [--seeds N] "
-				"FILE.tsv[.gz]...\n");
+				"[--first-seed M] FILE.tsv[.gz]...\n");
 		return 2;
 	}
 	for (int evidence = 0; evidence < EVIDENCES; evidence++) {

@@ -19,6 +19,11 @@ static bool is_right(const struct trial *t, bool has_step, enum noise noise)
 	       (noise == NOISE_NONE ? trial_is_exact(t) : !trial_is_false(t, share_wanted(noise)));
 }
 
+bool tally_is_false(const struct trial *t, bool has_step, enum noise noise)
+{
+	return has_step ? trial_is_false(t, share_wanted(noise)) : t->answered;
+}
+
 void tally_add(struct tally *t, const struct trial *trial, bool has_step, bool has_place,
 	       enum noise noise)
 {
@@ -30,7 +35,7 @@ void tally_add(struct tally *t, const struct trial *trial, bool has_step, bool h
 	t->n_moved += trial->moved;
 	t->n_corrected += trial->corrected;
 	t->steps_corrected += trial->steps_corrected;
-	t->n_false += has_step ? trial_is_false(trial, share_wanted(noise)) : trial->answered;
+	t->n_false += tally_is_false(trial, has_step, noise);
 	if (!has_step)
 		return;
 	t->n_numbers += right && trial_numbers_right(trial);

@@ -28,7 +28,9 @@ struct calibration {
 	uint32_t n[SURENESS_BANDS], n_right[SURENESS_BANDS];
 };
 
-/* `has_step`: there is one to find. `has_place`: something tells where it ends. */
+/* Whether what was told is no step, or none of this program's. `has_step`: there is one to find. */
+bool tally_is_false(const struct trial *t, bool has_step, enum noise noise);
+/* `has_place`: something tells where it ends. */
 void tally_add(struct tally *t, const struct trial *trial, bool has_step, bool has_place,
 	       enum noise noise);
 void tally_merge(struct tally *into, const struct tally *t);
