@@ -54,6 +54,7 @@ struct judge {
 	uint32_t *before; /* boundaries among the first so many events */
 	uint32_t truth;	  /* END_STEP or END_OTHER */
 	uint32_t from;	  /* events before this one are not judged */
+	uint32_t thread;  /* that launches the anchor */
 };
 
 static uint32_t boundaries(const struct judge *j, int64_t begin, int64_t end)
@@ -128,16 +129,62 @@ static void judge_place(const struct judge *j, struct trial *t)
 	free(late);
 }
 
-/* A boundary that comes a little late in every step is still one a step, so steps are counted as if they ended with it. */
-static double one_per_step(const struct judge *j, int32_t late)
+/* So many launches of the anchor's thread after `at`, or before it: what other threads launch between comes by chance. */
+static int64_t later(const struct judge *j, int64_t at, int32_t launches)
+{
+	const struct sequence *s = j->s;
+	for (; launches > 0 && at < s->n; at++)
+		launches -= s->events[at].thread == j->thread;
+	for (; launches < 0 && at > 0; at--)
+		launches += s->events[at - 1].thread == j->thread;
+	return at;
+}
+
+/* Launches of the anchor's thread among the `late` events after a true end, or before it. */
+static int32_t late_launches(const struct judge *j, int64_t at, int32_t late)
+{
+	int32_t n = 0;
+	for (; late > 0 && at < j->s->n; at++, late--)
+		n += j->s->events[at].thread == j->thread;
+	for (; late < 0 && at > 0; at--, late++)
+		n -= j->s->events[at - 1].thread == j->thread;
+	return n;
+}
+
+/* As `late`, in launches of the anchor's thread. */
+static int32_t usual_late_launches(const struct judge *j)
+{
+	int32_t *late = calloc(j->s->n_marks + 1, sizeof(*late));
+	uint32_t begin, at = first_mark(j), n = 0;
+	if (!late)
+		abort();
+	while (next_step(j, &begin, &at)) {
+		uint32_t end = j->s->marks[at].at;
+		late[n++] = late_launches(j, end, nearest(j, end));
+	}
+	qsort(late, n, sizeof(*late), compare_i32);
+	int32_t usual = n ? late[n / 2] : 0;
+	free(late);
+	return usual;
+}
+
+/* A boundary that comes a little late in every step is still one a step, so steps are counted as if they ended with it: so many events later, or
+ * launches of its thread. */
+static double one_per_step(const struct judge *j, int32_t late, int32_t launches)
 {
 	uint32_t begin, at = first_mark(j), n = 0, n_one = 0;
 	while (next_step(j, &begin, &at)) {
+		int64_t from = j->s->marks[begin].at, to = j->s->marks[at].at;
 		n++;
-		n_one += boundaries(j, (int64_t)j->s->marks[begin].at + late,
-				    (int64_t)j->s->marks[at].at + late) == 1;
+		n_one += boundaries(j, later(j, from, launches) + late,
+				    later(j, to, launches) + late) == 1;
 	}
 	return n ? (double)n_one / n : 0;
+}
+
+static double most(double a, double b)
+{
+	return a > b ? a : b;
 }
 
 static int32_t numbers_off(const struct judge *j, const struct sequence_result *r, int32_t late)
@@ -152,10 +199,8 @@ static int32_t numbers_off(const struct judge *j, const struct sequence_result *
 static void judge_truth(struct judge *j, const struct sequence_result *r, struct trial *t)
 {
 	judge_place(j, t);
-	t->one_per_step = one_per_step(j, 0);
-	double shifted = one_per_step(j, t->late);
-	if (shifted > t->one_per_step)
-		t->one_per_step = shifted;
+	double by_events = most(one_per_step(j, 0, 0), one_per_step(j, t->late, 0));
+	t->one_per_step = most(by_events, one_per_step(j, 0, usual_late_launches(j)));
 	t->numbers_off = numbers_off(j, r, t->late);
 	struct anchors possible;
 	anchors_count(&possible, j->s, (enum program_end)j->truth);
@@ -194,7 +239,10 @@ static double steps_begun(const struct sequence *s, uint32_t truth, uint32_t at)
 
 static void judge(const struct sequence *s, const struct sequence_result *r, struct trial *t)
 {
-	struct judge j = { .s = s, .truth = END_STEP, .from = t->locked ? r->locked_at : 0 };
+	struct judge j = { .s = s,
+			   .truth = END_STEP,
+			   .from = t->locked ? r->locked_at : 0,
+			   .thread = r->choice.thread };
 	struct trial other = *t;
 	find_boundaries(&j, &r->choice);
 	judge_truth(&j, r, t);
