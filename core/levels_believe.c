@@ -29,8 +29,6 @@
 #define STRANGE_MOST  0.6
 /* Below this, level_strength() is that of a guess. */
 #define MIN_STRENGTH 0.3
-/* A backward pass launches no less. */
-#define CALLS_OF_BACKWARD 3u
 /* The level must still be going on: it may have missed a turn of its own at the end of what has come, and one more for each so
  * many that there were, as when the program evaluates. */
 #define TURNS_PER_STALE 4u

@@ -30,6 +30,10 @@
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
+/* Batches of an epoch, at least, and the share of the last one's launches that have other shapes. */
+#define TURNS_OF_EPOCH 3.0
+#define OTHER_SHAPES   0.1
+
 /* A dialogue has so many times the turns of a loop that is only some of them. */
 #define DIALOGUE_MORE 1.1
 
@@ -120,6 +124,14 @@ static bool are_passes_of_one(const struct levels_level *inner, const struct lev
 	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
 }
 
+/* Whether one turn in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
+ * launches come beside what there is. */
+static bool is_epoch(const struct levels_level *inner, const struct levels_extra *extra)
+{
+	return inner->threads && !inner->optimizer && extra->inner_turns >= TURNS_OF_EPOCH &&
+	       extra->replaced >= OTHER_SHAPES * inner->calls_per_turn;
+}
+
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
@@ -134,6 +146,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return false;
 	if (are_agents_networks(inner, outer, &extra) || are_passes_of_one(inner, outer))
 		return true;
+	if (is_epoch(inner, &extra))
+		return false;
 	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
 	 * they are what some steps draw, as a head of several */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
@@ -164,7 +178,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	       extra.novel > extra.known;
 }
 
-/* Whether each turn of the level is the same few exchanges, as of a buffer for each of two streams. */
+/* Whether each turn of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a turn that has fewer
+ * turns than there are exchanges is only those of them in which the same launches came. */
 static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
 			       const struct levels_level *dialogue)
 {
@@ -177,7 +192,8 @@ static bool has_same_exchanges(const struct search *q, const struct levels_level
 			n_here += exchange[e] >= at[k];
 		n_same += n_here == usual;
 	}
-	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE &&
+	bool are_some = usual == 1 && level->turns * DIALOGUE_MORE < dialogue->turns;
+	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE && !are_some &&
 	       n_same >= SAME_EXCHANGES * level->turns;
 }
 

@@ -47,6 +47,8 @@ static inline uint32_t levels_span(const struct levels_index *x, const uint32_t 
 
 /* A layer has fewer calls than this. */
 #define CALLS_OF_LAYER 24u
+/* A backward pass launches no less. */
+#define CALLS_OF_BACKWARD 3u
 
 /* So many unusual turns, and the loop around would have shown itself as a level. */
 #define UNUSUAL_ENOUGH 6u

@@ -8,7 +8,9 @@
 #include <string.h>
 
 /* So many launches more are none that came in by chance. */
-#define MANY_MORE 3u
+#define MANY_MORE 3
+/* Of what is new, the part below which new kernels are few. */
+#define FEW_NEW 4
 /* Launches in a row that fewer turns have, as a share, are work of another kind. */
 #define STRANGE_CALLS 3u
 #define STRANGE_BELOW 0.6
@@ -101,24 +103,27 @@ static uint32_t count_strange(struct search *q, const struct levels_level *level
 }
 
 /* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
- * optimizer's among them, and not few others: averaging the weights now and then is none. Not the first, in which much is made once. */
+ * optimizer's among them, or, of a loop whose optimizer is only known by where it stands, a backward pass's, and not few others: averaging the
+ * weights now and then is none. Not the first, in which much is made once. */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t n_with = 0;
-	if (!level->optimizer)
+	if (!level->optimizer && !level->tail)
 		return 0;
 	count_presence(q, level, token_of_stored);
 	for (uint32_t k = 1; k < level->turns; k++) {
-		uint32_t n_new = 0, n_optimizer = 0;
+		uint32_t n_new = 0, n_optimizer = 0, n_backward = 0;
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			bool is_new = !(events[i].hints & LEVEL_COPY) &&
 				      2 * q->here[events[i].token] < level->turns;
 			n_new += is_new;
 			n_optimizer += is_new && events[i].hints & LEVEL_OPTIMIZER;
+			n_backward += is_new && !search_is_own(q, &events[i]);
 		}
-		n_with += n_optimizer && n_new - n_optimizer >= OTHER_STEP * level->calls_per_turn;
+		bool has_other = level->optimizer ? n_optimizer : n_backward >= CALLS_OF_BACKWARD;
+		n_with += has_other && n_new - n_optimizer >= OTHER_STEP * level->calls_per_turn;
 	}
 	return n_with;
 }
@@ -194,17 +199,59 @@ static double sum_beyond(int64_t *values, uint32_t n)
 	return sum;
 }
 
+/* By turn: launches whose kernels, of any size, most turns do not have. */
+static void count_new_kernels(struct search *q, const struct levels_level *level, int64_t *counts)
+{
+	const struct levels_stored *events = q->store->events;
+	const uint32_t *at = turns_of(q, level);
+	count_presence(q, level, levels_store_kernel);
+	for (uint32_t k = 0; k < level->turns; k++)
+		for (uint32_t i = at[k]; i < at[k + 1]; i++)
+			counts[k] += !(events[i].hints & LEVEL_COPY) &&
+				     2 * q->here[levels_store_kernel(q->store, &events[i])] <
+					     level->turns + 2;
+}
+
+/*
+ * How many of its usual launches turns lack that have others, summed. `values`: as search_compare() counts them, n turns each: 2 novel, 3 foreign,
+ * 4 all, 5 with new kernels, 6 scratch. A turn with so many times the usual launches of other threads is so many turns, between which the loop's
+ * trigram did not come, unless its kernels are others: that is another network's.
+ */
+static int64_t sum_replaced(int64_t *values, uint32_t n)
+{
+	const int64_t *novel = values + 2ul * n, *foreign = values + 3ul * n,
+		      *all = values + 4ul * n;
+	const int64_t *new_kernels = values + 5ul * n;
+	int64_t *sorted = values + 6ul * n, sum = 0;
+	memcpy(sorted, foreign, n * sizeof(*sorted));
+	int64_t usual_foreign = levels_median(sorted, n);
+	for (uint32_t k = 0; k < n; k++)
+		sorted[k] = all[k] - novel[k];
+	int64_t usual = levels_median(sorted, n);
+	for (uint32_t k = 0; k < n; k++) {
+		int64_t times = 1;
+		if (usual_foreign)
+			times = (foreign[k] + usual_foreign / 2) / usual_foreign;
+		if (novel[k] <= MANY_MORE || (times > 1 && new_kernels[k] * FEW_NEW > novel[k]))
+			continue;
+		int64_t lacks = times * usual - (all[k] - novel[k]);
+		sum += lacks > 0 ? lacks : 0;
+	}
+	return sum;
+}
+
 struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
 				   const struct levels_level *outer)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = turns_of(q, inner);
 	uint32_t n = inner->turns;
-	int64_t *values = calloc(5ul * n, sizeof(*values));
+	int64_t *values = calloc(7ul * n, sizeof(*values));
 	struct levels_extra extra = { .inner_turns = (double)n / outer->turns };
 	if (!values)
 		return extra;
 	search_set_home(q, at, n + 1);
+	count_new_kernels(q, inner, values + 5ul * n);
 	count_presence(q, inner, token_of_stored);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
@@ -218,6 +265,7 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 			values[3 * n + k] += !(hints & LEVEL_COPY) && !search_is_own(q, &events[i]);
 		}
 	extra.optimizers /= outer->turns;
+	extra.replaced = (double)sum_replaced(values, n) / outer->turns;
 	extra.fed = sum_beyond(values, n) / outer->turns;
 	extra.read = sum_beyond(values + n, n) / outer->turns;
 	extra.novel = sum_beyond(values + 2ul * n, n) / outer->turns;

@@ -71,11 +71,12 @@ void search_count_odd(struct search *q, struct levels_level *level);
 
 /* What the turns of an outer level have beyond those of an inner one. */
 struct levels_extra {
-	double fed, read;   /* copies to the device; copies to the host and waits: per outer turn */
-	double novel;	    /* launches that the inner turns do not have, per outer turn */
-	double known;	    /* other launches, per outer turn */
-	double foreign;	    /* launches of other threads than the turns' own, per outer turn */
-	double optimizers;  /* those that are an optimizer's, of `novel` */
+	double fed, read;  /* copies to the device; copies to the host and waits: per outer turn */
+	double novel;	   /* launches that the inner turns do not have, per outer turn */
+	double known;	   /* other launches, per outer turn */
+	double foreign;	   /* launches of other threads than the turns' own, per outer turn */
+	double optimizers; /* those that are an optimizer's, of `novel` */
+	double replaced; /* launches of inner turns that others stand in place of, per outer turn */
 	double inner_turns; /* per outer turn */
 };
 struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
