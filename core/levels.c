@@ -38,6 +38,10 @@
 #define FIRST_LONG 8u
 /* An answer of fewer turns is a guess where launches come and go. */
 #define TURNS_GUESSED 6u
+/* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop. */
+#define TURNS_UNCONFIRMED 160u
+/* Where steps that launches come and go in end is looked at again after so many times the turns more. */
+#define TURNS_MORE 2u
 /* Turns of the loop around another have so many times its calls. */
 #define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
@@ -54,8 +58,10 @@ struct levels {
 	uint64_t leader;      /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
-	bool on_probation;		 /* `choice` is counted, and learning goes on */
-	bool is_refuted;		 /* by the last vote, `choice` is only a part of the step */
+	bool on_probation; /* `choice` is counted, and learning goes on */
+	bool is_refuted;   /* by the last vote, `choice` is only a part of the step */
+	uint64_t
+		settled_until; /* the steps are known, and where they end is looked at again at so many events; 0: not */
 	bool was_withdrawn;		 /* no second one on probation: the next answer is final */
 	uint64_t since_events, since_ns; /* of the probation */
 	bool wants_optimizer;
@@ -199,9 +205,18 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 	l->choice.n_changes = n_changes;
 }
 
-/* The level has won another vote; locks when it has won `wins` running. */
+void levels_confirm(struct levels *l)
+{
+	l->on_probation = l->choice.on_probation = false;
+	l->locked = true;
+}
+
+/*
+ * The level has won another vote; locks when it has won `wins` running. Where launches come and go its steps are settled then, but not where they
+ * end: of six turns a trigram that fails in one of nine has all as often as not.
+ */
 static void levels_win(struct levels *l, const struct levels_level *level,
-		       const struct level_choice *choice, unsigned wins)
+		       const struct level_choice *choice, uint32_t end, unsigned wins)
 {
 	bool again = l->leader_wins && level_has_anchor(l, level, l->leader);
 	l->leader_wins = again ? l->leader_wins + 1 : 1;
@@ -209,8 +224,14 @@ static void levels_win(struct levels *l, const struct levels_level *level,
 	if (l->leader_wins < wins)
 		return;
 	levels_choose(l, choice);
-	l->locked = true;
-	l->on_probation = l->choice.on_probation = false;
+	if (choice->signs.is_noisy && wins > WINS_ENDED && !l->settled_until && !l->was_withdrawn) {
+		l->on_probation = l->choice.on_probation = true;
+		l->settled_until =
+			l->store.n_forgotten + end +
+			(uint64_t)TURNS_MORE * choice->signs.turns * choice->calls_per_step;
+		return;
+	}
+	levels_confirm(l);
 }
 
 static bool is_of_choice(const struct levels *l, uint64_t hash)
@@ -275,7 +296,7 @@ static bool levels_gives_way(const struct levels *l, const struct levels_level *
 /* Whether a level is to be counted on probation; in another one's place only once. */
 static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
-	if (l->was_withdrawn)
+	if (l->was_withdrawn || l->settled_until)
 		return false;
 	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
@@ -291,6 +312,12 @@ static bool is_last_resort(const struct levels *l, const struct levels_level *le
 	       level->calls_per_turn < LONGER * l->choice.calls_per_step &&
 	       !levels_gives_way(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
+}
+
+/* Whether other steps are settled than these. */
+static bool is_settled_otherwise(const struct levels *l, const struct level_choice *choice)
+{
+	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
 static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
@@ -344,13 +371,14 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
 	bool fills = is_level && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough &&
-		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end));
+		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end)) &&
+		     !is_settled_otherwise(l, &choice);
 	/* a look amid a step knows one turn more of its begin than of its end, which is what the next looks are for */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, l->store.events[end - 1].begin_ns);
 	if (found)
-		levels_win(l, &level, &choice, wins);
+		levels_win(l, &level, &choice, end, wins);
 	if (found)
 		l->expected = x.end + level.calls_per_turn / 2;
 	else if (belief.turns_short)
@@ -393,12 +421,6 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 	return l->locked || l->on_probation;
 }
 
-void levels_confirm(struct levels *l)
-{
-	l->on_probation = l->choice.on_probation = false;
-	l->locked = true;
-}
-
 /* What has not been refuted by then stays; what is doubted has as long again to be replaced. */
 static void levels_end_probation(struct levels *l)
 {
@@ -415,6 +437,7 @@ static void levels_end_probation(struct levels *l)
 void levels_withdraw(struct levels *l)
 {
 	l->on_probation = false;
+	l->settled_until = 0;
 	l->was_withdrawn = true;
 }
 
@@ -429,6 +452,14 @@ static uint64_t next_vote(const struct levels *l, uint32_t end)
 	return l->expected > least ? l->expected : (uint64_t)least;
 }
 
+/* The last look at where settled steps end: at what has come, or they stay as they are. */
+static void levels_settle(struct levels *l, uint32_t end)
+{
+	l->leader_wins = 0;
+	levels_vote_once(l, end, WINS_ENDED);
+	levels_confirm(l);
+}
+
 bool levels_vote(struct levels *l, struct level_choice *out)
 {
 	struct levels_store *s = &l->store;
@@ -440,8 +471,13 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 		if (l->next_vote_events > s->n_forgotten)
 			end = l->next_vote_events - s->n_forgotten;
 		l->expected = 0;
-		levels_vote_once(l, (uint32_t)end, WINS);
-		l->next_vote_events = s->n_forgotten + next_vote(l, (uint32_t)end);
+		if (l->settled_until)
+			levels_settle(l, (uint32_t)end);
+		else
+			levels_vote_once(l, (uint32_t)end, WINS);
+		l->next_vote_events = l->settled_until
+					      ? l->settled_until
+					      : s->n_forgotten + next_vote(l, (uint32_t)end);
 	}
 	levels_end_probation(l);
 	return levels_answer(l, out);
@@ -455,13 +491,16 @@ static bool is_guess(const struct levels *l)
 {
 	const struct level_signs *signs = &l->choice.signs;
 	bool is_few = signs->turns < TURNS_GUESSED && !signs->is_read;
+	bool is_unconfirmed = l->choice.count >= TURNS_UNCONFIRMED;
 	return l->on_probation && signs->is_noisy &&
-	       (is_few || l->choice.change == LEVEL_CORRECTED);
+	       (is_few || is_unconfirmed || l->choice.change == LEVEL_CORRECTED);
 }
 
 bool levels_conclude(struct levels *l, struct level_choice *out)
 {
 	levels_vote(l, out);
+	if (!l->locked && l->settled_until)
+		levels_confirm(l);
 	if (!l->locked && !levels_store_sort(&l->store))
 		levels_vote_once(l, l->store.n, WINS_ENDED);
 	if (!l->locked && (l->is_refuted || is_guess(l)))

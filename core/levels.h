@@ -111,7 +111,7 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 /*
  * Whether the step is known; if so `out` says what it is. Cheap to call after every batch: it
  * thinks only when a quarter more events have come. An answer comes early, on probation: feed on, and it is either confirmed, with
- * the same anchor, or changed (n_changes), twice at most. A choice that is not on probation stays the same (count
+ * the same anchor, or changed (n_changes), three times at most, the last time only in where it ends (LEVEL_MOVED). A choice that is not on probation stays the same (count
  * grows) until levels_relearn().
  */
 bool levels_vote(struct levels *l, struct level_choice *out);

@@ -47,7 +47,7 @@ static const struct {
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
 	 * micro-batches; where they have none, it cannot be told, and waiting does not help. Plain training is commoner than micro-batches, and
-	 * these show themselves soon: on probation it is counted early. */
+	 * these show themselves soon, unless launches come and go: on probation it is counted early. */
 	[EVIDENCE_TRAINING] = { 72, 6 },
 	[EVIDENCE_TRAINING_UNFED] = { 24, 6 },
 	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
@@ -149,8 +149,9 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 	if (!ended && hints & LEVEL_OPTIMIZER)
 		return EVIDENCE_INNER;
 	if (!ended && level->threads && !level->tail)
-		return level->fed || hints & LEVEL_NAMED ? EVIDENCE_TRAINING
-							 : EVIDENCE_TRAINING_UNFED;
+		return level->fed || hints & LEVEL_NAMED || level_is_noisy(level)
+			       ? EVIDENCE_TRAINING
+			       : EVIDENCE_TRAINING_UNFED;
 	if (level->tail)
 		return EVIDENCE_TAIL;
 	if (!ended && level->fed && !level->read && !level->graph)

@@ -8,6 +8,9 @@
 #define ALIKE_SHARE 8u
 /* Of the ends of both, at most such a part is the earlier one's alone: steps with a branch in them, where the later one's does not come. */
 #define MISSED_SHARE 20u
+/* Where launches come and go either fails in some steps: an anchor in one of nine, of launches in 33 of which one is exchanged; one
+ * that fails more often than the other counts other steps. */
+#define MISSED_SHARE_NOISY 3u
 
 struct anchor_count {
 	uint64_t n;
@@ -148,9 +151,10 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 	struct turn turns[2] = { 0 };
 	uint32_t at[2] = { 0 };
 	bool is_alike = is_as_long(was, now);
+	bool is_noisy = was->signs.is_noisy || now->signs.is_noisy;
 	int last = -1;
-	uint32_t n = 0, n_before = 0, n_missing = 0;
-	for (uint32_t i = 0; i < s->n; i++)
+	uint32_t n = 0, n_before = 0, n_missing = 0, n_missed_by_was = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
 			const struct turn_anchors anchors = levels_turn_of(c);
@@ -162,17 +166,20 @@ enum levels_agreement levels_compare(const struct levels_store *s, const struct 
 				continue;
 			bool is_before = !k && !n && is_alike;
 			if (k == last && n > 1) {
-				if (k || !is_alike || was->boundary != now->boundary)
+				if ((k && !is_noisy) || !is_alike || was->boundary != now->boundary)
 					return LEVELS_OTHER;
 				n_missing++;
+				n_missed_by_was += k;
 			}
 			n_before += is_before;
 			n += !is_before;
 			last = k;
 		}
-	if (n_missing * MISSED_SHARE > n)
+	}
+	bool is_worse = is_noisy && 2 * n_missed_by_was < n_missing;
+	if (is_worse || n_missing * (is_noisy ? MISSED_SHARE_NOISY : MISSED_SHARE) > n)
 		return LEVELS_OTHER;
 	if (n_before > 1)
 		return n && was->boundary == now->boundary ? LEVELS_SAME_FEWER : LEVELS_OTHER;
-	return n_missing ? LEVELS_SAME_FEWER : LEVELS_SAME;
+	return n_missing && !is_noisy ? LEVELS_SAME_FEWER : LEVELS_SAME;
 }
