@@ -30,10 +30,9 @@ override CFLAGS += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 CPPFLAGS_ALL = -D_GNU_SOURCE= -I. -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -MMD -MP $(CPPFLAGS)
 
-# The runtime half of core/ may run inside the application; the rest of core/ belongs to the tool alone.
-RUNTIME := log clock config schedule trigger ranks journal
-LIB_SRC := $(wildcard preload/*.c) $(wildcard $(RUNTIME:%=core/%.c))
-CORE_SRC := $(wildcard core/*.c)
+# core/runtime may run inside the application; the rest of core/ belongs to the tool alone.
+LIB_SRC := $(wildcard preload/*.c core/runtime/*.c)
+CORE_SRC := $(wildcard core/*/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 

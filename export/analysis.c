@@ -1,11 +1,11 @@
 /* See analysis.h. */
 #include "export/analysis.h"
 
-#include "core/block_ledger.h"
-#include "core/judge.h"
-#include "core/ledger.h"
-#include "core/ledger_run.h"
-#include "core/step_times.h"
+#include "core/analysis/block_ledger.h"
+#include "core/analysis/ledger.h"
+#include "core/analysis/ledger_run.h"
+#include "core/analysis/step_times.h"
+#include "core/verdict/judge.h"
 #include "export/report_json.h"
 
 struct analysis {

@@ -2,8 +2,8 @@
 #ifndef EXPORT_ANALYSIS_H
 #define EXPORT_ANALYSIS_H
 
-#include "core/follow.h"
-#include "core/timeline.h"
+#include "core/analysis/timeline.h"
+#include "core/model/follow.h"
 
 #include <jansson.h>
 

@@ -4,8 +4,8 @@
  * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
  * to 50 ms; a new journal wakes it at once.
  */
-#include "core/clock.h"
-#include "core/config.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/left_behind.h"

@@ -1,5 +1,5 @@
-/* `profrun env`: the table of settings, as core/config.def has it. */
-#include "core/config.h"
+/* `profrun env`: the table of settings, as core/runtime/config.def has it. */
+#include "core/runtime/config.h"
 #include "export/command.h"
 
 #include <stdio.h>

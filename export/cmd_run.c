@@ -1,5 +1,5 @@
 /* `profrun run [options] [--] CMD [ARG...]`. */
-#include "core/config.h"
+#include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
 

@@ -1,9 +1,9 @@
 /*
  * `profrun trigger PID|DIR [--steps N]`: asks a running job for steps, now. Writes into the header of its journals
- * (core/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
+ * (core/runtime/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
  */
-#include "core/clock.h"
-#include "core/reader.h"
+#include "core/journal/reader.h"
+#include "core/runtime/clock.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/procfs.h"

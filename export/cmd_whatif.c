@@ -1,5 +1,5 @@
 /* `profrun whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]`: how long a step would take. */
-#include "core/whatif.h"
+#include "core/whatif/whatif.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/process.h"

@@ -2,8 +2,8 @@
 #ifndef EXPORT_EXPORTER_H
 #define EXPORT_EXPORTER_H
 
-#include "core/err.h"
-#include "core/model.h"
+#include "core/model/model.h"
+#include "core/runtime/err.h"
 
 struct exporter {
 	const char *name;   /* as in --format and PROF_FORMAT */

@@ -1,5 +1,5 @@
 /* The formats that this version writes. */
-#include "core/config.h"
+#include "core/runtime/config.h"
 #include "export/exporter.h"
 
 #include <errno.h>

@@ -5,9 +5,9 @@
 #ifndef EXPORT_FLIGHT_H
 #define EXPORT_FLIGHT_H
 
-#include "core/model.h"
+#include "core/model/model.h"
 
-/* Why steps were kept: the causes of core/record.h, then the collector's own. */
+/* Why steps were kept: the causes of core/runtime/record.h, then the collector's own. */
 enum flight_why {
 	FLIGHT_TRIGGER = TRIGGER_FILE,
 	FLIGHT_SIGNAL = TRIGGER_SIGNAL,

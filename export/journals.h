@@ -2,9 +2,9 @@
 #ifndef EXPORT_JOURNALS_H
 #define EXPORT_JOURNALS_H
 
-#include "core/err.h"
-#include "core/record.h"
-#include "core/vec.h"
+#include "core/runtime/err.h"
+#include "core/runtime/record.h"
+#include "core/util/vec.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* See left_behind.h. Whose child a process was is forgotten when its parent ends; what it was started with stays. */
 #include "export/left_behind.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 #include "export/procfs.h"
 
 #include <dirent.h>

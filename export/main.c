@@ -1,8 +1,8 @@
 /* `profrun COMMAND ...`: finds the command's row. profrun.sh is how people call it. */
 #include "export/command.h"
 
-#include "core/config.h"
-#include "core/version.h"
+#include "core/runtime/config.h"
+#include "core/runtime/version.h"
 
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Writing whole files. One thread per file. */
 #include "export/outfile.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef EXPORT_OUTFILE_H
 #define EXPORT_OUTFILE_H
 
-#include "core/err.h"
+#include "core/runtime/err.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The buffer behind pb.h. */
 #include "export/pb.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 void pb_reserve(struct pb *b, size_t bytes)
 {

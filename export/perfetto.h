@@ -2,7 +2,7 @@
 #ifndef EXPORT_PERFETTO_H
 #define EXPORT_PERFETTO_H
 
-#include "core/model.h"
+#include "core/model/model.h"
 
 /* Gives the trace's bytes piece by piece. */
 typedef void perfetto_write(void *context, const void *bytes, size_t n);

@@ -1,7 +1,7 @@
-/* Why each device stands idle, on a track above its streams: the pauses that the report's sums are made of (core/idle.h), each with its line. */
+/* Why each device stands idle, on a track above its streams: the pauses that the report's sums are made of (core/analysis/idle.h), each with its line. */
 #include "export/perfetto_trace.h"
 
-#include "core/idle.h"
+#include "core/analysis/idle.h"
 #include "export/report_words.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Calls of libraries: what they were asked for, and what their GPU work makes of it. The launches lie within them. */
-#include "core/library.h"
+#include "core/model/library.h"
 #include "export/perfetto_trace.h"
 
 static void write_gemm(struct pb *b, const struct model_library *l)

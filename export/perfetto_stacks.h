@@ -5,9 +5,9 @@
 #ifndef EXPORT_PERFETTO_STACKS_H
 #define EXPORT_PERFETTO_STACKS_H
 
-#include "core/frames.h"
-#include "core/map.h"
-#include "core/model.h"
+#include "core/model/model.h"
+#include "core/symbols/frames.h"
+#include "core/util/map.h"
 #include "export/perfetto_writer.h"
 
 enum perfetto_stack_word {

@@ -1,5 +1,5 @@
 /*
- * Threads: their calls, and around these the ranges and operators that they lie in, all on one track. What is on it nests (core/spans.h
+ * Threads: their calls, and around these the ranges and operators that they lie in, all on one track. What is on it nests (core/analysis/spans.h
  * sees to that), so it is written as a walk: whatever begins next is begun once all that has ended by then is ended.
  */
 #include "export/perfetto_trace.h"

@@ -5,10 +5,10 @@
 #ifndef EXPORT_PERFETTO_TRACE_H
 #define EXPORT_PERFETTO_TRACE_H
 
-#include "core/model.h"
-#include "core/modules.h"
-#include "core/phases.h"
-#include "core/spans.h"
+#include "core/analysis/modules.h"
+#include "core/analysis/phases.h"
+#include "core/analysis/spans.h"
+#include "core/model/model.h"
 #include "export/perfetto_stacks.h"
 #include "export/perfetto_writer.h"
 

@@ -1,8 +1,8 @@
 /* See perfetto_writer.h. A sequence per track keeps times ascending, so a slice's end costs five bytes. */
 #include "export/perfetto_writer.h"
 
-#include "core/record.h"
-#include "core/vec.h"
+#include "core/runtime/record.h"
+#include "core/util/vec.h"
 
 enum {
 	FLUSH_BYTES = 1 << 20,

@@ -5,7 +5,7 @@
 #ifndef EXPORT_PERFETTO_WRITER_H
 #define EXPORT_PERFETTO_WRITER_H
 
-#include "core/strtab.h"
+#include "core/util/strtab.h"
 #include "export/pb.h"
 #include "export/perfetto.h"
 #include "export/perfetto_schema.h"

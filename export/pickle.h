@@ -6,7 +6,7 @@
 #ifndef EXPORT_PICKLE_H
 #define EXPORT_PICKLE_H
 
-#include "core/map.h"
+#include "core/util/map.h"
 #include "export/outfile.h"
 
 /* All zero but `out` is a good start. */

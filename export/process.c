@@ -1,9 +1,9 @@
 /* See process.h. */
 #include "export/process.h"
 
-#include "core/clock.h"
-#include "core/damage.h"
-#include "core/path.h"
+#include "core/journal/damage.h"
+#include "core/runtime/clock.h"
+#include "core/util/path.h"
 #include "export/journals.h"
 #include "export/process_flight.h"
 #include "export/process_remark.h"

@@ -5,9 +5,9 @@
 #ifndef EXPORT_PROCESS_H
 #define EXPORT_PROCESS_H
 
-#include "core/ahead.h"
-#include "core/follow.h"
-#include "core/learn.h"
+#include "core/journal/ahead.h"
+#include "core/model/follow.h"
+#include "core/steps/learn.h"
 #include "export/analysis.h"
 #include "export/exporter.h"
 #include "export/flight.h"

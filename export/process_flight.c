@@ -1,7 +1,7 @@
 /* See process_flight.h. */
 #include "export/process_flight.h"
 
-#include "core/clock.h"
+#include "core/runtime/clock.h"
 
 enum {
 	HANGS_MS = 1500,  /* a step that takes so long: its end is not waited for */

@@ -1,7 +1,7 @@
 /* What run.json says about a process. Names are the interface's; scripts read them. */
 #include "export/process.h"
 
-#include "core/damage.h"
+#include "core/journal/damage.h"
 #include "export/report_json.h"
 #include "export/report_self.h"
 

@@ -1,7 +1,7 @@
 /* See process_remark.h. */
 #include "export/process_remark.h"
 
-#include "core/damage.h"
+#include "core/journal/damage.h"
 #include "export/textout.h"
 
 void process_explain_slices(struct process *p)

@@ -2,7 +2,7 @@
 #ifndef EXPORT_PROCFS_H
 #define EXPORT_PROCFS_H
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* See ranks_start.h. A run's jobs come one after the other: when all ranks of one have ended the next begins anew. */
 #include "export/ranks_start.h"
 
-#include "core/clock.h"
-#include "core/ranks.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/ranks.h"
 #include "export/journals.h"
 
 /* So far ahead of the foremost rank lies the common step: the longest nap of the collector twice. */

@@ -1,5 +1,5 @@
 /*
- * Names the step with which the ranks of a job begin their schedule, the same for all (core/record.h, struct journal_steps): once all
+ * Names the step with which the ranks of a job begin their schedule, the same for all (core/runtime/record.h, struct journal_steps): once all
  * that run here know their steps, or have had long enough for it. It lies a little ahead of the foremost, so that each hears
  * of it in time. A rank that knows its steps later takes those of the schedule that are still to come, and no others. Where none knows any, and
  * slices of time stand in, all begin at the same time, whatever the numbers of their slices are.

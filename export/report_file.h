@@ -2,7 +2,7 @@
 #ifndef EXPORT_REPORT_FILE_H
 #define EXPORT_REPORT_FILE_H
 
-#include "core/err.h"
+#include "core/runtime/err.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 #ifndef EXPORT_REPORT_JSON_H
 #define EXPORT_REPORT_JSON_H
 
-#include "core/findings.h"
+#include "core/analysis/findings.h"
 
 #include <jansson.h>
 

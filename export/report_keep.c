@@ -1,7 +1,7 @@
 /* See report_keep.h. */
 #include "export/report_keep.h"
 
-#include "core/clock.h"
+#include "core/runtime/clock.h"
 #include "export/report_json.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
-#include "core/damage.h"
-#include "core/path.h"
+#include "core/journal/damage.h"
+#include "core/util/path.h"
 #include "export/journals.h"
 #include "export/process.h"
 #include "export/procfs.h"

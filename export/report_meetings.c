@@ -5,7 +5,7 @@
  */
 #include "export/report_meetings.h"
 
-#include "core/map.h"
+#include "core/util/map.h"
 #include "export/report_json.h"
 
 #define NOTES "arrivals"

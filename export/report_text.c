@@ -1,7 +1,7 @@
 /* The first screen, and the order of what follows it. */
 #include "export/report_text.h"
 
-#include "core/path.h"
+#include "core/util/path.h"
 #include "export/report_gains.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"

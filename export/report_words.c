@@ -1,7 +1,7 @@
 /* See report_words.h. */
 #include "export/report_words.h"
 
-#include "core/path.h"
+#include "core/util/path.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef EXPORT_RUN_H
 #define EXPORT_RUN_H
 
-#include "core/err.h"
-#include "core/vec.h"
+#include "core/runtime/err.h"
+#include "core/util/vec.h"
 
 #include <jansson.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* Settings of a run: options win over the environment; what a bad value means depends on where it stands. */
-#include "core/config.h"
+#include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
 

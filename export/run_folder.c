@@ -1,7 +1,7 @@
 /* The run's folder: its name, making it, taking it away again, and what run.json says of the run. */
-#include "core/config.h"
-#include "core/path.h"
-#include "core/version.h"
+#include "core/runtime/config.h"
+#include "core/runtime/version.h"
+#include "core/util/path.h"
 #include "export/outfile.h"
 #include "export/report_json.h"
 #include "export/run.h"

@@ -2,7 +2,7 @@
 #ifndef EXPORT_RUNFILE_H
 #define EXPORT_RUNFILE_H
 
-#include "core/err.h"
+#include "core/runtime/err.h"
 
 #include <jansson.h>
 

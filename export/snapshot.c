@@ -5,9 +5,9 @@
  * What the allocator does not report is filled in: streams are 0, a block's requested size is its rounded one, a free is
  * completed when it is requested. Blocks that no cudaMalloc holds (expandable segments) are given segments of whole 2 MiB.
  */
-#include "core/bisect.h"
-#include "core/map.h"
-#include "core/stack_about.h"
+#include "core/symbols/stack_about.h"
+#include "core/util/bisect.h"
+#include "core/util/map.h"
 #include "export/exporter.h"
 #include "export/pickle.h"
 

@@ -1,7 +1,7 @@
 /* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three say something. */
 #include "export/stack_lines.h"
 
-#include "core/path.h"
+#include "core/util/path.h"
 
 #include <stdio.h>
 #include <string.h>

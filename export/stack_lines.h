@@ -2,7 +2,7 @@
 #ifndef EXPORT_STACK_LINES_H
 #define EXPORT_STACK_LINES_H
 
-#include "core/frames.h"
+#include "core/symbols/frames.h"
 
 struct stack_line {
 	size_t first; /* frame in the list; of several the innermost */

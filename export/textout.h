@@ -5,7 +5,7 @@
 #ifndef EXPORT_TEXTOUT_H
 #define EXPORT_TEXTOUT_H
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A walk over protobuf fields: no schema beyond the few numbers that are counted. */
 #include "export/trace_count.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 #include "export/perfetto_schema.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef EXPORT_TRACE_COUNT_H
 #define EXPORT_TRACE_COUNT_H
 
-#include "core/err.h"
+#include "core/runtime/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

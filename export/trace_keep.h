@@ -5,7 +5,7 @@
 #ifndef EXPORT_TRACE_KEEP_H
 #define EXPORT_TRACE_KEEP_H
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <jansson.h>
 #include <stdbool.h>

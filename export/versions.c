@@ -1,7 +1,7 @@
 /* See versions.h. */
 #include "export/versions.h"
 
-#include "core/path.h"
+#include "core/util/path.h"
 
 #include <ctype.h>
 #include <limits.h>

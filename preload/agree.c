@@ -1,10 +1,10 @@
 /* See agree.h. */
 #include "preload/agree.h"
 
-#include "core/clock.h"
-#include "core/journal.h"
-#include "core/log.h"
-#include "core/ranks.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
+#include "core/runtime/ranks.h"
 
 /* The collector's own patience is a third of it: it ends only where there is no collector any more. */
 #define PATIENCE_FACTOR 3

@@ -1,11 +1,11 @@
 /*
  * Ranks of one job take the same steps: who knows its steps does not begin with its schedule at once, but with the step that the
- * collector of them all names (core/record.h, struct journal_steps). Used by the thread that crosses a boundary.
+ * collector of them all names (core/runtime/record.h, struct journal_steps). Used by the thread that crosses a boundary.
  */
 #ifndef PRELOAD_AGREE_H
 #define PRELOAD_AGREE_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 #include <stdbool.h>
 

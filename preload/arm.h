@@ -6,7 +6,7 @@
 #ifndef PRELOAD_ARM_H
 #define PRELOAD_ARM_H
 
-#include "core/schedule.h"
+#include "core/runtime/schedule.h"
 
 /* Steps `first` to `first + n - 1` are recorded; the `n_warmup` before them warm up. */
 struct arm_window {

@@ -6,7 +6,7 @@
  */
 #include "preload/blocks.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/block_table.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"

@@ -6,7 +6,7 @@
 #ifndef PRELOAD_BLOCKS_H
 #define PRELOAD_BLOCKS_H
 
-#include "core/config.h"
+#include "core/runtime/config.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "preload/comms.h"
 
-#include "core/token.h"
+#include "core/runtime/token.h"
 #include "preload/libs.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef PRELOAD_COMMS_H
 #define PRELOAD_COMMS_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 struct nccl_id;
 

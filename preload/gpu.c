@@ -5,7 +5,7 @@
  */
 #include "preload/gpu.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/devices.h"
 #include "preload/gpu_calls.h"
 #include "preload/gpu_cupti.h"

@@ -4,7 +4,7 @@
  */
 #include "preload/gpu_records.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/gpu_calls.h"
 #include "preload/gpu_yield.h"
 

@@ -5,10 +5,10 @@
 #ifndef PRELOAD_HOOK_H
 #define PRELOAD_HOOK_H
 
-#include "core/clock.h"
-#include "core/journal.h"
-#include "core/record.h"
-#include "core/token.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/record.h"
+#include "core/runtime/token.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,7 +73,7 @@ extern THREAD_LOCAL struct hook_thread hook_thread;
 /* What counting steps looks at with every launch (steps.h), in the switch's cache line, which a call has fetched by then. */
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
-	_Atomic uint64_t backup; /* one that stands in for it (core/turn.h); 0: none */
+	_Atomic uint64_t backup; /* one that stands in for it (core/runtime/turn.h); 0: none */
 	/* of the launch that completes either; another call's: STEPS_NO_FUNCTION; 0: not seen yet */
 	_Atomic uint64_t anchor_function, backup_function;
 	_Atomic bool passes;	/* launches of other functions need no look */

@@ -9,7 +9,7 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/capture.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"

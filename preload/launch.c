@@ -2,7 +2,7 @@
  * take its time (some microseconds); the table is never emptied, only filled, by compare and swap. */
 #include "preload/launch.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/hook.h"
 #include "preload/names.h"
 

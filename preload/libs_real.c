@@ -1,7 +1,7 @@
 /* Which library a call goes to. Cold: once for each function and calling object, or where there are two libraries of a kind. */
 #include "preload/libs.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/lookup.h"
 #include "preload/lookup_objects.h"
 

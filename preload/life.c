@@ -4,11 +4,11 @@
  */
 #include "preload/life.h"
 
-#include "core/config.h"
-#include "core/log.h"
-#include "core/schedule.h"
-#include "core/trigger.h"
-#include "core/version.h"
+#include "core/runtime/config.h"
+#include "core/runtime/log.h"
+#include "core/runtime/schedule.h"
+#include "core/runtime/trigger.h"
+#include "core/runtime/version.h"
 #include "preload/blocks.h"
 #include "preload/capture.h"
 #include "preload/devices.h"

@@ -5,7 +5,7 @@
  */
 #include "preload/lookup.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/lookup_doors.h"
 #include "preload/lookup_objects.h"
 

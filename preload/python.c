@@ -9,8 +9,8 @@
  */
 #include "preload/python.h"
 
-#include "core/journal.h"
-#include "core/log.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
 #include "preload/lookup.h"
 #include "preload/python_code.h"
 #include "preload/python_find.h"

@@ -10,9 +10,9 @@
  */
 #include "preload/python_code.h"
 
-#include "core/journal.h"
-#include "core/log.h"
-#include "core/token.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
+#include "core/runtime/token.h"
 #include "preload/hook.h"
 #include "preload/python_table.h"
 #include "preload/python_text.h"

@@ -2,7 +2,7 @@
 #ifndef PRELOAD_PYTHON_LAYOUT_H
 #define PRELOAD_PYTHON_LAYOUT_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 #include "preload/python_find.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* See python_table.h: open addressing, grown fourfold. */
 #include "preload/python_table.h"
 
-#include "core/token.h"
+#include "core/runtime/token.h"
 
 #include <stddef.h>
 #include <sys/mman.h>

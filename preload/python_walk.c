@@ -4,7 +4,7 @@
  */
 #include "preload/python_walk.h"
 
-#include "core/token.h"
+#include "core/runtime/token.h"
 #include "preload/hook.h"
 
 enum { SHIM_MARK = 0x5ca1ab1e };

@@ -2,7 +2,7 @@
  * the same 64 bits would be taken for one; among the table's 49,152 that is one chance in ten thousand million. */
 #include "preload/range_names.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/hook.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* See rank.h. */
 #include "preload/rank.h"
 
-#include "core/journal.h"
-#include "core/log.h"
-#include "core/ranks.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
+#include "core/runtime/ranks.h"
 #include "preload/start_env.h"
 
 #include <fcntl.h>

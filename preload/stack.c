@@ -1,8 +1,8 @@
 /* See stack.h. Numbers are places in one table of the process, so a number needs no second look-up and no lock. */
 #include "preload/stack.h"
 
-#include "core/journal.h"
-#include "core/log.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
 #include "preload/python.h"

@@ -5,7 +5,7 @@
 #ifndef PRELOAD_STACK_H
 #define PRELOAD_STACK_H
 
-#include "core/config.h"
+#include "core/runtime/config.h"
 #include "preload/unwind.h"
 
 #include <stdint.h>

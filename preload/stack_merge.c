@@ -1,7 +1,7 @@
 /* See stack_merge.h. */
 #include "preload/stack_merge.h"
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 struct merge {
 	const struct python_frame *python;

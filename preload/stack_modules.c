@@ -4,8 +4,8 @@
  */
 #include "preload/stack_modules.h"
 
-#include "core/journal.h"
-#include "core/log.h"
+#include "core/runtime/journal.h"
+#include "core/runtime/log.h"
 #include "preload/lookup.h"
 #include "preload/python.h"
 

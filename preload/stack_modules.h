@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The frame word (core/record.h) of a native return address. */
+/* The frame word (core/runtime/record.h) of a native return address. */
 uint64_t stack_modules_frame(uint64_t ip);
 
 /* Objects were unmapped: addresses are looked up anew. Any thread. */

@@ -1,7 +1,7 @@
 /* See start_env.h. */
 #include "preload/start_env.h"
 
-#include "core/ranks.h"
+#include "core/runtime/ranks.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ void start_env_keep(void);
 /* getenv; the value is the environment's own, or lasts as long as the process. */
 const char *start_env_get(const char *name);
 
-/* The same as a ranks_lookup (core/ranks.h). */
+/* The same as a ranks_lookup (core/runtime/ranks.h). */
 const char *start_env_lookup(void *unused, const char *name);
 
 /* All PROF_ entries, "NAME=VALUE", ended by NULL; lasts until the next call. */

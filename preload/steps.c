@@ -8,7 +8,7 @@
  */
 #include "preload/steps_state.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/blocks.h"
 #include "preload/gpu.h"
 #include "preload/launch.h"

@@ -5,9 +5,9 @@
 #ifndef PRELOAD_STEPS_H
 #define PRELOAD_STEPS_H
 
-#include "core/config.h"
-#include "core/schedule.h"
-#include "core/trigger.h"
+#include "core/runtime/config.h"
+#include "core/runtime/schedule.h"
+#include "core/runtime/trigger.h"
 #include "preload/hook.h"
 
 /* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds, and what comes before it is not counted where

@@ -1,7 +1,7 @@
-/* The library's half of learning steps (auto): core/record.h, struct journal_steps, has the protocol. */
+/* The library's half of learning steps (auto): core/runtime/record.h, struct journal_steps, has the protocol. */
 #include "preload/steps_state.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/gpu.h"
 #include "preload/stack.h"
 #include "preload/steps_seen.h"

@@ -5,7 +5,7 @@
 #ifndef PRELOAD_STEPS_STATE_H
 #define PRELOAD_STEPS_STATE_H
 
-#include "core/turn.h"
+#include "core/runtime/turn.h"
 #include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/doubt.h"

@@ -1,7 +1,7 @@
 /* See trigger.h. */
 #include "preload/trigger.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #ifndef PRELOAD_TRIGGER_H
 #define PRELOAD_TRIGGER_H
 
-#include "core/record.h"
-#include "core/trigger.h"
+#include "core/runtime/record.h"
+#include "core/runtime/trigger.h"
 #include "preload/arm.h"
 
 struct trigger_ask {

@@ -1,8 +1,8 @@
 /* Threads and generations: see unwind.h. */
 #include "preload/unwind.h"
 
-#include "core/log.h"
-#include "core/record.h"
+#include "core/runtime/log.h"
+#include "core/runtime/record.h"
 #include "preload/hook.h"
 #include "preload/unwind_memo.h"
 #include "preload/unwind_rules.h"

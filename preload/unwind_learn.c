@@ -4,7 +4,7 @@
  */
 #include "preload/unwind_learn.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/lookup.h"
 #include "preload/unwind_machine.h"
 #include "preload/unwind_rules.h"

@@ -1,6 +1,6 @@
 #include "preload/unwind_rules.h"
 
-#include "core/log.h"
+#include "core/runtime/log.h"
 #include "preload/unwind_learn.h"
 
 #include <errno.h>

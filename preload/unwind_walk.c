@@ -4,7 +4,7 @@
  */
 #include "preload/unwind_walk.h"
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 #include "preload/hook.h"
 #include "preload/unwind_learn.h"
 #include "preload/unwind_machine.h"

@@ -2,7 +2,7 @@
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static inline double bench_median(double *values, int n)
 	return values[n / 2];
 }
 
-/* What the collector does ahead of the application (core/ahead.c), for all rounds at once: making room on disk and clearing new
+/* What the collector does ahead of the application (core/journal/ahead.c), for all rounds at once: making room on disk and clearing new
  * pages is not the hook's. */
 static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t bytes)
 {

@@ -8,7 +8,7 @@ $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -I. -isystem $(CUDA_INCLUDE) $< -o $@ \
 		-Wl,-soname,libcudart.so.13 -Wl,--version-script=test/bench/stub.map
 
-$(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13 core/record.h core/token.h
+$(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13 core/runtime/record.h core/runtime/token.h
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		-Wl,-rpath,'$$ORIGIN'

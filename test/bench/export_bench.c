@@ -3,7 +3,7 @@
  * stage takes: reading and pairing, encoding alone, encoding with gzip into a file; first of bare calls, then of calls from 2,000 stacks
  * of 20 Python frames, with a range of NVTX around every ten.
  */
-#include "core/follow.h"
+#include "core/model/follow.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "test/unit/journal_builder.h"

@@ -4,7 +4,7 @@
  * publishes an anchor that a launch in a thousand completes, so that counting is measured with its boundaries in it. In every
  * state it makes the journal's pages beforehand, as the collector does.
  */
-#include "core/token.h"
+#include "core/runtime/token.h"
 #include "test/bench/bench.h"
 
 #include <cuda_runtime_api.h>

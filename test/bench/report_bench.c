@@ -6,7 +6,7 @@
  */
 #include "test/unit/journal_builder.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>

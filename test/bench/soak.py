@@ -26,7 +26,7 @@ CURRENT_STEP = HEADER.size + 40 + 40  # in the journal's header: struct journal_
 # What may be added by ten million steps: allocators take a page now and then.
 COLUMNS = [("app KiB", 1024), ("collector KiB", 8192), ("app fds", 0.5), ("collector fds", 0.5), ("files", 0.5), ("disk KiB", 16384)]
 TEN_MILLION = 10_000_000
-KEPT_ONE_BY_ONE = 1_000_000  # core/baseline.h
+KEPT_ONE_BY_ONE = 1_000_000  # core/model/baseline.h
 
 
 def status_kib(pid):

@@ -1,6 +1,6 @@
 /* What step learning costs the collector: launches fed, and thought about, until there are 100,000 of them without an answer. */
-#include "core/levels.h"
-#include "core/token.h"
+#include "core/runtime/token.h"
+#include "core/steps/levels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

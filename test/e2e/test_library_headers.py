@@ -22,7 +22,7 @@ TYPE_OF_LETTER = {"S": "LIBRARY_F32", "D": "LIBRARY_F64", "C": "LIBRARY_C32", "Z
 CONSTANTS = {
     "NCCL": [("preload/libs.c", "MISSING_NCCL", "ncclSystemError"), ("preload/comms.c", "IN_PROGRESS", "ncclInProgress")],
     "BLAS": [("preload/libs.c", "MISSING_BLAS", "CUBLAS_STATUS_NOT_INITIALIZED")] + [
-        ("core/record.h", "LIBRARY_" + ours, "CUDA_" + theirs) for ours, theirs in (
+        ("core/runtime/record.h", "LIBRARY_" + ours, "CUDA_" + theirs) for ours, theirs in (
             ("F32", "R_32F"), ("F64", "R_64F"), ("F16", "R_16F"), ("I8", "R_8I"), ("C32", "C_32F"), ("C64", "C_64F"), ("BF16", "R_16BF"),
             ("F8_E4M3", "R_8F_E4M3"), ("F8_E5M2", "R_8F_E5M2"))],
     "BLASLT": [("preload/libs.c", "MISSING_BLASLT", "CUBLAS_STATUS_NOT_INITIALIZED")] + [
@@ -30,7 +30,7 @@ CONSTANTS = {
             ("TYPE", "TYPE"), ("ROWS", "ROWS"), ("COLUMNS", "COLS"), ("BATCH", "BATCH_COUNT"))],
     "DNN": [("preload/libs.c", "MISSING_DNN", "CUDNN_STATUS_NOT_INITIALIZED")],
 }
-# core/library.c's names, by ncclDataType_t
+# core/model/library.c's names, by ncclDataType_t
 NCCL_TYPES = {"i8": "Int8", "u8": "Uint8", "i32": "Int32", "u32": "Uint32", "i64": "Int64", "u64": "Uint64", "f16": "Float16", "f32": "Float32",
               "f64": "Float64", "bf16": "Bfloat16", "f8e4m3": "Float8e4m3", "f8e5m2": "Float8e5m2"}
 
@@ -179,7 +179,7 @@ class Headers(Case):
         self.check_family("DNN")
 
     def test_types_of_nccl(self):
-        """The order of core/library.c's table is ncclDataType_t's."""
+        """The order of core/model/library.c's table is ncclDataType_t's."""
         with open(os.path.join(ROOT, "core", "library.c")) as file:
             table = re.search(r"nccl_types\[\] = \{(.*?)\n\};", file.read(), re.S).group(1)
         ours = re.findall(r'"(\w+)", (\d)', table)

@@ -5,7 +5,7 @@ import unittest
 from harness import Case, prog
 from journal import STEP
 
-RECORD = 2  # enum sched_action of core/record.h
+RECORD = 2  # enum sched_action of core/runtime/record.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
 JOB = 'for spec in {specs}; do (sleep ${{spec#*:}}; RANK=${{spec%:*}} LOCAL_WORLD_SIZE={size} exec {command}) & done; wait'
 

@@ -9,7 +9,7 @@ from journal import STEP
 from test_trigger import TriggerCase
 from trace import Trace
 
-LOCKED, LOST = 3, 4  # enum step_state of core/record.h
+LOCKED, LOST = 3, 4  # enum step_state of core/runtime/record.h
 OTHER_CALLS = 5  # launches of a step of `other`
 LONG_CALLS = 24  # and of `long`
 LOST_CALLS = 10000  # launches without a step after which an anchor counts as lost

@@ -1,6 +1,6 @@
 #include "test/steps/anchors.h"
 
-#include "core/token.h"
+#include "core/runtime/token.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weights of core/levels_sure.c: a logistic regression of which answers were right on what they were made of, by Newton's method.
+"""Weights of core/steps/levels_sure.c: a logistic regression of which answers were right on what they were made of, by Newton's method.
 
 usage: steps --outcomes --seeds 6 | fit.py     fits variants of odd seeds, prints how often answers of the even ones are right by how sure
 """

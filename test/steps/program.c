@@ -1,7 +1,7 @@
 #include "test/steps/program.h"
 
-#include "core/record.h"
-#include "core/token.h"
+#include "core/runtime/record.h"
+#include "core/runtime/token.h"
 
 #include <stdlib.h>
 

@@ -24,7 +24,7 @@ enum program_what { WHAT_LAUNCH, WHAT_H2D, WHAT_D2H, WHAT_D2D, WHAT_GRAPH };
 enum { THREAD_MAIN, THREAD_BACKWARD, THREAD_LOADER, THREAD_WORKER };
 
 struct program_event {
-	uint64_t token;	 /* as core/token.h makes it */
+	uint64_t token;	 /* as core/runtime/token.h makes it */
 	uint64_t kernel; /* of a launch: its function */
 	uint64_t begin_ns, end_ns, blocked_ns;
 	uint32_t thread, line;

@@ -1,9 +1,9 @@
 #include "test/steps/recorded.h"
 
-#include "core/kernel_name.h"
-#include "core/levels.h"
-#include "core/record.h"
-#include "core/token.h"
+#include "core/runtime/record.h"
+#include "core/runtime/token.h"
+#include "core/steps/levels.h"
+#include "core/util/kernel_name.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TEST_STEPS_RECORDED_H
 #define TEST_STEPS_RECORDED_H
 
-#include "core/err.h"
+#include "core/runtime/err.h"
 #include "test/steps/program.h"
 
 /* A .tsv or .tsv.gz file. 0 or -errno with the reason in `e`; program_free() also then. */

@@ -1,8 +1,8 @@
 /* Runs step learning on launch sequences and compares with the true steps (test/steps/sequence.h). */
 #include "test/steps/sequence.h"
 
-#include "core/token.h"
-#include "core/turn.h"
+#include "core/runtime/token.h"
+#include "core/runtime/turn.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 #ifndef TEST_STEPS_SEQUENCE_H
 #define TEST_STEPS_SEQUENCE_H
 
-#include "core/levels.h"
+#include "core/steps/levels.h"
 #include "test/steps/program.h"
 
 #define SEQUENCE_APART_NS 10000

@@ -1,14 +1,14 @@
 #include "test/steps/trial.h"
 
-#include "core/token.h"
-#include "core/turn.h"
+#include "core/runtime/token.h"
+#include "core/runtime/turn.h"
 #include "test/steps/anchors.h"
 
 #include <stdlib.h>
 
 const char *const evidence_names[EVIDENCES] = { "launches", "names", "frames" };
 
-/* What the engine is told of a call (core/levels.h). The only place that knows its hints. */
+/* What the engine is told of a call (core/steps/levels.h). The only place that knows its hints. */
 static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 {
 	static const uint32_t of_what[] = {

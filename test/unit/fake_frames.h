@@ -1,11 +1,11 @@
 /*
- * Stacks that a test makes up, in place of core/frames.c: included by the one file that is the test program, whose definitions
+ * Stacks that a test makes up, in place of core/symbols/frames.c: included by the one file that is the test program, whose definitions
  * then win over the archive's.
  */
 #ifndef TEST_UNIT_FAKE_FRAMES_H
 #define TEST_UNIT_FAKE_FRAMES_H
 
-#include "core/frames.h"
+#include "core/symbols/frames.h"
 #include "test/unit/frame_facts.h"
 
 #include <string.h>

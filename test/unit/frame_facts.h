@@ -1,9 +1,9 @@
-/* What core/frames.c knows of single frames, for tests that make frames up: by the rules alone. */
+/* What core/symbols/frames.c knows of single frames, for tests that make frames up: by the rules alone. */
 #ifndef TEST_UNIT_FRAME_FACTS_H
 #define TEST_UNIT_FRAME_FACTS_H
 
-#include "core/phase_rules.h"
-#include "core/stack_about.h"
+#include "core/symbols/phase_rules.h"
+#include "core/symbols/stack_about.h"
 
 /* What an object's names lack, if a test says so. */
 static const char *made_remark;

@@ -1,7 +1,7 @@
 /* A journal in memory, grown by appending records as the library would, then written out in one go. */
 #include "test/unit/journal_builder.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 static const struct {
 	enum jb_hook id;

@@ -1,8 +1,8 @@
-/* Writes journals for tests exactly by core/record.h, without the library. The clock is nanoseconds from `JB_START`. */
+/* Writes journals for tests exactly by core/runtime/record.h, without the library. The clock is nanoseconds from `JB_START`. */
 #ifndef TEST_UNIT_JOURNAL_BUILDER_H
 #define TEST_UNIT_JOURNAL_BUILDER_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 #include <stddef.h>
 

@@ -1,11 +1,11 @@
 /*
  * Stacks of one Python frame each, whose line is the stack's number, and which are sites of the same number: included by the one file
- * that is the test program, in place of core/frames.c.
+ * that is the test program, in place of core/symbols/frames.c.
  */
 #ifndef TEST_UNIT_LINE_FRAMES_H
 #define TEST_UNIT_LINE_FRAMES_H
 
-#include "core/frames.h"
+#include "core/symbols/frames.h"
 #include "test/unit/frame_facts.h"
 
 enum { STACKS = 64 };

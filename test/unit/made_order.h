@@ -2,9 +2,9 @@
 #ifndef UNIT_MADE_ORDER_H
 #define UNIT_MADE_ORDER_H
 
-#include "core/map.h"
-#include "core/pair_order.h"
-#include "core/vec.h"
+#include "core/pair/pair_order.h"
+#include "core/util/map.h"
+#include "core/util/vec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

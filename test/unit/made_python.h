@@ -5,7 +5,7 @@
 #ifndef TEST_UNIT_MADE_PYTHON_H
 #define TEST_UNIT_MADE_PYTHON_H
 
-#include "core/journal.h"
+#include "core/runtime/journal.h"
 #include "preload/python.h"
 #include "preload/python_code.h"
 #include "preload/python_layout.h"

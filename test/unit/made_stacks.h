@@ -1,12 +1,12 @@
 /*
- * Stacks made from text, in place of core/frames.c: included by the one file that is the test program. A frame is
+ * Stacks made from text, in place of core/symbols/frames.c: included by the one file that is the test program. A frame is
  * "file.py:function" (Python) or "function" (native, an operator if it begins with "at::_ops::"), outermost first.
  */
 #ifndef TEST_UNIT_MADE_STACKS_H
 #define TEST_UNIT_MADE_STACKS_H
 
-#include "core/frames.h"
-#include "core/phase_rules.h"
+#include "core/symbols/frames.h"
+#include "core/symbols/phase_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

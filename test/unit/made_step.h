@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_MADE_STEP_H
 #define TEST_UNIT_MADE_STEP_H
 
-#include "core/model.h"
+#include "core/model/model.h"
 #include "test/unit/made_stacks.h"
 
 static struct model_step made_step;

@@ -1,6 +1,6 @@
 #include "test/unit/perfetto_decoder.h"
 
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

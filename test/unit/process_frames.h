@@ -5,8 +5,8 @@
 #ifndef TEST_UNIT_PROCESS_FRAMES_H
 #define TEST_UNIT_PROCESS_FRAMES_H
 
-#include "core/frames.h"
-#include "core/reader.h"
+#include "core/journal/reader.h"
+#include "core/symbols/frames.h"
 #include "test/unit/journal_builder.h"
 
 #include <dlfcn.h>

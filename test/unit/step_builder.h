@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_STEP_BUILDER_H
 #define TEST_UNIT_STEP_BUILDER_H
 
-#include "core/timeline.h"
+#include "core/analysis/timeline.h"
 
 struct step_builder {
 	struct dict dict;

@@ -1,5 +1,5 @@
 /* Blocks of a framework's allocator: records out of order, live ones, held sizes and peaks. */
-#include "core/blocks.h"
+#include "core/model/blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Both kinds of clock against the kernel's own, and the points that tie them together. */
-#include "core/clock.h"
+#include "core/runtime/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Every setting with good and bad values, the environment as it comes, and names that are nearly right. */
-#include "core/config.h"
-#include "core/record.h"
+#include "core/runtime/config.h"
+#include "core/runtime/record.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
  * What recording costs: the intervals against tables and against what they promise (of 1,000 made-up runs some 950 hold the truth),
  * and which steps are compared with which.
  */
-#include "core/cost.h"
-#include "core/sample.h"
-#include "core/vec.h"
+#include "core/model/cost.h"
+#include "core/util/sample.h"
+#include "core/util/vec.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
-#include "core/follow.h"
+#include "core/model/follow.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Stacks made readable: names, lines and operators of real return addresses, and what a damaged journal or file does to them. */
-#include "core/demangle.h"
-#include "core/operators.h"
+#include "core/symbols/operators.h"
+#include "core/util/demangle.h"
 #include "test/unit/process_frames.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Stacks made readable: Python's frames beside native ones, which line is the user's, whose code a file is. */
-#include "core/origin.h"
+#include "core/symbols/origin.h"
 #include "test/unit/process_frames.h"
 
 static void test_python_frames_and_the_users_line(void **state)

@@ -1,7 +1,7 @@
 /* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
-#include "core/judge.h"
-#include "core/ledger.h"
-#include "core/whatif.h"
+#include "core/analysis/ledger.h"
+#include "core/verdict/judge.h"
+#include "core/whatif/whatif.h"
 #include "test/unit/frame_facts.h"
 #include "test/unit/twin.h"
 

@@ -1,7 +1,7 @@
 /* Every gap of a device has its cause: one hand-made step per cause, and random ones whose books must balance. */
-#include "core/idle.h"
-#include "core/lanes.h"
-#include "core/ledger.h"
+#include "core/analysis/idle.h"
+#include "core/analysis/lanes.h"
+#include "core/analysis/ledger.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 

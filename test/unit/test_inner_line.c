@@ -1,8 +1,8 @@
 /* One line of the user's calls a library that does everything: the library's lines tell its waits apart. */
-#include "core/inner_line.h"
-#include "core/judge.h"
-#include "core/ledger.h"
-#include "core/whatif.h"
+#include "core/analysis/inner_line.h"
+#include "core/analysis/ledger.h"
+#include "core/verdict/judge.h"
+#include "core/whatif/whatif.h"
 #include "test/unit/frame_facts.h"
 #include "test/unit/twin.h"
 

@@ -1,6 +1,6 @@
 /* Verdict, recoverable times and advice on machines whose times are exact. */
-#include "core/judge.h"
-#include "core/ledger.h"
+#include "core/analysis/ledger.h"
+#include "core/verdict/judge.h"
 #include "test/unit/line_frames.h"
 #include "test/unit/twin_programs.h"
 

@@ -1,5 +1,5 @@
 /* What kernels' names tell. */
-#include "core/kernel_name.h"
+#include "core/util/kernel_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

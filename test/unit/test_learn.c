@@ -1,5 +1,5 @@
 /* What the library counted while its numbers were not known, as the collector finds it thread by thread. */
-#include "core/learn.h"
+#include "core/steps/learn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Where the first whole step begins, when steps are looked for in the middle of one. */
-#include "core/learn_amid.h"
+#include "core/steps/learn_amid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* What the stack of a launch says to step learning (core/learn_frames.h). */
-#include "core/learn_frames.h"
+/* What the stack of a launch says to step learning (core/steps/learn_frames.h). */
+#include "core/steps/learn_frames.h"
 
-#include "core/learn_function.h"
-#include "core/levels.h"
+#include "core/steps/learn_function.h"
+#include "core/steps/levels.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
-#include "core/ledger.h"
-#include "core/ledger_run.h"
-#include "core/phase_rules.h"
+#include "core/analysis/ledger.h"
+#include "core/analysis/ledger_run.h"
+#include "core/symbols/phase_rules.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/journal_builder.h"
 #include "test/unit/step_builder.h"

@@ -5,7 +5,7 @@
  */
 #include "test/steps/sequence.h"
 
-#include "core/token.h"
+#include "core/runtime/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  */
 #include "test/steps/sequence.h"
 
-#include "core/record.h"
-#include "core/token.h"
+#include "core/runtime/record.h"
+#include "core/runtime/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

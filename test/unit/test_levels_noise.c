@@ -7,8 +7,8 @@
 #include "test/steps/tally.h"
 #include "test/steps/trial.h"
 
-#include "core/record.h"
-#include "core/token.h"
+#include "core/runtime/record.h"
+#include "core/runtime/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Steps that are counted on probation do not stay so for ever: launches are journaled and held meanwhile. */
-#include "core/learn.h"
+#include "core/steps/learn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* What calls of libraries amount to: operations, bytes, the work that belongs to them, and what lines and collectives get of it. */
-#include "core/ledger.h"
-#include "core/library.h"
-#include "core/peak.h"
+#include "core/analysis/ledger.h"
+#include "core/analysis/peak.h"
+#include "core/model/library.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 

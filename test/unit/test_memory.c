@@ -1,5 +1,5 @@
 /* Who holds what at the peak, what leaks, what is tried again: from calls as the journal has them. */
-#include "core/memory.h"
+#include "core/journal/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

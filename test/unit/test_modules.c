@@ -1,5 +1,5 @@
 /* Modules around calls, from made-up stacks: one call a stack, 10 ns each, one behind the other with 10 ns between. */
-#include "core/modules.h"
+#include "core/analysis/modules.h"
 #include "test/unit/made_stacks.h"
 #include "test/unit/made_step.h"
 

@@ -1,6 +1,6 @@
 /* Which call caused which GPU work: by pushed ids, by intervals, out of order, with records missing on either side. */
-#include "core/pair.h"
-#include "core/vec.h"
+#include "core/pair/pair.h"
+#include "core/util/vec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
-#include "core/follow.h"
+#include "core/model/follow.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"

@@ -1,5 +1,5 @@
 /* Which phase a stack belongs to, and how a step is divided among the phases of its calls. Times are microseconds. */
-#include "core/phases.h"
+#include "core/analysis/phases.h"
 #include "test/unit/made_stacks.h"
 
 /* As a user's file calls them: the outermost frames of any stack. */

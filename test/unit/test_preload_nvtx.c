@@ -1,8 +1,8 @@
 /* NVTX's own header calling the injection, in this process: what it answers, and what the journal then holds. */
 #include <nvtx3/nvToolsExt.h>
 
-#include "core/reader.h"
-#include "core/vec.h"
+#include "core/journal/reader.h"
+#include "core/util/vec.h"
 #include "preload/ranges.h"
 
 #include <errno.h>

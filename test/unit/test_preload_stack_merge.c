@@ -1,7 +1,7 @@
 /* Native and Python frames in one order: stacks by hand, each case one that the interpreters really make. */
 #include "preload/stack_merge.h"
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

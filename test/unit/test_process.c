@@ -1,5 +1,5 @@
 /* Journals of PROF_STEP=auto made into traces afterwards: steps learned from the journal alone, numbers mended backwards. */
-#include "core/token.h"
+#include "core/runtime/token.h"
 #include "export/process.h"
 #include "test/unit/journal_builder.h"
 

@@ -1,5 +1,5 @@
 /* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
-#include "core/follow.h"
+#include "core/model/follow.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>

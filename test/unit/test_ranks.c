@@ -1,5 +1,5 @@
 /* Which process of a job this one is, and which of them PROF_RANKS names. */
-#include "core/ranks.h"
+#include "core/runtime/ranks.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The replay against machines whose times are exact: unchanged it gives what was recorded, changed what the mended program takes. */
-#include "core/whatif.h"
+#include "core/whatif/whatif.h"
 #include "test/unit/line_frames.h"
 #include "test/unit/twin_programs.h"
 

@@ -1,6 +1,6 @@
 /* The schedule against torch's own answers (test/steps/torch_schedule.tsv), and what the parser
  * takes. */
-#include "core/schedule.h"
+#include "core/runtime/schedule.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Spans around calls, from made-up stacks. */
-#include "core/spans.h"
+#include "core/analysis/spans.h"
 #include "test/unit/made_stacks.h"
 #include "test/unit/made_step.h"
 

@@ -1,5 +1,5 @@
 /* What a frame says of its stack depends on how far out it stands. */
-#include "core/stack_about.h"
+#include "core/symbols/stack_about.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Steps' lengths: the warm-up told apart, percentiles of the rest, bounded memory. */
-#include "core/step_times.h"
+#include "core/analysis/step_times.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

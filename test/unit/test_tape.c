@@ -1,6 +1,6 @@
 /* Nodes of a backward pass and what made them: the matching on its own, against all that is possible; kinds of names. */
-#include "core/operators.h"
-#include "core/tape_match.h"
+#include "core/analysis/tape_match.h"
+#include "core/symbols/operators.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Steps side by side: one order over threads and streams, links kept, waits told from what is over before. */
-#include "core/order.h"
-#include "core/stack_about.h"
-#include "core/timeline.h"
+#include "core/analysis/timeline.h"
+#include "core/symbols/stack_about.h"
+#include "core/util/order.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 

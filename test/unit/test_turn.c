@@ -1,5 +1,5 @@
 /* Which launches end steps: the anchor, and the backup in a turn that the anchor does not come in. */
-#include "core/turn.h"
+#include "core/runtime/turn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

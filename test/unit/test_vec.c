@@ -1,5 +1,5 @@
 /* Arrays that are emptied from their front. */
-#include "core/vec.h"
+#include "core/util/vec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Versions, by lines like those of /proc/PID/maps. */
-#include "core/path.h"
+#include "core/util/path.h"
 #include "export/versions.h"
 
 #include <limits.h>

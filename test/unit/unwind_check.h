@@ -5,7 +5,7 @@
 #ifndef TEST_UNIT_UNWIND_CHECK_H
 #define TEST_UNIT_UNWIND_CHECK_H
 
-#include "core/record.h"
+#include "core/runtime/record.h"
 #include "preload/unwind.h"
 #include "test/unit/chain/chain.h"
 

@@ -1,0 +1,153 @@
+/* See block_ledger.h: lives. What follows from them is in block_kinds.c. */
+#include "core/analysis/block_ledger.h"
+
+#include "core/util/bisect.h"
+
+/* 80 MB; of a longer run the first ones tell as much. */
+enum { LIVES_MOST = 1000000 };
+
+/* ---- Phases ---- */
+
+static enum phase phase_at(const struct phases *p, uint64_t ns)
+{
+	const struct phase_lane *lane = p->lanes.n ? &p->lanes.at[0] : NULL;
+	if (!lane)
+		return PHASE_OTHER;
+	size_t at = bisect(lane->n, i, p->spans.at[lane->first + i].end_ns <= ns);
+	return at < lane->n ? phase_of_part(p->spans.at[lane->first + at].part) : PHASE_OTHER;
+}
+
+struct adding {
+	struct block_ledger *l;
+	const struct model_step *m;
+	const struct phases *phases;
+	struct frames *frames;
+};
+
+enum { IS_WORKER = PHASES_N };
+
+/* Of what the user's own line asks for only its time tells: a batch's copy onto the device is told by the copy, which is a call. */
+static bool is_told(uint8_t part)
+{
+	return part != PART_NONE && part != PART_USER;
+}
+
+static uint32_t tid_of(const struct adding *a, const struct model_block *b)
+{
+	return b->thread < a->m->threads.n ? a->m->threads.at[b->thread].tid : 0;
+}
+
+static enum phase made_in(const struct adding *a, const struct model_block *b)
+{
+	struct phase_stack s = { .part = PART_NONE };
+	if (b->stack && a->frames)
+		s = phase_rules_stack(a->frames, b->stack);
+	enum phase phase = phase_of_part(s.part);
+	if (!is_told(s.part) && b->event == BLOCK_MADE) {
+		enum phase now = phase_at(a->phases, b->ns);
+		phase = s.part == PART_NONE || now == PHASE_DATA ? now : phase;
+	}
+	if (b->event == BLOCK_MADE) {
+		uint64_t *last = map_at(&a->l->phase_of, tid_of(a, b), NULL);
+		if (s.is_worker)
+			*last = IS_WORKER;
+		else if (*last != IS_WORKER)
+			*last = phase;
+	}
+	return phase;
+}
+
+/* Frees have no stack. A thread of autograd's does nothing but backward; any other is where it made its last block. */
+static enum phase freed_in(const struct adding *a, const struct model_block *b)
+{
+	const uint64_t *last = map_find(&a->l->phase_of, tid_of(a, b));
+	if (!last)
+		return phase_at(a->phases, b->ns);
+	return *last == IS_WORKER ? PHASE_BACKWARD : (enum phase) * last;
+}
+
+/* ---- Lives ---- */
+
+static void end_life(struct block_ledger *l, uint64_t address, uint64_t ns, uint32_t step,
+		     uint8_t phase)
+{
+	const uint64_t *found = map_find(&l->life_of, address);
+	if (!found)
+		return;
+	struct block_life *life = &l->lives.at[*found];
+	life->end_ns = ns;
+	life->end_step = step;
+	life->end_phase = phase;
+	map_remove(&l->life_of, address);
+}
+
+static void begin_life(const struct adding *a, const struct model_block *b, uint32_t step)
+{
+	struct block_ledger *l = a->l;
+	if (l->lives.n >= LIVES_MOST) {
+		l->n_left_out++;
+		return;
+	}
+	end_life(l, b->address, b->ns, step, PHASE_OTHER);
+	*map_at(&l->life_of, b->address, NULL) = l->lives.n;
+	vec_push(&l->lives, (struct block_life){ .address = b->address,
+						 .bytes = b->bytes,
+						 .begin_ns = b->ns,
+						 .end_ns = UINT64_MAX,
+						 .stack = b->stack,
+						 .made_step = step,
+						 .end_step = BLOCK_OUTLIVES,
+						 .made_phase = (uint8_t)made_in(a, b),
+						 .device = b->device });
+}
+
+/* Nothing is known of what happened between two windows: lives of the first end with it. */
+static void begin_window(const struct adding *a)
+{
+	struct block_ledger *l = a->l;
+	uint64_t end_ns = l->steps.n ? l->steps.at[l->steps.n - 1].end_ns : 0;
+	for (size_t i = 0; i < l->life_of.room; i++)
+		if (l->life_of.slots[i].used)
+			l->lives.at[l->life_of.slots[i].value].end_ns = end_ns;
+	map_free(&l->life_of);
+	l->window = a->m->block_window;
+	for (size_t i = 0; i < a->m->n_live_blocks; i++)
+		begin_life(a, &a->m->blocks.at[i], BLOCK_BEFORE);
+}
+
+static void note_peak(struct block_ledger *l, const struct model_block *b)
+{
+	if (b->allocated_bytes <= l->peak_bytes)
+		return;
+	l->peak_bytes = b->allocated_bytes;
+	l->peak_reserved_bytes = b->reserved_bytes;
+	l->peak_device = b->device;
+	l->peak_ns = b->ns;
+}
+
+void block_ledger_add(struct block_ledger *l, const struct model_step *m, const struct phases *p,
+		      struct frames *frames)
+{
+	struct adding a = { l, m, p, frames };
+	if (m->block_window != l->window)
+		begin_window(&a);
+	uint32_t step = (uint32_t)l->steps.n;
+	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
+		const struct model_block *b = &m->blocks.at[i];
+		if (b->event == BLOCK_MADE) {
+			begin_life(&a, b, step);
+			note_peak(l, b);
+		} else if (b->event == BLOCK_FREED) {
+			end_life(l, b->address, b->ns, step, (uint8_t)freed_in(&a, b));
+		}
+	}
+	vec_push(&l->steps, (struct block_step){ m->end_ns, m->block_window });
+}
+
+void block_ledger_free(struct block_ledger *l)
+{
+	vec_free(&l->lives);
+	vec_free(&l->steps);
+	map_free(&l->life_of);
+	map_free(&l->phase_of);
+}

@@ -1,0 +1,35 @@
+/* What binds is said of usual steps, so what stands beside it, how busy the devices are and why they are idle, is of the same ones. */
+#include "core/analysis/idle.h"
+
+static struct finding_gpu *gpu_of(struct findings *f, uint32_t device)
+{
+	for (size_t i = 0; i < f->gpus.n; i++)
+		if (f->gpus.at[i].device == device)
+			return &f->gpus.at[i];
+	return NULL;
+}
+
+static void add_step(struct findings *f, const struct finding_gpu_step *s, double steps)
+{
+	struct finding_gpu *gpu = gpu_of(f, s->device);
+	if (!gpu)
+		return;
+	gpu->usual_busy_ms += (double)s->busy_ns / 1e6 / steps;
+	for (int cause = 0; cause < IDLE_CAUSES_N; cause++)
+		gpu->usual_idle_ms += (double)s->idle_ns[cause] / 1e6 / steps;
+	for (size_t i = 0; i < f->idle.n; i++) {
+		struct finding_idle *row = &f->idle.at[i];
+		if (row->device == s->device)
+			row->usual_ms += (double)s->idle_ns[row->cause] / 1e6 / steps;
+	}
+}
+
+void idle_fill_usual(struct findings *f, const bool *is_usual)
+{
+	double steps = 0;
+	for (size_t i = 0; i < f->timeline->steps.n; i++)
+		steps += is_usual[i];
+	for (size_t i = 0; i < f->gpu_steps.n && steps > 0; i++)
+		if (is_usual[f->gpu_steps.at[i].step])
+			add_step(f, &f->gpu_steps.at[i], steps);
+}

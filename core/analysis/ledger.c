@@ -1,0 +1,103 @@
+/* Puts the ledgers together, and says what is missing in them. */
+#include "core/analysis/ledger.h"
+
+#include "core/analysis/idle.h"
+
+#include <stdarg.h>
+
+void findings_cannot_say(struct findings *f, const char *what, const char *why, ...)
+{
+	struct finding_gap gap;
+	va_list args;
+	snprintf(gap.what, sizeof(gap.what), "%s", what);
+	va_start(args, why);
+	vsnprintf(gap.why, sizeof(gap.why), why, args);
+	va_end(args);
+	vec_push(&f->cannot_say, gap);
+}
+
+void findings_free(struct findings *f)
+{
+	vec_free(&f->evidence);
+	vec_free(&f->gpus);
+	vec_free(&f->idle);
+	vec_free(&f->gpu_steps);
+	vec_free(&f->syncs);
+	vec_free(&f->phases);
+	vec_free(&f->operators);
+	vec_free(&f->kernels);
+	vec_free(&f->lines);
+	vec_free(&f->modules);
+	vec_free(&f->copies);
+	vec_free(&f->collectives);
+	vec_free(&f->arrivals);
+	vec_free(&f->once);
+	vec_free(&f->at_peak);
+	vec_free(&f->leaks);
+	vec_free(&f->by_kind);
+	vec_free(&f->by_phase);
+	vec_free(&f->advice);
+	vec_free(&f->cannot_say);
+}
+
+struct ledger_steps ledger_count_steps(const struct timeline *t)
+{
+	struct ledger_steps n = { 0, 0 };
+	for (size_t i = 0; i < t->steps.n; i++) {
+		n.all++;
+		n.with_gpu += t->steps.at[i].has_gpu;
+	}
+	return (struct ledger_steps){ n.all > 0 ? n.all : 1, n.with_gpu > 0 ? n.with_gpu : 1 };
+}
+
+static void note_gaps(struct findings *f, const struct idle *idle)
+{
+	const struct timeline *t = f->timeline;
+	const struct idle_device *wrong = idle_find_wrong(idle);
+	size_t without_gpu = 0, without_site = 0;
+	for (size_t i = 0; i < t->steps.n; i++)
+		without_gpu += !t->steps.at[i].has_gpu;
+	for (size_t i = 0; i < t->calls.n; i++)
+		without_site += !t->calls.at[i].site;
+	if (wrong)
+		findings_cannot_say(f, "idle",
+				    "the causes found for device %u do not sum up to its idle time "
+				    "(%llu ns busy, %llu ns idle, %llu ns in all)",
+				    wrong->device, (unsigned long long)wrong->busy_ns,
+				    (unsigned long long)wrong->idle_ns,
+				    (unsigned long long)wrong->span_ns);
+	if (without_gpu)
+		findings_cannot_say(f, "gpu", "%zu of %zu armed steps have no GPU times",
+				    without_gpu, t->steps.n);
+	if (without_site > t->calls.n / 20)
+		findings_cannot_say(f, "lines", "no stack was taken for %.0f %% of the calls",
+				    100.0 * (double)without_site / (double)t->calls.n);
+	const char *remark;
+	for (size_t i = 0; t->frames && (remark = frames_remark(t->frames, i)); i++)
+		findings_cannot_say(f, "names of functions", "%s", remark);
+	if (t->n_cut)
+		findings_cannot_say(f, "steps",
+				    "%llu armed steps were left out: more than %d million events",
+				    (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
+}
+
+void ledger_fill(struct findings *f, struct timeline *t)
+{
+	struct waits waits;
+	struct idle idle;
+	f->timeline = t;
+	waits_find(&waits, t);
+	idle_account(&idle, t, &waits, false);
+	idle_fill(f, &idle);
+	syncs_fill(f, &waits, idle.of_call);
+	ledger_fill_kernels(f);
+	ledger_fill_copies(f, &waits);
+	ledger_fill_lines(f);
+	ledger_fill_operators(f);
+	ledger_fill_modules(f);
+	ledger_fill_libraries(f);
+	ledger_fill_phases(f);
+	note_gaps(f, &idle);
+	idle_free(&idle);
+	waits_free(&waits);
+}

@@ -1,0 +1,54 @@
+/*
+ * How fast device memory grows, and when there is none left. A framework's allocator says what is in use; without one it is what the
+ * driver gave out. Segments that an allocator keeps unused are filled before it asks for more.
+ */
+#include "core/analysis/ledger_growth.h"
+
+static double rate(const struct follow *follow)
+{
+	const struct blocks *b = &follow->blocks;
+	const struct memory *m = &follow->memory;
+	if (blocks_any(b))
+		return memory_growth_is_leak(&b->growth, b->n_steps)
+			       ? memory_growth_rate(&b->growth, b->n_steps)
+			       : 0;
+	return memory_growth_is_leak(&m->device_growth, m->n_steps)
+		       ? memory_growth_rate(&m->device_growth, m->n_steps)
+		       : 0;
+}
+
+/* The only device that memory was had of; MEMORY_DEVICES: there are several. */
+static unsigned only_device(const struct memory *m)
+{
+	unsigned found = MEMORY_DEVICES;
+	for (unsigned i = 0; i < MEMORY_DEVICES; i++) {
+		if (!m->was_used[MEMORY_DEVICE][i])
+			continue;
+		if (found < MEMORY_DEVICES)
+			return MEMORY_DEVICES;
+		found = i;
+	}
+	return found;
+}
+
+static double free_bytes(const struct follow *follow, unsigned device, uint64_t device_bytes)
+{
+	const struct blocks_held *h = &follow->blocks.held[device];
+	double unused = (double)(h->reserved_bytes - h->allocated_bytes),
+	       held = (double)follow->memory.held_bytes[MEMORY_DEVICE][device];
+	return (double)device_bytes - held + unused;
+}
+
+void ledger_fill_growth(struct findings *f, const struct follow *follow)
+{
+	unsigned device = only_device(&follow->memory);
+	f->growth = (struct finding_growth){ .bytes_per_step = rate(follow) };
+	if (!(f->growth.bytes_per_step > 0) || device == MEMORY_DEVICES)
+		return;
+	const struct dict_device *d = dict_find_device(&follow->dict, device);
+	double left = d ? free_bytes(follow, device, d->memory_bytes) : 0;
+	if (!d || !(left > 0))
+		return;
+	f->growth.device_bytes = d->memory_bytes;
+	f->growth.steps_left = left / f->growth.bytes_per_step;
+}

@@ -1,0 +1,200 @@
+/* What was asked of the devices, by line and by operator, and what asking took on the host. */
+#include "core/analysis/ledger.h"
+
+static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
+{
+	uint64_t ns = 0;
+	for (uint32_t i = 0; i < c->n_work; i++) {
+		const struct timeline_work *w = &t->works.at[t->work_of_call.at[c->first_work + i]];
+		ns += w->end_ns - w->begin_ns;
+	}
+	return ns;
+}
+
+enum {
+	BEHIND_NS =
+		1000000,  /* what was launched lay in the queue for so long: the device is behind */
+	ISSUE_NS = 10000, /* a launch into a queue with room takes no longer */
+};
+
+/* What the call took on the host without waiting for room in a full queue: that is the time of whatever the device works on. */
+static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
+{
+	uint64_t ns = c->end_ns - c->begin_ns;
+	if (!c->n_work || c->wait != WAIT_NONE || ns <= ISSUE_NS)
+		return ns;
+	const struct timeline_work *w = &t->works.at[t->work_of_call.at[c->first_work]];
+	return w->begin_ns < c->end_ns + BEHIND_NS ? ns : ISSUE_NS;
+}
+
+struct sum {
+	uint32_t site;
+	uint64_t n, gpu_ns, host_ns, backward_ns;
+};
+
+struct sums {
+	struct map place;
+	VEC(struct sum) at;
+};
+
+static struct sum *sum_of(struct sums *s, uint32_t site)
+{
+	bool is_new;
+	uint64_t *at = map_at(&s->place, site, &is_new);
+	if (is_new) {
+		*at = s->at.n;
+		vec_push(&s->at, (struct sum){ .site = site });
+	}
+	return &s->at.at[*at];
+}
+
+static void sums_free(struct sums *s)
+{
+	vec_free(&s->at);
+	map_free(&s->place);
+}
+
+/* ---- Lines ---- */
+
+static int by_line_time(const void *a, const void *b)
+{
+	const struct finding_line *x = a, *y = b;
+	double of_x = x->gpu_ms + x->host_ms, of_y = y->gpu_ms + y->host_ms;
+	return of_x > of_y ? -1 : of_x < of_y;
+}
+
+static void sum_lines(struct sums *sums, struct findings *f)
+{
+	const struct timeline *t = f->timeline;
+	double steps = ledger_count_steps(t).with_gpu;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		uint64_t gpu_ns = work_ns(t, c);
+		struct sum *s = sum_of(sums, c->site);
+		s->n += category_has_work(c->category) && !c->is_captured;
+		s->gpu_ns += gpu_ns;
+		s->host_ns += own_ns(t, c);
+		if (c->forward_site)
+			sum_of(sums, c->forward_site)->backward_ns += gpu_ns;
+		f->tied_gpu_ms += c->forward_site ? (double)gpu_ns / 1e6 / steps : 0;
+		f->backward_gpu_ms += c->is_backward ? (double)gpu_ns / 1e6 / steps : 0;
+	}
+}
+
+void ledger_fill_lines(struct findings *f)
+{
+	struct ledger_steps steps = ledger_count_steps(f->timeline);
+	struct sums sums = { 0 };
+	sum_lines(&sums, f);
+	for (size_t i = 0; i < sums.at.n; i++) {
+		const struct sum *s = &sums.at.at[i];
+		if (!s->site)
+			continue;
+		vec_push(&f->lines,
+			 (struct finding_line){
+				 .site = s->site,
+				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
+				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
+				 .launches = (double)s->n / steps.all,
+				 .backward_gpu_ms = (double)s->backward_ns / 1e6 / steps.with_gpu,
+			 });
+	}
+	if (f->lines.n)
+		qsort(f->lines.at, f->lines.n, sizeof(*f->lines.at), by_line_time);
+	sums_free(&sums);
+}
+
+/* ---- Operators ---- */
+
+static int by_operator_time(const void *a, const void *b)
+{
+	const struct finding_operator *x = a, *y = b;
+	if (x->gpu_ms != y->gpu_ms)
+		return x->gpu_ms > y->gpu_ms ? -1 : 1;
+	if (x->all_gpu_ms != y->all_gpu_ms)
+		return x->all_gpu_ms > y->all_gpu_ms ? -1 : 1;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+void ledger_fill_operators(struct findings *f)
+{
+	const struct timeline *t = f->timeline;
+	struct ledger_steps steps = ledger_count_steps(t);
+	for (size_t i = 0; i < t->operators.at.n; i++) {
+		const struct operator_sum *s = &t->operators.at.at[i];
+		vec_push(&f->operators,
+			 (struct finding_operator){
+				 .name = strtab_text(&t->texts, s->name),
+				 .per_step = (double)s->n / steps.all,
+				 .gpu_ms = (double)s->own_gpu_ns / 1e6 / steps.with_gpu,
+				 .all_gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
+				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
+			 });
+	}
+	if (f->operators.n)
+		qsort(f->operators.at, f->operators.n, sizeof(*f->operators.at), by_operator_time);
+}
+
+/* ---- Modules ---- */
+
+static int by_module_time(const void *a, const void *b)
+{
+	const struct finding_module *x = a, *y = b;
+	double of_x = x->gpu_ms + x->backward_gpu_ms, of_y = y->gpu_ms + y->backward_gpu_ms;
+	if (of_x < of_y || of_x > of_y)
+		return of_x > of_y ? -1 : 1;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static const char *chain_of(struct timeline *t, uint32_t row)
+{
+	char text[1024];
+	size_t at = sizeof(text) - 1;
+	text[at] = 0;
+	while (row) {
+		const struct module_row *r = &t->modules.at.at[row - 1];
+		const char *name = strtab_text(&t->texts, r->name);
+		size_t n = strlen(name);
+		if (n + 1 > at)
+			break;
+		if (text[at])
+			text[--at] = '.';
+		at -= n;
+		memcpy(text + at, name, n);
+		row = r->outer;
+	}
+	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
+}
+
+/* An inner module has its row after the one around it. */
+void ledger_fill_modules(struct findings *f)
+{
+	struct timeline *t = f->timeline;
+	struct ledger_steps steps = ledger_count_steps(t);
+	struct module_row *rows = mem_resize(NULL, (t->modules.at.n + 1) * sizeof(*rows));
+	for (size_t i = 0; i < t->modules.at.n; i++)
+		rows[i] = t->modules.at.at[i];
+	for (size_t i = t->modules.at.n; i-- > 0;) {
+		const struct module_row *r = &rows[i];
+		if (r->outer) {
+			rows[r->outer - 1].own_gpu_ns += r->own_gpu_ns;
+			rows[r->outer - 1].own_backward_ns += r->own_backward_ns;
+		}
+		vec_push(&f->modules,
+			 (struct finding_module){
+				 .name = chain_of(t, (uint32_t)i + 1),
+				 .per_step = (double)r->n / steps.all,
+				 .host_ms = (double)r->host_ns / 1e6 / steps.all,
+				 .gpu_ms = (double)r->own_gpu_ns / 1e6 / steps.with_gpu,
+				 .backward_gpu_ms =
+					 (double)r->own_backward_ns / 1e6 / steps.with_gpu,
+			 });
+	}
+	if (f->modules.n)
+		qsort(f->modules.at, f->modules.n, sizeof(*f->modules.at), by_module_time);
+	free(rows);
+}

@@ -1,0 +1,59 @@
+/* What the first steps paid once, in words. */
+#include "core/analysis/ledger_run.h"
+
+enum {
+	TIMES_MOST = 3, /* what takes long more often than that does so for another reason */
+	SHOWN_MS_LEAST = 1,
+};
+
+static const char *text_of(struct timeline *t, const struct once_call *c)
+{
+	char text[256];
+	const struct hook_entry *hook = &t->dict->hooks.at[c->hook];
+	const char *name = strtab_text(&t->dict->names, hook->name);
+	const struct launch_entry *l = c->token ? dict_launch(t->dict, c->token) : NULL;
+	if (l)
+		snprintf(text, sizeof(text), "first launch of %.200s",
+			 strtab_text(&t->dict->names, l->name));
+	else if (hook->category == CAT_CAPTURE)
+		snprintf(text, sizeof(text), "making a graph (%.100s)", name);
+	else if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Kernel"))
+		snprintf(text, sizeof(text), "loading code (%.100s)", name);
+	else
+		snprintf(text, sizeof(text), "first use of the device (%.100s)", name);
+	return strtab_text(&t->texts, strtab_intern(&t->texts, text));
+}
+
+static int by_ms(const void *a, const void *b)
+{
+	const struct finding_once *x = a, *y = b;
+	return x->ms > y->ms ? -1 : x->ms < y->ms;
+}
+
+void ledger_fill_once(struct findings *f, const struct once *o, const struct timebase *time,
+		      const struct baseline *b)
+{
+	struct timeline *t = f->timeline;
+	for (size_t i = 0; i < o->calls.n; i++) {
+		const struct once_call *c = &o->calls.at[i];
+		if (c->n > TIMES_MOST || c->hook >= t->dict->hooks.n)
+			continue;
+		vec_push(&f->once, (struct finding_once){
+					   .what = text_of(t, c),
+					   .site = c->stack ? frames_site(t->frames, c->stack) : 0,
+					   .ms = (double)timebase_length_ns(time, c->ticks) / 1e6,
+				   });
+	}
+	if (f->once.n)
+		qsort(f->once.at, f->once.n, sizeof(*f->once.at), by_ms);
+	double more_ms = b->first_ms - f->baseline.p50;
+	if (f->baseline.n && more_ms >= SHOWN_MS_LEAST)
+		vec_push(&f->once,
+			 (struct finding_once){ .what = "all of step 0, beyond a usual step",
+						.ms = more_ms });
+	more_ms = (double)f->warm_up.n * (f->warm_up.mean - f->baseline.p50);
+	if (f->warm_up.n && more_ms >= SHOWN_MS_LEAST)
+		vec_push(&f->once,
+			 (struct finding_once){ .what = "the warm-up steps, beyond usual ones",
+						.ms = more_ms });
+}

@@ -1,0 +1,84 @@
+/* What the phases of a step take, on the host and on the devices. */
+#include "core/analysis/ledger.h"
+
+static int by_phase_time(const void *a, const void *b)
+{
+	const struct finding_phase *x = a, *y = b;
+	if (x->host_ms != y->host_ms)
+		return x->host_ms > y->host_ms ? -1 : 1;
+	return x->gpu_ms > y->gpu_ms ? -1 : x->gpu_ms < y->gpu_ms;
+}
+
+static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8_t part,
+		     const struct ledger_steps *steps)
+{
+	double host_ms = (double)s->host_ns[part] / 1e6 / steps->all;
+	double gpu_ms = (double)s->gpu_ns[part] / 1e6 / steps->with_gpu;
+	to->host_ms += host_ms;
+	to->gpu_ms += gpu_ms;
+	if (!*phase_part_name(part) || (!s->host_ns[part] && !s->gpu_ns[part]))
+		return;
+	to->parts[to->n_parts++] =
+		(struct finding_phase_part){ phase_part_name(part), host_ms, gpu_ms };
+}
+
+static void say_why_not(struct findings *f)
+{
+	const struct phase_sums *s = &f->timeline->phase_sums;
+	const char *python = dict_find_info(f->timeline->dict, "PROF_PYTHON"),
+		   *stacks = dict_find_info(f->timeline->dict, "PROF_STACKS");
+	if (s->n_without_stack == s->n_calls)
+		findings_cannot_say(f, "phases",
+				    "no call has a stack%s: data, forward, backward and optimizer "
+				    "are told by stacks",
+				    stacks ? " (PROF_STACKS)" : "");
+	else
+		findings_cannot_say(f, "phases",
+				    "no stack leads through PyTorch's modules, autograd, "
+				    "optimizers or "
+				    "loaders%s; a "
+				    "program of another kind has phases that are not known here",
+				    python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
+}
+
+static void note_gaps(struct findings *f)
+{
+	const struct phase_sums *s = &f->timeline->phase_sums;
+	if (!phase_sums_are_right(s))
+		findings_cannot_say(f, "phases",
+				    "the phases do not sum up to the steps' time, or not to the "
+				    "GPU's work");
+	if (s->n_guessed > s->n_calls / 20)
+		findings_cannot_say(f, "phases",
+				    "for %.0f %% of the calls native frames alone told the phase: "
+				    "forward is all that "
+				    "computes and is neither backward nor an optimizer's operator",
+				    100.0 * (double)s->n_guessed / (double)s->n_calls);
+	if (s->n_without_stack > s->n_calls / 20)
+		findings_cannot_say(f, "phases",
+				    "%.0f %% of the calls have no stack; they count to %s",
+				    100.0 * (double)s->n_without_stack / (double)s->n_calls,
+				    s->n_untold ? "other, and to backward those of autograd's own "
+						  "threads"
+						: "the phase that follows");
+}
+
+void ledger_fill_phases(struct findings *f)
+{
+	const struct phase_sums *s = &f->timeline->phase_sums;
+	struct ledger_steps steps = ledger_count_steps(f->timeline);
+	struct finding_phase phases[PHASES_N] = { 0 };
+	if (!s->is_told) {
+		say_why_not(f);
+		return;
+	}
+	for (unsigned part = 0; part < PHASE_PARTS_N; part++)
+		add_part(&phases[phase_of_part((uint8_t)part)], s, (uint8_t)part, &steps);
+	for (int i = 0; i < PHASES_N; i++) {
+		phases[i].name = phase_name((enum phase)i);
+		if (phases[i].host_ms > 0 || phases[i].gpu_ms > 0)
+			vec_push(&f->phases, phases[i]);
+	}
+	qsort(f->phases.at, f->phases.n, sizeof(*f->phases.at), by_phase_time);
+	note_gaps(f);
+}

@@ -1,0 +1,147 @@
+#include "core/analysis/ledger_run.h"
+
+#include "core/analysis/ledger.h"
+#include "core/analysis/ledger_growth.h"
+#include "core/analysis/step_times.h"
+#include "core/symbols/stack_about.h"
+
+/* ---- Memory, by line ---- */
+
+struct bytes {
+	struct map place;
+	VEC(struct finding_block) at;
+};
+
+static void add_bytes(struct bytes *b, uint32_t site, double bytes)
+{
+	bool is_new;
+	uint64_t *at = map_at(&b->place, site, &is_new);
+	if (is_new) {
+		*at = b->at.n;
+		vec_push(&b->at, (struct finding_block){ .site = site });
+	}
+	b->at.at[*at].bytes += bytes;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct finding_block *x = a, *y = b;
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+static uint32_t site_of(const struct findings *f, const struct memory_place *p)
+{
+	return p->stack ? frames_site(f->timeline->frames, p->stack) : 0;
+}
+
+/* Segments of a framework's allocator, whose blocks are in the lists already. */
+static bool is_shown_as_blocks(const struct findings *f, const struct memory_place *p)
+{
+	return f->allocator.is_recorded && p->stack &&
+	       stack_about(f->timeline->frames, p->stack) & ABOUT_ALLOCATOR;
+}
+
+static void fill_peak(struct findings *f, const struct memory *m)
+{
+	struct bytes sums = { 0 };
+	for (size_t i = 0; i < m->places.n; i++) {
+		const struct memory_place *p = &m->places.at[i];
+		int64_t bytes = m->at_peak ? p->device_bytes : p->device_peak_bytes;
+		if (bytes > 0 && !is_shown_as_blocks(f, p))
+			add_bytes(&sums, site_of(f, p), (double)bytes);
+	}
+	f->device_peak_bytes = (uint64_t)m->device_peak_bytes;
+	for (size_t i = 0; i < sums.at.n; i++)
+		vec_push(&f->at_peak, sums.at.at[i]);
+	if (f->at_peak.n)
+		qsort(f->at_peak.at, f->at_peak.n, sizeof(*f->at_peak.at), by_bytes);
+	vec_free(&sums.at);
+	map_free(&sums.place);
+}
+
+static void fill_leaks(struct findings *f, const struct memory *m)
+{
+	struct bytes sums = { 0 };
+	const struct memory_place *most = NULL;
+	double most_bytes = 0;
+	for (size_t i = 0; i < m->places.n; i++) {
+		const struct memory_place *p = &m->places.at[i];
+		double bytes = memory_growth_rate(&p->growth, m->n_steps);
+		if (is_shown_as_blocks(f, p))
+			continue;
+		if (memory_growth_is_leak(&p->growth, m->n_steps))
+			add_bytes(&sums, site_of(f, p), bytes);
+		if (bytes <= most_bytes)
+			continue;
+		most = p;
+		most_bytes = bytes;
+	}
+	/* It grows, but by a little here and a little there: the one that grows most stands for all. */
+	if (!sums.at.n && !f->leaks.n && most && memory_growth_is_leak(&m->growth, m->n_steps))
+		add_bytes(&sums, site_of(f, most), memory_growth_rate(&m->growth, m->n_steps));
+	for (size_t i = 0; i < sums.at.n; i++)
+		vec_push(&f->leaks, sums.at.at[i]);
+	if (f->leaks.n)
+		qsort(f->leaks.at, f->leaks.n, sizeof(*f->leaks.at), by_bytes);
+	vec_free(&sums.at);
+	map_free(&sums.place);
+}
+
+/* A framework that keeps to a limit of its own gives memory back before the driver says no; that is told by whose frees they are.
+ * torch.cuda.empty_cache() takes the same way, but is asked for. */
+static double count_retries(const struct findings *f, const struct memory *m)
+{
+	double n = 0;
+	for (size_t i = 0; i < m->places.n; i++) {
+		const struct memory_place *p = &m->places.at[i];
+		uint16_t about = p->n_made_room ? stack_about(f->timeline->frames, p->stack) : 0;
+		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_ASKED_FOR))
+			n += (double)p->n_made_room;
+	}
+	/* outside the recorded steps frees have no stack: as many in a hundred there */
+	if (m->n_reused_known)
+		n *= (double)m->n_reused / (double)m->n_reused_known;
+	return n + (double)m->n_retries;
+}
+
+static void fill_cost(struct findings *f, const struct cost *c)
+{
+	if (f->armed_in_warm_up) {
+		findings_cannot_say(f, "what recording cost",
+				    "the recorded steps are of the warm-up, the first %llu, and "
+				    "beside them are none that they could be compared with",
+				    (unsigned long long)f->warm_up.n);
+		return;
+	}
+	f->cost = cost_find(c);
+	if (f->cost.is_doubtful)
+		findings_cannot_say(f, "what recording cost",
+				    "the one window of recorded steps took %+.0f %% against the "
+				    "steps "
+				    "beside it: that is rather what else the machine did; several "
+				    "windows tell (repeat= in PROF_SCHEDULE)",
+				    f->cost.pct);
+	else if (!f->cost.is_known && c->n_recorded)
+		findings_cannot_say(f, "what recording cost",
+				    "too few steps to compare: %llu recorded, %llu others that are "
+				    "neither learning nor warm-up",
+				    (unsigned long long)c->n_recorded,
+				    (unsigned long long)c->n_plain);
+}
+
+void ledger_fill_run(struct findings *f, const struct follow *follow)
+{
+	const struct memory *m = &follow->memory;
+	step_times_fill(f, &follow->baseline, &follow->armed_step_ms);
+	if (follow->baseline.n > follow->baseline.ms.n)
+		findings_cannot_say(f, "steps",
+				    "percentiles are those of a sample: %llu steps were seen, %zu "
+				    "kept",
+				    (unsigned long long)follow->baseline.n, follow->baseline.ms.n);
+	ledger_fill_once(f, &follow->once, &follow->time, &follow->baseline);
+	fill_cost(f, &follow->cost);
+	fill_peak(f, m);
+	fill_leaks(f, m);
+	ledger_fill_growth(f, follow);
+	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;
+}

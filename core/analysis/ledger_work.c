@@ -1,0 +1,189 @@
+/* What ran on the devices: kernels by name, copies by kind and line. */
+#include "core/analysis/ledger.h"
+#include "core/analysis/syncs.h"
+#include "core/util/kernel_name.h"
+
+static uint64_t length_ns(const struct timeline_work *w)
+{
+	return w->end_ns - w->begin_ns;
+}
+
+/* ---- Kernels ---- */
+
+struct kernel_sum {
+	uint32_t name;
+	uint64_t n, ns;
+};
+
+struct kernel_sums {
+	struct map place;
+	VEC(struct kernel_sum) at;
+};
+
+static struct kernel_sum *kernel_of(struct kernel_sums *s, uint32_t name)
+{
+	bool is_new;
+	uint64_t *at = map_at(&s->place, name, &is_new);
+	if (is_new) {
+		*at = s->at.n;
+		vec_push(&s->at, (struct kernel_sum){ .name = name });
+	}
+	return &s->at.at[*at];
+}
+
+static int by_gpu_time(const void *a, const void *b)
+{
+	const struct finding_kernel *x = a, *y = b;
+	if (x->gpu_ms != y->gpu_ms)
+		return x->gpu_ms > y->gpu_ms ? -1 : 1;
+	return strcmp(x->name, y->name); /* the order in which they were met may differ */
+}
+
+/* By name, since a name runs thousands of times: 0 not asked yet. */
+enum { TENSOR_NO = 1, TENSOR_YES };
+
+static bool uses_tensor_cores(const struct timeline *t, uint8_t *known, uint32_t name)
+{
+	if (name >= t->dict->names.texts.n)
+		return false;
+	if (!known[name])
+		known[name] = kernel_uses_tensor_cores(strtab_text(&t->dict->names, name))
+				      ? TENSOR_YES
+				      : TENSOR_NO;
+	return known[name] == TENSOR_YES;
+}
+
+static void fill_devices(struct findings *f, double steps)
+{
+	const struct timeline *t = f->timeline;
+	uint8_t *known = mem_zero(t->dict->names.texts.n);
+	for (size_t i = 0; i < f->gpus.n; i++) {
+		struct finding_gpu *gpu = &f->gpus.at[i];
+		uint64_t n = 0, ns = 0, tensor_ns = 0;
+		for (size_t k = 0; k < t->works.n; k++) {
+			const struct timeline_work *w = &t->works.at[k];
+			if (w->kind != REC_KERNEL || w->device != gpu->device)
+				continue;
+			n++;
+			ns += length_ns(w);
+			if (uses_tensor_cores(t, known, w->name))
+				tensor_ns += length_ns(w);
+		}
+		gpu->kernels = (double)n / steps;
+		gpu->tensor_core_pct = ns ? 100.0 * (double)tensor_ns / (double)ns : -1;
+	}
+	free(known);
+}
+
+void ledger_fill_kernels(struct findings *f)
+{
+	const struct timeline *t = f->timeline;
+	double steps = ledger_count_steps(t).with_gpu;
+	struct kernel_sums sums = { 0 };
+	uint64_t all_ns = 0;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *w = &t->works.at[i];
+		if (w->kind != REC_KERNEL)
+			continue;
+		struct kernel_sum *sum = kernel_of(&sums, w->name);
+		sum->n++;
+		sum->ns += length_ns(w);
+		all_ns += length_ns(w);
+	}
+	for (size_t i = 0; i < sums.at.n; i++) {
+		const char *name = strtab_text(&t->dict->names, sums.at.at[i].name);
+		double ns = (double)sums.at.at[i].ns;
+		vec_push(&f->kernels, (struct finding_kernel){
+					      .name = name,
+					      .per_step = (double)sums.at.at[i].n / steps,
+					      .gpu_ms = ns / 1e6 / steps,
+					      .pct = all_ns ? 100.0 * ns / (double)all_ns : 0,
+					      .tensor_core = kernel_uses_tensor_cores(name),
+				      });
+	}
+	if (f->kernels.n)
+		qsort(f->kernels.at, f->kernels.n, sizeof(*f->kernels.at), by_gpu_time);
+	fill_devices(f, steps);
+	vec_free(&sums.at);
+	map_free(&sums.place);
+}
+
+/* ---- Copies ---- */
+
+struct copy_sum {
+	uint32_t name, site;
+	uint64_t n, n_blocking, bytes, ns;
+};
+
+struct copy_sums {
+	struct map place;
+	VEC(struct copy_sum) at;
+};
+
+static struct copy_sum *copy_of(struct copy_sums *s, const struct timeline *t,
+				const struct timeline_work *w)
+{
+	struct copy_sum fresh = { .name = w->name };
+	bool is_new;
+	if (w->call != MODEL_NO_CALL)
+		fresh.site = t->calls.at[w->call].site;
+	uint64_t *at = map_at(&s->place, (uint64_t)fresh.site << 32 | w->name, &is_new);
+	if (is_new) {
+		*at = s->at.n;
+		vec_push(&s->at, fresh);
+	}
+	return &s->at.at[*at];
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct finding_copy *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	int by_kind = strcmp(x->kind, y->kind);
+	return by_kind ? by_kind : strcmp(x->memory, y->memory);
+}
+
+/* "Memcpy HtoD (Pageable -> Device)" is two facts. */
+static void split_name(struct timeline *t, uint32_t name, struct finding_copy *copy)
+{
+	char kind[32] = "", memory[64] = "";
+	const char *text = strtab_text(&t->dict->names, name);
+	if (sscanf(text, "Memcpy %31[^ (] (%63[^)]", kind, memory) < 1)
+		snprintf(kind, sizeof(kind), "%.31s", text);
+	copy->kind = strtab_text(&t->texts, strtab_intern(&t->texts, kind));
+	copy->memory = strtab_text(&t->texts, strtab_intern(&t->texts, memory));
+}
+
+void ledger_fill_copies(struct findings *f, const struct waits *waits)
+{
+	struct timeline *t = f->timeline;
+	double steps = ledger_count_steps(t).with_gpu;
+	struct copy_sums sums = { 0 };
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *w = &t->works.at[i];
+		if (w->kind != REC_MEMCPY)
+			continue;
+		struct copy_sum *sum = copy_of(&sums, t, w);
+		sum->n++;
+		sum->n_blocking += w->call != MODEL_NO_CALL && waits_holds_line(waits, t, w->call);
+		sum->bytes += w->bytes;
+		sum->ns += length_ns(w);
+	}
+	for (size_t i = 0; i < sums.at.n; i++) {
+		const struct copy_sum *s = &sums.at.at[i];
+		struct finding_copy copy = {
+			.site = s->site,
+			.per_step = (double)s->n / steps,
+			.bytes = (double)s->bytes / steps,
+			.gb_per_s = s->ns ? (double)s->bytes / (double)s->ns : 0,
+			.blocking = 2 * s->n_blocking > s->n,
+		};
+		split_name(t, s->name, &copy);
+		vec_push(&f->copies, copy);
+	}
+	if (f->copies.n)
+		qsort(f->copies.at, f->copies.n, sizeof(*f->copies.at), by_bytes);
+	vec_free(&sums.at);
+	map_free(&sums.place);
+}

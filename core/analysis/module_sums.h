@@ -1,0 +1,32 @@
+/* What modules took, summed up over steps, by the chain of classes from the outermost one: "Net.Block.Linear". */
+#ifndef CORE_MODULE_SUMS_H
+#define CORE_MODULE_SUMS_H
+
+#include "core/analysis/modules.h"
+#include "core/util/strtab.h"
+
+/* Rows are numbered from 1; 0: no module. GPU times are of calls with no module between. */
+struct module_row {
+	uint32_t outer; /* row */
+	uint32_t name;	/* in the caller's texts: the class alone */
+	uint64_t n;
+	uint64_t host_ns; /* from a run's first call to its last one, modules within it included */
+	uint64_t own_gpu_ns, own_backward_ns;
+};
+
+/* All zero is a good start. */
+struct module_sums {
+	struct map place;	   /* outer << 32 | name -> row */
+	VEC(struct module_row) at; /* row 1 is [0] */
+	struct modules modules;
+	VEC(uint32_t) open; /* rows by depth */
+};
+
+/* The row of the innermost module in a stack. */
+uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint32_t stack,
+			      struct strtab *texts);
+void module_sums_add_thread(struct module_sums *s, const struct model_step *m, size_t thread,
+			    struct frames *frames, struct strtab *texts);
+void module_sums_free(struct module_sums *s);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The calls of modules (nn.Module) around a thread's CUDA calls, as spans that nest. Like an operator, a module is seen only while it
+ * makes calls: its span goes from its first call's begin to its last one's end. Calls of the same module one after the other
+ * from the same line are one span, unless what came first in it comes again after something else.
+ */
+#ifndef CORE_MODULES_H
+#define CORE_MODULES_H
+
+#include "core/model/model.h"
+#include "core/symbols/frames.h"
+#include "core/util/map.h"
+#include "core/util/vec.h"
+
+struct module_span {
+	uint64_t begin_ns, end_ns;
+	const char *name; /* owned by the frames */
+	uint32_t n_calls;
+	uint32_t depth; /* 0: within no other module */
+};
+
+/* A module in a stack. */
+struct module_entry_of {
+	const char *name;
+	uint64_t outside; /* a hash of the frames that it was called from */
+};
+
+struct module_stack {
+	uint32_t first, n; /* in `entries`, outermost first */
+	uint64_t pause_ns; /* see spans_pause_ns() */
+};
+
+/* All zero is a good start; one is used for thread after thread. */
+struct modules {
+	VEC(struct module_span) at; /* by begin, outer ones first */
+	struct map stack_of;	    /* DICT_STACK -> index in `stacks` */
+	VEC(struct module_stack) stacks;
+	VEC(struct module_entry_of) entries;
+};
+
+/* Fills `at` for m->threads.at[thread]. */
+void modules_find(struct modules *s, const struct model_step *m, size_t thread,
+		  struct frames *frames);
+void modules_free(struct modules *s);
+
+#endif

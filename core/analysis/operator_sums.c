@@ -1,0 +1,54 @@
+/* Spans come by begin, outer ones first; an operator's own work is that of its calls without those of the operators within it. */
+#include "core/analysis/operator_sums.h"
+
+void operator_sums_free(struct operator_sums *s)
+{
+	map_free(&s->place);
+	vec_free(&s->at);
+	vec_free(&s->open);
+}
+
+static struct operator_sum *sum_of(struct operator_sums *s, uint32_t name)
+{
+	bool is_new;
+	uint64_t *at = map_at(&s->place, name, &is_new);
+	if (is_new) {
+		*at = s->at.n;
+		vec_push(&s->at, (struct operator_sum){ .name = name });
+	}
+	return &s->at.at[*at];
+}
+
+/* The operator that the span lies in, NULL: none. */
+static const struct span *around(struct operator_sums *s, const struct spans *spans,
+				 const struct span *span)
+{
+	while (s->open.n) {
+		const struct span *o = &spans->at.at[s->open.at[s->open.n - 1]];
+		if (span->first_call < o->first_call + o->n_calls)
+			return o;
+		s->open.n--;
+	}
+	return NULL;
+}
+
+void operator_sums_add(struct operator_sums *s, const struct spans *spans, const uint64_t *gpu_ns,
+		       struct strtab *texts)
+{
+	s->open.n = 0;
+	for (size_t i = 0; i < spans->at.n; i++) {
+		const struct span *span = &spans->at.at[i];
+		if (span->kind != SPAN_OPERATOR)
+			continue;
+		uint64_t ns = gpu_ns[span->first_call + span->n_calls] - gpu_ns[span->first_call];
+		const struct span *outer = around(s, spans, span);
+		if (outer)
+			sum_of(s, strtab_intern(texts, outer->operator))->own_gpu_ns -= ns;
+		struct operator_sum *sum = sum_of(s, strtab_intern(texts, span->operator));
+		sum->n++;
+		sum->own_gpu_ns += ns;
+		sum->gpu_ns += ns;
+		sum->host_ns += span->end_ns - span->begin_ns;
+		vec_push(&s->open, (uint32_t)i);
+	}
+}

@@ -1,0 +1,31 @@
+/* What a framework's operators took, summed up over steps. A run of an operator is a span: see spans.h. */
+#ifndef CORE_OPERATOR_SUMS_H
+#define CORE_OPERATOR_SUMS_H
+
+#include "core/analysis/spans.h"
+#include "core/util/map.h"
+#include "core/util/strtab.h"
+#include "core/util/vec.h"
+
+struct operator_sum {
+	uint32_t name; /* in the caller's texts */
+	uint64_t n;    /* runs in which something was called */
+	uint64_t
+		own_gpu_ns; /* of what it launched itself: over all operators, of what any of them launched */
+	uint64_t gpu_ns;  /* of what operators within it launched, too */
+	uint64_t host_ns; /* of its spans: from the first thing seen of a run to its last call */
+};
+
+/* All zero is a good start. */
+struct operator_sums {
+	struct map place; /* name -> index in `at` */
+	VEC(struct operator_sum) at;
+	VEC(uint32_t) open; /* indexes in spans->at */
+};
+
+/* A thread's spans. `gpu_ns`: of the work of each of the step's calls, with one more at the end; sums from the first on. */
+void operator_sums_add(struct operator_sums *s, const struct spans *spans, const uint64_t *gpu_ns,
+		       struct strtab *texts);
+void operator_sums_free(struct operator_sums *s);
+
+#endif

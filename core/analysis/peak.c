@@ -1,0 +1,88 @@
+/*
+ * TFLOP/s as NVIDIA prints them for boost clocks, dense: half of what is printed "with sparsity"; of the GeForce and RTX ones those with f32
+ * accumulation, as frameworks use it. Each row names the paper that its figures stand in; 0: not printed there, or not had. A product
+ * is known by its name, since relatives of the same shape differ (an H800 has a thirtieth of an H100's f64); a slice of a device (MIG)
+ * has fewer multiprocessors and is found in no row, which is right: its peak is another.
+ */
+#include "core/analysis/peak.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+
+struct peak {
+	const char *name; /* a pattern of the driver's names */
+	uint32_t multiprocessors;
+	float f64, f64_tensor, f32, tf32, f16, f8;
+	float link; /* GB/s to or from the host over PCI Express: 16 lanes of its generation */
+};
+
+static const struct peak peaks[] = {
+	/* NVIDIA V100 datasheet, WP-1165301 r5 */
+	{ "*V100-SXM2-*", 80, 7.8f, 0, 15.7f, 0, 125, 0, 16 },
+	/* NVIDIA T4 Tensor Core GPU datasheet, 951643 */
+	{ "*T4", 40, 0, 0, 8.1f, 0, 65, 0, 16 },
+	/* NVIDIA A100 datasheet, 1758950 r4: one column for SXM and PCIe */
+	{ "*A100*", 108, 9.7f, 19.5f, 19.5f, 156, 312, 0, 32 },
+	/* NVIDIA A10 datasheet */
+	{ "*A10", 72, 0, 0, 31.2f, 62.5f, 125, 0, 32 },
+	/* NVIDIA A40 datasheet */
+	{ "*A40", 84, 0, 0, 37.4f, 74.8f, 149.7f, 0, 32 },
+	/* NVIDIA Ampere GA102 whitepaper 2.0, appendix C */
+	{ "*RTX A6000", 84, 0, 0, 38.7f, 77.4f, 154.8f, 0, 32 },
+	/* NVIDIA Ampere GA102 whitepaper 2.0, appendix A */
+	{ "*RTX 3090", 82, 0, 0, 35.6f, 35.6f, 71, 0, 32 },
+	/* NVIDIA L4 datasheet */
+	{ "*L4", 58, 0, 0, 30.3f, 60, 121, 242, 32 },
+	/* NVIDIA L40S datasheet */
+	{ "*L40S", 142, 0, 0, 91.6f, 183, 362, 733, 32 },
+	/* NVIDIA Ada GPU architecture whitepaper 2.01 */
+	{ "*RTX 4090", 128, 0, 0, 82.6f, 82.6f, 165.2f, 330.3f, 32 },
+	/* NVIDIA H100 Tensor Core GPU datasheet, of the SXM and PCIe modules; H200 and GH200 are the SXM's chip with another memory */
+	{ "*H100 80GB HBM3", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 64 },
+	{ "*H200", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 64 },
+	{ "*GH200 *", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 0 },
+	{ "*H100 PCIe", 114, 25.6f, 51.2f, 51.2f, 378, 756, 1513, 64 },
+	/* NVIDIA H100 NVL datasheet */
+	{ "*H100 NVL", 132, 30, 60, 60, 417.5f, 835, 1671, 64 },
+	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet, the B200 of an HGX; a GB200 has other clocks and no row */
+	{ "*NVIDIA B200", 148, 37, 37, 75, 1100, 2250, 4500, 64 },
+};
+
+static const struct peak *find(const struct dict_device *d)
+{
+	for (size_t i = 0; d && i < sizeof(peaks) / sizeof(*peaks); i++)
+		if (peaks[i].multiprocessors == d->multiprocessors &&
+		    !fnmatch(peaks[i].name, d->name, 0))
+			return &peaks[i];
+	return NULL;
+}
+
+double peak_tflops(const struct dict_device *device, uint8_t type, bool by_tensor_cores)
+{
+	const struct peak *p = find(device);
+	if (!p)
+		return 0;
+	switch (type) {
+	case LIBRARY_F32:
+	case LIBRARY_C32:
+		return by_tensor_cores && p->tf32 > 0 ? p->tf32 : p->f32;
+	case LIBRARY_F64:
+	case LIBRARY_C64:
+		return by_tensor_cores ? p->f64_tensor : p->f64;
+	case LIBRARY_F16:
+	case LIBRARY_BF16:
+		return p->f16;
+	case LIBRARY_F8_E4M3:
+	case LIBRARY_F8_E5M2:
+		return p->f8;
+	default:
+		return 0;
+	}
+}
+
+double peak_pinned_gbps(const struct dict_device *device)
+{
+	static const double reached = 0.8; /* an H100 of 64 GB/s: 51 to 55 */
+	const struct peak *p = find(device);
+	return p ? reached * (double)p->link : 0;
+}

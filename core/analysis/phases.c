@@ -1,0 +1,557 @@
+/*
+ * Frames are seen at CUDA calls alone, so what lies between two calls has to be given to one of them: to the later one, which
+ * the host was on its way to, or to a loader that it came from. Behind the last call the next step's first one is on its way; it is taken
+ * to be like this step's.
+ */
+#include "core/analysis/phases.h"
+
+#include "core/analysis/evaluation.h"
+#include "core/analysis/timeline.h"
+#include "core/util/order.h"
+
+enum {
+	HANDED_ON_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
+	HANDED_ON_PART = 8,   /* of the pause may lie behind the batch's copy */
+};
+
+void phases_free(struct phases *p)
+{
+	vec_free(&p->lanes);
+	vec_free(&p->spans);
+	vec_free(&p->part_of_call);
+	vec_free(&p->stacks);
+	vec_free(&p->calls);
+	vec_free(&p->batches);
+	map_free(&p->stack_of);
+}
+
+/* ---- Calls ---- */
+
+static struct phase_stack stack_of(struct phases *p, struct frames *frames, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *at = map_at(&p->stack_of, stack, &is_new);
+	if (is_new) {
+		*at = p->stacks.n;
+		vec_push(&p->stacks, phase_rules_stack(frames, stack));
+	}
+	return p->stacks.at[*at];
+}
+
+static bool is_batch(const struct model_call *c)
+{
+	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
+}
+
+/* Nothing says that it is something else. Within an optimizer's step the user's code is a closure's. */
+static bool is_open(const struct phase_stack *stack)
+{
+	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
+	       (stack->part == PART_OPTIMIZER && stack->is_users);
+}
+
+/* A thread of Python's: one of a library's own, as gloo's, brings back what ranks exchange, and that is no batch. */
+static bool is_of_program(struct phases *p, const struct model_call *c, struct frames *frames)
+{
+	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
+}
+
+/* Such calls say nothing: what is around them does. */
+enum { PART_UNKNOWN = PHASE_PARTS_N };
+
+static uint8_t part_of(struct phases *p, const struct model_call *c, struct frames *frames,
+		       bool is_worker)
+{
+	struct phase_stack stack = { .part = PART_NONE, .is_certain = true };
+	if (frames && c->stack)
+		stack = stack_of(p, frames, c->stack);
+	p->n_without_stack += !c->stack;
+	p->n_guessed += !stack.is_certain;
+	if (is_worker && stack.part == PART_MODULE)
+		return PART_RECOMPUTE;
+	if (is_worker &&
+	    (stack.part == PART_NONE || stack.part == PART_USER || stack.part == PART_FUNCTIONAL))
+		return PART_BACKWARD;
+	if (is_batch(c) && is_open(&stack))
+		return PART_TO_DEVICE;
+	return frames && c->stack ? stack.part : PART_UNKNOWN;
+}
+
+/* ---- Threads ---- */
+
+/* The engine names its threads; in older versions of PyTorch the stacks alone tell. */
+static bool is_worker(struct phases *p, const struct model_step *m, const struct model_thread *t,
+		      struct frames *frames)
+{
+	static const char name[] = "pt_autograd_";
+	if (!strncmp(t->name, name, sizeof(name) - 1))
+		return true;
+	for (size_t i = 0; frames && i < t->n; i++)
+		if (m->calls.at[t->first + i].stack)
+			return stack_of(p, frames, m->calls.at[t->first + i].stack).is_worker;
+	return false;
+}
+
+static size_t count_launches(const struct model_step *m, const struct model_thread *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++)
+		n += category_has_work(m->calls.at[t->first + i].category);
+	return n;
+}
+
+/* ---- Spans ---- */
+
+static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t end_ns,
+		     uint8_t part, uint32_t n_calls)
+{
+	struct phase_span *last = p->spans.n > first ? &p->spans.at[p->spans.n - 1] : NULL;
+	if (last && last->part == part) {
+		last->end_ns = end_ns;
+		last->n_calls += n_calls;
+	} else if (end_ns > begin_ns) {
+		vec_push(&p->spans, (struct phase_span){ begin_ns, end_ns, n_calls, part });
+	}
+}
+
+/* What the host does before a call belongs to it; but until a batch is copied it is made, or waited for. */
+static uint8_t part_before(uint8_t last, uint8_t next)
+{
+	if (last == PART_LOADER)
+		return last;
+	return next == PART_TO_DEVICE && last != PART_TO_DEVICE ? PART_AWAITED : next;
+}
+
+/*
+ * Many loops set the gradients to zero first thing, ahead of the batch's copy: from the call number `i` of the lane on this is so, and the host
+ * took longer until it (`gap_ns`) than from there to the copy.
+ */
+static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_step *m, size_t i,
+				     uint64_t gap_ns)
+{
+	uint64_t end_ns = 0;
+	for (; i < p->calls.n; i++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[i]];
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		if (part == PART_TO_DEVICE)
+			return end_ns && c->begin_ns < end_ns + gap_ns;
+		if (part != PART_ZERO_GRAD && part != PART_AWAITED)
+			return false;
+		if (part == PART_ZERO_GRAD)
+			end_ns = c->end_ns;
+	}
+	return false;
+}
+
+/* The host's time before the lane's call number `i`. */
+static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
+			   uint8_t last, uint64_t gap_ns)
+{
+	uint8_t part = part_before(last, p->part_of_call.at[p->calls.at[i]]);
+	if (part == PART_ZERO_GRAD && last != PART_ZERO_GRAD &&
+	    is_zeroed_ahead_of_batch(p, m, i, gap_ns))
+		return PART_AWAITED;
+	return part;
+}
+
+/*
+ * Until when the lane's thread, which made no call meanwhile, waited for a batch that another thread copied, 0: it did not. A thread that
+ * fetches ahead hands it on at once, so the lane goes on soon after the copy; a batch that comes at another time was not waited for.
+ */
+static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
+			     uint64_t to_ns)
+{
+	uint64_t last_ns = 0;
+	if (to_ns - from_ns < HANDED_ON_NS)
+		return 0;
+	for (size_t i = 0; i < p->batches.n; i++) {
+		const struct phase_batch *b = &p->batches.at[i];
+		if (b->thread != thread && b->begin_ns >= from_ns && b->end_ns <= to_ns &&
+		    b->end_ns > last_ns)
+			last_ns = b->end_ns;
+	}
+	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDED_ON_PART ? last_ns : 0;
+}
+
+/* The step begins with such a batch, and the next one is taken to. */
+static bool is_handed_on_first(const struct phases *p, const struct model_step *m, uint32_t thread,
+			       uint64_t gap_ns)
+{
+	uint64_t first_ns = p->calls.n ? m->calls.at[p->calls.at[0]].begin_ns : m->begin_ns;
+	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDED_ON_NS; i++)
+		if (p->batches.at[i].thread != thread && p->batches.at[i].end_ns <= first_ns)
+			return first_ns - m->begin_ns < gap_ns / HANDED_ON_PART;
+	return false;
+}
+
+static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t begin_ns,
+		    uint64_t end_ns, uint8_t part)
+{
+	uint64_t handed_ns = 0;
+	if (phase_of_part(part) != PHASE_DATA && end_ns > begin_ns)
+		handed_ns = handed_on_ns(p, thread, begin_ns, end_ns);
+	if (handed_ns) {
+		add_span(p, first, begin_ns, handed_ns, PART_AWAITED, 0);
+		begin_ns = handed_ns;
+	}
+	if (end_ns > begin_ns)
+		add_span(p, first, begin_ns, end_ns, part, 0);
+}
+
+/* From the calls, in order, to spans without gaps. */
+static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
+{
+	size_t first = p->spans.n;
+	uint64_t at_ns = m->begin_ns;
+	uint8_t last = PART_NONE;
+	for (size_t i = 0; i < p->calls.n; i++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[i]];
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
+		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
+		if (begin_ns > at_ns) {
+			add_gap(p, first, thread, at_ns, begin_ns,
+				part_of_gap(p, m, i, last, begin_ns - at_ns));
+			at_ns = begin_ns;
+		}
+		end_ns = end_ns > at_ns ? end_ns : at_ns;
+		add_span(p, first, at_ns, end_ns, part, 1);
+		at_ns = end_ns;
+		last = part;
+	}
+	if (m->end_ns <= at_ns)
+		return;
+	if (p->calls.n)
+		last = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
+	if (is_handed_on_first(p, m, thread, m->end_ns - at_ns) &&
+	    phase_of_part(last) != PHASE_DATA)
+		last = PART_AWAITED;
+	add_gap(p, first, thread, at_ns, m->end_ns, last);
+}
+
+/* ---- What only the order of calls tells ---- */
+
+/*
+ * A call without a stack is of what comes next, like the time before it. Where most of the lane's own thread have none (PROF_STACKS), what comes
+ * next is anything; and autograd's threads, which are told by their names, say nothing of the calls between theirs.
+ */
+static void settle_unknown(struct phases *p, const struct model_thread *own)
+{
+	size_t n = 0;
+	for (size_t i = own->first; i < own->first + own->n; i++)
+		n += p->part_of_call.at[i] == PART_UNKNOWN;
+	bool is_told = n * 2 <= own->n;
+	uint8_t next = PART_NONE;
+	for (size_t i = p->calls.n; i-- > 0 && is_told;)
+		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
+			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		if (*part == PART_UNKNOWN)
+			*part = next;
+		next = is_told ? *part : PART_NONE;
+	}
+	p->n_untold += is_told ? 0 : n;
+}
+
+static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t call,
+			 struct frames *frames)
+{
+	uint32_t stack = m->calls.at[call].stack;
+	if (phase_of_part(p->part_of_call.at[call]) == PHASE_BACKWARD || !frames || !stack)
+		return false;
+	struct phase_stack found = stack_of(p, frames, stack);
+	return is_open(&found);
+}
+
+/* It launches nothing and waits for nothing; a loop of queries is a wait. */
+static bool is_preparing(const struct model_call *c)
+{
+	return c->category == CAT_ALLOC || c->category == CAT_EVENT || c->category == CAT_STREAM ||
+	       c->category == CAT_CONTROL || (c->category == CAT_QUERY && !c->polls);
+}
+
+/* Made on one line, within one operator. */
+static bool are_of_one_operator(const struct model_call *a, const struct model_call *b,
+				struct frames *frames)
+{
+	const char *of_a = frames_operator(frames, a->stack, true);
+	if (!*of_a || strcmp(of_a, frames_operator(frames, b->stack, true)) != 0)
+		return false;
+	struct phase_parting parting = phase_rules_parting(frames, a->stack, b->stack);
+	return !parting.at && !parting.other;
+}
+
+/*
+ * What only prepares a batch's copy is done while the batch is awaited. Where a loop takes the next batch the one before may be given
+ * up: for pinned memory PyTorch's allocator records an event then, on the loop's own line, when the loader's code has been left.
+ */
+static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	bool is_ahead = false;
+	/* twice: behind the last call comes the first one */
+	for (size_t i = 2 * p->calls.n; i-- > 0;) {
+		uint32_t call = p->calls.at[i % p->calls.n];
+		uint8_t *part = &p->part_of_call.at[call];
+		if (*part == PART_UNKNOWN && is_preparing(&m->calls.at[call]))
+			continue;
+		bool is_prepared = is_preparing(&m->calls.at[call]) &&
+				   (*part == PART_AWAITED || is_open_call(p, m, call, frames));
+		if (!is_prepared)
+			is_ahead =
+				(is_ahead && *part == PART_ZERO_GRAD) ||
+				(*part == PART_TO_DEVICE && m->calls.at[call].category != CAT_SYNC);
+		else if (is_ahead)
+			*part = PART_AWAITED;
+	}
+}
+
+/* A copy that the host is to wait for is a copy and a synchronisation. */
+static void settle_behind_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	const struct model_call *copy = NULL, *calls = m->calls.at;
+	for (size_t i = 0; calls && i < p->calls.n; i++) {
+		uint32_t call = p->calls.at[i];
+		const struct model_call *c = &calls[call];
+		if (p->part_of_call.at[call] == PART_TO_DEVICE)
+			copy = c;
+		else if (copy && c->category == CAT_SYNC && is_open_call(p, m, call, frames) &&
+			 are_of_one_operator(copy, c, frames))
+			p->part_of_call.at[call] = PART_TO_DEVICE;
+		else if (!is_preparing(c))
+			copy = NULL;
+	}
+}
+
+/* What the user computes on the way from the batch to backward() is forward: most often the loss. */
+static void settle_users_calls(struct phases *p)
+{
+	bool before_backward = false;
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		enum phase phase = phase_of_part(*part);
+		if (*part == PART_USER)
+			*part = before_backward ? PART_FUNCTIONAL : PART_NONE;
+		else if (*part != PART_NONE && *part != PART_ZERO_GRAD && *part != PART_UNKNOWN)
+			before_backward = phase == PHASE_BACKWARD ||
+					  (before_backward && phase == PHASE_FORWARD);
+	}
+}
+
+/* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
+ * cut behind the forward pass. */
+static void settle_evaluation(struct phases *p)
+{
+	bool has_backward = false, begins_forward = false;
+	for (size_t i = 0; i < p->calls.n && !has_backward; i++) {
+		enum phase phase = phase_of_part(p->part_of_call.at[p->calls.at[i]]);
+		has_backward = phase == PHASE_BACKWARD;
+		begins_forward |= phase == PHASE_FORWARD;
+	}
+	if (!has_backward || !begins_forward)
+		return;
+	bool is_followed = false;
+	for (size_t i = p->calls.n; i-- > 0;) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		enum phase phase = phase_of_part(*part);
+		if (phase == PHASE_BACKWARD)
+			is_followed = true;
+		else if (*part == PART_OPTIMIZER)
+			is_followed = false;
+		else if (phase == PHASE_FORWARD && !is_followed)
+			*part = PART_EVALUATION;
+	}
+}
+
+/* The stack of the thread's first call within backward(), 0: none; and how many of the lane's calls come before the backward pass. */
+static uint32_t first_backward(const struct phases *p, const struct model_step *m, uint32_t thread,
+			       size_t *before)
+{
+	const struct model_thread *t = &m->threads.at[thread];
+	*before = p->calls.n;
+	for (size_t i = 0; i < p->calls.n; i++) {
+		uint32_t call = p->calls.at[i];
+		if (phase_of_part(p->part_of_call.at[call]) != PHASE_BACKWARD)
+			continue;
+		if (*before == p->calls.n)
+			*before = i;
+		if (call >= t->first && call < t->first + t->n)
+			return m->calls.at[call].stack;
+	}
+	return 0;
+}
+
+/*
+ * A step that was cut behind the optimizer begins with what the loop does behind it: a forward pass that is called further down than
+ * backward() is, before one of the same model that is called further up, is an evaluation.
+ */
+static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
+				    struct frames *frames)
+{
+	size_t before, n_behind = 0;
+	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0;
+	const char *evaluated = "", *trained = "";
+	for (size_t i = 0; backward && i < before; i++) {
+		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
+		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack)
+			continue;
+		const char *module = stack_of(p, frames, stack).module;
+		bool is_behind = phase_rules_is_behind(frames, stack, backward);
+		n_behind = is_behind ? i + 1 : n_behind;
+		if (*module)
+			*(is_behind ? &evaluated : &trained) = module;
+	}
+	if (!*evaluated || strcmp(evaluated, trained) != 0)
+		return;
+	for (size_t i = 0; i < n_behind; i++) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		if (phase_of_part(*part) == PHASE_FORWARD)
+			*part = PART_EVALUATION;
+	}
+}
+
+/* What a loop evaluates ahead of its forward pass. */
+static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
+				    struct frames *frames)
+{
+	size_t before, n = 0;
+	if (!frames || !first_backward(p, m, thread, &before) || !before)
+		return;
+	uint32_t *calls = mem_resize(NULL, before * sizeof(*calls));
+	bool *is_one = mem_zero(before * sizeof(*is_one));
+	for (size_t i = 0; i < before; i++) {
+		uint8_t part = p->part_of_call.at[p->calls.at[i]];
+		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION)
+			calls[n++] = p->calls.at[i];
+	}
+	evaluation_find(m, frames, thread, calls, n, m->calls.at[p->calls.at[before]].begin_ns,
+			is_one);
+	for (size_t i = 0; i < n; i++)
+		if (is_one[i])
+			p->part_of_call.at[calls[i]] = PART_EVALUATION;
+	free(calls);
+	free(is_one);
+}
+
+/* ---- Lanes ---- */
+
+/* The lane's calls, in order. `workers`: autograd's threads are of it. */
+static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
+			 const bool *workers)
+{
+	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
+	size_t n = 0;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *t = &m->threads.at[i];
+		for (size_t k = 0; k < t->n && (i == thread || (workers && workers[i])); k++)
+			keys[n++] = (struct order_key){ m->calls.at[t->first + k].begin_ns,
+							(uint32_t)(t->first + k) };
+	}
+	order_sort(keys, n);
+	p->calls.n = 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&p->calls, keys[i].index);
+	free(keys);
+}
+
+static bool tells(uint8_t part)
+{
+	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE && part != PART_AWAITED;
+}
+
+static void add_lane(struct phases *p, const struct model_step *m, size_t thread,
+		     const bool *workers, struct frames *frames)
+{
+	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
+	gather_calls(p, m, thread, workers);
+	settle_behind_batch(p, m, frames);
+	settle_before_batch(p, m, frames);
+	settle_users_calls(p);
+	settle_evaluation(p);
+	settle_early_evaluation(p, m, lane.thread, frames);
+	settle_evaluation_ahead(p, m, lane.thread, frames);
+	if (p->calls.n)
+		settle_unknown(p, &m->threads.at[thread]);
+	add_spans(p, m, lane.thread);
+	lane.n = p->spans.n - lane.first;
+	for (size_t i = lane.first; i < p->spans.n; i++)
+		lane.is_told |= tells(p->spans.at[i].part);
+	vec_push(&p->lanes, lane);
+}
+
+/* Of the threads that are not autograd's the one that launches most. */
+static size_t main_thread(const struct model_step *m, const bool *workers)
+{
+	size_t best = m->threads.n, most = 0;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		size_t n = count_launches(m, &m->threads.at[i]);
+		if (workers[i] || (best < m->threads.n && n <= most))
+			continue;
+		best = i;
+		most = n;
+	}
+	return best < m->threads.n ? best : 0;
+}
+
+void phases_find(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
+	p->lanes.n = p->spans.n = p->part_of_call.n = p->batches.n = 0;
+	p->n_guessed = p->n_without_stack = p->n_untold = 0;
+	vec_reserve(&p->part_of_call, m->calls.n);
+	p->part_of_call.n = m->calls.n;
+	memset(p->part_of_call.at, PART_NONE, m->calls.n);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *t = &m->threads.at[i];
+		workers[i] = is_worker(p, m, t, frames);
+		for (size_t k = t->first; k < t->first + t->n; k++) {
+			const struct model_call *c = &m->calls.at[k];
+			p->part_of_call.at[k] = part_of(p, c, frames, workers[i]);
+			if (p->part_of_call.at[k] == PART_TO_DEVICE && is_batch(c) &&
+			    is_of_program(p, c, frames))
+				vec_push(&p->batches, (struct phase_batch){ c->begin_ns, c->end_ns,
+									    (uint32_t)i });
+		}
+	}
+	size_t main = main_thread(m, workers);
+	add_lane(p, m, main, workers, frames);
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (i != main && !workers[i] && m->threads.at[i].n)
+			add_lane(p, m, i, NULL, frames);
+	free(workers);
+}
+
+/* ---- Sums ---- */
+
+void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m)
+{
+	const struct phase_lane *lane = &p->lanes.at[0];
+	for (size_t i = lane->first; i < lane->first + lane->n; i++)
+		s->host_ns[p->spans.at[i].part] += p->spans.at[i].end_ns - p->spans.at[i].begin_ns;
+	for (size_t i = 0; i < m->works.n; i++) {
+		const struct model_work *w = &m->works.at[i];
+		if (w->kind == REC_GPU_SYNC)
+			continue;
+		uint8_t part = w->call < m->calls.n ? p->part_of_call.at[w->call]
+						    : (uint8_t)PART_NONE;
+		s->gpu_ns[part] += w->end_ns - w->begin_ns;
+		s->work_ns += w->end_ns - w->begin_ns;
+	}
+	s->steps_ns += m->end_ns - m->begin_ns;
+	s->n_calls += m->calls.n;
+	s->n_guessed += p->n_guessed;
+	s->n_without_stack += p->n_without_stack;
+	s->n_untold += p->n_untold;
+	for (size_t i = 0; i < p->lanes.n; i++)
+		s->is_told |= p->lanes.at[i].is_told;
+}
+
+bool phase_sums_are_right(const struct phase_sums *s)
+{
+	uint64_t host_ns = 0, gpu_ns = 0;
+	for (size_t i = 0; i < PHASE_PARTS_N; i++) {
+		host_ns += s->host_ns[i];
+		gpu_ns += s->gpu_ns[i];
+	}
+	return host_ns == s->steps_ns && gpu_ns == s->work_ns;
+}

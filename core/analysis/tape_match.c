@@ -1,0 +1,21 @@
+#include "core/analysis/tape_match.h"
+
+bool tape_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_t n_made,
+		uint32_t *latest, uint32_t *earliest)
+{
+	size_t at = n_made;
+	for (size_t i = 0; i < n; i++) {
+		while (at > 0 && made[at - 1] != nodes[i])
+			at--;
+		if (!at)
+			return false;
+		latest[i] = (uint32_t)--at;
+	}
+	at = 0;
+	for (size_t i = n; i-- > 0;) {
+		while (made[at] != nodes[i])
+			at++;
+		earliest[i] = (uint32_t)at++;
+	}
+	return true;
+}

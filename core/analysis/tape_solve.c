@@ -1,0 +1,190 @@
+/*
+ * What a pass may be of is tried in turn: what was called since the pass before; what no earlier pass is known to be of; all. A node whose
+ * kind no call was of (a view's, that launches nothing forwards) is told by its neighbours, if the line of both is the same and
+ * was not left between them.
+ */
+#include "core/analysis/tape.h"
+#include "core/analysis/tape_match.h"
+
+#include <string.h>
+
+enum region { SINCE_LAST_PASS, NOT_TAKEN, ALL, REGIONS };
+
+static void begin_kinds(struct tape *t)
+{
+	vec_reserve(&t->is_asked, t->kinds.texts.n);
+	t->is_asked.n = t->kinds.texts.n;
+	memset(t->is_asked.at, 0, t->is_asked.n);
+}
+
+/* The pass's nodes of whose kind something was called: in `asked`, their kinds in `node_kinds`. False: on several threads, whose
+ * order says nothing. */
+static bool gather_nodes(struct tape *t, const struct tape_pass *pass, uint32_t level)
+{
+	begin_kinds(t);
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.at[i].level == level - 1)
+			t->is_asked.at[t->ops.at[i].kind] = 1;
+	t->asked.n = t->node_kinds.n = 0;
+	for (size_t i = 0; i < pass->nodes.n; i++) {
+		const struct tape_node *node = &t->nodes.at[pass->nodes.at[i]];
+		if (node->thread != t->nodes.at[pass->nodes.at[0]].thread)
+			return false;
+		if (!node->kind || !t->is_asked.at[node->kind])
+			continue;
+		vec_push(&t->asked, pass->nodes.at[i]);
+		vec_push(&t->node_kinds, node->kind);
+	}
+	return t->asked.n > 0;
+}
+
+/* Operators of these kinds that lie in no other of them: what it calls below autograd makes no nodes. */
+static void gather_made(struct tape *t, size_t from, uint32_t level, enum region region)
+{
+	uint64_t end_ns = 0;
+	begin_kinds(t);
+	for (size_t i = 0; i < t->node_kinds.n; i++)
+		t->is_asked.at[t->node_kinds.at[i]] = 1;
+	t->made.n = t->made_kinds.n = 0;
+	for (size_t i = region == SINCE_LAST_PASS ? from : 0; i < t->ops.n; i++) {
+		const struct tape_op *op = &t->ops.at[i];
+		if (op->level != level - 1 || !t->is_asked.at[op->kind] || op->begin_ns < end_ns)
+			continue;
+		end_ns = op->end_ns;
+		if (region == NOT_TAKEN && op->is_taken)
+			continue;
+		vec_push(&t->made, (uint32_t)i);
+		vec_push(&t->made_kinds, op->kind);
+	}
+}
+
+static bool match(struct tape *t)
+{
+	vec_reserve(&t->latest, t->asked.n);
+	vec_reserve(&t->earliest, t->asked.n);
+	return tape_match(t->node_kinds.at, t->node_kinds.n, t->made_kinds.at, t->made_kinds.n,
+			  t->latest.at, t->earliest.at);
+}
+
+/* What all that the node may be of have in common. */
+static void tie(struct tape *t, size_t i)
+{
+	struct tape_node *node = &t->nodes.at[t->asked.at[i]];
+	struct tape_place place = t->ops.at[t->made.at[t->latest.at[i]]].place;
+	for (uint32_t k = t->earliest.at[i]; k < t->latest.at[i]; k++) {
+		const struct tape_op *op = &t->ops.at[t->made.at[k]];
+		if (op->kind != node->kind)
+			continue;
+		place.site = op->place.site == place.site ? place.site : 0;
+		place.module = op->place.module == place.module ? place.module : 0;
+	}
+	node->place = place;
+	if (t->earliest.at[i] != t->latest.at[i])
+		return;
+	node->op = t->made.at[t->latest.at[i]];
+	t->ops.at[node->op].is_taken = true;
+}
+
+/* ---- Nodes between others ---- */
+
+static void note_first_seen(struct tape *t, uint32_t level)
+{
+	map_free(&t->first_seen);
+	for (size_t i = 0; i < t->ops.n; i++) {
+		bool is_new;
+		if (t->ops.at[i].level != level - 1)
+			continue;
+		uint64_t *at = map_at(&t->first_seen, t->ops.at[i].stack, &is_new);
+		if (is_new)
+			*at = i;
+	}
+}
+
+/* From one operator to the next without coming by the same place again. */
+static bool follows(const struct tape *t, const struct tape_op *later,
+		    const struct tape_op *earlier)
+{
+	return *map_find(&t->first_seen, later->stack) > *map_find(&t->first_seen, earlier->stack);
+}
+
+static void tie_view(const struct tape *t, struct tape_node *node, const struct tape_op *later,
+		     const struct tape_op *earlier)
+{
+	if (later->place.site != earlier->place.site || !follows(t, later, earlier))
+		return;
+	node->place.site = later->place.site;
+	if (later->place.module == earlier->place.module)
+		node->place.module = later->place.module;
+}
+
+/* Operators that spread their inputs to one shape. */
+static bool spreads(const struct tape *t, const struct tape_op *op)
+{
+	static const char *const kinds[] = {
+		"add",	      "sub",	 "rsub",    "mul",     "div",	 "pow",	  "where",
+		"maximum",    "minimum", "addcmul", "addcdiv", "lerp",	 "atan2", "hypot",
+		"maskedfill", "addmm",	 "baddbmm", "addmv",   "addbmm", "addr",
+	};
+	const char *kind = strtab_text(&t->kinds, op->kind);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i], kind))
+			return true;
+	return false;
+}
+
+/* It is of the node before, or of one that launched nothing itself and was made between the two. */
+static void tie_folding(const struct tape *t, struct tape_node *node, size_t first, uint32_t later)
+{
+	struct tape_place place = { 0 };
+	for (size_t i = first; i <= later; i++) {
+		const struct tape_op *op = &t->ops.at[i];
+		if (op->level != node->level - 1 || !spreads(t, op))
+			continue;
+		if (place.site && place.site != op->place.site)
+			return;
+		place.module = !place.site || place.module == op->place.module ? op->place.module
+									       : 0;
+		place.site = op->place.site;
+	}
+	node->place = place;
+}
+
+static void tie_between(struct tape *t, const struct tape_pass *pass)
+{
+	uint32_t later = TAPE_NO_OP;
+	for (size_t i = 0; i < pass->nodes.n; i++) {
+		struct tape_node *node = &t->nodes.at[pass->nodes.at[i]];
+		if (node->op != TAPE_NO_OP)
+			later = node->op;
+		if (node->op != TAPE_NO_OP || node->place.site || later == TAPE_NO_OP)
+			continue;
+		size_t next = i;
+		while (next < pass->nodes.n && t->nodes.at[pass->nodes.at[next]].op == TAPE_NO_OP)
+			next++;
+		bool is_last = next == pass->nodes.n;
+		uint32_t earlier = is_last ? 0 : t->nodes.at[pass->nodes.at[next]].op;
+		if (node->is_folding)
+			tie_folding(t, node, is_last ? pass->from : earlier + 1, later);
+		else if (!is_last)
+			tie_view(t, node, &t->ops.at[later], &t->ops.at[earlier]);
+	}
+}
+
+void tape_solve(struct tape *t, uint32_t level)
+{
+	struct tape_pass *pass = &t->passes[level - 1];
+	if (pass->nodes.n && gather_nodes(t, pass, level)) {
+		bool is_found = false;
+		for (int region = 0; region < REGIONS && !is_found; region++) {
+			gather_made(t, pass->from, level, (enum region)region);
+			is_found = match(t);
+		}
+		for (size_t i = 0; is_found && i < t->asked.n; i++)
+			tie(t, i);
+		note_first_seen(t, level);
+		tie_between(t, pass);
+	}
+	if (pass->nodes.n)
+		pass->from = t->ops.n;
+	pass->nodes.n = 0;
+}

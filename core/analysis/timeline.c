@@ -1,0 +1,449 @@
+/* From a step's model to the flat arrays: one order over all threads, one over all streams; what a stack means is looked up once. */
+#include "core/analysis/timeline.h"
+
+#include "core/model/library.h"
+#include "core/symbols/stack_about.h"
+#include "core/util/order.h"
+
+void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames)
+{
+	memset(t, 0, sizeof(*t));
+	t->dict = dict;
+	t->frames = frames;
+}
+
+void timeline_free(struct timeline *t)
+{
+	strtab_free(&t->texts);
+	map_free(&t->stack_of);
+	vec_free(&t->steps);
+	vec_free(&t->calls);
+	vec_free(&t->works);
+	vec_free(&t->libraries);
+	vec_free(&t->work_of_call);
+	vec_free(&t->streams);
+	vec_free(&t->threads);
+	vec_free(&t->overheads);
+	vec_free(&t->earlier);
+	vec_free(&t->stacks);
+	phases_free(&t->phases);
+	spans_free(&t->spans);
+	operator_sums_free(&t->operators);
+	module_sums_free(&t->modules);
+	tape_free(&t->tape);
+}
+
+/* ---- Threads, streams, stacks ---- */
+
+static uint32_t thread_of(struct timeline *t, const struct model_thread *m)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == m->tid)
+			return (uint32_t)i;
+	struct timeline_thread thread = { .tid = m->tid };
+	memcpy(thread.name, m->name, sizeof(thread.name));
+	vec_push(&t->threads, thread);
+	return (uint32_t)t->threads.n - 1;
+}
+
+static uint32_t stream_of(struct timeline *t, const struct model_stream *m)
+{
+	for (size_t i = 0; i < t->streams.n; i++) {
+		const struct timeline_stream *s = &t->streams.at[i];
+		if (s->stream == m->stream && s->device == m->device && s->context == m->context)
+			return (uint32_t)i;
+	}
+	vec_push(&t->streams, (struct timeline_stream){ .device = m->device,
+							.context = m->context,
+							.stream = m->stream });
+	return (uint32_t)t->streams.n - 1;
+}
+
+static struct timeline_stack stack_of(struct timeline *t, uint32_t stack)
+{
+	bool is_new;
+	if (!stack)
+		return (struct timeline_stack){ 0 };
+	uint64_t *at = map_at(&t->stack_of, stack, &is_new);
+	if (!is_new)
+		return t->stacks.at[*at];
+	*at = t->stacks.n;
+	struct timeline_stack found = {
+		.site = frames_site(t->frames, stack),
+		.op = strtab_intern(&t->texts, frames_operator(t->frames, stack, false)),
+		.outer_op = strtab_intern(&t->texts, frames_operator(t->frames, stack, true)),
+		.module = module_sums_of_stack(&t->modules, t->frames, stack, &t->texts),
+		.about = stack_about(t->frames, stack),
+	};
+	vec_push(&t->stacks, found);
+	return found;
+}
+
+/* ---- Calls ---- */
+
+/*
+ * The engine's threads have no frame of the user's. The thread that called backward() waits for them, and its last call (it
+ * fills the first gradient) came from the user's line.
+ */
+static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
+{
+	const struct site *site = frames_site_at(t->frames, stack->site);
+	bool is_user = site->is_user && site->line;
+	if (is_user && stack->about & ABOUT_BACKWARD)
+		t->backward_site = stack->site;
+	bool is_lent = !is_user && stack->about & ABOUT_WORKER && t->backward_site;
+	return is_lent ? t->backward_site : stack->site;
+}
+
+static void add_call(struct timeline *t, const struct model_call *c, uint32_t thread)
+{
+	struct timeline_stack stack = stack_of(t, c->stack);
+	vec_push(&t->calls, (struct timeline_call){
+				    .begin_ns = c->begin_ns,
+				    .end_ns = c->end_ns,
+				    .stream = c->stream,
+				    .handle = c->handle,
+				    .bytes = c->bytes,
+				    .name = c->name,
+				    .stack = c->stack,
+				    .site = site_of_call(t, &stack),
+				    .op = stack.op,
+				    .outer_op = stack.outer_op,
+				    .about = stack.about,
+				    .thread = thread,
+				    .step = (uint32_t)t->steps.n,
+				    .status = c->status,
+				    .category = c->polls ? CAT_SYNC : c->category,
+				    .space = c->space,
+				    .device = c->device,
+				    .copy = c->copy,
+				    .is_captured = c->is_captured,
+			    });
+}
+
+/* `call_of`: the model's number of a call -> ours. */
+static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *call_of)
+{
+	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
+	uint32_t *thread_of_call = mem_zero(m->calls.n * sizeof(*thread_of_call));
+	for (size_t i = 0; i < m->calls.n; i++)
+		keys[i] = (struct order_key){ m->calls.at[i].begin_ns, (uint32_t)i };
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_thread *thread = &m->threads.at[i];
+		uint32_t number = thread_of(t, thread);
+		for (size_t k = 0; k < thread->n; k++)
+			thread_of_call[thread->first + k] = number;
+	}
+	order_sort(keys, m->calls.n);
+	vec_reserve(&t->calls, m->calls.n);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		call_of[keys[i].index] = (uint32_t)t->calls.n;
+		add_call(t, &m->calls.at[keys[i].index], thread_of_call[keys[i].index]);
+	}
+	free(thread_of_call);
+	free(keys);
+}
+
+/* ---- Works ---- */
+
+static void add_work(struct timeline *t, const struct model_work *w, uint32_t stream, uint32_t call)
+{
+	vec_push(&t->works, (struct timeline_work){
+				    .begin_ns = w->begin_ns,
+				    .end_ns = w->end_ns,
+				    .bytes = w->bytes,
+				    .name = w->name,
+				    .kernel = w->kernel,
+				    .call = call,
+				    .stream = stream,
+				    .step = (uint32_t)t->steps.n,
+				    .kind = w->kind,
+				    .device = w->device,
+				    .source = w->source,
+				    .target = w->target,
+				    .flags = w->flags,
+			    });
+}
+
+static void add_works(struct timeline *t, const struct model_step *m, const uint32_t *call_of)
+{
+	struct order_key *keys = mem_resize(NULL, m->works.n * sizeof(*keys));
+	uint32_t *stream_of_work = mem_zero(m->works.n * sizeof(*stream_of_work));
+	size_t n = 0;
+	for (size_t i = 0; i < m->streams.n; i++) {
+		const struct model_stream *s = &m->streams.at[i];
+		if (s->is_wait)
+			continue;
+		uint32_t number = stream_of(t, s);
+		for (size_t k = s->first; k < s->first + s->n; k++) {
+			keys[n++] = (struct order_key){ m->works.at[k].begin_ns, (uint32_t)k };
+			stream_of_work[k] = number;
+		}
+	}
+	order_sort(keys, n);
+	vec_reserve(&t->works, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct model_work *w = &m->works.at[keys[i].index];
+		uint32_t call = w->call < m->calls.n ? call_of[w->call] : MODEL_NO_CALL;
+		add_work(t, w, stream_of_work[keys[i].index], call);
+	}
+	free(stream_of_work);
+	free(keys);
+}
+
+/* What is captured into a graph runs when the graph does, whoever launches that. */
+static bool is_captured(const struct model_step *m, const struct model_library *l)
+{
+	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++)
+		if (m->calls.at[i].is_captured)
+			return true;
+	return false;
+}
+
+static void add_library(struct timeline *t, const struct model_step *m,
+			const struct model_library *l, const uint32_t *call_of)
+{
+	struct timeline_library to = {
+		.gpu_begin_ns = l->gpu_begin_ns,
+		.gpu_end_ns = l->gpu_end_ns,
+		.gpu_ns = l->gpu_ns,
+		.flops = library_flops(l),
+		.bytes = library_bytes(l, m->dict),
+		.comm = l->comm,
+		.sequence = l->sequence,
+		.step = (uint32_t)t->steps.n,
+		.name = l->name,
+		.n_ranks = l->n_ranks,
+		.facts = l->facts,
+		.type = l->type,
+		.device = DEVICE_UNKNOWN,
+	};
+	if ((!(to.flops > 0) && !(to.bytes > 0)) || !l->n_calls || is_captured(m, l))
+		return;
+	const struct timeline_call *call = &t->calls.at[call_of[l->first_call]];
+	to.site = call->site;
+	to.op = call->op;
+	if (to.bytes > 0)
+		to.bus_factor = library_bus_factor(l, m->dict);
+	if (l->work != MODEL_NO_WORK) {
+		to.kernel = m->works.at[l->work].name;
+		to.device = m->works.at[l->work].device;
+	}
+	vec_push(&t->libraries, to);
+}
+
+/* A graph's work may run on streams of the graph's own, so its launch's stream counts only where nothing else tells. */
+static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
+{
+	bool is_guess = c->category == CAT_GRAPH;
+	if (!c->stream || (s->handle && (is_guess || !s->is_guess)))
+		return;
+	s->handle = c->stream;
+	s->is_guess = is_guess;
+}
+
+static void link_works(struct timeline *t, const struct timeline_step *step)
+{
+	struct timeline_work *works = &t->works.at[step->first_work];
+	for (uint32_t i = 0; i < step->n_work; i++)
+		if (works[i].call != MODEL_NO_CALL)
+			t->calls.at[works[i].call].n_work++;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		struct timeline_call *c = &t->calls.at[i];
+		c->first_work = (uint32_t)t->work_of_call.n;
+		vec_reserve(&t->work_of_call, c->n_work);
+		t->work_of_call.n += c->n_work;
+		c->n_work = 0;
+	}
+	for (uint32_t i = 0; i < step->n_work; i++) {
+		if (works[i].call == MODEL_NO_CALL)
+			continue;
+		struct timeline_call *c = &t->calls.at[works[i].call];
+		t->work_of_call.at[c->first_work + c->n_work++] = step->first_work + i;
+		learn_handle(&t->streams.at[works[i].stream], c);
+	}
+}
+
+/* ---- The rest ---- */
+
+/* CUpti_ActivityOverheadKind >> 16; see model_overhead_kind(). */
+enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
+{
+	switch (what) {
+	case 0: /* the driver compiling */
+	case 4:
+	case 5:
+		return OVERHEAD_MODULE;
+	case 6:
+		return OVERHEAD_QUEUE;
+	default:
+		return OVERHEAD_PROFILER;
+	}
+}
+
+/* CUPTI names a thread by its handle, or by its tid. */
+static uint32_t find_thread(const struct timeline *t, uint32_t name)
+{
+	uint32_t tid = name;
+	for (size_t i = 0; i < t->dict->threads.n; i++)
+		if (t->dict->threads.at[i].handle == name)
+			tid = t->dict->threads.at[i].tid;
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].tid == tid)
+			return (uint32_t)i;
+	return TIMELINE_NO_THREAD;
+}
+
+static uint64_t add_overheads(struct timeline *t, const struct model_step *m)
+{
+	uint64_t total_ns = 0;
+	struct order_key *keys = mem_resize(NULL, m->overheads.n * sizeof(*keys));
+	for (size_t i = 0; i < m->overheads.n; i++)
+		keys[i] = (struct order_key){ m->overheads.at[i].begin_ns, (uint32_t)i };
+	order_sort(keys, m->overheads.n);
+	for (size_t i = 0; i < m->overheads.n; i++) {
+		const struct model_overhead *o = &m->overheads.at[keys[i].index];
+		if (o->end_ns <= o->begin_ns)
+			continue;
+		if (timeline_overhead_kind(o->what) == OVERHEAD_PROFILER)
+			total_ns += o->end_ns - o->begin_ns;
+		vec_push(&t->overheads,
+			 (struct timeline_overhead){ .begin_ns = o->begin_ns,
+						     .end_ns = o->end_ns,
+						     .thread = find_thread(t, o->tid),
+						     .step = (uint32_t)t->steps.n,
+						     .what = o->what });
+	}
+	free(keys);
+	return total_ns;
+}
+
+/* Of each call's work, as sums from the first call on: one more than there are calls. */
+static uint64_t *gpu_sums(const struct model_step *m)
+{
+	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
+	for (size_t i = 0; i < m->works.n; i++)
+		if (m->works.at[i].kind != REC_GPU_SYNC && m->works.at[i].call < m->calls.n)
+			sums[m->works.at[i].call + 1] +=
+				m->works.at[i].end_ns - m->works.at[i].begin_ns;
+	for (size_t i = 0; i < m->calls.n; i++)
+		sums[i + 1] += sums[i];
+	return sums;
+}
+
+/* Where the step's calls were made, by the model's number. */
+static struct tape_place *places_of(struct timeline *t, const struct model_step *m,
+				    const uint32_t *call_of)
+{
+	struct tape_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
+	for (size_t i = 0; i < m->calls.n; i++)
+		places[i] = (struct tape_place){ t->calls.at[call_of[i]].site,
+						 stack_of(t, m->calls.at[i].stack).module };
+	return places;
+}
+
+static void add_modules(struct timeline *t, const struct model_step *m, const uint64_t *gpu_ns,
+			const struct tape_place *places, const struct tape_place *tied)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		module_sums_add_thread(&t->modules, m, i, t->frames, &t->texts);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		uint64_t ns = gpu_ns[i + 1] - gpu_ns[i];
+		if (places[i].module)
+			t->modules.at.at[places[i].module - 1].own_gpu_ns += ns;
+		if (tied[i].module)
+			t->modules.at.at[tied[i].module - 1].own_backward_ns += ns;
+	}
+}
+
+/* Operators, modules, and whose backward pass it is. */
+static void add_frameworks(struct timeline *t, struct model_step *m, const uint32_t *call_of)
+{
+	uint64_t *gpu_ns = gpu_sums(m);
+	struct tape_place *places = places_of(t, m, call_of);
+	struct tape_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
+	bool *is_backward = mem_zero(m->calls.n + 1);
+	tape_begin(&t->tape, m);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		spans_find(&t->spans, m, i, t->frames);
+		operator_sums_add(&t->operators, &t->spans, gpu_ns, &t->texts);
+		tape_add_thread(&t->tape, m, i, &t->spans, &t->phases, places, t->frames);
+	}
+	tape_end(&t->tape, m, t->frames, tied, is_backward);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		t->calls.at[call_of[i]].forward_site = m->calls.at[i].forward_site = tied[i].site;
+		t->calls.at[call_of[i]].is_backward = is_backward[i];
+	}
+	add_modules(t, m, gpu_ns, places, tied);
+	free(is_backward);
+	free(tied);
+	free(places);
+	free(gpu_ns);
+}
+
+static bool has_room(struct timeline *t, const struct model_step *m)
+{
+	bool has = t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST;
+	t->n_cut += !has;
+	return has;
+}
+
+/* All but what frames of frameworks tell. Numbers of the step's calls among the timeline's; the caller frees them. */
+static uint32_t *add_events(struct timeline *t, const struct model_step *m,
+			    struct timeline_step *step)
+{
+	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
+	uint32_t *call_of = mem_resize(NULL, m->calls.n * sizeof(*call_of));
+	*step = (struct timeline_step){
+		.number = m->number,
+		.begin_ns = m->begin_ns,
+		.end_ns = m->end_ns,
+		.first_call = (uint32_t)t->calls.n,
+		.first_work = (uint32_t)t->works.n,
+		.follows = last && last->number + 1 == m->number,
+		.is_cut = m->is_cut,
+	};
+	t->pid = m->pid;
+	add_calls(t, m, call_of);
+	add_works(t, m, call_of);
+	for (size_t i = 0; i < m->libraries.n; i++)
+		add_library(t, m, &m->libraries.at[i], call_of);
+	step->overhead_ns = add_overheads(t, m);
+	return call_of;
+}
+
+static void close_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
+{
+	for (size_t i = 0; i < m->earlier.n; i++)
+		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
+								 m->earlier.at[i].end_ns,
+								 m->earlier.at[i].device });
+	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
+	step->n_work = (uint32_t)(t->works.n - step->first_work);
+	step->has_gpu = step->n_work > 0;
+	vec_push(&t->steps, *step);
+	link_works(t, step);
+	timeline_find_waits(t, step);
+}
+
+void timeline_add(struct timeline *t, struct model_step *m)
+{
+	struct timeline_step step;
+	if (!has_room(t, m))
+		return;
+	uint32_t *call_of = add_events(t, m, &step);
+	phases_find(&t->phases, m, t->frames);
+	phase_sums_add(&t->phase_sums, &t->phases, m);
+	add_frameworks(t, m, call_of);
+	free(call_of);
+	close_step(t, m, &step);
+}
+
+void timeline_add_events(struct timeline *t, const struct model_step *m)
+{
+	struct timeline_step step;
+	if (!has_room(t, m))
+		return;
+	free(add_events(t, m, &step));
+	close_step(t, m, &step);
+}

@@ -1,0 +1,293 @@
+/*
+ * See cost.h. Each window gives one ratio of medians: steps of one window are not independent, since what else the machine does lasts for many
+ * of them. Six windows and more: the ratios' middle. Fewer: their mean, and how far it may be off is taken from stretches of as many of their
+ * neighbours, which differ by all but recording. One window that differs by more than recording can cost, or is shorter, tells of the machine alone.
+ * Steps of half as long again as the median of their kind in their window (evaluation, checkpoints) are left out on both sides.
+ */
+#include "core/model/cost.h"
+
+#include "core/util/sample.h"
+#include "core/util/vec.h"
+
+#include <math.h>
+
+enum {
+	SETTLING = 2, /* steps behind a window: GPU timing is switched off, its last records come */
+	LEAST_PLAIN = 4,     /* neighbours of a window, or it does not count */
+	LEAST_BEFORE = 32,   /* steps before the first one, or it isn't known what it left */
+	STRETCHES_LEAST = 8, /* of a window's neighbours, to tell how far they lie apart */
+};
+
+#define APART	 0.405465f /* log(1.5) */
+#define DOUBTFUL 0.405465  /* of one window: so much longer is rather the machine's load */
+
+/* ---- Taking in ---- */
+
+static struct cost_window *newest_of(struct cost *c)
+{
+	return c->n_windows <= COST_WHOLE ? &c->whole[c->n_windows - 1] : &c->newest;
+}
+
+static const struct cost_window *window_at(const struct cost *c, uint64_t i)
+{
+	return i < COST_WHOLE ? &c->whole[i] : &c->newest;
+}
+
+/* A window's two samples, without what stands apart. */
+struct cost_samples {
+	float armed[COST_ARMED], plain[2 * COST_NEAR];
+	size_t n_armed, n_plain;
+};
+
+static double median_of(const float *values, size_t n)
+{
+	float sorted[2 * COST_NEAR];
+	memcpy(sorted, values, n * sizeof(*sorted));
+	sample_sort(sorted, n);
+	return n ? sample_percentile_of(sorted, n, 0.5) : 0;
+}
+
+static size_t without_apart(float *values, size_t n)
+{
+	float most = (float)median_of(values, n) + APART;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (values[i] <= most)
+			values[kept++] = values[i];
+	return kept;
+}
+
+_Static_assert((int)COST_ARMED <= 2 * (int)COST_NEAR, "median_of() has room for either");
+
+static void samples_of(const struct cost_window *w, struct cost_samples *s)
+{
+	memcpy(s->armed, w->armed, w->n_armed * sizeof(*s->armed));
+	memcpy(s->plain, w->before, w->n_before * sizeof(*s->plain));
+	memcpy(s->plain + w->n_before, w->after, w->n_after * sizeof(*s->plain));
+	s->n_armed = without_apart(s->armed, w->n_armed);
+	s->n_plain = without_apart(s->plain, w->n_before + w->n_after);
+}
+
+/* False: there is too little beside it. */
+static bool ratio_of(const struct cost_window *w, float *ratio)
+{
+	struct cost_samples s;
+	samples_of(w, &s);
+	*ratio = (float)(median_of(s.armed, s.n_armed) - median_of(s.plain, s.n_plain));
+	return s.n_armed && s.n_plain >= LEAST_PLAIN;
+}
+
+/* The newest window gets no more neighbours. */
+static void close_window(struct cost *c)
+{
+	float ratio;
+	if (!c->n_windows || !ratio_of(newest_of(c), &ratio))
+		return;
+	uint64_t place = c->n_ratios++;
+	if (place >= COST_WINDOWS)
+		place = sample_next_random(&c->random) % c->n_ratios;
+	if (place < COST_WINDOWS)
+		c->ratios[place] = ratio;
+}
+
+static uint32_t at_most_near(uint64_t n)
+{
+	return n < COST_NEAR ? (uint32_t)n : COST_NEAR;
+}
+
+/* The steps since the last window are neighbours of either: the first half of that one, the second of this one. */
+static void open_window(struct cost *c)
+{
+	uint64_t n_of_last = c->n_windows ? c->n_near / 2 : 0;
+	if (c->n_windows)
+		newest_of(c)->n_after = at_most_near(n_of_last);
+	close_window(c);
+	c->n_windows++;
+	struct cost_window *w = newest_of(c);
+	*w = (struct cost_window){ .n_before = at_most_near(c->n_near - n_of_last) };
+	for (uint32_t i = 0; i < w->n_before; i++)
+		w->before[i] = c->near[--c->n_near % COST_NEAR];
+	c->n_near = 0;
+	c->is_recording = true;
+}
+
+static void add_recorded(struct cost *c, float value)
+{
+	if (!c->is_recording)
+		open_window(c);
+	struct cost_window *w = newest_of(c);
+	if (w->n_armed < COST_ARMED)
+		w->armed[w->n_armed++] = value;
+	c->n_recorded++;
+	c->n_settling = SETTLING;
+}
+
+static void add_plain(struct cost *c, float value)
+{
+	struct cost_window *w = c->n_windows ? newest_of(c) : NULL;
+	if (c->n_settling) {
+		c->n_settling--;
+		return;
+	}
+	c->near[c->n_near++ % COST_NEAR] = value;
+	if (w && w->n_after < COST_NEAR)
+		w->after[w->n_after++] = value;
+	c->n_plain++;
+}
+
+void cost_add(struct cost *c, double ms, enum cost_kind kind)
+{
+	if (!(ms > 0))
+		return;
+	if (kind == COST_RECORDED) {
+		add_recorded(c, (float)log(ms));
+		return;
+	}
+	c->is_recording = false;
+	if (kind == COST_PLAIN)
+		add_plain(c, (float)log(ms));
+}
+
+/* ---- The answer ---- */
+
+static double percent(double logarithm)
+{
+	return expm1(logarithm) * 100;
+}
+
+/* Stretches of plain steps taken as if they had been recorded: how far a window's ratio lies from 0 by itself, whatever makes successive steps alike.
+ * Windows of more than an eighth of their neighbours are held against shorter ones, which vary more. */
+static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
+{
+	const float usual = (float)median_of(s->plain, s->n_plain);
+	size_t most = s->n_plain / STRETCHES_LEAST, length = s->n_armed < most ? s->n_armed : most;
+	for (size_t i = 0; length && i + length <= s->n_plain; i += length)
+		noise[n++] = (float)median_of(s->plain + i, length) - usual;
+	return n;
+}
+
+static bool find_by_stretches(const struct cost *c, const float *ratios, size_t n_ratios,
+			      struct interval *out)
+{
+	const uint64_t n_whole = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	float *noise = mem_resize(NULL, (size_t)n_whole * 2 * COST_NEAR * sizeof(*noise) + 1);
+	size_t n = 0;
+	for (uint64_t i = 0; i < n_whole; i++) {
+		struct cost_samples s;
+		samples_of(window_at(c, i), &s);
+		if (s.n_plain >= LEAST_PLAIN)
+			n = add_stretches(&s, noise, n);
+	}
+	bool is_known = interval_of_noise(ratios, n_ratios, noise, n, out);
+	free(noise);
+	return is_known;
+}
+
+static bool find_interval(const struct cost *c, struct cost_found *f, struct interval *out)
+{
+	struct cost all = *c;
+	close_window(&all);
+	size_t n = (size_t)(all.n_ratios < COST_WINDOWS ? all.n_ratios : COST_WINDOWS);
+	if (interval_of_values(all.ratios, n, out))
+		return true;
+	if (!find_by_stretches(c, all.ratios, n, out))
+		return false;
+	f->is_doubtful = n == 1 && (out->high < 0 || out->middle > DOUBTFUL);
+	f->pct = percent(out->middle);
+	return !f->is_doubtful;
+}
+
+/* What a step takes that is not recorded, near the newest window that has such neighbours. */
+static double plain_ms(const struct cost *c)
+{
+	struct cost_samples s = { .n_plain = 0 };
+	uint64_t i = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	while (i && !s.n_plain)
+		samples_of(window_at(c, --i), &s);
+	return exp(median_of(s.plain, s.n_plain));
+}
+
+/* Of all steps of the windows that are at hand step by step. Where steps differ among themselves medians can be of different kinds. */
+static double ratio_of_means(const struct cost *c)
+{
+	double armed = 0, plain = 0, n_armed = 0, n_plain = 0;
+	uint64_t n = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
+	for (uint64_t i = 0; i < n; i++) {
+		struct cost_samples s;
+		samples_of(window_at(c, i), &s);
+		if (s.n_plain < LEAST_PLAIN)
+			continue;
+		for (size_t k = 0; k < s.n_armed; k++)
+			armed += exp((double)s.armed[k]);
+		for (size_t k = 0; k < s.n_plain; k++)
+			plain += exp((double)s.plain[k]);
+		n_armed += (double)s.n_armed;
+		n_plain += (double)s.n_plain;
+	}
+	return n_armed > 0 && n_plain > 0 ? armed / n_armed / (plain / n_plain) : 1;
+}
+
+/* Whether steps before the first window got longer or shorter, or are too few to tell: then those behind it do, too, whatever it left. */
+static bool drifts(const struct cost_window *w)
+{
+	float near[COST_NEAR], far[COST_NEAR];
+	size_t half = w->n_before / 2;
+	struct interval i;
+	if (w->n_before < LEAST_BEFORE)
+		return true;
+	memcpy(near, w->before, half * sizeof(*near));
+	memcpy(far, w->before + half, half * sizeof(*far));
+	const struct interval_pair pair = { near, far, without_apart(near, half),
+					    without_apart(far, half) };
+	return !interval_of_pairs(&pair, 1, &i) || i.low > 0 || i.high < 0;
+}
+
+/* The nearest before it, and the last of those behind it, by when its records have been delivered. Later windows have no steps before them
+ * that the first one left nothing in. */
+static struct cost_left find_left(const struct cost *c)
+{
+	float before[COST_LEFT], after[COST_LEFT];
+	const struct cost_window *w = &c->whole[0];
+	size_t n_before = w->n_before < COST_LEFT ? w->n_before : COST_LEFT,
+	       n_after = w->n_after < COST_LEFT ? w->n_after : COST_LEFT;
+	struct interval i;
+	if (!c->n_windows || drifts(w))
+		return (struct cost_left){ 0 };
+	memcpy(before, w->before, n_before * sizeof(*before));
+	memcpy(after, w->after + w->n_after - n_after, n_after * sizeof(*after));
+	const struct interval_pair pair = { after, before, without_apart(after, n_after),
+					    without_apart(before, n_before) };
+	if (!interval_of_pairs(&pair, 1, &i))
+		return (struct cost_left){ 0 };
+	return (struct cost_left){ true, percent(i.middle), percent(i.low), percent(i.high) };
+}
+
+struct cost_found cost_find(const struct cost *c)
+{
+	struct cost_found f = { .n_recorded = c->n_recorded,
+				.n_plain = c->n_plain,
+				.n_windows = c->n_windows,
+				.left = find_left(c) };
+	struct interval i;
+	f.is_known = find_interval(c, &f, &i);
+	if (!f.is_known)
+		return f;
+	f.pct = percent(i.middle);
+	f.low_pct = percent(i.low);
+	f.high_pct = percent(i.high);
+	f.ms = f.pct / 100 * plain_ms(c);
+	f.ratio_of_means = ratio_of_means(c);
+	return f;
+}
+
+double cost_ratio(const struct cost_found *f)
+{
+	if (!f->is_known || f->low_pct <= 0)
+		return 1;
+	return fmax(1, fmin(1 + f->pct / 100, f->ratio_of_means));
+}
+
+double cost_disturbed(const struct cost_found *f)
+{
+	return f->is_doubtful ? fmax(1, 1 + f->pct / 100) : 1;
+}

@@ -1,0 +1,103 @@
+/* Where CUPTI records no calls, which id is which call is found here, of all that is held, before steps are told apart: what comes
+ * behind a step says as much about its last calls as what came before. */
+#include "core/model/follow.h"
+
+#include "core/pair/pair_order.h"
+#include "core/util/bisect.h"
+
+/* What is launched while CUPTI records without a break. No call of one has its work in another. */
+struct stay {
+	uint64_t begin_ticks, end_ticks;
+	uint32_t first_id, next_id;
+	bool is_first, is_last;
+};
+
+typedef VEC(struct stay) stays;
+
+static void list_stays(const struct follow *f, stays *list)
+{
+	vec_push(list,
+		 ((struct stay){ .end_ticks = UINT64_MAX, .is_first = true, .is_last = true }));
+	uint32_t id = 0;
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		bool is_new = s->is_on && s->first_id && id && s->first_id != id;
+		id = s->is_on ? s->first_id : id;
+		if (!is_new)
+			continue;
+		struct stay *last = &list->at[list->n - 1];
+		last->end_ticks = s->ticks;
+		last->next_id = s->first_id;
+		last->is_last = false;
+		vec_push(list, ((struct stay){ .begin_ticks = s->ticks,
+					       .end_ticks = UINT64_MAX,
+					       .first_id = s->first_id,
+					       .is_last = true }));
+	}
+}
+
+/* Ids wrap around. */
+static bool is_within(const struct stay *stay, uint32_t id)
+{
+	return (stay->is_first || (int32_t)(id - stay->first_id) >= 0) &&
+	       (stay->is_last || (int32_t)(id - stay->next_id) < 0);
+}
+
+static struct pair_thread *list_calls(const struct follow *f, const struct stay *stay)
+{
+	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct follow_thread *t = &f->threads.at[i];
+		size_t first =
+			bisect(t->calls.n, k, t->calls.at[k].begin_ticks < stay->begin_ticks);
+		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < stay->end_ticks);
+		threads[i] = (struct pair_thread){ .slot = t->slot,
+						   .calls = t->calls.at + first,
+						   .n_calls = end - first };
+	}
+	return threads;
+}
+
+/* Its works, and how many they are; `copy` is theirs where they are not all. */
+static struct rec_gpu *list_works(const struct follow *f, const struct stay *stay, size_t *n,
+				  struct rec_gpu **copy)
+{
+	*n = f->works.n;
+	*copy = NULL;
+	if (stay->is_first && stay->is_last)
+		return f->works.at;
+	*copy = mem_resize(NULL, f->works.n * sizeof(**copy));
+	*n = 0;
+	for (size_t i = 0; i < f->works.n; i++)
+		if (is_within(stay, f->works.at[i].correlation))
+			(*copy)[(*n)++] = f->works.at[i];
+	return *copy;
+}
+
+static void pair_stay(struct follow *f, const struct stay *stay)
+{
+	struct rec_gpu *copy;
+	struct pair_input in = { .dict = &f->dict,
+				 .threads = list_calls(f, stay),
+				 .n_threads = f->threads.n,
+				 .expects_work = follow_expects,
+				 .context = f };
+	in.works = list_works(f, stay, &in.n_works, &copy);
+	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
+	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
+	free((void *)in.threads);
+	free(copy);
+}
+
+void follow_pair_by_order(struct follow *f)
+{
+	stays list = { 0 };
+	if (!dict_info_is(&f->dict, "pairing", "order") || f->counts.records == f->records_paired)
+		return;
+	f->records_paired = f->counts.records;
+	f->externals.n = 0;
+	list_stays(f, &list);
+	for (size_t i = 0; i < list.n; i++)
+		pair_stay(f, &list.at[i]);
+	vec_free(&list);
+}

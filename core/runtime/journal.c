@@ -1,0 +1,576 @@
+/*
+ * The journal's file and its pool of chunks. The file is sparse up to its budget and gets disk space piece by piece, ahead
+ * of use: a store into a page without space behind it would kill the application with SIGBUS. The descriptor is not kept,
+ * since applications close descriptors that they do not know; growing opens the file again and checks that it is ours.
+ */
+#include "core/runtime/journal.h"
+
+#include "core/runtime/clock.h"
+#include "core/runtime/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
+	CHUNKS_AHEAD = 8,
+	GROWTH_TRIES =
+		1000, /* of a thread that finds another one growing: a few milliseconds at most */
+	DICTIONARY_PER_GROWTH = 1 << 20,
+	LEAST_BYTES = 8 << 20, /* as PROF_BUFFER_MB's least */
+	PAUSE_RECORDS = 1024,  /* a full pool is searched once per so many drops */
+};
+
+static struct {
+	struct journal_header *header;
+	struct journal_chunk *directory;
+	uint8_t *dictionary, *chunks;
+	char path[PATH_MAX];
+	dev_t device;
+	ino_t inode;
+	_Atomic uint32_t hint;	  /* where the search for a free chunk starts */
+	_Atomic uint32_t slots;	  /* thread slots given */
+	_Atomic uint32_t strings; /* string ids given */
+	_Atomic uint64_t dictionary_backed_bytes;
+	_Atomic uint32_t
+		growing;   /* one thread grows at a time; others take what is there or drop */
+	_Atomic bool full; /* the disk refused more */
+} g;
+
+struct journal_header *journal_header(void)
+{
+	return g.header;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+	return (value + to - 1) / to * to;
+}
+
+/* ---- Growing ---- */
+
+/* Largest file the process may write; beyond it the kernel sends SIGXFSZ, which kills by default. */
+static uint64_t file_size_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+/* File systems without fallocate get zeros written instead: same effect, 4 MiB take about a millisecond. */
+static int back_by_writing(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[65536];
+	while (bytes) {
+		size_t n = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
+		ssize_t written = pwrite(fd, zeros, n, (off_t)offset);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		offset += (uint64_t)written;
+		bytes -= (uint64_t)written;
+	}
+	return 0;
+}
+
+static int back(int fd, uint64_t offset, uint64_t bytes)
+{
+	if (offset + bytes > file_size_limit())
+		return -EFBIG;
+	if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes))
+		return 0;
+	if (errno == EOPNOTSUPP || errno == ENOSYS)
+		return back_by_writing(fd, offset, bytes);
+	return -errno;
+}
+
+static int open_again(void)
+{
+	struct stat status;
+	int fd = open(g.path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || status.st_dev != g.device || status.st_ino != g.inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* Puts space behind [offset, offset + bytes). False, said once, where there is none to be had. */
+static bool grow(uint64_t offset, uint64_t bytes)
+{
+	int saved = errno, fd = open_again(), error = fd;
+	if (fd >= 0) {
+		error = back(fd, offset, bytes);
+		close(fd);
+	}
+	if (error < 0) {
+		atomic_store_explicit(&g.full, true, memory_order_relaxed);
+		log_once(LOG_WARN, "%s cannot grow: %s; further records are dropped and counted",
+			 g.path, strerror(-error));
+	}
+	errno = saved;
+	return error >= 0;
+}
+
+enum growth { GREW, BUSY, NO_MORE };
+
+static enum growth grow_chunks(void)
+{
+	struct journal_header *h = g.header;
+	uint32_t idle = 0;
+	if (atomic_load_explicit(&g.full, memory_order_relaxed))
+		return NO_MORE;
+	if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
+		return BUSY;
+	uint32_t backed = atomic_load_explicit(&h->chunks_backed, memory_order_relaxed);
+	uint32_t left = h->n_chunks - backed;
+	uint32_t more = left < CHUNKS_PER_GROWTH ? left : CHUNKS_PER_GROWTH;
+	bool grown = more && grow(h->chunks_offset + (uint64_t)backed * JOURNAL_CHUNK_BYTES,
+				  (uint64_t)more * JOURNAL_CHUNK_BYTES);
+	if (grown)
+		atomic_store_explicit(&h->chunks_backed, backed + more, memory_order_release);
+	atomic_store_explicit(&g.growing, 0, memory_order_release);
+	return grown ? GREW : NO_MORE;
+}
+
+/* ---- Chunks ---- */
+
+static struct journal_chunk *claim_free(uint32_t slot)
+{
+	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_acquire);
+	uint32_t start = atomic_load_explicit(&g.hint, memory_order_relaxed);
+	for (uint32_t i = 0; i < backed; i++) {
+		uint32_t at = (start + i) % backed;
+		struct journal_chunk *c = &g.directory[at];
+		uint32_t state = CHUNK_FREE;
+		if (atomic_load_explicit(&c->state, memory_order_relaxed) != CHUNK_FREE ||
+		    /* acquire pairs with the collector's release of a chunk that it has read */
+		    !atomic_compare_exchange_strong_explicit(&c->state, &state, CHUNK_WRITING,
+							     memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		atomic_store_explicit(&g.hint, at + 1, memory_order_relaxed);
+		c->thread = slot;
+		uint64_t claim = atomic_fetch_add_explicit(&g.header->chunk_claims, 1,
+							   memory_order_relaxed) +
+				 1;
+		/* pairs with the reader's acquire: thread is there once claim is */
+		atomic_store_explicit(&c->claim, claim, memory_order_release);
+		return c;
+	}
+	return NULL;
+}
+
+/* Grows while there are still chunks for the others: they need not wait for the disk. */
+static void grow_ahead(const struct journal_chunk *claimed)
+{
+	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_relaxed);
+	if ((uint32_t)(claimed - g.directory) + CHUNKS_AHEAD >= backed &&
+	    backed < g.header->n_chunks)
+		grow_chunks();
+}
+
+static struct journal_chunk *claim_chunk(uint32_t slot)
+{
+	struct journal_chunk *c = claim_free(slot);
+	for (int tries = 0; !c && tries < GROWTH_TRIES; tries++) {
+		enum growth growth = grow_chunks();
+		if (growth == BUSY)
+			sched_yield();
+		c = claim_free(slot);
+		if (growth == NO_MORE)
+			break;
+	}
+	if (c)
+		grow_ahead(c);
+	return c;
+}
+
+void journal_introduce(struct journal_writer *w)
+{
+	if (w->slot || !g.header)
+		return;
+	struct dict_thread record = { .head.kind = DICT_THREAD };
+	w->slot = atomic_fetch_add_explicit(&g.slots, 1, memory_order_relaxed) + 1;
+	record.slot = w->slot;
+	record.tid = (uint32_t)syscall(SYS_gettid);
+	record.handle = (uint32_t)pthread_self();
+	prctl(PR_GET_NAME, record.name);
+	journal_put(&record.head, sizeof(record), NULL);
+}
+
+uint32_t journal_threads(void)
+{
+	return atomic_load_explicit(&g.slots, memory_order_relaxed);
+}
+
+static void count_drop(struct journal_writer *w)
+{
+	uint64_t now = clock_ticks(g.header->clock.kind);
+	if (!w->dropped++)
+		w->drop_first_ticks = now;
+	w->drop_last_ticks = now;
+	atomic_fetch_add_explicit(&g.header->dropped_records, 1, memory_order_relaxed);
+	log_once(LOG_WARN, "journal full (PROF_BUFFER_MB=%llu): records are dropped and counted",
+		 (unsigned long long)((g.header->file_bytes + (1 << 20) - 1) >> 20));
+}
+
+/* The hole stands in the stream where it is, before what follows it. */
+static void write_dropped(struct journal_writer *w)
+{
+	struct rec_dropped *r = (struct rec_dropped *)w->cursor;
+	*r = (struct rec_dropped){
+		.kind = REC_DROPPED,
+		.words = sizeof(*r) / 8,
+		.count = w->dropped,
+		.first_ticks = w->drop_first_ticks,
+		.last_ticks = w->drop_last_ticks,
+	};
+	w->dropped = 0;
+	journal_commit(w, sizeof(*r));
+}
+
+/* A chunk's pages at once: 3 us where the collector has made them (core/journal/ahead.h), a fifth of sixteen faults. Before Linux 5.14 they come
+ * one by one. */
+static void map_pages(void *chunk)
+{
+	int saved = errno;
+	madvise(chunk, JOURNAL_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	errno = saved;
+}
+
+void *journal_next(struct journal_writer *w, uint32_t bytes)
+{
+	if (!g.header)
+		return NULL;
+	journal_release(w);
+	if (w->pause) {
+		w->pause--;
+		count_drop(w);
+		return NULL;
+	}
+	journal_introduce(w);
+	w->chunk = claim_chunk(w->slot);
+	if (!w->chunk) {
+		w->pause = PAUSE_RECORDS;
+		count_drop(w);
+		return NULL;
+	}
+	w->base = g.chunks + (size_t)(w->chunk - g.directory) * JOURNAL_CHUNK_BYTES;
+	w->cursor = w->base;
+	w->limit = w->base + JOURNAL_CHUNK_BYTES;
+	map_pages(w->base);
+	if (w->dropped)
+		write_dropped(w);
+	return (size_t)(w->limit - w->cursor) >= bytes ? w->cursor : NULL;
+}
+
+void journal_release(struct journal_writer *w)
+{
+	if (w->chunk) /* release: the collector that sees SEALED sees every record */
+		atomic_store_explicit(&w->chunk->state, CHUNK_SEALED, memory_order_release);
+	w->chunk = NULL;
+	w->cursor = w->limit = w->base = NULL;
+}
+
+/* ---- Dictionary ---- */
+
+static bool back_dictionary(uint64_t end)
+{
+	for (;;) {
+		uint64_t backed =
+			atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_acquire);
+		uint32_t idle = 0;
+		if (end <= backed)
+			return true;
+		if (atomic_load_explicit(&g.full, memory_order_relaxed))
+			return false;
+		if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
+			continue; /* another thread is in fallocate: microseconds, and new names are rare */
+		bool grown = true;
+		if (backed ==
+		    atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_relaxed)) {
+			uint64_t left = g.header->dictionary_bytes - backed;
+			uint64_t more = left < DICTIONARY_PER_GROWTH ? left : DICTIONARY_PER_GROWTH;
+			grown = grow(g.header->dictionary_offset + backed, more);
+			if (grown)
+				atomic_store_explicit(&g.dictionary_backed_bytes, backed + more,
+						      memory_order_release);
+		}
+		atomic_store_explicit(&g.growing, 0, memory_order_release);
+		if (!grown)
+			return false;
+	}
+}
+
+static uint8_t *reserve_dictionary(uint64_t bytes)
+{
+	struct journal_header *h = g.header;
+	uint64_t used = atomic_load_explicit(&h->dictionary_used_bytes, memory_order_relaxed);
+	do {
+		if (used + bytes > h->dictionary_bytes || !back_dictionary(used + bytes)) {
+			atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
+			return NULL;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&h->dictionary_used_bytes, &used,
+							used + bytes, memory_order_relaxed,
+							memory_order_relaxed));
+	return g.dictionary + used;
+}
+
+/* Body and up to two pieces behind it, then the head as one 64-bit store. */
+static bool put(struct dict_head *record, size_t record_bytes, const void *tail, size_t tail_bytes,
+		const void *more, size_t more_bytes)
+{
+	if (!g.header)
+		return false;
+	size_t bytes = round_up(record_bytes + tail_bytes + more_bytes, 8);
+	uint8_t *to = reserve_dictionary(bytes);
+	if (!to)
+		return false;
+	memcpy(to + sizeof(*record), (uint8_t *)record + sizeof(*record),
+	       record_bytes - sizeof(*record));
+	if (tail_bytes)
+		memcpy(to + record_bytes, tail, tail_bytes);
+	if (more_bytes)
+		memcpy(to + record_bytes + tail_bytes, more, more_bytes);
+	struct dict_head head = { .mark = DICT_MARK,
+				  .kind = record->kind,
+				  .bytes = (uint32_t)bytes };
+	uint64_t word;
+	memcpy(&word, &head, sizeof(word));
+	/* pairs with the reader's acquire of the same word: a head that is there has its body */
+	atomic_store_explicit((_Atomic uint64_t *)to, word, memory_order_release);
+	return true;
+}
+
+bool journal_put(struct dict_head *record, size_t record_bytes, const char *text)
+{
+	return put(record, record_bytes, text, text ? strlen(text) + 1 : 0, NULL, 0);
+}
+
+bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
+		      size_t tail_bytes)
+{
+	return put(record, record_bytes, tail, tail_bytes, NULL, 0);
+}
+
+bool journal_put_info(const char *key, const char *value)
+{
+	struct dict_head head = { .kind = DICT_INFO };
+	return put(&head, sizeof(head), key, strlen(key) + 1, value, strlen(value) + 1);
+}
+
+uint32_t journal_put_string(const char *text)
+{
+	struct dict_string record = { .head.kind = DICT_STRING };
+	record.id = atomic_fetch_add_explicit(&g.strings, 1, memory_order_relaxed) + 1;
+	return journal_put(&record.head, offsetof(struct dict_string, text), text) ? record.id : 0;
+}
+
+/* ---- Opening and ending ---- */
+
+static int make_folder(const char *path, struct err *e)
+{
+	if (!mkdir(path, 0777) || errno == EEXIST)
+		return 0;
+	return err_set(e, -errno, "cannot make the folder %s: %s", path, strerror(errno));
+}
+
+/* The file has a name of its own while it is made, so that a process that is killed meanwhile leaves no half a journal. Its number is not
+ * enough: another process, in another namespace of pids, may have the same. */
+static int create_file(const char *folder, struct err *e)
+{
+	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.%" PRIx64 ".journal.new", folder,
+			 (int)getpid(), clock_read_ns(CLOCK_MONOTONIC));
+	if (n >= (int)sizeof(g.path))
+		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+			       folder);
+	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_set(e, -errno, "cannot make %.180s: %s", g.path, strerror(errno));
+	return fd;
+}
+
+/* 0, or -EEXIST where the name is taken. Not every file system has hard links. */
+static int give_name(const char *from, const char *to)
+{
+	if (!link(from, to)) {
+		unlink(from);
+		return 0;
+	}
+	if (errno == EEXIST || !access(to, F_OK))
+		return -EEXIST;
+	return rename(from, to) ? -errno : 0;
+}
+
+/* A process that execs keeps its pid: the new image's journal gets a number behind it. */
+static int name_file(const char *folder, struct err *e)
+{
+	char made[PATH_MAX];
+	int error = -EEXIST;
+	memcpy(made, g.path, sizeof(made));
+	for (int i = 1; i < 1000 && error == -EEXIST; i++) {
+		char suffix[8] = "";
+		if (i > 1)
+			snprintf(suffix, sizeof(suffix), "-%d", i);
+		snprintf(g.path, sizeof(g.path), "%s/journal/%d%s.journal", folder, (int)getpid(),
+			 suffix);
+		error = give_name(made, g.path);
+	}
+	if (!error)
+		return 0;
+	unlink(made);
+	return err_set(e, error, "cannot name %.180s: %s", g.path, strerror(-error));
+}
+
+static struct journal_header layout(uint64_t budget_bytes)
+{
+	struct journal_header h = { .version = JOURNAL_VERSION,
+				    .header_bytes = sizeof(h),
+				    .chunk_bytes = JOURNAL_CHUNK_BYTES };
+	uint64_t page = 4096, limit = file_size_limit();
+	if (budget_bytes > limit)
+		budget_bytes = limit;
+	memcpy(h.magic, JOURNAL_MAGIC, sizeof(h.magic));
+	h.call_bytes = sizeof(struct rec_call);
+	h.gpu_bytes = sizeof(struct rec_gpu);
+	h.directory_offset = round_up(sizeof(h), page);
+	/* an eighth for what is written once: 32 MiB of the default hold some 300,000 names and shapes */
+	h.dictionary_bytes = round_up(budget_bytes / 8, page);
+	uint64_t rest = budget_bytes - h.dictionary_bytes - h.directory_offset;
+	h.n_chunks = (uint32_t)(rest / (JOURNAL_CHUNK_BYTES + sizeof(struct journal_chunk)));
+	h.dictionary_offset = h.directory_offset +
+			      round_up((uint64_t)h.n_chunks * sizeof(struct journal_chunk), page);
+	h.chunks_offset = h.dictionary_offset + h.dictionary_bytes;
+	if (h.n_chunks > 1 &&
+	    h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES > budget_bytes)
+		h.n_chunks--; /* rounding took up to a page */
+	h.file_bytes = h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES;
+	return h;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct stat status;
+	return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
+}
+
+/* Field 22 of /proc/self/stat, counted from behind the name, which may hold spaces and brackets. */
+static uint64_t process_start(void)
+{
+	char text[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	uint64_t start = 0;
+	for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++)
+		start = start * 10 + (uint64_t)(*p - '0');
+	return start;
+}
+
+static int map_file(int fd, struct journal_header *h, struct err *e)
+{
+	struct stat status;
+	uint64_t first_dictionary = h->dictionary_bytes < DICTIONARY_PER_GROWTH
+					    ? h->dictionary_bytes
+					    : DICTIONARY_PER_GROWTH;
+	if (fstat(fd, &status) || ftruncate(fd, (off_t)h->file_bytes))
+		return err_set(e, -errno, "cannot size %.180s: %s", g.path, strerror(errno));
+	g.device = status.st_dev;
+	g.inode = status.st_ino;
+	int error = back(fd, 0, h->dictionary_offset + first_dictionary);
+	uint32_t chunks = h->n_chunks < CHUNKS_PER_GROWTH / 4 ? h->n_chunks : CHUNKS_PER_GROWTH / 4;
+	if (!error)
+		error = back(fd, h->chunks_offset, (uint64_t)chunks * JOURNAL_CHUNK_BYTES);
+	if (error)
+		return err_set(e, error, "no space for %.180s: %s", g.path, strerror(-error));
+	uint8_t *base = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return err_set(e, -errno, "cannot map %.180s: %s", g.path, strerror(errno));
+	madvise(base, h->file_bytes,
+		MADV_DONTFORK); /* a child must not write into its parent's journal */
+	atomic_store(&h->chunks_backed, chunks);
+	atomic_store(&g.dictionary_backed_bytes, first_dictionary);
+	g.directory = (struct journal_chunk *)(base + h->directory_offset);
+	g.dictionary = base + h->dictionary_offset;
+	g.chunks = base + h->chunks_offset;
+	memcpy(base, h, sizeof(*h));
+	return 0;
+}
+
+int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind, struct err *e)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
+		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+			       folder);
+	int error = make_folder(folder, e);
+	if (!error)
+		error = make_folder(path, e);
+	if (error)
+		return error;
+	if (file_size_limit() < LEAST_BYTES)
+		return err_set(e, -EFBIG,
+			       "this process may not write files of %d MiB (ulimit -f), which a "
+			       "journal needs",
+			       LEAST_BYTES >> 20);
+	struct journal_header h = layout(budget_bytes);
+	h.pid = (uint32_t)getpid();
+	h.ppid = (uint32_t)getppid();
+	h.process_start = process_start(); /* first: there may be one descriptor left */
+	h.pid_namespace = pid_namespace();
+	int fd = create_file(folder, e);
+	if (fd < 0)
+		return fd;
+	h.clock.kind = clock_kind;
+	h.clock.first = clock_point(clock_kind);
+	error = map_file(fd, &h, e);
+	close(fd);
+	if (error) {
+		unlink(g.path);
+		return error;
+	}
+	error = name_file(folder, e);
+	if (!error)
+		g.header = (struct journal_header *)(g.dictionary - h.dictionary_offset);
+	return error;
+}
+
+void journal_forget(void)
+{
+	memset(&g, 0, sizeof(g));
+}
+
+void journal_end(void)
+{
+	if (!g.header)
+		return;
+	g.header->clock.last = clock_point(g.header->clock.kind);
+	/* pairs with the reader's acquire: the closing clock point is whole */
+	atomic_store_explicit(&g.header->ended_ticks, g.header->clock.last.ticks,
+			      memory_order_release);
+}

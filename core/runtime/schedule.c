@@ -1,0 +1,211 @@
+/*
+ * The schedule's parser and evaluator (core/runtime/schedule.h). Runs in the application, in its collector
+ * and in tests; the semantics are torch's, checked against torch's own results in
+ * test/steps/torch_schedule.tsv.
+ */
+#include "core/runtime/schedule.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A million million steps is more than any job has, and sums of a few do not overflow. */
+#define SCHEDULE_MAX_STEPS 1000000000000ull
+
+#define SCHEDULE_ACCEPTED                      \
+	"accepted: always, off, flight=K, or " \
+	"skip_first=N,wait=N,warmup=N,active=N,repeat=N,skip_first_wait=0|1"
+
+enum schedule_key {
+	KEY_SKIP_FIRST,
+	KEY_WAIT,
+	KEY_WARMUP,
+	KEY_ACTIVE,
+	KEY_REPEAT,
+	KEY_SKIP_FIRST_WAIT,
+	KEY_FLIGHT,
+	KEY_COUNT
+};
+
+static const struct {
+	const char *name;
+	uint64_t min, fallback;
+} schedule_keys[KEY_COUNT] = {
+	[KEY_SKIP_FIRST] = { "skip_first", 0, 0 },
+	[KEY_WAIT] = { "wait", 0, 0 },
+	[KEY_WARMUP] = { "warmup", 0, 0 },
+	[KEY_ACTIVE] = { "active", 1, 1 },
+	[KEY_REPEAT] = { "repeat", 0, 0 },
+	[KEY_SKIP_FIRST_WAIT] = { "skip_first_wait", 0, 0 },
+	[KEY_FLIGHT] = { "flight", 1, 0 },
+};
+
+/* A piece of the text, not terminated. */
+struct piece {
+	const char *at;
+	size_t length;
+};
+
+static struct piece piece_trim(const char *begin, const char *end)
+{
+	while (begin < end && (*begin == ' ' || *begin == '\t'))
+		begin++;
+	while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	return (struct piece){ begin, (size_t)(end - begin) };
+}
+
+static bool piece_is(struct piece p, const char *word)
+{
+	return strlen(word) == p.length && !memcmp(p.at, word, p.length);
+}
+
+/* What is shown of a piece that somebody got wrong: enough to find it, never a page. */
+static int piece_shown(struct piece p)
+{
+	return p.length < 40 ? (int)p.length : 40;
+}
+
+static bool piece_number(struct piece p, uint64_t *out)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < p.length; i++) {
+		if (p.at[i] < '0' || p.at[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(p.at[i] - '0');
+		if (n > SCHEDULE_MAX_STEPS)
+			return false;
+	}
+	*out = n;
+	return p.length > 0;
+}
+
+static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], unsigned *seen,
+			       struct err *e)
+{
+	if (!pair.length)
+		return err_set(e, -EINVAL, "a key=N is missing; " SCHEDULE_ACCEPTED);
+	const char *equals = memchr(pair.at, '=', pair.length);
+	if (!equals)
+		return err_set(e, -EINVAL, "\"%.*s\" is not key=N; " SCHEDULE_ACCEPTED,
+			       piece_shown(pair), pair.at);
+	struct piece key = piece_trim(pair.at, equals);
+	struct piece value = piece_trim(equals + 1, pair.at + pair.length);
+	int k = 0;
+	while (k < KEY_COUNT && !piece_is(key, schedule_keys[k].name))
+		k++;
+	if (k == KEY_COUNT)
+		return err_set(e, -EINVAL, "unknown key \"%.*s\"; " SCHEDULE_ACCEPTED,
+			       piece_shown(key), key.at);
+	if (*seen & 1u << k)
+		return err_set(e, -EINVAL, "%s is given twice", schedule_keys[k].name);
+	*seen |= 1u << k;
+	if (!piece_number(value, &values[k]) || values[k] < schedule_keys[k].min)
+		return err_set(e, -EINVAL,
+			       "%s=%.*s: a whole number of steps from %llu to 10^12 is wanted",
+			       schedule_keys[k].name, piece_shown(value), value.at,
+			       (unsigned long long)schedule_keys[k].min);
+	return 0;
+}
+
+/* All steps from the first one on are recorded, so nothing ends or comes again. */
+static int schedule_fly(const uint64_t values[KEY_COUNT], unsigned seen, struct schedule *out,
+			struct err *e)
+{
+	if (values[KEY_REPEAT])
+		return err_set(e, -EINVAL,
+			       "repeat=%llu does not go with flight=K, which records every step; "
+			       "accepted with it: skip_first=N,wait=N,warmup=N,active=N",
+			       (unsigned long long)values[KEY_REPEAT]);
+	uint64_t idle =
+		values[KEY_SKIP_FIRST] + (values[KEY_SKIP_FIRST_WAIT] ? 0 : values[KEY_WAIT]);
+	*out = (struct schedule){
+		.always = !idle && !values[KEY_WARMUP],
+		.skip_first = idle,
+		.warmup = values[KEY_WARMUP],
+		.active = seen & 1u << KEY_ACTIVE ? values[KEY_ACTIVE] : 0,
+		.flight = values[KEY_FLIGHT],
+	};
+	return 0;
+}
+
+int schedule_parse(const char *text, struct schedule *out, struct err *e)
+{
+	struct piece whole = piece_trim(text, text + strlen(text));
+	if (piece_is(whole, "always") || piece_is(whole, "off")) {
+		*out = (struct schedule){ .always = whole.at[0] == 'a', .off = whole.at[0] == 'o' };
+		return 0;
+	}
+	if (!whole.length)
+		return err_set(e, -EINVAL, "the schedule is empty; " SCHEDULE_ACCEPTED);
+
+	uint64_t values[KEY_COUNT];
+	unsigned seen = 0;
+	for (int k = 0; k < KEY_COUNT; k++)
+		values[k] = schedule_keys[k].fallback;
+	const char *end = whole.at + whole.length;
+	for (const char *at = whole.at, *comma; at <= end; at = comma + 1) {
+		comma = memchr(at, ',', (size_t)(end - at));
+		if (!comma)
+			comma = end;
+		int rc = schedule_parse_pair(piece_trim(at, comma), values, &seen, e);
+		if (rc)
+			return rc;
+	}
+	if (seen & 1u << KEY_FLIGHT)
+		return schedule_fly(values, seen, out, e);
+	*out = (struct schedule){
+		.skip_first = values[KEY_SKIP_FIRST],
+		.wait = values[KEY_WAIT],
+		.warmup = values[KEY_WARMUP],
+		.active = values[KEY_ACTIVE],
+		.repeat = values[KEY_REPEAT],
+		.skip_first_wait = values[KEY_SKIP_FIRST_WAIT] != 0,
+	};
+	return 0;
+}
+
+static uint64_t schedule_cycle(const struct schedule *s)
+{
+	return s->wait + s->warmup + s->active;
+}
+
+/* Steps since the first cycle's beginning; only for steps that skip_first lets through. */
+static uint64_t schedule_phase(const struct schedule *s, uint64_t step)
+{
+	return step - s->skip_first + (s->skip_first_wait ? s->wait : 0);
+}
+
+enum sched_action schedule_action(const struct schedule *s, uint64_t step)
+{
+	if (s->off || s->always)
+		return s->always ? SCHED_RECORD : SCHED_NONE;
+	if (step < s->skip_first || schedule_done(s, step))
+		return SCHED_NONE;
+	if (s->flight)
+		return step < s->skip_first + s->warmup ? SCHED_WARMUP : SCHED_RECORD;
+	uint64_t at = schedule_phase(s, step) % schedule_cycle(s);
+	if (at < s->wait)
+		return SCHED_NONE;
+	if (at < s->wait + s->warmup)
+		return SCHED_WARMUP;
+	return at < schedule_cycle(s) - 1 ? SCHED_RECORD : SCHED_RECORD_AND_SAVE;
+}
+
+uint64_t schedule_first_armed(const struct schedule *s)
+{
+	if (s->off)
+		return SCHEDULE_NEVER;
+	if (s->always)
+		return 0;
+	return s->skip_first + (s->skip_first_wait ? 0 : s->wait);
+}
+
+bool schedule_done(const struct schedule *s, uint64_t step)
+{
+	if (s->off || s->always)
+		return s->off;
+	if (!s->repeat || s->flight || step < s->skip_first)
+		return false;
+	return schedule_phase(s, step) / schedule_cycle(s) >= s->repeat;
+}

@@ -1,0 +1,98 @@
+/* See trigger.h. Runs in the application, once, and in the tools. */
+#include "core/runtime/trigger.h"
+
+#include "core/runtime/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below it every other step would be slow. Above it none ever is. */
+#define SLOW_LEAST 1.1
+#define SLOW_MOST  1000.0
+
+#define TRIGGERS "file, signal, slow:FACTOR (as in slow:3) or none"
+
+static const char *const words[] = { "file", "signal", "slow", "none" };
+
+static int parse_slow(const char *factor, struct trigger_config *out, struct err *e)
+{
+	char *end;
+	double value = strtod(factor, &end);
+	if (end == factor || *end || !(value >= SLOW_LEAST) || !(value <= SLOW_MOST))
+		return err_set(e, -EINVAL, "slow:%.40s: a factor from %.1f to %.0f is wanted",
+			       factor, SLOW_LEAST, SLOW_MOST);
+	out->slow = value;
+	return 0;
+}
+
+static int refuse(const char *word, struct err *e)
+{
+	const char *near = NULL;
+	unsigned least = 4; /* further than that is no typing error */
+	char plain[16];
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, ":"), word);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		unsigned d = config_distance(plain, words[i]);
+		if (d < least) {
+			least = d;
+			near = words[i];
+		}
+	}
+	return err_set(e, -EINVAL, "'%.40s' is no trigger%s%s%s; accepted: " TRIGGERS, word,
+		       near ? " (did you mean " : "", near ? near : "",
+		       !near		       ? ""
+		       : !strcmp(near, "slow") ? ":FACTOR?)"
+					       : "?)");
+}
+
+static int lacks_factor(struct err *e)
+{
+	return err_set(e, -EINVAL,
+		       "slow needs a factor: slow:FACTOR, as in slow:3, arms when a step takes so "
+		       "many "
+		       "times the median; accepted: " TRIGGERS);
+}
+
+static int parse_word(const char *word, struct trigger_config *out, struct err *e)
+{
+	if (!strcmp(word, "file"))
+		out->file = true;
+	else if (!strcmp(word, "signal"))
+		out->signal = true;
+	else if (!strcmp(word, "slow") || !strcmp(word, "slow:"))
+		return lacks_factor(e);
+	else if (!strncmp(word, "slow:", 5))
+		return parse_slow(word + 5, out, e);
+	else if (!strcmp(word, "none"))
+		return err_set(e, -EINVAL, "none stands alone; accepted: " TRIGGERS);
+	else
+		return refuse(word, e);
+	return 0;
+}
+
+int trigger_parse(const char *text, struct trigger_config *out, struct err *e)
+{
+	struct trigger_config parsed = { 0 };
+	if (!strcmp(text, "none")) {
+		*out = parsed;
+		return 0;
+	}
+	for (const char *at = text;; at++) {
+		char word[64];
+		size_t length = strcspn(at, ",");
+		while (length && *at == ' ') {
+			at++;
+			length--;
+		}
+		snprintf(word, sizeof(word), "%.*s", (int)length, at);
+		int error = parse_word(word, &parsed, e);
+		if (error)
+			return error;
+		at += length;
+		if (!*at)
+			break;
+	}
+	*out = parsed;
+	return 0;
+}

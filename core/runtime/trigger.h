@@ -1,0 +1,23 @@
+/* PROF_TRIGGER: what arms steps besides the schedule. */
+#ifndef CORE_TRIGGER_H
+#define CORE_TRIGGER_H
+
+#include "core/runtime/err.h"
+
+#include <stdbool.h>
+
+struct trigger_config {
+	bool file, signal;
+	double slow; /* a step that takes this many times the running median; 0: none does */
+};
+
+/* "file", "signal", "slow:FACTOR", with commas between them, or "none". 0, or -EINVAL with one line in `e` (may be NULL) and `out`
+ * untouched. */
+int trigger_parse(const char *text, struct trigger_config *out, struct err *e);
+
+static inline bool trigger_is_any(const struct trigger_config *t)
+{
+	return t->file || t->signal || t->slow > 0;
+}
+
+#endif

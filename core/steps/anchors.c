@@ -1,0 +1,286 @@
+#include "core/steps/anchors.h"
+
+#include "core/runtime/token.h"
+#include "core/runtime/turn.h"
+
+uint64_t anchor_token(const struct rec_call *c, uint8_t category)
+{
+	switch (category) {
+	case CAT_LAUNCH:
+		return c->arg;
+	case CAT_GRAPH:
+		return token_graph(c->arg);
+	case CAT_MEMCPY:
+		return token_copy(c->detail);
+	default:
+		return 0;
+	}
+}
+
+static uint8_t action_of(const struct follow *f, uint64_t number, bool arms)
+{
+	if (f->schedule.always)
+		return SCHED_RECORD;
+	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
+}
+
+void anchor_mark_counted(struct follow *f, const struct rec_step *step, const struct anchor *a)
+{
+	uint64_t number = a->base + step->number;
+	if (a->has_base && step->generation == a->generation)
+		follow_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
+							.number = number,
+							.generation = a->generation,
+							.action = action_of(f, number, a->arms) });
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct anchor_came *x = a, *y = b;
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+void anchors_order(anchor_list *came, uint32_t apart)
+{
+	struct turn_last last = { 0 };
+	bool is_due = true;
+	size_t n = 0;
+	if (came->n)
+		qsort(came->at, came->n, sizeof(*came->at), by_ticks);
+	for (size_t i = 0; i < came->n; i++) {
+		const struct anchor_came c = came->at[i];
+		bool early = !c.is_backup && turn_is_early(&last, apart, c.slot, c.at, is_due);
+		is_due = c.is_backup;
+		if (!early)
+			came->at[n++] = c;
+	}
+	came->n = n;
+}
+
+enum came { CAME_NONE, CAME_ANCHOR, CAME_BACKUP };
+
+struct finder_thread {
+	struct token_window window;
+	uint32_t n;	   /* launches */
+	enum came waiting; /* what its last launch completed */
+};
+
+struct finder {
+	VEC(struct finder_thread) threads;
+	struct map thread_of_slot;
+	uint64_t anchor, backup;
+	uint32_t apart;
+	anchor_list came;     /* with the launch that followed */
+	VEC(uint64_t) begins; /* of steps, in order */
+	uint64_t first_counted,
+		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
+	uint32_t generation;
+	uint64_t floor, floor_ticks; /* the last step of the generation before */
+	const struct follow *follow; /* knows which generations are void */
+};
+
+static struct finder_thread *thread_of(struct finder *x, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&x->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = x->threads.n;
+		vec_push(&x->threads, (struct finder_thread){ 0 });
+	}
+	return &x->threads.at[*at];
+}
+
+static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
+		      const struct rec_call *c)
+{
+	uint64_t token = anchor_token(c, dict_category(d, c->hook));
+	if (!token)
+		return;
+	struct finder_thread *t = thread_of(x, slot);
+	if (t->waiting)
+		vec_push(&x->came, ((struct anchor_came){ c->begin_ticks, slot, t->n,
+							  t->waiting == CAME_BACKUP }));
+	t->n++;
+	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
+	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
+}
+
+/* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
+static void find_begins(struct finder *x, bool follows)
+{
+	anchors_order(&x->came, x->apart);
+	for (size_t i = 0; i < x->came.n; i++) {
+		const struct anchor_came *c = &x->came.at[i];
+		if (!c->is_backup)
+			vec_push(&x->begins, c->ticks);
+		else if (i && c[-1].is_backup)
+			vec_push(&x->begins, c[follows ? 0 : -1].ticks);
+	}
+}
+
+static void find_step(struct finder *x, const struct rec_step *s)
+{
+	if (s->event == STEP_COUNTED && s->number == 1 && s->generation == x->generation)
+		x->first_counted = s->ticks;
+	if (s->event != STEP_BEGIN || !s->number)
+		return;
+	if (follow_is_void(x->follow, s->generation))
+		return;
+	bool is_earlier = x->generation > 1 && s->generation < x->generation;
+	if (is_earlier && s->number > x->floor) {
+		x->floor = s->number;
+		x->floor_ticks = s->ticks;
+	}
+	if (!is_earlier && s->ticks < x->first_numbered)
+		x->first_numbered = s->ticks;
+}
+
+static void set_backup(struct anchor *a, const struct rec_step *s)
+{
+	a->backup = s->detail;
+	a->backup_within = (uint32_t)s->number;
+	a->apart = (uint32_t)(s->number >> 32);
+}
+
+static void list_void(anchors *list, uint32_t generation)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].generation != generation)
+			list->at[n++] = list->at[i];
+	list->n = n;
+}
+
+static void list_step(anchors *list, anchor_generations *voided, const struct rec_step *s)
+{
+	size_t i = list->n;
+	if (s->event == STEP_CORRECTED)
+		vec_push(voided, (uint32_t)s->detail);
+	if (s->event == STEP_BACKUP)
+		for (size_t k = 0; k < list->n; k++)
+			if (list->at[k].generation == s->generation)
+				set_backup(&list->at[k], s);
+	if (s->event != STEP_NUMBERED)
+		return;
+	vec_push(list, ((struct anchor){ .anchor = s->detail,
+					 .has_base = true,
+					 .base = s->number,
+					 .begins_training = s->action,
+					 .generation = s->generation }));
+	for (; i && list->at[i - 1].generation > s->generation; i--) {
+		struct anchor moved = list->at[i - 1];
+		list->at[i - 1] = list->at[i];
+		list->at[i] = moved;
+	}
+}
+
+int anchors_list(const char *path, anchors *list, anchor_generations *voided, struct err *e)
+{
+	struct reader r;
+	struct reader_batch batch;
+	const struct rec_head *head;
+	int error = reader_open(&r, path, false, e);
+	if (error)
+		return error;
+	reader_begin_pass(&r);
+	while (reader_next_batch(&r, &batch))
+		while ((head = reader_next_record(&r, &batch)))
+			if (head->kind == REC_STEP)
+				list_step(list, voided, (const struct rec_step *)head);
+	reader_close(&r);
+	for (size_t i = 0; i < voided->n; i++)
+		list_void(list, voided->at[i]);
+	return 0;
+}
+
+static bool ends_with_anchor(const struct finder *x)
+{
+	for (size_t i = 0; i < x->threads.n; i++)
+		if (x->threads.at[i].waiting == CAME_ANCHOR)
+			return true;
+	return false;
+}
+
+static int find(struct finder *x, const char *path, struct err *e)
+{
+	struct reader r;
+	struct dict d = { 0 };
+	struct reader_batch batch;
+	const struct dict_head *entry;
+	const struct rec_head *head;
+	int error = reader_open(&r, path, false, e);
+	if (error)
+		return error;
+	while ((entry = reader_next_dictionary(&r, true)))
+		dict_add(&d, entry);
+	reader_begin_pass(&r);
+	while (reader_next_batch(&r, &batch)) {
+		while ((head = reader_next_record(&r, &batch))) {
+			if (head->kind == REC_CALL)
+				find_call(x, &d, batch.thread, (const struct rec_call *)head);
+			else if (head->kind == REC_STEP)
+				find_step(x, (const struct rec_step *)head);
+		}
+	}
+	dict_free(&d);
+	reader_close(&r);
+	return 0;
+}
+
+/* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
+static void add_marks(struct follow *f, const struct finder *x, const struct anchor *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t number = i + 1 + (uint64_t)a->n_missed;
+		if (a->has_base) {
+			if (a->base + 1 + i < n)
+				continue; /* more than there can be: a hole in the stream */
+			number = a->base + 1 + i - n;
+		}
+		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
+			follow_add_mark(
+				f, &(struct step_mark){ .ticks = x->begins.at[i],
+							.number = number,
+							.generation = a->generation,
+							.action = action_of(f, number, a->arms) });
+	}
+}
+
+long anchors_mark(struct follow *f, const char *path, const struct anchor *a, uint64_t before_ticks,
+		  struct err *e)
+{
+	struct finder x = { .follow = f,
+			    .anchor = a->anchor,
+			    .backup = a->backup,
+			    .apart = a->apart,
+			    .generation = a->generation,
+			    .first_numbered = UINT64_MAX };
+	int error = find(&x, path, e);
+	find_begins(&x, !a->backup_within);
+	uint64_t end = before_ticks;
+	bool has_base = a->has_base && x.first_counted;
+	if (has_base && x.first_counted < end)
+		end = x.first_counted;
+	if (x.first_numbered < end)
+		end = x.first_numbered;
+	if (atomic_load(&f->reader.header->steps.slices))
+		end = 0; /* numbers of slices went on from 0, and those of steps from theirs */
+	size_t n = 0;
+	while (n < x.begins.n && x.begins.at[n] < end)
+		n++;
+	struct anchor usable = *a;
+	usable.has_base = has_base;
+	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
+	if (!error)
+		add_marks(f, &x, &usable, n);
+	/* one more than there were ends: the first one came before the first step's (level_choice.n_missed) */
+	f->last_has_come = has_base ? n > a->base : a->n_missed < 0;
+	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
+	f->last_is_whole |= ends_with_anchor(&x) && x.first_numbered == UINT64_MAX;
+	vec_free(&x.threads);
+	map_free(&x.thread_of_slot);
+	long found = error ? error : (long)x.begins.n;
+	vec_free(&x.begins);
+	vec_free(&x.came);
+	return found;
+}

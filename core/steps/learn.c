@@ -1,0 +1,623 @@
+/* The collector's half of learning steps. The library's is preload/steps.c; both hash launches by core/runtime/token.h alike. */
+#include "core/steps/learn.h"
+
+enum {
+	SETTLE_NS =
+		20000000, /* a launch that began before a boundary is in the journal this much later, in any thread */
+	LOST_TURNS =
+		20, /* this many times a step's calls without the anchor: it was the wrong one */
+	LOST_LEAST = 10000,
+	/* so long without one that was never counted, in turns and launches, others are looked for beside it */
+	UNCOUNTED_TURNS = 2,
+	UNCOUNTED_LEAST = 64,
+	HELD_MOST =
+		1000000, /* calls of steps on probation: they wait in memory for what becomes of them */
+	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
+};
+
+void learn_start(struct learn *l)
+{
+	*l = (struct learn){ .levels = levels_new() };
+}
+
+void learn_stop(struct learn *l)
+{
+	levels_free(l->levels);
+	levels_free(l->seeker);
+	learn_amid_end(&l->amid);
+	vec_free(&l->threads);
+	map_free(&l->thread_of_slot);
+	learn_frames_free(&l->frames);
+	learn_function_free(&l->function);
+	vec_free(&l->since);
+	vec_free(&l->counted);
+}
+
+static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&l->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = l->threads.n;
+		vec_push(&l->threads, (struct learn_thread){ .slot = slot });
+	}
+	return &l->threads.at[*at];
+}
+
+/* `framed`: what Python's frames say. They know better than a kernel's name, unless they say one thing here and another there. */
+static uint32_t hints_of(const struct launch_entry *launch, const struct rec_call *c,
+			 uint8_t category, uint32_t framed)
+{
+	if (category == CAT_LAUNCH) {
+		if (!launch || !launch->is_named)
+			return framed;
+		bool is_told = framed & LEVEL_FRAMED && !(framed & LEARN_FRAMES_DISAGREE);
+		return framed | LEVEL_NAMED |
+		       (launch->is_optimizer && !is_told ? LEVEL_OPTIMIZER : 0);
+	}
+	if (category == CAT_GRAPH)
+		return framed | LEVEL_GRAPH;
+	return framed | LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
+	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
+}
+
+static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
+			const struct rec_call *c)
+{
+	l->n_since_anchor++;
+	if (!l->has_choice || (hash != l->choice.anchor && hash != l->choice.backup))
+		return;
+	l->n_since_anchor = 0;
+	t->has_anchor = true;
+	if (!l->has_base)
+		vec_push(&l->since,
+			 ((struct anchor_came){ .ticks = c->begin_ticks,
+						.slot = t->slot,
+						.at = t->n,
+						.is_backup = hash != l->choice.anchor }));
+}
+
+/* Whether an optimizer's launches are behind, and the program now stands before them again, as its frames say. */
+static bool goes_back(struct learn *l, const struct follow *f, struct learn_thread *t,
+		      uint64_t hash, uint32_t hints)
+{
+	if (hints & LEVEL_OPTIMIZER) {
+		t->optimizer = hash;
+		return false;
+	}
+	if (!t->optimizer || !learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
+		return false;
+	t->optimizer = 0;
+	return true;
+}
+
+/* Time that the host did not spend on work of its own: no pause between steps, however long. */
+static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
+{
+	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
+		t->blocked_ticks += record_duration(c);
+	t->has_synced |= category == CAT_SYNC;
+}
+
+static bool wants_function(const struct follow *f)
+{
+	return f->reader.header->steps.wants_function;
+}
+
+/*
+ * A compiler that measures kernels (torch.compile) launches some of them a hundred times, and these were told as steps; or an evaluation comes
+ * before the next one. The library counts by what was told as soon as that comes again.
+ */
+static bool seeks_others(const struct learn *l, const struct follow *f)
+{
+	return !wants_function(f) && l->has_choice && !l->has_base && !l->on_probation &&
+	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_TURNS;
+}
+
+static void mind_seeker(struct learn *l, const struct follow *f)
+{
+	bool seeks = seeks_others(l, f);
+	if (seeks && !l->seeker && (l->seeker = levels_new()))
+		levels_want_optimizer(l->seeker, true);
+	if (!seeks && l->seeker) {
+		levels_free(l->seeker);
+		l->seeker = NULL;
+	}
+}
+
+/* FILE-SUFFIX:FUNCTION */
+static const char *function_setting(const struct follow *f)
+{
+	const char *step = dict_find_info(&f->dict, "PROF_STEP");
+	const char *colon = step ? strchr(step, ':') : NULL;
+	return colon ? colon + 1 : "";
+}
+
+bool learn_is_feeding(const struct learn *l)
+{
+	return !l->has_base || l->on_probation;
+}
+
+/* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
+static void demand_optimizer(struct learn *l, const struct follow *f)
+{
+	if (l->levels)
+		levels_want_optimizer(l->levels,
+				      l->is_overdue || f->reader.header->steps.wants_optimizer);
+}
+
+/* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
+static void note_first(struct learn *l, const struct follow *f, const struct rec_call *c)
+{
+	l->first_ticks = c->begin_ticks;
+	demand_optimizer(l, f);
+}
+
+/* Where an optimizer may never come all is fed nevertheless. */
+static void feed_amid(struct learn *l, const struct learn_held *launch)
+{
+	if (!learn_amid_hold(&l->amid, launch)) {
+		if (!l->is_overdue)
+			levels_feed(l->levels, launch->slot, &launch->event);
+		return;
+	}
+	levels_relearn(l->levels);
+	for (size_t i = 0; i < l->amid.held.n; i++) {
+		const struct learn_held *h = &l->amid.held.at[i];
+		if (h->event.begin_ns >= l->amid.from_ns)
+			levels_feed(l->levels, h->slot, &h->event);
+	}
+}
+
+static void feed_levels(struct learn *l, struct follow *f, const struct learn_held *launch)
+{
+	if (l->is_overdue && launch->event.hints & LEVEL_OPTIMIZER)
+		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
+	if (l->seeker)
+		levels_feed(l->seeker, launch->slot, &launch->event);
+	else if (l->amid.is_on)
+		feed_amid(l, launch);
+	else if (launch->event.begin_ns >= l->amid.from_ns)
+		levels_feed(l->levels, launch->slot, &launch->event);
+}
+
+void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c)
+{
+	uint8_t category = dict_category(&f->dict, c->hook);
+	uint64_t token = anchor_token(c, category);
+	struct learn_thread *t = thread_of(l, slot);
+	t->read_until_ticks = c->begin_ticks + record_duration(c);
+	if (!token) {
+		note_blocked(t, c, category);
+		return;
+	}
+	uint64_t hash =
+		token_window_push_for(&t->window, token, l->has_choice ? l->choice.anchor : 0);
+	t->n++;
+	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
+		t->has_synced = false;
+		t->blocked_ticks = 0;
+		return;
+	}
+	if (!l->first_ticks)
+		note_first(l, f, c);
+	note_anchor(l, t, hash, c);
+	mind_seeker(l, f);
+	if (wants_function(f) && !l->has_choice)
+		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
+				    c->stack);
+	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
+		const struct launch_entry *launch =
+			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
+		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
+			 hints = hints_of(launch, c, category, framed);
+		if (goes_back(l, f, t, hash, hints))
+			hints |= LEVEL_GOES_BACK;
+		feed_levels(l, f,
+			    &(struct learn_held){
+				    .slot = slot,
+				    .hash = hash,
+				    .event.token = token,
+				    .event.kernel = launch ? launch->function : 0,
+				    .event.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+				    .event.end_ns = timebase_ns(&f->time, t->read_until_ticks),
+				    .event.blocked_ns =
+					    timebase_length_ns(&f->time, t->blocked_ticks),
+				    .event.hints = hints | (t->has_synced ? LEVEL_SYNCED : 0),
+			    });
+	}
+	t->has_synced = false;
+	t->blocked_ticks = 0;
+}
+
+static void mark_counted(const struct learn *l, struct follow *f, const struct rec_step *step)
+{
+	const struct anchor a = { .has_base = true,
+				  .base = atomic_load(&f->reader.header->steps.base),
+				  .generation = l->generation };
+	anchor_mark_counted(f, step, &a);
+}
+
+void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
+{
+	if (step->generation != l->generation)
+		return;
+	if (l->has_base) {
+		mark_counted(l, f, step);
+		return;
+	}
+	vec_push(&l->counted, *step);
+	/* the first one in front: another thread may have counted it, and been read later */
+	struct rec_step *first = &l->counted.at[0];
+	if (step->number < first->number) {
+		l->counted.at[l->counted.n - 1] = *first;
+		*first = *step;
+	}
+}
+
+/* ---- Telling the library ---- */
+
+/* What was counted on probation is void, and its steps were never handed on. */
+static void take_back(struct learn *l, struct follow *f, uint32_t calls_per_step)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	follow_void(f, l->tried);
+	atomic_store(&shared->void_generation, l->tried);
+	atomic_store(&shared->void_calls_per_step, calls_per_step);
+	atomic_fetch_add(&shared->n_corrected, 1);
+	l->tried = 0;
+	l->is_lost = false; /* the library waits for the other one, whatever comes */
+	f->holds_steps = false;
+}
+
+/* The anchor that was told last stands: the library need not journal on. */
+static void confirm(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
+	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
+	l->on_probation = f->holds_steps = false;
+	l->tried = 0;
+}
+
+static enum step_optimizer optimizer_of(const struct learn *l, const struct follow *f)
+{
+	if (l->choice.signs.lacks_name)
+		return STEP_OPTIMIZER_LIKELY;
+	return l->choice.signs.has_optimizer || wants_function(f) ? STEP_OPTIMIZER_SURE
+								  : STEP_OPTIMIZER_NONE;
+}
+
+static void tell_anchor(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	if (l->tried)
+		take_back(l, f, atomic_load(&shared->calls_per_step));
+	l->has_choice = true;
+	l->on_probation = l->choice.on_probation;
+	learn_function_free(&l->function);
+	l->n_before = l->choice.count + learn_amid_count(&l->amid, l->choice.anchor);
+	learn_amid_end(&l->amid);
+	l->n_since_anchor = 0;
+	l->generation = atomic_load(&shared->anchor_generation) + 1;
+	atomic_store(&shared->anchor, l->choice.anchor);
+	atomic_store(&shared->backup, l->choice.backup);
+	atomic_store(&shared->backup_within, l->choice.backup_within);
+	atomic_store(&shared->anchor_thread, l->choice.thread);
+	atomic_store(&shared->anchors_apart, l->choice.apart);
+	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
+	atomic_store(&shared->boundary, l->choice.boundary);
+	atomic_store(&shared->by_optimizer, optimizer_of(l, f));
+	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
+	if (!l->on_probation)
+		atomic_store(&shared->sure_generation, l->generation);
+	/* release: the library that sees the generation sees the anchor */
+	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
+}
+
+/* Whether every anchor that began before `ticks` has been read. A thread's calls come in order, so those that launch it tell
+ * at once; for any other, time does. */
+static bool has_settled(const struct learn *l, const struct follow *f, uint64_t ticks)
+{
+	bool is_read = false;
+	if (f->read_until_ticks >= ticks + timebase_ticks(&f->time, SETTLE_NS))
+		return true;
+	for (size_t i = 0; i < l->threads.n; i++) {
+		const struct learn_thread *t = &l->threads.at[i];
+		if (t->slot != l->choice.thread && !t->has_anchor)
+			continue;
+		if (t->read_until_ticks <= ticks)
+			return false;
+		is_read = true;
+	}
+	return is_read;
+}
+
+/*
+ * Steps that ended before `first`, where one more began. After the last backup the anchor failed if there has been none since, for
+ * the library then counted by the backup.
+ */
+static uint64_t count_ended(struct learn *l, uint64_t first)
+{
+	uint64_t n = 0;
+	bool follows = !l->choice.backup_within, waits = follows && l->choice.backup_is_last;
+	anchors_order(&l->since, l->choice.apart);
+	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
+		bool is_backup = l->since.at[i].is_backup;
+		n += !is_backup || waits;
+		waits = is_backup;
+	}
+	return n + (waits && !follows);
+}
+
+/* What stood in the stream before the first STEP_COUNTED, once all of it has been read; the first anchor ended step 0. The first one is
+ * number 1, or a later one where the journal was full: what came since the anchor was told counts them too. */
+static bool tell_base(struct learn *l, struct follow *f)
+{
+	struct journal_steps *shared = &f->reader.header->steps;
+	const struct rec_step *first = &l->counted.at[0];
+	if (!has_settled(l, f, first->ticks))
+		return false;
+	uint64_t n = l->n_before + count_ended(l, first->ticks);
+	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time, and while the new one was looked for it may
+	 * have gone on by the old one */
+	uint64_t current = atomic_load(&shared->current);
+	uint64_t from = l->is_overdue ? l->overdue_number : l->goes_on ? current : 0;
+	uint64_t base = from + (n > first->number ? n - first->number : 0);
+	atomic_store(&shared->base, base > current ? base : current);
+	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
+	l->has_base = true;
+	l->is_lost = l->is_overdue = false;
+	demand_optimizer(l, f);
+	l->tried = l->on_probation ? l->generation : 0;
+	f->holds_steps = l->on_probation;
+	vec_free(&l->since);
+	return true;
+}
+
+static bool vote(struct learn *l, const struct follow *f, struct level_choice *out)
+{
+	return wants_function(f) ? learn_function_vote(&l->function, false, out)
+				 : levels_vote(l->levels, out);
+}
+
+static bool anchor_is_lost(const struct learn *l)
+{
+	return l->n_since_anchor > LOST_LEAST &&
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_TURNS;
+}
+
+/* Another anchor is to be found, or has been. */
+static void forget_anchor(struct learn *l)
+{
+	l->has_choice = l->has_base = false;
+	l->since.n = l->counted.n = 0;
+	for (size_t i = 0; i < l->threads.n; i++)
+		l->threads.at[i].has_anchor = false;
+}
+
+/* The anchor stopped coming before the library could count it: the program has gone over to something else. */
+static void start_again(struct learn *l)
+{
+	levels_relearn(l->levels);
+	learn_function_free(&l->function);
+	l->function.next_look = 0;
+	l->first_ticks = 0;
+	learn_amid_begin(&l->amid);
+	forget_anchor(l);
+}
+
+/* What the store of launches holds is of other work: demands do not rise. */
+static void go_on(struct learn *l)
+{
+	l->goes_on = true;
+	l->on_probation = false;
+	levels_free(l->levels);
+	l->levels = levels_new();
+	if (!l->levels)
+		return;
+	start_again(l);
+	l->generation = 0; /* of nothing that is still to be read */
+}
+
+/* The collector asks no more, nor does the library. */
+static void rest(struct learn *l, struct follow *f)
+{
+	start_again(l);
+	l->has_base = true;
+	l->is_lost = l->is_overdue = false;
+	demand_optimizer(l, f);
+	confirm(l, f);
+	atomic_store(&f->reader.header->steps.wants_slices, 0);
+}
+
+/* Whether the library has begun to look for another one since. */
+static bool watch_overdue(struct learn *l, struct follow *f)
+{
+	uint64_t ticks =
+		atomic_load_explicit(&f->reader.header->steps.overdue_ticks, memory_order_acquire);
+	if (ticks == l->overdue_ticks)
+		return false;
+	l->overdue_ticks = ticks;
+	l->overdue_number = atomic_load(&f->reader.header->steps.current);
+	if (ticks) {
+		go_on(l);
+		l->is_overdue = true;
+		demand_optimizer(l, f);
+	} else if (l->is_overdue && l->levels) {
+		rest(l, f);
+	}
+	return ticks;
+}
+
+/* One on probation was none of the program's steps. */
+void learn_watch(struct learn *l, struct follow *f)
+{
+	const struct journal_steps *shared = &f->reader.header->steps;
+	bool looks = watch_overdue(l, f);
+	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
+	bool is_new = n_lost != l->n_lost;
+	l->n_lost = n_lost;
+	/* whoever does has steps: what was lost has come again; if not, it was lost in between */
+	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
+	if (looks)
+		l->is_lost = false;
+	if (looks || !is_new)
+		return;
+	l->is_lost = true;
+	if (l->on_probation && l->levels && !l->is_overdue) {
+		levels_withdraw(l->levels);
+		l->on_probation = false;
+		forget_anchor(l);
+		l->generation = 0;
+		return;
+	}
+	l->is_overdue = false;
+	go_on(l);
+	demand_optimizer(l, f);
+}
+
+/* The lost anchor came again, and the library asks no more. */
+static bool was_found_again(const struct learn *l, const struct follow *f)
+{
+	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
+	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
+}
+
+/* Whether slices of time are to stand in for steps. */
+static void tell_patience(const struct learn *l, struct follow *f)
+{
+	const char *text = dict_find_info(&f->dict, "PROF_LEARN_S");
+	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
+	bool is_long = !l->has_choice && l->first_ticks &&
+		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);
+	atomic_store(&f->reader.header->steps.wants_slices, is_long);
+}
+
+static bool has_armed(const struct follow *f, bool whole_window)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < f->marks.n; i++) {
+		bool is_armed = f->marks.at[i].action != SCHED_NONE;
+		if (is_any && !is_armed)
+			return true;
+		is_any |= is_armed;
+	}
+	return is_any && !whole_window;
+}
+
+/* Whether `now` counts the same steps, of which a window was recorded: it is not given up for the place where they end. One that is under
+ * way begins anew, but for the process's end. */
+static bool moves_too_late(const struct learn *l, const struct follow *f,
+			   const struct level_choice *now, bool ended)
+{
+	return l->tried && now->change == LEVEL_MOVED && has_armed(f, !ended);
+}
+
+/* What has come since the anchor was told may confirm it, or replace it. */
+static void review(struct learn *l, struct follow *f)
+{
+	struct level_choice now = l->choice;
+	if (f->n_pending > HELD_MOST)
+		levels_confirm(l->levels);
+	levels_vote(l->levels, &now);
+	bool is_other = now.n_changes != l->choice.n_changes;
+	if (is_other && moves_too_late(l, f, &now, false)) {
+		levels_confirm(l->levels);
+		confirm(l, f);
+		return;
+	}
+	l->choice = now;
+	if (is_other) {
+		forget_anchor(l);
+		tell_anchor(l, f);
+	} else if (!now.on_probation) {
+		confirm(l, f);
+	}
+}
+
+static bool found_others(struct learn *l, struct follow *f, bool ended)
+{
+	struct level_choice other = { 0 };
+	mind_seeker(l, f);
+	if (!l->seeker || !(ended ? levels_conclude : levels_vote)(l->seeker, &other))
+		return false;
+	levels_free(l->levels);
+	l->levels = l->seeker;
+	l->seeker = NULL;
+	forget_anchor(l);
+	l->choice = other;
+	tell_anchor(l, f);
+	return true;
+}
+
+/* For the library, which looks until we have. */
+static void tell_looked(const struct learn *l, struct follow *f)
+{
+	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
+	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
+	if (l->is_overdue && is_this && f->read_until_ticks > settle)
+		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
+}
+
+bool learn_tell(struct learn *l, struct follow *f)
+{
+	tell_looked(l, f);
+	if (l->levels && !l->has_base && was_found_again(l, f))
+		rest(l, f);
+	if (!l->levels || !learn_is_feeding(l))
+		return false;
+	if (l->on_probation) {
+		review(l, f);
+	} else if (!l->has_choice) {
+		if (vote(l, f, &l->choice))
+			tell_anchor(l, f);
+		if (!l->is_overdue)
+			tell_patience(l, f);
+		return false;
+	}
+	if (l->has_base)
+		return false;
+	if (!l->counted.n) {
+		if (found_others(l, f, false))
+			return false;
+		if (!l->on_probation && anchor_is_lost(l)) {
+			l->is_overdue = false;
+			demand_optimizer(l, f);
+			start_again(l);
+		}
+		return false;
+	}
+	if (!tell_base(l, f))
+		return false;
+	for (size_t i = 0; i < l->counted.n; i++)
+		mark_counted(l, f, &l->counted.at[i]);
+	return true;
+}
+
+bool learn_end_probation(struct learn *l, struct follow *f)
+{
+	struct level_choice now = l->choice;
+	found_others(l, f, true);
+	if (!l->tried)
+		return true;
+	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
+		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true));
+	if (stands) {
+		confirm(l, f);
+		return true;
+	}
+	take_back(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
+	l->has_base = false;
+	return false;
+}
+
+bool learn_conclude(struct learn *l, const struct follow *f)
+{
+	if (!l->has_choice && wants_function(f))
+		l->has_choice = learn_function_vote(&l->function, true, &l->choice);
+	else if (!l->has_choice && l->levels)
+		l->has_choice = levels_conclude(l->levels, &l->choice);
+	return l->has_choice;
+}

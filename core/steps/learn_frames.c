@@ -1,0 +1,134 @@
+/* See learn_frames.h. What a frame is part of stands in core/symbols/phase_rules.c. */
+#include "core/steps/learn_frames.h"
+
+#include "core/steps/levels.h"
+#include "core/symbols/origin.h"
+#include "core/symbols/phase_rules.h"
+
+#include <string.h>
+
+void learn_frames_free(struct learn_frames *x)
+{
+	vec_free(&x->codes);
+	map_free(&x->hints_of_trigram);
+	map_free(&x->stacks_of_trigram);
+}
+
+/* With and without qualified names (Python 3.11). */
+static bool is_step(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+	return !strcmp(dot ? dot + 1 : function, "step");
+}
+
+static struct learn_code code_of(struct learn_frames *x, const struct dict *d, uint32_t id)
+{
+	const struct code_entry *code = dict_code(d, id);
+	if (!code)
+		return (struct learn_code){ .part = PART_NONE };
+	while (x->codes.n <= id)
+		vec_push(&x->codes, (struct learn_code){ 0 });
+	if (!x->codes.at[id].is_known) {
+		const struct frame frame = { .function = strtab_text(&d->names, code->name),
+					     .file = strtab_text(&d->names, code->file),
+					     .module = "",
+					     .kind = FRAME_KIND_PYTHON };
+		x->codes.at[id] = (struct learn_code){ .is_known = true,
+						       .part = phase_rules_match(&frame),
+						       .is_users = !origin_is_framework(frame.file),
+						       .is_step = is_step(frame.function) };
+	}
+	return x->codes.at[id];
+}
+
+/*
+ * The innermost frame that is part of anything decides: a closure's forward pass within an optimizer's step is none of it. Nor is
+ * what the closure itself asks for, as a loss that it prints: code outside of PyTorch that an optimizer calls, the user's or a trainer's, is its
+ * step, of an optimizer that was written there, or a closure.
+ */
+static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
+{
+	uint64_t raw[DICT_FRAMES_MOST];
+	uint32_t flags;
+	size_t n = dict_stack(d, stack, raw, &flags);
+	bool is_closures = false;
+	for (size_t i = 0; i < n; i++) {
+		if (!(raw[i] & FRAME_PYTHON))
+			continue;
+		struct learn_code code = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
+		/* the weights' average follows the optimizer, and ends the step that it belongs to */
+		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !is_closures)
+			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
+		if (code.part != PART_NONE)
+			return LEVEL_NAMED |
+			       LEVEL_FRAMED; /* PyTorch: an optimizer would have been told */
+		if (code.is_users)
+			is_closures = !code.is_step; /* of the outermost one so far */
+	}
+	return 0;
+}
+
+static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *stacks = map_at(&x->stacks_of_trigram, hash, &is_new);
+	*stacks = *stacks << 32 | stack;
+}
+
+uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
+			    uint32_t stack)
+{
+	if (!stack) {
+		const uint64_t *known = map_find(&x->hints_of_trigram, hash);
+		return known ? (uint32_t)*known : 0;
+	}
+	bool is_new;
+	uint64_t *known = map_at(&x->hints_of_trigram, hash, &is_new);
+	uint32_t hints = hints_of_stack(x, d, stack);
+	note_stack(x, hash, stack);
+	/* where two stacks disagree the launches are not the optimizer's alone */
+	if (is_new || *known == hints)
+		*known = hints;
+	else
+		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
+	return (uint32_t)*known;
+}
+
+/* ---- The order within a program ---- */
+
+/* A stack's next frame of Python's further in than `i`, which is one too high at first; 0: there is none. */
+static uint64_t next_inner(const uint64_t *raw, size_t *i)
+{
+	while (*i > 0)
+		if (raw[--*i] & FRAME_PYTHON)
+			return raw[*i];
+	return 0;
+}
+
+/* A frame of Python's is its code and the place in it. */
+static bool is_before(const struct dict *d, uint32_t stack, uint32_t other)
+{
+	uint64_t a[DICT_FRAMES_MOST], b[DICT_FRAMES_MOST], frame, frame_other;
+	uint32_t flags;
+	size_t i = dict_stack(d, stack, a, &flags), k = dict_stack(d, other, b, &flags);
+	do {
+		frame = next_inner(a, &i);
+		frame_other = next_inner(b, &k);
+	} while (frame && frame == frame_other);
+	return frame >> 32 == frame_other >> 32 && (uint32_t)frame < (uint32_t)frame_other;
+}
+
+bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
+			    uint64_t other)
+{
+	const uint64_t *stacks = map_find(&x->stacks_of_trigram, hash),
+		       *others = map_find(&x->stacks_of_trigram, other);
+	if (!stacks || !others)
+		return false;
+	/* three launches in a row may come in two places: then of each with each */
+	for (uint64_t s = *stacks; s; s >>= 32)
+		for (uint64_t o = *others; o; o >>= 32)
+			if (!is_before(d, (uint32_t)s, (uint32_t)o))
+				return false;
+	return true;
+}

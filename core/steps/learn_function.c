@@ -1,0 +1,209 @@
+/* See learn_function.h. */
+#include "core/steps/learn_function.h"
+
+#include "core/runtime/record.h"
+
+#include <string.h>
+
+enum {
+	FIRST_LOOK = 8, /* launches; then whenever an eighth more have come */
+	LOOK_GROWTH = 8,
+	MOST_LAUNCHES =
+		1
+		<< 20, /* 16 MiB; a function that has not been called four times by then is no step */
+	CALLS_WANTED = 4,
+	CALLS_ENDED = 2,
+	LATEST =
+		64, /* launches into the call that either may lie: the first ones may be a loop over layers, and come several times */
+	TRIGRAM = 3,
+	MISSES = 10, /* of so many calls one may be unlike the others */
+};
+
+void learn_function_free(struct learn_function *x)
+{
+	vec_free(&x->match_of_code);
+	map_free(&x->at_of_stack);
+	vec_free(&x->launches);
+}
+
+/* `text` is `suffix`, or ends with it behind a separator: train.py is no suffix of pretrain.py. */
+static bool ends_with(const char *text, char separator, const char *suffix, size_t n)
+{
+	size_t length = strlen(text);
+	if (length < n || memcmp(text + length - n, suffix, n) != 0)
+		return false;
+	return length == n || text[length - n - 1] == separator;
+}
+
+static bool matches(struct learn_function *x, const struct dict *d, const char *setting,
+		    uint32_t code)
+{
+	const struct code_entry *entry = dict_code(d, code);
+	const char *colon = strrchr(setting, ':');
+	if (!entry || !colon)
+		return false;
+	while (x->match_of_code.n <= code)
+		vec_push(&x->match_of_code, 0);
+	if (!x->match_of_code.at[code]) {
+		bool is = ends_with(strtab_text(&d->names, entry->file), '/', setting,
+				    (size_t)(colon - setting)) &&
+			  ends_with(strtab_text(&d->names, entry->name), '.', colon + 1,
+				    strlen(colon + 1));
+		x->match_of_code.at[code] = is ? 2 : 1;
+	}
+	return x->match_of_code.at[code] == 2;
+}
+
+/* The outermost frame of the function counts: where it calls itself that is part of one call. */
+static uint32_t find_at(struct learn_function *x, const struct dict *d, const char *setting,
+			uint32_t stack)
+{
+	uint64_t raw[DICT_FRAMES_MOST];
+	uint32_t flags;
+	for (size_t i = dict_stack(d, stack, raw, &flags); i-- > 0;)
+		if (raw[i] & FRAME_PYTHON && matches(x, d, setting, raw[i] >> 32 & 0x7fffffff))
+			return (uint32_t)raw[i];
+	return FUNCTION_OUTSIDE;
+}
+
+void learn_function_feed(struct learn_function *x, const struct dict *d, const char *setting,
+			 uint32_t thread, uint64_t hash, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *at = map_at(&x->at_of_stack, stack, &is_new);
+	if (is_new)
+		*at = stack ? find_at(x, d, setting, stack) : FUNCTION_OUTSIDE;
+	bool is_in = *at != FUNCTION_OUTSIDE;
+	if (!x->launches.n && is_in)
+		x->thread = thread;
+	if ((!x->launches.n && !is_in) || thread != x->thread || x->launches.n == MOST_LAUNCHES)
+		return;
+	vec_push(&x->launches, ((struct function_launch){ hash, (uint32_t)*at }));
+}
+
+/* ---- Where calls begin ---- */
+
+typedef VEC(size_t) call_list;
+
+/* With the first instruction that ever launches: after one outside, or after a later one. All that one instruction launches, such as a
+ * model's whole forward pass, is one stretch. */
+static void find_calls(const struct learn_function *x, call_list *calls)
+{
+	uint32_t first = FUNCTION_OUTSIDE, before = FUNCTION_OUTSIDE;
+	for (size_t i = 0; i < x->launches.n; i++)
+		if (x->launches.at[i].at < first)
+			first = x->launches.at[i].at;
+	for (size_t i = 0; i < x->launches.n; i++) {
+		uint32_t at = x->launches.at[i].at;
+		if (at == first && before != first)
+			vec_push(calls, i);
+		before = at;
+	}
+}
+
+/* ---- What comes there ---- */
+
+/* The launch `offset` after that which begins call k; 0: there is none. */
+static uint64_t hash_at(const struct learn_function *x, const call_list *calls, size_t k,
+			int offset)
+{
+	size_t begin = calls->at[k];
+	if (offset < 0 ? begin < (size_t)-offset : begin + (size_t)offset >= x->launches.n)
+		return 0;
+	return x->launches.at[offset < 0 ? begin - (size_t)-offset : begin + (size_t)offset].hash;
+}
+
+/* What comes at `offset` in nearly all calls but the first, and nowhere else; 0: nothing. */
+static uint64_t anchor_at(const struct learn_function *x, const call_list *calls, int offset)
+{
+	size_t middle = calls->n / 2, n = 0, n_all = 0, n_there = 0;
+	uint64_t hash = hash_at(x, calls, middle ? middle : 1, offset);
+	for (size_t k = 1; hash && k < calls->n; k++) {
+		n += hash_at(x, calls, k, offset) != 0;
+		n_there += hash_at(x, calls, k, offset) == hash;
+	}
+	if (!hash || n - n_there > n / MISSES)
+		return 0;
+	for (size_t i = calls->at[0] + (offset < 0 ? 0 : (size_t)offset + 1); i < x->launches.n;
+	     i++)
+		n_all += x->launches.at[i].hash == hash;
+	/* the next call's may have come, where it lies before that call's first launch */
+	bool is_next = offset < 0 && x->launches.at[x->launches.n - 1].hash == hash;
+	return n_all == n_there + is_next ? hash : 0;
+}
+
+/* What comes before a call may differ, the call's own launches less so: they stand in for an anchor that shares none with them. */
+static void find_backup(const struct learn_function *x, const call_list *calls, int anchor,
+			struct level_choice *out)
+{
+	for (int offset = anchor + TRIGRAM; offset < LATEST && !out->backup; offset++)
+		out->backup = anchor_at(x, calls, offset);
+	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
+		out->backup_is_last |= x->launches.at[i].hash == out->backup;
+}
+
+static uint32_t period_of(const call_list *calls)
+{
+	return (uint32_t)((calls->at[calls->n - 1] - calls->at[0]) / (calls->n - 1));
+}
+
+/* Step 0 is the first call with all that came before it. */
+static uint64_t count_ended(const struct learn_function *x, const call_list *calls, int offset,
+			    uint64_t anchor)
+{
+	uint64_t n = 0;
+	for (size_t k = 1; k < calls->n; k++)
+		n += hash_at(x, calls, k, offset) != 0;
+	return n + (offset < 0 && x->launches.at[x->launches.n - 1].hash == anchor);
+}
+
+/* `latest`: launches into the call, one more than the anchor may lie. */
+static bool choose(struct learn_function *x, const call_list *calls, int latest,
+		   struct level_choice *out)
+{
+	for (int offset = -1; offset < latest; offset++) {
+		uint64_t anchor = anchor_at(x, calls, offset);
+		if (!anchor)
+			continue;
+		*out = (struct level_choice){
+			.anchor = anchor,
+			.thread = x->thread,
+			.calls_per_step = period_of(calls),
+			.count = count_ended(x, calls, offset, anchor),
+			.confidence = 1 - 1.0 / (double)calls->n,
+			.boundary = LEVEL_BY_FUNCTION,
+		};
+		find_backup(x, calls, offset, out);
+		return true;
+	}
+	return false;
+}
+
+/* Without what was launched outside since the last call: it may be the function's own work once more (an evaluation's passes), of which
+ * only the beginning is there, and is seen whole when a call comes again. Until then no launch of the function's own is an anchor. */
+static size_t count_settled(const struct learn_function *x)
+{
+	size_t n = x->launches.n;
+	while (n && x->launches.at[n - 1].at == FUNCTION_OUTSIDE)
+		n--;
+	return n;
+}
+
+bool learn_function_vote(struct learn_function *x, bool ended, struct level_choice *out)
+{
+	call_list calls = { 0 };
+	if (!x->launches.n || (!ended && x->launches.n < x->next_look))
+		return false;
+	x->next_look = x->launches.n + x->launches.n / LOOK_GROWTH + FIRST_LOOK;
+	size_t n_all = x->launches.n;
+	x->launches.n = ended ? n_all : count_settled(x);
+	find_calls(x, &calls);
+	x->n_calls = calls.n;
+	bool found = calls.n >= (ended ? CALLS_ENDED : CALLS_WANTED) &&
+		     choose(x, &calls, x->launches.n < n_all ? 0 : LATEST, out);
+	for (size_t i = x->launches.n; found && i < n_all; i++)
+		out->count += x->launches.at[i].hash == out->anchor;
+	x->launches.n = n_all;
+	vec_free(&calls);
+	return found;
+}

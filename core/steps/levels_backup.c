@@ -1,0 +1,234 @@
+/*
+ * The second anchor of a step (core/runtime/turn.h): where a program evaluates, logs or takes a branch, the launches at the boundary are
+ * sometimes others, and that step would be lost. What stands in for the anchor comes a little before it: the end of a turn is
+ * what only steps have (a backward pass, an optimizer), while evaluation goes through its beginning once more. Runs in the
+ * collector.
+ */
+#include "core/steps/levels_find.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Latest turns looked at. */
+#define MAX_LOOKED_AT 64u
+/* So far before the anchor, in launches, what changes there is not likely to reach; in small turns a quarter of them. */
+#define APART	    12u
+#define NO_DISTANCE INT64_MAX
+/* So few turns that one may be unlike the others. */
+#define FEW_TURNS 16u
+/* Launches between that come and go, as a share of all between. */
+#define SPREAD_MOST 4
+/* Share of the turns in which something must come to stand in for the anchor. */
+#define TURNS_LEAST  0.66
+#define TURNS_OF_LOG 4u
+
+struct backup {
+	const struct levels_store *store;
+	const struct levels_index *index;
+	const uint32_t *anchors;	    /* where the anchor stands, and: */
+	uint32_t begins[MAX_LOOKED_AT + 1]; /* ...the first of its three launches */
+	uint32_t n;			    /* turns: anchors[0..n] */
+	uint32_t least, most;		    /* launches from the backup to the anchor */
+};
+
+struct distance {
+	uint32_t n_once; /* turns in which it comes once */
+	int64_t usual;	 /* launches from it to the anchor, median */
+};
+
+static uint32_t begin_of(const struct levels_store *s, uint32_t at)
+{
+	uint32_t thread = s->events[at].thread, i = at;
+	for (uint32_t n = 1; n < TRIGRAM; n++)
+		for (i -= i != 0; i && s->events[i].thread != thread;)
+			i--;
+	return i;
+}
+
+static void look_at_turns(struct backup *b, uint32_t anchor, const struct levels_level *level)
+{
+	uint32_t calls_per_turn = level->calls_per_turn;
+	uint32_t n = levels_index_count(b->index, anchor);
+	b->anchors = levels_index_of(b->index, anchor);
+	if (n > MAX_LOOKED_AT + 1) {
+		b->anchors += n - MAX_LOOKED_AT - 1;
+		n = MAX_LOOKED_AT + 1;
+	}
+	b->n = n ? n - 1 : 0;
+	for (uint32_t k = 0; k < n; k++)
+		b->begins[k] = begin_of(b->store, b->anchors[k]);
+	b->least = calls_per_turn / 4 < APART ? calls_per_turn / 4 : APART;
+	/* where launches come and go few trigrams are left to choose from; in turns as small as a layer it is what they iterate */
+	bool are_few_left = level_is_noisy(level) && calls_per_turn >= CALLS_OF_LAYER;
+	b->most = are_few_left ? calls_per_turn * 3 / 4 : calls_per_turn / 2;
+}
+
+static struct distance distance_of(const struct backup *b, uint32_t trigram)
+{
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), i = 0;
+	int64_t distances[MAX_LOOKED_AT];
+	struct distance d = { .usual = NO_DISTANCE };
+	while (i < n && at[i] <= b->anchors[0])
+		i++;
+	for (uint32_t k = 0; k < b->n; k++) {
+		uint32_t first = i;
+		while (i < n && at[i] <= b->anchors[k + 1])
+			i++;
+		if (i - first == 1 && at[first] < b->begins[k + 1])
+			distances[d.n_once++] = (int64_t)b->anchors[k + 1] - at[first];
+	}
+	if (!d.n_once)
+		return d;
+	d.usual = levels_median(distances, d.n_once);
+	return d;
+}
+
+static bool is_in_place(const struct backup *b, const struct distance *d)
+{
+	return d->usual >= b->least && d->usual <= b->most;
+}
+
+/* In so many turns a backup comes: in most of them, as by chance some trigram comes in a few. */
+static uint32_t most_turns(const struct backup *b, const struct levels_level *level)
+{
+	uint32_t most = 0;
+	for (uint32_t m = 0; m < level->n_members; m++) {
+		struct distance d = distance_of(b, level->members[m]);
+		if (is_in_place(b, &d) && d.n_once > most)
+			most = d.n_once;
+	}
+	uint32_t wanted = most - (most < FEW_TURNS ? most != 0 : most / 32),
+		 least = (uint32_t)ceil(TURNS_LEAST * b->n);
+	return wanted > least ? wanted : least;
+}
+
+/* Whether a turn is none of the usual ones: a step without its optimizer, an evaluation. */
+static bool is_far(int64_t launches, int64_t median)
+{
+	return llabs(launches - median) > median / SPREAD_MOST;
+}
+
+/*
+ * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: as much again is
+ * waited for, or every other step would end launches before its anchor. One turn alone may be longer by a log, unless launches come and go in all
+ * of them: then those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to
+ * wait for.
+ */
+static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
+{
+	int64_t median = levels_median(launches, n); /* sorts */
+	uint32_t first = 0, last = n - 1 - (!is_noisy && n >= TURNS_OF_LOG);
+	while (is_noisy && is_far(launches[first], median))
+		first++;
+	while (is_noisy && is_far(launches[last], median))
+		last--;
+	bool are_many_far = is_noisy && (n - 1 - (last - first)) * SPREAD_MOST > n;
+	int64_t longest = launches[last], spread = longest - launches[first];
+	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + spread
+									  : median);
+}
+
+/* Launches of the anchor's thread from the backup to the anchor, at most. */
+static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool is_noisy)
+{
+	const struct levels_stored *events = b->store->events;
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), thread = events[b->anchors[0]].thread;
+	uint32_t n_turns = 0, i = 0;
+	int64_t launches[MAX_LOOKED_AT];
+	for (uint32_t k = 1; k <= b->n; k++) {
+		while (i < n && at[i] <= b->anchors[k - 1])
+			i++;
+		if (i == n || at[i] > b->anchors[k])
+			continue;
+		launches[n_turns] = 0;
+		for (uint32_t e = at[i] + 1; e <= b->anchors[k]; e++)
+			launches[n_turns] += events[e].thread == thread;
+		n_turns++;
+	}
+	return n_turns ? patience(launches, n_turns, is_noisy) : 0;
+}
+
+/* Half of the fewest launches of the anchor's thread from one anchor to the next, where the backup came between. */
+static uint32_t apart_of(const struct backup *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), thread = events[b->anchors[0]].thread;
+	uint32_t i = 0, least = UINT32_MAX;
+	for (uint32_t k = 1; k <= b->n; k++) {
+		uint32_t launches = 0;
+		while (i < n && at[i] <= b->anchors[k - 1])
+			i++;
+		if (i == n || at[i] > b->anchors[k])
+			continue;
+		for (uint32_t e = b->anchors[k - 1] + 1; e <= b->anchors[k]; e++)
+			launches += events[e].thread == thread;
+		least = launches < least ? launches : least;
+	}
+	return least == UINT32_MAX ? 0 : least / 2;
+}
+
+void levels_find_backup(const struct levels_store *s, const struct levels_index *x,
+			const struct levels_level *level, uint32_t anchor, struct level_choice *out)
+{
+	struct backup b = { .store = s, .index = x };
+	look_at_turns(&b, anchor, level);
+	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
+	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
+	/* whatever a turn's work, it is answered and fed */
+	bool is_sure = anchor == LEVELS_EXCHANGE;
+	uint32_t wanted = b.n && !is_pool && !is_sure ? most_turns(&b, level) : 0;
+	uint32_t found = 0;
+	int64_t nearest = NO_DISTANCE;
+	out->backup = 0;
+	out->backup_within = 0;
+	for (uint32_t m = 0; wanted && m < level->n_members; m++) {
+		struct distance d = distance_of(&b, level->members[m]);
+		if (!is_in_place(&b, &d) || d.n_once < wanted || d.usual >= nearest)
+			continue;
+		nearest = d.usual;
+		found = level->members[m];
+	}
+	if (nearest == NO_DISTANCE)
+		return;
+	out->backup = s->trigrams.keys[found];
+	out->backup_within = launches_between(&b, found, level_is_noisy(level));
+	out->apart = apart_of(&b, found);
+}
+
+uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c)
+{
+	uint64_t n = 0;
+	bool waits = false;
+	for (uint32_t i = 0; i < s->n && c->backup; i++) {
+		uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
+		if (hash == c->anchor)
+			waits = false;
+		if (hash != c->backup)
+			continue;
+		n += waits;
+		waits = true;
+	}
+	return n;
+}
+
+uint64_t levels_count_early(const struct levels_store *s, const struct level_choice *c)
+{
+	struct turn_last last = { 0 };
+	uint64_t n = 0;
+	uint32_t at = 0;
+	bool is_due = true;
+	for (uint32_t i = 0; i < s->n && c->apart; i++) {
+		const struct levels_stored *e = &s->events[i];
+		uint64_t hash = levels_store_hash(s, e, c->anchor);
+		at += e->thread == c->thread;
+		is_due |= hash == c->backup;
+		if (hash != c->anchor)
+			continue;
+		n += turn_is_early(&last, c->apart, e->thread, at, is_due);
+		is_due = false;
+	}
+	return n;
+}

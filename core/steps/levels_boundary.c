@@ -1,0 +1,255 @@
+/*
+ * Where in its turn a step ends (core/steps/levels_find.h). Every trigram of the level comes once per
+ * turn, so each is a possible boundary; the one that a person would choose is after the optimizer's
+ * last launch, or, in programs without an optimizer, where the host pauses before it begins again.
+ * Runs in the collector.
+ */
+#include "core/steps/levels_find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Latest occurrences looked at for each member: a median over more says the same. */
+#define MAX_LOOKED_AT 64u
+/* Between gaps of like length, what a program does at the end of a turn decides: it reads the
+ * result back, waits for the device, and begins the next turn by copying input. */
+#define FAVOUR_READ_BACK 4.0
+#define FAVOUR_WAIT	 3.0
+#define FAVOUR_INPUT	 2.0
+/* A result that is read back this soon after the optimizer's last launch, in events, is the same step's. */
+#define READ_BACK_NEAR 4u
+/* Events that a boundary may be before or behind the optimizer's end, and still be where the step ends: the first trigram of launches that always
+ * come, where the optimizer does not, is complete with the third of them. */
+#define NEAR_BEFORE 2
+#define NEAR_BEHIND 3
+/* Added to each gap: below this, gaps are the host's own jitter. */
+#define GAP_FLOOR_NS 2000
+#define NO_TARGET    UINT32_MAX
+/* Of so few turns one may be unlike the others, as the first ones often are. */
+#define FEW_TURNS 16u
+/* Where launches come and go one of so many may be. */
+#define FAILS_NOISY 12u
+
+struct boundary {
+	const struct levels_store *store;
+	const struct levels_index *index;
+	uint32_t *targets; /* by event: the step end nearest to it, or NO_TARGET */
+	uint64_t *gaps_ns; /* by event: how long the host launched nothing after it */
+};
+
+/*
+ * Where a step with this last launch of its optimizer ends: with the loss's copy to the host, if that comes next and is
+ * waited for. The wait then belongs to the step that caused it.
+ */
+static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
+{
+	const struct levels_stored *events = b->store->events;
+	for (uint32_t i = end + 1; i <= end + READ_BACK_NEAR && i + 1 < b->index->end; i++) {
+		if (events[i].hints & LEVEL_H2D)
+			break;
+		if (events[i].hints & LEVEL_D2H && events[i + 1].hints & LEVEL_SYNCED)
+			return i;
+	}
+	return end;
+}
+
+/* The thread's launch before that at `at`, down to `least`. */
+static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t least)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t thread = events[at].thread;
+	while (at > least && events[--at].thread != thread)
+		;
+	return at;
+}
+
+/*
+ * Where the step ends with this last launch of its optimizer, and `next` the next one's: by Python's frames before the first launch with which the
+ * loop around both has gone round, as an average of the weights, a scale's update or a log are still the same step's; else there, or where what
+ * comes is read back.
+ */
+static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t next)
+{
+	const struct levels_stored *events = b->store->events;
+	for (uint32_t i = end + 1; i < next; i++)
+		if (events[i].hints & LEVEL_GOES_BACK && events[i].thread == events[end].thread)
+			return boundary_before(b, i, end);
+	return boundary_after_read_back(b, end);
+}
+
+/*
+ * Marks the launches that end a step. An optimizer's phase may be broken by other
+ * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
+ * optimizer begins, one for each turn.
+ */
+static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
+			       bool *is_end)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t next_optimizer = b->index->end;
+	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
+		uint32_t longest = 0, end = NO_TARGET;
+		for (; i-- > at[k];) {
+			if (!(events[i].hints & LEVEL_OPTIMIZER))
+				continue;
+			if (next_optimizer - i > longest) {
+				longest = next_optimizer - i;
+				end = i;
+			}
+			next_optimizer = i;
+		}
+		i = at[k];
+		if (end != NO_TARGET)
+			is_end[boundary_behind(b, end, end + longest)] = true;
+	}
+}
+
+static void boundary_set_targets(struct boundary *b, const bool *is_end)
+{
+	uint32_t n = b->index->end, last = NO_TARGET;
+	for (uint32_t i = b->index->start; i < n; i++) {
+		if (is_end[i])
+			last = i;
+		b->targets[i] = last;
+	}
+	uint32_t next = NO_TARGET;
+	for (uint32_t i = n; i-- > b->index->start;) {
+		if (is_end[i])
+			next = i;
+		uint32_t before = b->targets[i];
+		if (next != NO_TARGET && (before == NO_TARGET || next - i < i - before))
+			b->targets[i] = next;
+	}
+}
+
+static void boundary_set_gaps(struct boundary *b)
+{
+	const struct levels_stored *events = b->store->events;
+	uint64_t busy_until_ns = 0;
+	for (uint32_t i = b->index->start; i < b->index->end; i++) {
+		if (events[i].end_ns > busy_until_ns)
+			busy_until_ns = events[i].end_ns;
+		b->gaps_ns[i] = 0;
+		if (i + 1 == b->index->end || events[i + 1].begin_ns <= busy_until_ns)
+			continue;
+		uint64_t gap_ns = events[i + 1].begin_ns - busy_until_ns;
+		uint64_t blocked_ns = (uint64_t)events[i + 1].blocked_us * 1000;
+		b->gaps_ns[i] = gap_ns > blocked_ns ? gap_ns - blocked_ns : 0;
+	}
+}
+
+/* How good a boundary a member is: near the optimizer's end first (rather after than before it),
+ * then by its gap. */
+struct merit {
+	int64_t distance; /* events from the optimizer's end, median */
+	double gap;
+};
+
+static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t n = levels_index_count(b->index, trigram);
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	if (n > MAX_LOOKED_AT) {
+		at += n - MAX_LOOKED_AT;
+		n = MAX_LOOKED_AT;
+	}
+	int64_t distances[MAX_LOOKED_AT], gaps[MAX_LOOKED_AT];
+	uint32_t n_read_back = 0, n_wait = 0, n_input = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t next = at[i] + 1 < b->index->end ? events[at[i] + 1].hints : 0;
+		distances[i] = b->targets[at[i]] == NO_TARGET ? 0
+							      : (int64_t)at[i] - b->targets[at[i]];
+		gaps[i] = (int64_t)b->gaps_ns[at[i]];
+		n_read_back += (events[at[i]].hints & LEVEL_D2H) != 0;
+		n_wait += (next & LEVEL_SYNCED) != 0;
+		n_input += (next & LEVEL_H2D) != 0;
+	}
+	double favour = (n_read_back * 2 > n ? FAVOUR_READ_BACK : 1) *
+			(n_wait * 2 > n ? FAVOUR_WAIT : 1) * (n_input * 2 > n ? FAVOUR_INPUT : 1);
+	return (struct merit){
+		.distance = levels_median(distances, n),
+		.gap = (double)(levels_median(gaps, n) + GAP_FLOOR_NS) * favour,
+	};
+}
+
+static bool merit_better(struct merit a, struct merit b)
+{
+	if (llabs(a.distance) != llabs(b.distance))
+		return llabs(a.distance) < llabs(b.distance);
+	if (a.distance != b.distance)
+		return a.distance > b.distance;
+	return a.gap > b.gap;
+}
+
+/* In how many turns of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
+static uint32_t boundary_turns(const struct levels_index *x, const struct levels_level *level,
+			       uint32_t member)
+{
+	const uint32_t *at = levels_index_of(x, level->reference), *b = levels_index_of(x, member);
+	uint32_t n = levels_index_count(x, member), i = 0, n_once = 0;
+	for (uint32_t k = 0; k < level->turns; k++) {
+		uint32_t first = i;
+		while (i < n && b[i] <= at[k + 1])
+			i++;
+		n_once += k && i - first == 1;
+	}
+	return n_once;
+}
+
+/* What a member must reach to be a boundary: few turns less than the best of them. One that fails whenever the program
+ * evaluates, or logs, loses those steps. */
+static uint32_t boundary_most_turns(const struct levels_index *x, const struct levels_level *level)
+{
+	uint32_t most = 0;
+	for (uint32_t m = 0; m < level->n_members; m++) {
+		uint32_t n = boundary_turns(x, level, level->members[m]);
+		most = n > most ? n : most;
+	}
+	uint32_t less = most < FEW_TURNS ? 1 : most / 32;
+	if (level_is_noisy(level)) /* each fails now and then, by chance */
+		less = 1 + most / FAILS_NOISY;
+	return most > less ? most - less : 0;
+}
+
+int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
+			 const struct levels_level *level, struct levels_boundary *found)
+{
+	struct boundary b = {
+		.store = s,
+		.index = x,
+		.targets = malloc(x->end * sizeof(*b.targets)),
+		.gaps_ns = malloc(x->end * sizeof(*b.gaps_ns)),
+	};
+	bool *is_end = calloc(x->end, sizeof(*is_end));
+	int rc = -ENOMEM;
+	if (b.targets && b.gaps_ns && is_end) {
+		if (level->optimizer)
+			boundary_mark_ends(&b, levels_index_of(x, level->reference),
+					   level->turns + 1, is_end);
+		boundary_set_targets(&b, is_end);
+		boundary_set_gaps(&b);
+		struct merit best = { 0 };
+		uint32_t wanted = boundary_most_turns(x, level);
+		found->trigram = NO_TARGET;
+		for (uint32_t m = 0; m < level->n_members && found->trigram != LEVELS_EXCHANGE;
+		     m++) {
+			if (boundary_turns(x, level, level->members[m]) < wanted)
+				continue;
+			struct merit merit = boundary_merit(&b, level->members[m]);
+			if (found->trigram == NO_TARGET || level->members[m] == LEVELS_EXCHANGE ||
+			    merit_better(merit, best)) {
+				best = merit;
+				found->trigram = level->members[m];
+			}
+		}
+		found->how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
+		found->is_near_end = !level->optimizer || (best.distance >= -NEAR_BEFORE &&
+							   best.distance <= NEAR_BEHIND);
+		rc = 0;
+	}
+	free(b.targets);
+	free(b.gaps_ns);
+	free(is_end);
+	return rc;
+}

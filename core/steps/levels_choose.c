@@ -1,0 +1,239 @@
+/*
+ * Which of a program's loops is the step (core/steps/levels_search.h). Loops stand inside one another:
+ * layers, micro-batches, steps, rounds of evaluation. From the innermost one outwards, each is asked
+ * whether the next is still part of the step. Runs in the collector.
+ */
+#include "core/steps/levels_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Levels looked at turn by turn, those with most trigrams first. */
+#define MAX_WEIGHED 24u
+/* Levels whose turns are this nearly as many belong to one loop. */
+#define SAME_PERIOD 1.4
+/* Fewer launches of its own are a log or a schedule, and no optimizer. */
+#define MIN_OPTIMIZER_CALLS 3.0
+/* ...unless it comes every few turns, as an optimizer of one or two launches does behind its micro-batches. */
+#define MIN_FUSED_CALLS 1.5
+#define FEW_TURNS	9u
+/* So many turns of a loop that talks to the host do not belong to one step. */
+#define MANY_TURNS 48.0
+
+/* So alike are turns of a loop in which other ones come in the same order. */
+#define ALIKE_WHOLE 0.85
+
+/* Networks that learn between two of an agent's exchanges with the host, as two critics, an actor and a temperature do; and of its steps one at
+ * least of fewer has all of them. */
+#define MANY_NETWORKS 4.5
+
+/* Launches of another network's step, as a share of this one's. */
+#define OTHER_NETWORK 0.5
+
+/* Batches of an epoch, at least, and the share of the last one's launches that have other shapes. */
+#define TURNS_OF_EPOCH 3.0
+#define OTHER_SHAPES   0.1
+
+/* A dialogue has so many times the turns of a loop that is only some of them. */
+#define DIALOGUE_MORE 1.1
+
+/* Exchanges of one turn: more are a loop within it. */
+#define EXCHANGES_OF_ONE 4u
+/* Share of turns that have as many as usual, and of a turn that the next has, too: noise takes some. */
+#define SAME_EXCHANGES	0.66
+#define ALIKE_EXCHANGES 0.75
+
+struct ladder {
+	struct levels_level levels[MAX_WEIGHED];
+	uint32_t n;
+};
+
+static int by_turns(const void *a, const void *b)
+{
+	const struct levels_level *x = a, *y = b;
+	if (x->turns != y->turns)
+		return x->turns < y->turns ? 1 : -1;
+	return (x->reference > y->reference) - (x->reference < y->reference);
+}
+
+/* The groups with most trigrams, as levels, innermost first. */
+static void weigh_most(struct search *q, struct ladder *l)
+{
+	bool *done = calloc(q->n_groups + 1, sizeof(*done));
+	l->n = 0;
+	for (uint32_t tried = 0; done && tried < MAX_WEIGHED && tried < q->n_groups; tried++) {
+		uint32_t next = NO_GROUP;
+		for (uint32_t g = 0; g < q->n_groups; g++)
+			if (!done[g] && (next == NO_GROUP ||
+					 q->groups[g].n_members > q->groups[next].n_members))
+				next = g;
+		done[next] = true;
+		l->n += search_weigh(q, next, &l->levels[l->n]);
+	}
+	free(done);
+	qsort(l->levels, l->n, sizeof(*l->levels), by_turns);
+}
+
+/* Of each loop the level that says most about it. */
+static void keep_one_per_loop(struct ladder *l)
+{
+	uint32_t n = 0, most = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		bool same = n && l->levels[i].turns * SAME_PERIOD > most;
+		if (!same) {
+			most = l->levels[i].turns;
+			l->levels[n++] = l->levels[i];
+		} else if (l->levels[i].score > l->levels[n - 1].score) {
+			l->levels[n - 1] = l->levels[i];
+		}
+	}
+	l->n = n;
+}
+
+/* Whether turns of the outer one hold nothing but those of the inner one: they only come round again in the same order, as inputs of few shapes do. */
+static bool is_same_again(const struct levels_extra *extra)
+{
+	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
+}
+
+/* Whether each turn reads an answer, feeds what follows and learns, as an agent's does. */
+static bool is_agents(const struct levels_level *level)
+{
+	return level->optimizer && level->fed && level->read;
+}
+
+/* Whether a turn is an agent's whole step, though with every second one another network learns, too. */
+static bool is_delayed(const struct levels_level *inner, const struct levels_extra *extra)
+{
+	return is_agents(inner) && extra->inner_turns < MANY_NETWORKS;
+}
+
+/* Whether only the turns of `outer` are an agent's: in each several networks are trained on what it has got. */
+static bool are_agents_networks(const struct levels_level *inner, const struct levels_level *outer,
+				const struct levels_extra *extra)
+{
+	return inner->optimizer && is_agents(outer) && !inner->fed && !inner->read &&
+	       extra->fed >= 0.5 && extra->read >= 0.5 && extra->inner_turns < MANY_NETWORKS;
+}
+
+/* Whether only the turns of `outer` are the same again and again, and end with a word to the host: backward passes in each of which some launches
+ * are others, as the leapfrogs of one sample. */
+static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
+{
+	return inner->threads && !inner->optimizer && !inner->tail && !inner->marked &&
+	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
+}
+
+/* Whether one turn in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
+ * launches come beside what there is. */
+static bool is_epoch(const struct levels_level *inner, const struct levels_extra *extra)
+{
+	return inner->threads && !inner->optimizer && extra->inner_turns >= TURNS_OF_EPOCH &&
+	       extra->replaced >= OTHER_SHAPES * inner->calls_per_turn;
+}
+
+/* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
+static bool is_part(struct search *q, const struct levels_level *inner,
+		    const struct levels_level *outer)
+{
+	if (!inner->optimizer && outer->optimizer)
+		return true;
+	/* an optimizer's loop over parameters: only the whole has a backward pass */
+	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)
+		return true;
+	struct levels_extra extra = search_compare(q, inner, outer);
+	if (is_same_again(&extra) || is_delayed(inner, &extra))
+		return false;
+	if (are_agents_networks(inner, outer, &extra) || are_passes_of_one(inner, outer))
+		return true;
+	if (is_epoch(inner, &extra))
+		return false;
+	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
+	 * they are what some steps draw, as a head of several */
+	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
+	    (!inner->optimizer || outer->alike >= ALIKE_WHOLE))
+		return true;
+	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
+		return extra.optimizers >= 0.5 &&
+		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_turn;
+	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
+	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
+		return true;
+	if (inner->tail) /* a step of its own: what comes beside it is evaluation, or a log */
+		return false;
+	if (inner->threads && inner->fed && extra.fed < 0.5)
+		return extra.novel >= 1; /* micro-batches, and then the optimizer */
+	if (is_silent)
+		return true;
+	/* nothing but the outer loop talks to the host; one that only reads, and launches nothing more, is a log of every so many steps */
+	if (!inner->fed && !inner->read && !inner->threads)
+		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
+	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
+	bool has_optimizer = inner->threads && outer->tail;
+	bool is_near = outer->calls_per_turn < FEW_TURNS * inner->calls_per_turn;
+	/* a step is more than the forward passes that it and an evaluation have in common */
+	bool is_more = is_near && extra.novel >= inner->calls_per_turn;
+	return extra.inner_turns < MANY_TURNS && (has_optimizer || is_more || extra.fed < 0.5) &&
+	       extra.novel >= (is_near ? MIN_FUSED_CALLS : MIN_OPTIMIZER_CALLS) &&
+	       extra.novel > extra.known;
+}
+
+/* Whether each turn of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a turn that has fewer
+ * turns than there are exchanges is only those of them in which the same launches came. */
+static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
+			       const struct levels_level *dialogue)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	const uint32_t *exchange = levels_index_of(q->index, dialogue->reference);
+	uint32_t usual = (dialogue->turns + level->turns / 2) / level->turns, n_same = 0, e = 0;
+	for (uint32_t k = 0; k < level->turns; k++) {
+		uint32_t n_here = 0;
+		for (; e <= dialogue->turns && exchange[e] < at[k + 1]; e++)
+			n_here += exchange[e] >= at[k];
+		n_same += n_here == usual;
+	}
+	bool are_some = usual == 1 && level->turns * DIALOGUE_MORE < dialogue->turns;
+	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE && !are_some &&
+	       n_same >= SAME_EXCHANGES * level->turns;
+}
+
+/* Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its turns holds as many. */
+static bool is_of_dialogue(const struct search *q, struct levels_level *level,
+			   const struct levels_level *dialogue)
+{
+	level->exchanges = level->turns && has_same_exchanges(q, level, dialogue);
+	return !level->optimizer && !level->threads && !level->exchanges &&
+	       level->turns * DIALOGUE_MORE < dialogue->turns;
+}
+
+/* The loop that is the step; `best` is empty: none. */
+static void choose_of_ladder(struct search *q, struct levels_level *best)
+{
+	static _Thread_local struct ladder l;
+	*best = (struct levels_level){ 0 };
+	weigh_most(q, &l);
+	keep_one_per_loop(&l);
+	if (!l.n)
+		return;
+	for (uint32_t i = 0; i < l.n; i++)
+		search_look_for_tail(q, &l.levels[i]);
+	uint32_t chosen = 0;
+	for (uint32_t i = 1; i < l.n; i++)
+		if (is_part(q, &l.levels[chosen], &l.levels[i]))
+			chosen = i;
+	*best = l.levels[chosen];
+	best->around = chosen + 1 < l.n;
+	best->outer_seen = best->around && !best->marked && !best->threads;
+}
+
+uint32_t search_choose(struct search *q, struct levels_level *best)
+{
+	struct levels_level dialogue;
+	choose_of_ladder(q, best);
+	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(q, best, &dialogue))
+		*best = dialogue;
+	if (!best->turns)
+		return NO_GROUP;
+	search_look_closer(q, best);
+	return best->group;
+}

@@ -1,0 +1,185 @@
+/* Puts a level that is believed into words: its boundary, how often that has come, its backup (core/steps/levels_believe.h). Collector only. */
+#include "core/runtime/turn.h"
+#include "core/steps/levels_believe.h"
+
+#include <stdlib.h>
+
+/* Turns of one loop differ by less than so small a part. */
+#define ALIKE_SHARE 8u
+/* Of the ends of both, at most such a part is the earlier one's alone: steps with a branch in them, where the later one's does not come. */
+#define MISSED_SHARE 20u
+/* Where launches come and go either fails in some steps: an anchor in one of nine, of launches in 33 of which one is exchanged; one
+ * that fails more often than the other counts other steps. */
+#define MISSED_SHARE_NOISY 3u
+
+struct anchor_count {
+	uint64_t n;
+	int64_t n_missed;
+};
+
+/*
+ * Of steps with fewer launches than an anchor, those that ended before there had been enough for one: the first anchor's own launches say so,
+ * as one that ends as it does is a step's end. A step of one launch has ended twice then, of two (or of one, and another before the
+ * first) once.
+ */
+static int64_t count_short(const struct levels_store *s, const struct levels_level *level,
+			   uint32_t trigram)
+{
+	uint32_t at = 0, n = 0, tokens[TRIGRAM];
+	while (at < s->n && !levels_store_is(&s->events[at], trigram))
+		at++;
+	if (level->calls_per_turn >= TRIGRAM || s->n_forgotten || at == s->n)
+		return 0;
+	for (uint32_t i = at + 1; i-- > 0 && n < TRIGRAM;)
+		if (s->events[i].thread == s->events[at].thread)
+			tokens[n++] = s->events[i].token;
+	int64_t n_ends = 0;
+	for (uint32_t k = 1; k < n; k++)
+		n_ends += tokens[k] == tokens[0];
+	return n_ends;
+}
+
+/*
+ * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
+ * trigrams have come once more than the anchor, by the time when it came last, and twice before it came first: else it is a later step
+ * that ended without it.
+ */
+static struct anchor_count count_anchor(const struct levels_store *s,
+					const struct levels_level *level, uint32_t trigram)
+{
+	struct anchor_count c = { 0 };
+	uint32_t end = s->n, n_more = 0;
+	uint64_t *counts = calloc(s->trigrams.used + 1, sizeof(*counts));
+	uint64_t *counts_before = calloc(s->trigrams.used + 1, sizeof(*counts_before));
+	while (end && !levels_store_is(&s->events[end - 1], trigram))
+		end--;
+	for (uint32_t i = 0; i < end; i++) {
+		c.n += levels_store_is(&s->events[i], trigram);
+		if (counts)
+			counts[s->events[i].trigram]++;
+		if (counts_before && !c.n)
+			counts_before[s->events[i].trigram]++;
+	}
+	for (uint32_t m = 0; counts && counts_before && m < level->n_members; m++)
+		n_more += counts[level->members[m]] == c.n + 1 &&
+			  counts_before[level->members[m]] > 1;
+	c.n_missed = level->calls_per_turn < TRIGRAM ? count_short(s, level, trigram)
+						     : n_more * 2 > level->n_members;
+	free(counts);
+	free(counts_before);
+	return c;
+}
+
+/* Whether the backup came in a step before the first that the anchor ended: it is among those that levels_count_missed() counts. */
+static bool backup_has_first(const struct levels_store *s, const struct level_choice *c)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n && c->backup; i++) {
+		uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
+		if (hash == c->anchor)
+			break;
+		n += hash == c->backup;
+	}
+	return n > 1;
+}
+
+static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
+{
+	uint32_t i = 0;
+	while (i < s->n && !levels_store_is(&s->events[i], trigram))
+		i++;
+	return i;
+}
+
+/* Whether it lies behind the optimizer's end, in the next step's first launches: then it came once before the first step had ended, and before
+ * most of the level. */
+static bool comes_before_first_end(const struct levels_store *s, const struct levels_level *level,
+				   uint32_t trigram)
+{
+	uint32_t first = first_of(s, trigram), optimizer = 0, n_before = 0;
+	while (optimizer < s->n && !(s->events[optimizer].hints & LEVEL_OPTIMIZER))
+		optimizer++;
+	if (!level->optimizer || s->n_forgotten || optimizer <= first || optimizer == s->n)
+		return false;
+	for (uint32_t m = 0; m < level->n_members; m++)
+		n_before += first_of(s, level->members[m]) < first;
+	return n_before * 2 < level->n_members;
+}
+
+int levels_describe(const struct levels_store *s, const struct levels_index *x,
+		    const struct levels_level *level, const struct level_signs *signs,
+		    struct level_choice *out)
+{
+	struct levels_boundary end;
+	int rc = levels_find_boundary(s, x, level, &end);
+	if (rc)
+		return rc;
+	uint32_t trigram = end.trigram;
+	struct anchor_count count = count_anchor(s, level, trigram);
+	if (!count.n_missed && count.n && comes_before_first_end(s, level, trigram))
+		count.n_missed = -1;
+	*out = (struct level_choice){
+		.anchor = s->trigrams.keys[trigram],
+		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
+		.calls_per_step = level->calls_per_turn,
+		.count = count.n + (uint64_t)count.n_missed,
+		.n_missed = count.n_missed,
+		.confidence = levels_sure(signs),
+		.signs = *signs,
+		.boundary = end.how,
+		.is_near_end = end.is_near_end,
+	};
+	levels_find_backup(s, x, level, trigram, out);
+	out->count -= levels_count_early(s, out);
+	out->count += levels_count_missed(s, out) - (out->n_missed > 0 && backup_has_first(s, out));
+	return 0;
+}
+
+/* Whether turns are of one length, give or take what comes and goes in them. */
+static bool is_as_long(const struct level_choice *a, const struct level_choice *b)
+{
+	uint32_t most = a->calls_per_step > b->calls_per_step ? a->calls_per_step
+							      : b->calls_per_step,
+		 least = a->calls_per_step + b->calls_per_step - most;
+	return (most - least) * ALIKE_SHARE <= most;
+}
+
+enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
+				     const struct level_choice *now)
+{
+	const struct level_choice *choices[] = { was, now };
+	struct turn turns[2] = { 0 };
+	uint32_t at[2] = { 0 };
+	bool is_alike = is_as_long(was, now);
+	bool is_noisy = was->signs.is_noisy || now->signs.is_noisy;
+	int last = -1;
+	uint32_t n = 0, n_before = 0, n_missing = 0, n_missed_by_was = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		for (int k = 0; k < 2; k++) {
+			const struct level_choice *c = choices[k];
+			const struct turn_anchors anchors = levels_turn_of(c);
+			uint32_t thread = s->events[i].thread;
+			uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
+			at[k] += thread == c->thread;
+			if (!turn_is_moved(&turns[k], &anchors, thread, hash) ||
+			    !turn_take(&turns[k], &anchors, thread, at[k], hash))
+				continue;
+			bool is_before = !k && !n && is_alike;
+			if (k == last && n > 1) {
+				if ((k && !is_noisy) || !is_alike || was->boundary != now->boundary)
+					return LEVELS_OTHER;
+				n_missing++;
+				n_missed_by_was += k;
+			}
+			n_before += is_before;
+			n += !is_before;
+			last = k;
+		}
+	}
+	bool is_worse = is_noisy && 2 * n_missed_by_was < n_missing;
+	if (is_worse || n_missing * (is_noisy ? MISSED_SHARE_NOISY : MISSED_SHARE) > n)
+		return LEVELS_OTHER;
+	if (n_before > 1)
+		return n && was->boundary == now->boundary ? LEVELS_SAME_FEWER : LEVELS_OTHER;
+	return n_missing && !is_noisy ? LEVELS_SAME_FEWER : LEVELS_SAME;
+}

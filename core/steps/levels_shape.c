@@ -1,0 +1,101 @@
+/* See levels_shape.h. Collector only. */
+#include "core/steps/levels_shape.h"
+
+#include "core/steps/levels_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Steady turns: so many, in length by so much. */
+#define STEADY_TURNS 0.66
+#define LENGTH_OFF   0.25
+/* Even ones: by so much, in nearly all of so many turns. */
+#define EVEN_OFF   0.1
+#define EVEN_TURNS 4u
+/* Share of turns in which the host waits once. */
+#define WAITED_TURNS 0.95
+/* Share of turns that are neither half as long as most nor twice as long. */
+#define DIALOGUE_LIKE 0.95
+/* Between two optimizers' phases there are at least so many other launches. */
+#define PHASE_APART 8u
+/* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
+#define BURST 0.1
+
+/* Optimizers' phases in [begin, end): launches of theirs with a forward pass, or a backward one, before them. */
+static uint32_t count_phases(const struct levels_stored *events, uint32_t begin, uint32_t end)
+{
+	uint32_t n = 0, since = PHASE_APART;
+	for (uint32_t i = begin; i < end; i++) {
+		bool is_optimizers = events[i].hints & LEVEL_OPTIMIZER;
+		n += is_optimizers && since >= PHASE_APART;
+		since = is_optimizers ? 0 : since + 1;
+	}
+	return n;
+}
+
+bool turns_are_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
+{
+	int64_t *values = malloc(2ul * n * sizeof(*values));
+	uint32_t n_like = 0;
+	if (!values)
+		return true;
+	int64_t *phases = values + n;
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		values[k] = at[k + 1] - at[k];
+		phases[k] = count_phases(events, at[k], at[k + 1]);
+	}
+	int64_t phases_usual = levels_median(phases, n - 1),
+		length_usual = levels_median(values, n - 1);
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += phases_usual
+				  ? phases[k] == phases_usual
+				  : llabs(values[k] - length_usual) <= LENGTH_OFF * length_usual;
+	free(values);
+	return n_like >= STEADY_TURNS * (n - 1);
+}
+
+bool turns_are_regular(const uint32_t *at, uint32_t n)
+{
+	uint32_t length = at[n / 2] - at[n / 2 - 1], n_same = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_same += at[k + 1] - at[k] == length;
+	return n_same + 2 >= n - 1;
+}
+
+bool turns_are_even(const uint32_t *at, uint32_t n, uint32_t usual)
+{
+	uint32_t n_like = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += fabs((double)(at[k + 1] - at[k]) - usual) <= EVEN_OFF * usual;
+	return n > EVEN_TURNS && n_like >= MOST_TURNS * (n - 1);
+}
+
+bool turns_are_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n)
+{
+	uint32_t n_once = 0, shortest = UINT32_MAX, longest = 0;
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		uint32_t n_waits = 0, length = at[k + 1] - at[k];
+		for (uint32_t i = at[k]; i < at[k + 1]; i++)
+			n_waits += events[i].hints & LEVEL_COPY	    ? 2
+				   : events[i].hints & LEVEL_SYNCED ? 1
+								    : 0;
+		n_once += n_waits == 1;
+		shortest = length < shortest ? length : shortest;
+		longest = length > longest ? length : longest;
+	}
+	return longest > shortest && n_once >= WAITED_TURNS * (n - 1);
+}
+
+bool turns_are_burst(const struct levels_level *level, uint32_t length)
+{
+	return level->calls_per_turn < CALLS_OF_LAYER &&
+	       (uint64_t)level->calls_per_turn * level->turns < BURST * length;
+}
+
+bool turns_are_like(const uint32_t *at, uint32_t n, uint32_t usual)
+{
+	uint32_t n_like = 0;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_like += at[k + 1] - at[k] < 2 * usual && usual < 2 * (at[k + 1] - at[k]);
+	return n_like >= DIALOGUE_LIKE * (n - 1);
+}

@@ -1,0 +1,489 @@
+/*
+ * Looks at the turns of a level one by one (core/steps/levels_search.h): what they hold, and how alike they are. Runs in the collector.
+ */
+#include "core/steps/levels_search.h"
+#include "core/steps/levels_shape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What can only happen once per step weighs this much more; see search_weigh(). */
+#define WEIGHT_OPTIMIZER 50.0
+#define WEIGHT_MARKED	 2.0
+/* Turns that share less are not those of one loop. */
+#define MIN_ALIKE 0.5
+/* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
+#define MIN_ORDERED 0.4
+/* Turns that are looked at: the latest with so many events, and so many turns at least. */
+#define LATEST_EVENTS 16384u
+#define LATEST_TURNS  9u
+/* One launch behind the backward pass may be the loss's running sum. */
+#define TAIL_CALLS 2u
+/* Longer rounds of unlike turns are not looked for; a round must be this much more alike than turns are. */
+#define MAX_ROUND	4u
+#define ROUND_ADVANTAGE 0.1
+#define SAME_WORK	0.9
+/* Where so few of a turn's launches tell it from others, turns must be steady (levels_shape.h). */
+#define SPARSE 50u
+/* Share of a turn that the program must have done before its first optimizer launch, for the turn
+ * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
+ * only what is new. A graph's launch before it is much, however few calls it takes. */
+#define MIN_OLD 0.1
+/* Share of turns below which a backward pass is what stands between two rounds of them. */
+#define FEW_WITH_THREADS 0.34
+
+/* Of micro-batches never two turns one after the other have one. */
+#define OPTIMIZER_AGAIN 2u
+
+/* What a look at every turn of a level tells. */
+struct turns {
+	double alike,
+		ordered;    /* summed over pairs of neighbours: common launches, common trigrams */
+	uint32_t with_work; /* turns that launch something */
+	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
+	uint32_t since_optimizer; /* turns from the first such one on */
+	uint32_t with_threads;	  /* turns on two threads or more */
+	uint32_t with_fed, with_graph,
+		with_read; /* turns whose own thread copies to the device; launches graphs; copies back or waits */
+};
+
+bool search_is_own(const struct search *q, const struct levels_stored *e)
+{
+	return e->thread == q->home ||
+	       q->index->form_threads[levels_store_form(q->store, e)] == LEVELS_ANY_THREAD;
+}
+
+/* Whether what another thread launches here may belong to turns of which there are `n`: it comes back in half of them. What an
+ * unrelated thread launches meets the turns by chance. */
+static bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n)
+{
+	return 2 * q->index->form_counts[levels_store_form(q->store, e)] >= n;
+}
+
+/* The thread that launches most of what `own` does not and what recurs, by majority vote. */
+static uint32_t search_busiest_other(const struct search *q, uint32_t own, const uint32_t *at,
+				     uint32_t n)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t busiest = own, votes = 0;
+	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
+		uint32_t form = levels_store_form(q->store, &events[i]);
+		if (events[i].thread == own || events[i].hints & LEVEL_COPY ||
+		    q->index->form_threads[form] == LEVELS_ANY_THREAD ||
+		    !search_recurs(q, &events[i], n))
+			continue;
+		if (!votes)
+			busiest = events[i].thread;
+		votes += events[i].thread == busiest ? 1 : -1u;
+	}
+	return busiest;
+}
+
+/* Where a thread's first event is. */
+static uint32_t search_first(const struct search *q, uint32_t thread)
+{
+	uint32_t i = 0;
+	while (i < q->index->end && q->store->events[i].thread != thread)
+		i++;
+	return i;
+}
+
+void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
+{
+	uint32_t one = q->store->events[at[0]].thread;
+	uint32_t other = search_busiest_other(q, one, at, n);
+	bool swap = search_first(q, other) < search_first(q, one);
+	q->home = swap ? other : one;
+	q->backward = swap ? one : other;
+}
+
+/* The last turn that had these three kernels after this thread's last but two: six launches in a row. Kernels of few kinds in any
+ * order repeat three in a row, but hardly these. */
+static uint32_t *search_last_turn(struct search *q, const struct levels_stored *e)
+{
+	uint32_t *before = q->forms_before[e->thread % SEARCH_THREADS];
+	uint32_t form = levels_store_form(q->store, e);
+	uint64_t six = token_pair(before[0], form);
+	before[0] = before[1];
+	before[1] = before[2];
+	before[2] = form;
+	return &q->last_turn[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_turn_mask];
+}
+
+/* `number`: of the turn, from 1. */
+static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
+			uint32_t before_length, struct turns *t)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
+	uint32_t own_hints = 0, n_ordered = 0;
+	bool has_old_graph = false;
+	for (uint32_t i = begin; i < end; i++) {
+		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
+		bool is_copy = events[i].hints & LEVEL_COPY;
+		common += ++q->here[kernel] <= q->before[kernel];
+		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
+		n_work += !is_copy;
+		bool is_old = levels_store_form(q->store, &events[i]) <
+			      q->store->n_before_optimizer;
+		n_old += is_old;
+		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
+		/* a thread that only copies is a loader */
+		bool is_own = search_is_own(q, &events[i]);
+		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
+		uint32_t *last = search_last_turn(q, &events[i]);
+		n_ordered += *last + 1 >= number;
+		*last = number;
+		own_hints |= is_own ? events[i].hints : 0;
+	}
+	if (before_length)
+		t->ordered += (double)n_ordered / (end - begin);
+	if (before_length)
+		t->alike += (double)common /
+			    (before_length > end - begin ? before_length : end - begin);
+	t->with_work += n_work > 0;
+	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
+	t->since_optimizer += t->with_optimizer > 0;
+	t->with_threads += n_foreign > 0;
+	t->with_fed += (own_hints & LEVEL_H2D) != 0;
+	t->with_graph += (own_hints & LEVEL_GRAPH) != 0;
+	t->with_read += (own_hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
+}
+
+static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t n_tokens = q->store->tokens.used;
+	memset(q->before, 0, n_tokens * sizeof(*q->before));
+	memset(q->here, 0, n_tokens * sizeof(*q->here));
+	memset(q->last_turn, 0, (q->last_turn_mask + 1ul) * sizeof(*q->last_turn));
+	*t = (struct turns){ 0 };
+	for (uint32_t k = 0; k + 1 < n; k++) {
+		search_turn(q, k + 1, at[k], at[k + 1], k ? at[k] - at[k - 1] : 0, t);
+		for (uint32_t i = k ? at[k - 1] : at[k]; i < at[k]; i++)
+			q->before[levels_store_kernel(q->store, &events[i])] = 0;
+		uint32_t *swap = q->before;
+		q->before = q->here;
+		q->here = swap;
+	}
+}
+
+/* The first token that came only after the backward thread had begun: what of them the main thread launches is no forward pass. */
+static uint32_t search_first_late_token(const struct search *q, uint32_t backward)
+{
+	const struct levels_store *s = q->store;
+	uint32_t n_tokens = 0;
+	for (uint32_t i = 0; i < q->index->end; i++) {
+		if (s->events[i].thread == backward && !(s->events[i].hints & LEVEL_COPY))
+			break;
+		if (s->events[i].token >= n_tokens)
+			n_tokens = s->events[i].token + 1;
+	}
+	return s->n_forgotten ? UINT32_MAX : n_tokens;
+}
+
+struct tail {
+	uint32_t home, backward, first_late;
+	bool is_behind;	 /* since the backward thread's last launch nothing was fed */
+	uint32_t length; /* launches since then */
+};
+
+/* Whether the events [begin, end), a turn of `n`, hold a tail. What comes but a few times is no optimizer's. */
+static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint32_t end,
+		    uint32_t n)
+{
+	const struct levels_stored *events = q->store->events;
+	bool has = false;
+	uint32_t n_late = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		bool is_own = events[i].thread == t->home;
+		if (events[i].hints & LEVEL_COPY) {
+			if (!is_own || !(events[i].hints & LEVEL_H2D))
+				continue;
+			has |= t->is_behind && t->length >= TAIL_CALLS;
+			t->is_behind = false;
+		} else if (events[i].thread == t->backward) {
+			t->is_behind = true;
+			t->length = 0;
+		} else if (is_own) {
+			t->length++;
+			n_late += events[i].token >= t->first_late &&
+				  search_recurs(q, &events[i], n);
+		}
+	}
+	return has || n_late >= TAIL_CALLS;
+}
+
+/*
+ * Whether each turn holds what an optimizer does: work between the backward thread's last launch and
+ * the next batch's copy (a micro-batch's next copy comes at once), or work of the main thread that
+ * there was none of before the first backward pass.
+ */
+static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
+{
+	uint32_t n_with = 0;
+	struct tail t = { .home = q->home, .backward = q->backward };
+	t.first_late = search_first_late_token(q, t.backward);
+	for (uint32_t k = 0; k + 1 < n; k++)
+		n_with += tail_in(q, &t, at[k], at[k + 1], n - 1);
+	return n_with >= MOST_TURNS * (n - 1);
+}
+
+/* How often something came, and the quiet before and behind: in events. */
+struct recurrence {
+	uint32_t n, last, longest;
+};
+
+static void note_recurrence(struct recurrence *r, uint32_t first, uint32_t at)
+{
+	uint32_t quiet = at - (r->n ? r->last : first);
+	r->longest = quiet > r->longest ? quiet : r->longest;
+	r->last = at;
+	r->n++;
+}
+
+/* Whether a loop may be what it comes back in, be it that it has come once so far. What has now stayed away for twice as long as ever before
+ * does not come back: a warm-up's end, a time that is taken. */
+static bool comes_back(const struct recurrence *r, uint32_t end)
+{
+	return r->n && end - r->last <= 2 * r->longest;
+}
+
+/* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
+ * than twice; of unrelated threads' launches three in a row come twice by chance. */
+static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
+{
+	static const uint32_t talk[] = { LEVEL_H2D, LEVEL_D2H, LEVEL_SYNCED };
+	struct recurrence of_talk[sizeof(talk) / sizeof(*talk)] = { 0 };
+	const struct levels_stored *events = q->store->events;
+	uint32_t inside = 0;
+	for (uint32_t i = at[0]; i < at[n - 1]; i++) {
+		if (!search_is_own(q, &events[i])) {
+			if (!(events[i].hints & LEVEL_COPY) &&
+			    levels_index_count(q->index, events[i].trigram) > 2)
+				inside |= LEVEL_THREADS;
+			continue;
+		}
+		for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++)
+			if (events[i].hints & talk[t])
+				note_recurrence(&of_talk[t], at[0], i);
+	}
+	for (size_t t = 0; t < sizeof(talk) / sizeof(*talk); t++)
+		inside |= comes_back(&of_talk[t], at[n - 1]) ? talk[t] : 0;
+	return inside;
+}
+
+static uint32_t median_length(const uint32_t *at, uint32_t n)
+{
+	int64_t *lengths = malloc(n * sizeof(*lengths));
+	if (!lengths)
+		return 1;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		lengths[k] = at[k + 1] - at[k];
+	uint32_t median = (uint32_t)levels_median(lengths, n - 1);
+	free(lengths);
+	return median;
+}
+
+/* Events by token that the turns k and k + lag have in common; `foreign`: of other threads than the turns' own, or of that one. */
+static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
+			     bool foreign, uint32_t length[2])
+{
+	const struct levels_stored *events = q->store->events;
+	uint32_t common = 0;
+	length[0] = length[1] = 0;
+	for (uint32_t i = at[k]; i < at[k + 1]; i++) {
+		bool counts = search_is_own(q, &events[i]) != foreign;
+		q->here[events[i].token] += counts;
+		length[0] += counts;
+	}
+	for (uint32_t i = at[k + lag]; i < at[k + lag + 1]; i++) {
+		if (search_is_own(q, &events[i]) == foreign)
+			continue;
+		length[1]++;
+		if (q->here[events[i].token]) {
+			q->here[events[i].token]--;
+			common++;
+		}
+	}
+	for (uint32_t i = at[k]; i < at[k + 1]; i++)
+		q->here[events[i].token] = 0;
+	return common;
+}
+
+/*
+ * How much of their work turns `lag` apart have in common, mean. Of the own thread's the shorter turn counts: it is no other
+ * step because another evaluates behind it. A backward pass more is another step.
+ */
+static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n = level->turns - level->first_looked_at;
+	double sum = 0;
+	at += level->first_looked_at;
+	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
+	for (uint32_t k = 0; k + lag < n; k++) {
+		uint32_t own[2], other[2];
+		uint32_t common = turns_common(q, at, k, lag, false, own) +
+				  turns_common(q, at, k, lag, true, other);
+		sum += (double)common / ((own[0] < own[1] ? own[0] : own[1]) +
+					 (other[0] > other[1] ? other[0] : other[1]));
+	}
+	return n > lag ? sum / (n - lag) : 0;
+}
+
+/* After how many turns the same work comes again: above 1 if neighbours differ. */
+static uint32_t search_round(struct search *q, const struct levels_level *level)
+{
+	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
+	uint32_t round = 1;
+	for (uint32_t lag = 2; lag <= MAX_ROUND && 2 * lag < level->turns; lag++) {
+		double alike = search_alike(q, level, lag);
+		if (alike > best && alike >= SAME_WORK) {
+			best = alike + ROUND_ADVANTAGE;
+			round = lag;
+		}
+	}
+	return round;
+}
+
+/* The first of the latest turns that are looked at: further ones say the same. */
+static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
+{
+	uint32_t first = 0, most = n > LATEST_TURNS ? n - LATEST_TURNS : 0;
+	while (first < most && at[n - 1] - at[first] > LATEST_EVENTS)
+		first++;
+	return first;
+}
+
+/* Most turns have an optimizer's phase; or all but the first ones have, up to half: a loss scale that begins too high skips those. */
+static bool has_optimizer(const struct turns *t, uint32_t n)
+{
+	bool was_skipped = t->with_optimizer >= OPTIMIZER_AGAIN &&
+			   t->with_optimizer == t->since_optimizer && 2 * t->since_optimizer >= n;
+	return was_skipped || t->with_optimizer >= MOST_TURNS * n;
+}
+
+static void search_describe(struct search *q, uint32_t group, struct levels_level *level)
+{
+	const struct group *g = &q->groups[group];
+	const uint32_t *at = levels_index_of(q->index, g->reference);
+	*level = (struct levels_level){
+		.group = group,
+		.reference = g->reference,
+		.n_members = g->n_members,
+		.turns = g->count - 1,
+		.calls_per_turn = median_length(at, g->count),
+		.coverage = (double)levels_span(q->index, at, g->count) /
+			    (q->index->end - q->index->start),
+	};
+}
+
+/* What the turns of a level hold. Returns the share of those that launch anything. */
+static double search_look_at_turns(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	struct turns t;
+	search_set_home(q, at, level->turns + 1);
+	q->turns = level->turns;
+	level->first_looked_at = first_of_latest(at, level->turns + 1);
+	uint32_t n = level->turns - level->first_looked_at;
+	search_turns(q, at + level->first_looked_at, n + 1, &t);
+	level->alike = t.alike / (n - 1);
+	level->ordered = t.ordered / (n - 1);
+	level->optimizer = has_optimizer(&t, n);
+	level->threads = t.with_threads >= MOST_TURNS * n;
+	level->alone = t.with_threads < FEW_WITH_THREADS * n;
+	level->fed = t.with_fed >= MOST_TURNS * n;
+	level->graph = t.with_graph >= MOST_TURNS * n;
+	level->read = t.with_read >= MOST_TURNS * n;
+	level->marked = level->fed || level->read || level->graph;
+	return (double)t.with_work / n;
+}
+
+/*
+ * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
+ * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
+ * inside the optimizer has nothing else. Copies and waits are once per step more often than once
+ * per layer. A loop that only copies (uploading parameters) is none.
+ */
+bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
+{
+	const struct group *g = &q->groups[group];
+	const uint32_t *at = levels_index_of(q->index, g->reference);
+	search_describe(q, group, level);
+	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
+	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
+	level->waited = !turns_are_even(at, g->count, level->calls_per_turn) &&
+			turns_are_waited(q->store->events, at, g->count);
+	bool is_exact = is_few && !level->waited && turns_are_regular(at, g->count);
+	if (is_few && !is_exact && !level->waited &&
+	    !turns_are_even(at, g->count, level->calls_per_turn))
+		return false;
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
+	if (is_sparse && !turns_are_steady(q->store->events, at, g->count))
+		return false;
+	if (search_look_at_turns(q, level) < MOST_TURNS)
+		return false;
+	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
+	level->score = g->n_members * level->alike * level->alike * evidence;
+	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
+	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
+	       (is_request || (level->alike >= (is_exact ? EXACTLY_ALIKE : MIN_ALIKE) &&
+			       level->ordered >= MIN_ORDERED));
+}
+
+/* ---- An exchange with the host in each turn ---- */
+
+/* The group of TOKEN_EXCHANGE, or NO_GROUP. */
+static uint32_t group_of_exchange(const struct search *q)
+{
+	for (uint32_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].trigram == LEVELS_EXCHANGE)
+			return q->candidates[i].group;
+	return NO_GROUP;
+}
+
+/* Whether nobody learns in the stretch: what an optimizer or a backward pass launches. */
+static bool is_inference(const struct search *q, const struct levels_level *level)
+{
+	const struct levels_stored *events = q->store->events;
+	for (uint32_t i = q->index->start; i < q->index->end; i++)
+		if (events[i].hints & LEVEL_OPTIMIZER)
+			return false;
+	return !level->threads;
+}
+
+bool search_find_dialogue(struct search *q, struct levels_level *level)
+{
+	uint32_t g = group_of_exchange(q);
+	if (g == NO_GROUP || q->groups[g].n_members >= MIN_MEMBERS)
+		return false;
+	search_describe(q, g, level);
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	level->dialogue = turns_are_like(at, level->turns + 1, level->calls_per_turn) &&
+			  search_look_at_turns(q, level) >= MOST_TURNS && is_inference(q, level);
+	level->score = HUGE_VAL; /* no forgiving is needed */
+	return level->dialogue;
+}
+
+void search_look_for_tail(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t first = level->first_looked_at;
+	if (!level->threads)
+		return;
+	search_set_home(q, at, level->turns + 1);
+	level->tail = search_has_tail(q, at + first, level->turns + 1 - first);
+}
+
+void search_look_closer(struct search *q, struct levels_level *level)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	search_set_home(q, at, level->turns + 1);
+	level->round = search_round(q, level);
+	search_count_odd(q, level);
+	level->inside = search_inside(q, at, level->turns + 1);
+}

@@ -1,0 +1,500 @@
+/*
+ * Stacks are lists of pointers to frames; a frame is looked up at its first sight, by the 64 bits that the journal has for it. A run
+ * of a million events has some 10,000 stacks of some 3,000 frames.
+ */
+#include "core/symbols/frames.h"
+
+#include "core/journal/pylines.h"
+#include "core/symbols/native.h"
+#include "core/symbols/operators.h"
+#include "core/symbols/origin.h"
+#include "core/symbols/phase_rules.h"
+#include "core/symbols/source.h"
+#include "core/symbols/stack_about.h"
+#include "core/util/path.h"
+
+#include <stdio.h>
+
+enum { BLOCK_FRAMES = 256 };
+
+/* `native.frame` first: a frame's pointer is its own. */
+struct known_frame {
+	struct native_frame native;
+	const char *module_name; /* see frame_module_name() */
+	uint16_t about[ABOUT_DEPTHS];
+	uint8_t phase_part;
+	bool is_framework;
+	bool is_apply; /* of torch.autograd.Function or a class derived from it */
+};
+
+struct group {
+	uint32_t first, n; /* in `members`: inlined functions and the one they are in */
+};
+
+struct stack {
+	const struct frame **at;
+	size_t n;
+	uint32_t site;
+	bool is_truncated;
+};
+
+/* A frame of one stack that is another one's, too, under the name that it has in this one. */
+struct named_frame {
+	const struct known_frame *of;
+	struct known_frame *frame;
+};
+
+struct frames {
+	const struct dict *dict;
+	struct native *native;
+	struct strtab texts;
+	struct strtab site_keys; /* a site's number is its key's id */
+	struct source source;
+	VEC(struct known_frame *) blocks; /* frames never move */
+	size_t n_in_block;
+	VEC(struct named_frame) named;
+	VEC(struct known_frame *) members;
+	VEC(struct group) groups;
+	struct map group_of
+		[2]; /* a frame's 64 bits -> index in groups; [1]: return addresses and Python */
+	VEC(struct stack) stacks;
+	struct map stack_of;	/* DICT_STACK id -> index in stacks */
+	VEC(struct site) sites; /* [0] stands for "not known" */
+};
+
+struct frames *frames_new(const struct dict *dict)
+{
+	struct frames *f = mem_zero(sizeof(*f));
+	f->dict = dict;
+	f->native = native_new(dict, &f->texts);
+	strtab_intern(&f->site_keys, "");
+	vec_push(&f->sites, (struct site){ .file = "", .function = "" });
+	return f;
+}
+
+void frames_free(struct frames *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->stacks.n; i++)
+		free(f->stacks.at[i].at);
+	for (size_t i = 0; i < f->blocks.n; i++)
+		free(f->blocks.at[i]);
+	native_free(f->native);
+	source_free(&f->source);
+	strtab_free(&f->texts);
+	strtab_free(&f->site_keys);
+	map_free(&f->group_of[0]);
+	map_free(&f->group_of[1]);
+	map_free(&f->stack_of);
+	vec_free(&f->blocks);
+	vec_free(&f->named);
+	vec_free(&f->members);
+	vec_free(&f->groups);
+	vec_free(&f->stacks);
+	vec_free(&f->sites);
+	free(f);
+}
+
+/* ---- Single frames ---- */
+
+static struct known_frame *new_frame(struct frames *f)
+{
+	if (!f->blocks.n || f->n_in_block == BLOCK_FRAMES) {
+		vec_push(&f->blocks, mem_zero(BLOCK_FRAMES * sizeof(struct known_frame)));
+		f->n_in_block = 0;
+	}
+	return &f->blocks.at[f->blocks.n - 1][f->n_in_block++];
+}
+
+static bool is_apply(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PYTHON
+		       ? path_ends_with(frame->file, "torch/autograd/function.py")
+		       : strstr(frame->function, "THPFunction_apply") != NULL;
+}
+
+static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
+{
+	struct known_frame *to = new_frame(f);
+	to->native = *frame;
+	to->module_name = "";
+	to->phase_part = phase_rules_match(&frame->frame);
+	to->is_apply = is_apply(&frame->frame);
+	stack_about_match(&frame->frame, to->about);
+	to->is_framework = frame->frame.kind == FRAME_KIND_NATIVE ||
+			   origin_is_framework(frame->frame.file);
+	vec_push(&f->members, to);
+	return to;
+}
+
+static const struct code_entry *code_of(const struct frames *f, uint64_t raw)
+{
+	return dict_code(f->dict, raw >> 32 & 0x7fffffff);
+}
+
+/* "Linear" of "Linear.forward"; without qualified names the place of the function's first line. */
+static const char *module_name(struct frames *f, const struct code_entry *code,
+			       const struct frame *frame)
+{
+	static const char forward[] = "forward";
+	char text[256];
+	size_t n = strlen(frame->function), most = sizeof(forward) - 1;
+	if (n < most || strcmp(frame->function + n - most, forward) != 0)
+		return "";
+	if (n == most) {
+		snprintf(text, sizeof(text), "forward (%s:%u)", path_base(frame->file),
+			 code->first_line);
+		return strtab_text(&f->texts, strtab_intern(&f->texts, text));
+	}
+	if (frame->function[n - most - 1] != '.')
+		return "";
+	snprintf(text, sizeof(text), "%.*s", (int)(n - most - 1), frame->function);
+	const char *dot = strrchr(text, '.');
+	return strtab_text(&f->texts, strtab_intern(&f->texts, dot ? dot + 1 : text));
+}
+
+static struct native_frame python_frame(const struct frames *f, uint64_t raw)
+{
+	const struct dict *d = f->dict;
+	const struct code_entry *code = code_of(f, raw);
+	struct native_frame to = {
+		.frame = { .function = "?",
+			   .file = "",
+			   .module = "",
+			   .kind = FRAME_KIND_PYTHON,
+			   .is_library = true },
+		.operator= "",
+		.stub_of = "",
+	};
+	if (!code)
+		return to;
+	if (*strtab_text(&d->names, code->name))
+		to.frame.function = strtab_text(&d->names, code->name);
+	to.frame.file = strtab_text(&d->names, code->file);
+	to.frame.is_library = origin_is_python_library(to.frame.file);
+	to.frame.line = pylines_line((enum line_table)code->lines, d->tables.at + code->table,
+				     code->table_bytes, code->first_line, (uint32_t)raw);
+	return to;
+}
+
+static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->group_of[is_return], raw, &is_new);
+	if (!is_new)
+		return f->groups.at[*at];
+	*at = f->groups.n;
+	struct group group = { .first = (uint32_t)f->members.n };
+	struct native_frame found[NATIVE_MOST];
+	size_t n = 1;
+	if (raw & FRAME_PYTHON)
+		*found = python_frame(f, raw);
+	else
+		n = native_find(f->native, raw, is_return, found);
+	for (size_t i = 0; i < n; i++)
+		add_frame(f, &found[i]);
+	const struct code_entry *code = raw & FRAME_PYTHON ? code_of(f, raw) : NULL;
+	if (code)
+		f->members.at[group.first]->module_name = module_name(f, code, &found->frame);
+	group.n = (uint32_t)n;
+	vec_push(&f->groups, group);
+	return group;
+}
+
+/* ---- Stacks ---- */
+
+struct assembly {
+	struct frames *f;
+	const uint64_t *raw;
+	size_t n_raw;
+	size_t next_python; /* BY_NAME: the next Python frame, which stand behind the native ones */
+	bool is_by_name;
+	VEC(const struct frame *) out;
+};
+
+static void put_group(struct assembly *a, struct group group)
+{
+	for (uint32_t i = 0; i < group.n; i++) {
+		const struct known_frame *k = a->f->members.at[group.first + i];
+		if (k->native.role != NATIVE_OWN)
+			vec_push(&a->out, &k->native.frame);
+	}
+}
+
+static void put_python(struct assembly *a)
+{
+	put_group(a, group_of(a->f, a->raw[a->next_python++], true));
+}
+
+static bool is_evaluator(const struct frames *f, struct group group)
+{
+	return f->members.at[group.first + group.n - 1]->native.role == NATIVE_EVALUATOR;
+}
+
+static void assemble(struct assembly *a)
+{
+	bool is_return = true;
+	size_t n_native = a->n_raw;
+	if (a->is_by_name)
+		for (n_native = 0; n_native < a->n_raw && !(a->raw[n_native] & FRAME_PYTHON);)
+			n_native++;
+	a->next_python = n_native;
+	for (size_t i = 0; i < n_native; i++) {
+		struct group group = group_of(a->f, a->raw[i], is_return);
+		is_return = a->f->members.at[group.first]->native.role != NATIVE_SIGNAL;
+		if (a->is_by_name && a->next_python < a->n_raw && is_evaluator(a->f, group))
+			put_python(a);
+		else
+			put_group(a, group);
+	}
+	while (a->next_python < a->n_raw)
+		put_python(a);
+}
+
+static struct known_frame *known(const struct frame *frame)
+{
+	return (struct known_frame *)frame;
+}
+
+/* The host function that bears a kernel's name only launches it: the launch was written where that function was called. Between it
+ * and nvcc's stub a template has one function more. */
+static void mark_stubs(const struct stack *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct known_frame *stub = known(s->at[i]);
+		if (stub->native.role != NATIVE_KERNEL_STUB)
+			continue;
+		for (size_t outer = i + 1; outer <= i + 2 && outer < s->n; outer++)
+			if (!strcmp(s->at[outer]->function, stub->native.stub_of))
+				known(s->at[outer])->native.frame.is_library = true;
+	}
+}
+
+/* ---- Functions with a backward pass in Python ---- */
+
+enum { WRAPPERS_MOST = 8 }; /* Python frames of decorators between apply() and forward() */
+
+/* The frame as an operator of that name. */
+static const struct frame *named(struct frames *f, const struct frame *frame, const char *operator)
+{
+	for (size_t i = 0; i < f->named.n; i++)
+		if (f->named.at[i].of == known(frame) &&
+		    !strcmp(f->named.at[i].frame->native.operator, operator))
+			return &f->named.at[i].frame->native.frame;
+	struct known_frame *to = new_frame(f);
+	*to = *known(frame);
+	to->native.operator= strtab_text(&f->texts, strtab_intern(&f->texts, operator));
+	vec_push(&f->named, (struct named_frame){ known(frame), to });
+	return &to->native.frame;
+}
+
+/* What runs within an apply() of torch.autograd.Function, which stands at `i`. */
+static bool applied(const struct stack *s, size_t i, char *to, size_t room)
+{
+	for (size_t n = 0; i-- > 0 && n < WRAPPERS_MOST && !*known(s->at[i])->native.operator;) {
+		if (s->at[i]->kind != FRAME_KIND_PYTHON)
+			continue;
+		if (operator_of_function(s->at[i]->function, to, room))
+			return true;
+		n++;
+	}
+	return false;
+}
+
+/* Only frames further in say which function it is. */
+static void name_functions(struct frames *f, const struct stack *s)
+{
+	static const char any[] = "torch::autograd::PyNode";
+	char name[256];
+	for (size_t i = 0; i < s->n; i++) {
+		if (!known(s->at[i])->is_apply || !applied(s, i, name, sizeof(name)))
+			continue;
+		s->at[i] = named(f, s->at[i], name);
+		for (i++; i < s->n && s->at[i]->kind == FRAME_KIND_NATIVE; i++)
+			if (!strcmp(known(s->at[i])->native.operator, any))
+				s->at[i] = named(f, s->at[i], name);
+		i--;
+	}
+}
+
+/* ---- Sites ---- */
+
+/* How much a frame says about where a call was made; less is better. */
+enum tier {
+	TIER_USER_LINE,
+	TIER_USER,
+	TIER_PYTHON,	/* of a library that is no framework */
+	TIER_FRAMEWORK, /* Python of PyTorch and the like */
+	TIER_OPERATOR,	/* "AddmmBackward0": of autograd's threads, which have no Python frames */
+	TIER_LINE,
+	TIER_NAMED,
+	TIER_ADDRESS,
+};
+
+static enum tier tier_of(const struct frame *frame)
+{
+	if (!frame->is_library)
+		return frame->line ? TIER_USER_LINE : TIER_USER;
+	if (frame->kind == FRAME_KIND_PYTHON)
+		return known(frame)->is_framework ? TIER_FRAMEWORK : TIER_PYTHON;
+	if (*known(frame)->native.operator)
+		return TIER_OPERATOR;
+	if (frame->line)
+		return TIER_LINE;
+	return strstr(frame->function, "+0x") ? TIER_ADDRESS : TIER_NAMED;
+}
+
+/* The innermost one of the best tier; of operators the outermost, which is nearest to what the user wrote. */
+static const struct frame *site_frame(const struct stack *s)
+{
+	const struct frame *best = NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		enum tier tier = tier_of(s->at[i]);
+		if (!best || tier < tier_of(best) ||
+		    (tier == TIER_OPERATOR && tier_of(best) == TIER_OPERATOR))
+			best = s->at[i];
+	}
+	return best;
+}
+
+/* "fit.<locals>.<genexpr>" of "fit"; without qualified names "<genexpr>" of any. */
+static bool is_part_of(const char *function, const char *of)
+{
+	size_t n = strlen(of);
+	return (*function == '<' && *of != '<') ||
+	       (!strncmp(function, of, n) && !strncmp(function + n, ".<locals>", 9));
+}
+
+static uint32_t site_of(struct frames *f, const struct stack *s)
+{
+	const struct frame *best = site_frame(s);
+	if (!best)
+		return 0;
+	bool is_operator = tier_of(best) == TIER_OPERATOR;
+	const char *function = is_operator ? known(best)->native.operator: best->function;
+	/* A line is a file and a number, whichever of its functions (a generator's, a lambda) made the call. */
+	const char *told_apart = best->line && !is_operator ? "" : function;
+	size_t room = strlen(best->file) + strlen(told_apart) + 16;
+	char *key = mem_resize(NULL, room);
+	snprintf(key, room, "%s\n%s\n%u", best->file, told_apart, best->line);
+	uint32_t site = strtab_intern(&f->site_keys, key);
+	free(key);
+	if (site < f->sites.n && is_part_of(f->sites.at[site].function, function))
+		f->sites.at[site].function = function;
+	if (site == f->sites.n)
+		vec_push(&f->sites, (struct site){ .file = best->file,
+						   .function = function,
+						   .line = best->line,
+						   .is_user = !best->is_library });
+	return site;
+}
+
+static const struct stack *stack_of(struct frames *f, uint32_t id)
+{
+	static const struct stack empty;
+	const uint64_t *at = map_find(&f->stack_of, id);
+	if (at)
+		return &f->stacks.at[*at];
+	uint64_t raw[DICT_FRAMES_MOST];
+	uint32_t flags;
+	size_t n = dict_stack(f->dict, id, raw, &flags);
+	if (!n)
+		return &empty;
+	struct assembly a = {
+		.f = f,
+		.raw = raw,
+		.n_raw = n,
+		.is_by_name = flags & STACK_BY_NAME,
+	};
+	assemble(&a);
+	struct stack s = {
+		.n = a.out.n,
+		.is_truncated = flags & (STACK_TRUNCATED | STACK_PYTHON_TRUNCATED),
+	};
+	s.at = mem_resize(a.out.at, a.out.n * sizeof(*a.out.at));
+	mark_stubs(&s);
+	name_functions(f, &s);
+	s.site = site_of(f, &s);
+	bool is_new;
+	*map_at(&f->stack_of, id, &is_new) = f->stacks.n;
+	vec_push(&f->stacks, s);
+	return &f->stacks.at[f->stacks.n - 1];
+}
+
+struct frame_list frames_of(struct frames *f, uint32_t stack)
+{
+	const struct stack *s = stack_of(f, stack);
+	return (struct frame_list){ .at = s->at, .n = s->n, .is_truncated = s->is_truncated };
+}
+
+uint32_t frames_site(struct frames *f, uint32_t stack)
+{
+	return stack_of(f, stack)->site;
+}
+
+const struct site *frames_site_at(const struct frames *f, uint32_t site)
+{
+	return &f->sites.at[site < f->sites.n ? site : 0];
+}
+
+uint32_t frames_n_sites(const struct frames *f)
+{
+	return (uint32_t)f->sites.n - 1;
+}
+
+const char *frames_source(struct frames *f, const char *file, uint32_t line)
+{
+	const char *folder = dict_find_info(f->dict, "cwd");
+	return source_line(&f->source, &f->texts, folder ? folder : "", file, line);
+}
+
+const char *frames_remark(const struct frames *f, size_t i)
+{
+	return native_remark(f->native, i);
+}
+
+/* ---- Operators ---- */
+
+const char *frame_operator(const struct frame *frame)
+{
+	return known(frame)->native.operator;
+}
+
+uint8_t frame_phase_part(const struct frame *frame)
+{
+	return known(frame)->phase_part;
+}
+
+uint16_t frame_about(const struct frame *frame, size_t i)
+{
+	return known(frame)->about[stack_about_depth(i)];
+}
+
+const char *frame_module_name(const struct frame *frame)
+{
+	return known(frame)->module_name;
+}
+
+const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
+{
+	const struct stack *s = stack_of(f, stack);
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = known(s->at[outermost ? s->n - 1 - i : i])->native.operator;
+		if (*name)
+			return name;
+	}
+	return "";
+}
+
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
+{
+	const struct stack *s = stack_of(f, stack);
+	size_t n = 0;
+	for (size_t i = s->n; i-- > 0 && n < most;) {
+		const char *name = known(s->at[i])->native.operator;
+		if (*name && !(n && !strcmp(out[n - 1], name))) /* redispatched: the same call */
+			out[n++] = name;
+	}
+	return n;
+}

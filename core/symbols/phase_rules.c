@@ -1,0 +1,344 @@
+/*
+ * Names that frameworks have had for years. A Python row names a file by its path's end, or a folder that stands in it, and a
+ * function by its last name: with and without qualified names (3.11) that is the same. A native row names a demangled function by how
+ * it begins and ends.
+ */
+#include "core/symbols/phase_rules.h"
+
+#include "core/symbols/origin.h"
+#include "core/util/path.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum phase phase;
+} parts[] = {
+#define X(id, phase, name) { name, PHASE_##phase },
+	PHASE_PARTS(X)
+#undef X
+};
+
+enum phase phase_of_part(uint8_t part)
+{
+	return part < PHASE_PARTS_N ? parts[part].phase : PHASE_OTHER;
+}
+
+const char *phase_part_name(uint8_t part)
+{
+	return part < PHASE_PARTS_N ? parts[part].name : "";
+}
+
+const char *phase_name(enum phase phase)
+{
+	static const char *const names[] = {
+#define X(id, name) name,
+		PHASES(X)
+#undef X
+	};
+	return names[phase];
+}
+
+/* ---- Frames ---- */
+
+#define ANY NULL
+
+/* The first row that matches counts. */
+static const struct python_row {
+	const char *file; /* "x.py": the path's end; else a part of it */
+	const char *function;
+	uint8_t part;
+} python_rows[] = {
+	{ "torch/utils/data/dataloader.py", ANY, PART_LOADER },
+	{ "/torch/utils/data/_utils/", ANY, PART_LOADER },
+	{ "/torch/utils/data/datapipes/", ANY, PART_LOADER },
+	{ "/torchdata/", ANY, PART_LOADER },
+	{ "/webdataset/", ANY, PART_LOADER },
+	{ "/nvidia/dali/", ANY, PART_LOADER },
+	{ "/ffcv/loader/", ANY, PART_LOADER },
+	{ "/tensorflow/python/data/", ANY, PART_LOADER },
+	{ "accelerate/data_loader.py", ANY, PART_LOADER },
+	{ "pytorch/loops/fetchers.py", ANY, PART_LOADER },
+	{ "pytorch_lightning/loops/fetchers.py", ANY, PART_LOADER },
+	{ "accelerate/utils/operations.py", "send_to_device", PART_TO_DEVICE },
+	{ "transformers/trainer.py", "_prepare_inputs", PART_TO_DEVICE },
+	{ "transformers/trainer.py", "_prepare_input", PART_TO_DEVICE },
+	{ "fabric/utilities/apply_func.py", ANY, PART_TO_DEVICE },
+	{ "lightning_fabric/utilities/apply_func.py", ANY, PART_TO_DEVICE },
+
+	{ "torch/_tensor.py", "backward", PART_BACKWARD },
+	{ "torch/autograd/__init__.py", "backward", PART_BACKWARD },
+	{ "torch/autograd/__init__.py", "grad", PART_BACKWARD },
+	{ "torch/autograd/graph.py", "_engine_run_backward", PART_BACKWARD },
+	{ "_aot_autograd/runtime_wrappers.py", "backward", PART_BACKWARD },
+	{ "_aot_autograd/runtime_wrappers.py", "_backward_impl", PART_BACKWARD },
+	{ "deepspeed/runtime/engine.py", "backward", PART_BACKWARD },
+
+	{ "torch/nn/utils/clip_grad.py", ANY, PART_CLIP },
+	{ "fully_sharded_data_parallel.py", "clip_grad_norm_", PART_CLIP },
+	{ "torch/optim/optimizer.py", "zero_grad", PART_ZERO_GRAD },
+	{ "torch/nn/modules/module.py", "zero_grad", PART_ZERO_GRAD },
+	{ "deepspeed/runtime/engine.py", "zero_grad", PART_ZERO_GRAD },
+	{ "torch/amp/grad_scaler.py", "scale", PART_FUNCTIONAL },
+	{ "torch/amp/grad_scaler.py", "apply_scale", PART_FUNCTIONAL },
+	{ "torch/amp/grad_scaler.py", ANY, PART_SCALER },
+	{ "torch/cuda/amp/grad_scaler.py", "scale", PART_FUNCTIONAL },
+	{ "torch/cuda/amp/grad_scaler.py", "apply_scale", PART_FUNCTIONAL },
+	{ "torch/cuda/amp/grad_scaler.py", ANY, PART_SCALER },
+	{ "torch/distributed/fsdp/sharded_grad_scaler.py", ANY, PART_SCALER },
+	/* its wrapper stands around the optimizer's step, too */
+	{ "torch/optim/lr_scheduler.py", "step", PART_SCHEDULER },
+	{ "torch/optim/swa_utils.py", "update_parameters", PART_AVERAGE },
+	{ "diffusers/training_utils.py", "step", PART_AVERAGE },
+	{ "ema_pytorch/ema_pytorch.py", "update", PART_AVERAGE },
+	{ "ema_pytorch/post_hoc_ema.py", "update", PART_AVERAGE },
+	{ "timm/utils/model_ema.py", "update", PART_AVERAGE },
+	{ "torch_ema/ema.py", "update", PART_AVERAGE },
+	{ "torch/optim/optimizer.py", "wrapper", PART_OPTIMIZER },
+	{ "torch/optim/optimizer.py", "_use_grad", PART_OPTIMIZER },
+	{ "torch/optim/optimizer.py", "step", PART_OPTIMIZER },
+	{ "/torch/optim/", "step", PART_OPTIMIZER },
+	{ "deepspeed/runtime/engine.py", "step", PART_OPTIMIZER },
+	{ "deepspeed/runtime/engine.py", "_take_model_step", PART_OPTIMIZER },
+	{ "/deepspeed/runtime/zero/stage", "step", PART_OPTIMIZER },
+	{ "/deepspeed/runtime/fp16/", "step", PART_OPTIMIZER },
+	{ "/deepspeed/runtime/bf16_optimizer.py", "step", PART_OPTIMIZER },
+	{ "/apex/optimizers/", "step", PART_OPTIMIZER },
+	{ "/megatron/core/optimizer/", "step", PART_OPTIMIZER },
+
+	{ "torch/_dynamo/convert_frame.py", ANY, PART_COMPILE },
+	{ "/torch/_inductor/compile_fx.py", ANY, PART_COMPILE },
+	{ "jax/_src/compiler.py", ANY, PART_COMPILE },
+
+	{ "torch/nn/modules/module.py", "_call_impl", PART_MODULE },
+	{ "torch/nn/modules/module.py", "_wrapped_call_impl", PART_MODULE },
+	{ "torch/nn/modules/module.py", "inner", PART_MODULE },
+	{ "torch/nn/modules/module.py", "_slow_forward", PART_MODULE },
+	{ "torch/nn/modules/module.py", "__call__", PART_MODULE },
+	{ "torch/nn/parallel/distributed.py", "forward", PART_MODULE },
+	{ "torch/nn/parallel/distributed.py", "_run_ddp_forward", PART_MODULE },
+	{ "_fully_shard/_fsdp_state.py", "_pre_forward", PART_MODULE },
+	{ "fully_sharded_data_parallel.py", "forward", PART_MODULE },
+	{ "deepspeed/runtime/engine.py", "forward", PART_MODULE },
+	{ "torch/nn/functional.py", ANY, PART_FUNCTIONAL },
+	{ "_aot_autograd/runtime_wrappers.py", ANY, PART_FUNCTIONAL },
+
+	{ "torch/cuda/graphs.py", "replay", PART_GRAPH },
+	{ "torch/_tensor_str.py", ANY, PART_PRINT },
+	{ "torch/serialization.py", ANY, PART_FILE },
+	{ "/torch/distributed/checkpoint/", ANY, PART_FILE },
+	{ "safetensors/torch.py", ANY, PART_FILE },
+};
+
+/* "" for a begin or an end that does not matter. */
+static const struct native_row {
+	const char *begin, *end;
+	uint8_t part;
+} native_rows[] = {
+	{ "torch::autograd::Engine::thread_init", "", PART_WORKER },
+	{ "torch::autograd::Engine::thread_main", "", PART_WORKER },
+	{ "torch::autograd::Engine::", "", PART_BACKWARD },
+	{ "torch::nn::utils::clip_grad_", "", PART_CLIP },
+	{ "torch::optim::Optimizer::zero_grad", "", PART_ZERO_GRAD },
+	{ "torch::nn::Module::zero_grad", "", PART_ZERO_GRAD },
+	{ "torch::optim::", "::step", PART_OPTIMIZER },
+	{ "torch::data::", "", PART_LOADER },
+	{ "torch::nn::", "Impl::forward", PART_MODULE },
+	{ "torch::jit::InterpreterStateImpl::run", "", PART_FUNCTIONAL },
+	{ "torch::inductor::AOTIModel", "::run", PART_FUNCTIONAL },
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), most = strlen(end);
+	return n >= most && !strcmp(text + n - most, end);
+}
+
+static bool is_file(const char *path, const char *row)
+{
+	return *row == '/' ? strstr(path, row) != NULL : path_ends_with(path, row);
+}
+
+/* "Adam.step" -> "step". */
+static const char *last_name(const char *function)
+{
+	const char *dot = strrchr(function, '.');
+	return dot ? dot + 1 : function;
+}
+
+static uint8_t match_python(const struct frame *frame)
+{
+	const char *name = last_name(frame->function);
+	for (size_t i = 0; i < sizeof(python_rows) / sizeof(*python_rows); i++) {
+		const struct python_row *row = &python_rows[i];
+		if ((!row->function || !strcmp(row->function, name)) &&
+		    is_file(frame->file, row->file))
+			return row->part;
+	}
+	return PART_NONE;
+}
+
+static uint8_t match_native(const struct frame *frame)
+{
+	for (size_t i = 0; i < sizeof(native_rows) / sizeof(*native_rows); i++) {
+		const struct native_row *row = &native_rows[i];
+		if (!strncmp(frame->function, row->begin, strlen(row->begin)) &&
+		    ends_with(frame->function, row->end))
+			return row->part;
+	}
+	return strstr(frame->module, "libdali") ? PART_LOADER : PART_NONE;
+}
+
+uint8_t phase_rules_match(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PYTHON ? match_python(frame) : match_native(frame);
+}
+
+/* ---- Stacks ---- */
+
+static bool is_forward(uint8_t part)
+{
+	return part == PART_MODULE || part == PART_FUNCTIONAL;
+}
+
+/*
+ * A module that is called from within a backward pass is computed again, one within a loader transforms data. Within an optimizer's
+ * step it is forward all the same: L-BFGS, and Lightning with any optimizer, have the whole pass in a closure there.
+ */
+static uint8_t within(uint8_t inner, uint8_t outer)
+{
+	switch (outer) {
+	case PART_BACKWARD:
+	case PART_WORKER:
+		return inner == PART_MODULE ? PART_RECOMPUTE : PART_BACKWARD;
+	case PART_LOADER:
+	case PART_TO_DEVICE:
+	case PART_COMPILE:
+		return outer;
+	default:
+		return inner;
+	}
+}
+
+static uint8_t add_outer(uint8_t inner, uint8_t outer)
+{
+	if (inner == PART_NONE || inner == PART_GRAPH)
+		return outer == PART_NONE ? inner : outer == PART_WORKER ? PART_BACKWARD : outer;
+	if (inner == PART_FUNCTIONAL && outer == PART_MODULE)
+		return outer;
+	return is_forward(inner) ? within(inner, outer) : inner;
+}
+
+/* Where no Python frames are had: weak evidence, since clipping and averaging use these operators too. */
+static uint8_t guess(struct frames *f, uint32_t stack)
+{
+	static const char *const of_optimizers[] = { "aten::_foreach_", "aten::_fused_" };
+	const char *operator= frames_operator(f, stack, true);
+	for (size_t i = 0; i < sizeof(of_optimizers) / sizeof(*of_optimizers); i++)
+		if (!strncmp(operator, of_optimizers[i], strlen(of_optimizers[i])))
+			return PART_OPTIMIZER;
+	return *operator? PART_FUNCTIONAL : PART_NONE;
+}
+
+/* Code that a part of the step may have been handed to run, as an optimizer its closure: the user's, or a function that a library which is
+ * no framework made for the purpose (skorch). */
+static bool is_handed_in(const struct frame *frame)
+{
+	if (frame->kind != FRAME_KIND_PYTHON)
+		return false;
+	return !frame->is_library ||
+	       (strstr(frame->function, ".<locals>.") && !origin_is_framework(frame->file));
+}
+
+struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
+{
+	struct phase_stack found = { .part = PART_NONE, .is_certain = true, .module = "" };
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = list.n; i-- > 0 && !*found.module;)
+		found.module = phase_rules_module(&list, i);
+	bool has_python = false, has_users = false, has_left_forward = false;
+	for (size_t i = 0; i < list.n; i++) {
+		uint8_t part = frame_phase_part(list.at[i]);
+		has_python |= list.at[i]->kind == FRAME_KIND_PYTHON;
+		has_users |= is_handed_in(list.at[i]);
+		found.is_worker |= part == PART_WORKER;
+		if (has_left_forward)
+			continue;
+		/* the closure's end: what is further out is the optimizer's caller's */
+		has_left_forward = is_forward(found.part) && part == PART_OPTIMIZER;
+		if (part != PART_NONE && found.part == PART_NONE)
+			found.is_users = has_users;
+		if (part != PART_NONE)
+			found.part = add_outer(found.part, part);
+	}
+	if (found.part != PART_NONE || !list.n)
+		return found;
+	if (!has_python) {
+		found.part = guess(f, stack);
+		found.is_certain = false;
+	} else if (*frames_operator(f, stack, true)) {
+		found.part = PART_USER;
+	}
+	return found;
+}
+
+/* The next frame of Python's further in than `i`, which is one too high at first. */
+static const struct frame *next_python(const struct frame_list *list, size_t *i)
+{
+	while (*i > 0)
+		if (list->at[--*i]->kind == FRAME_KIND_PYTHON)
+			return list->at[*i];
+	return NULL;
+}
+
+struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other)
+{
+	struct frame_list a = frames_of(f, stack), b = frames_of(f, other);
+	struct phase_parting p = { 0 };
+	size_t i = a.n, k = b.n;
+	for (;;) {
+		p.at = next_python(&a, &i);
+		p.other = next_python(&b, &k);
+		if (!p.at || p.at != p.other)
+			break;
+		p.is_within_module |= frame_phase_part(p.at) == PART_MODULE;
+	}
+	p.inner = next_python(&a, &i);
+	return p;
+}
+
+bool phase_rules_part_by_line(const struct phase_parting *p)
+{
+	return p->at && p->other && !strcmp(p->at->file, p->other->file) &&
+	       !strcmp(p->at->function, p->other->function) && p->at->line != p->other->line;
+}
+
+bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other)
+{
+	struct phase_parting p = phase_rules_parting(f, stack, other);
+	return phase_rules_part_by_line(&p) && p.at->line > p.other->line;
+}
+
+/* ---- Modules ---- */
+
+enum {
+	BETWEEN_MOST = 8
+}; /* Python frames of hooks and decorators between a module's call and its forward() */
+
+const char *phase_rules_module(const struct frame_list *list, size_t i)
+{
+	const char *name = frame_module_name(list->at[i]);
+	size_t between = 0;
+	if (!*name)
+		return "";
+	for (size_t k = i + 1; k < list->n && between < BETWEEN_MOST; k++) {
+		if (list->at[k]->kind != FRAME_KIND_PYTHON)
+			continue;
+		if (frame_phase_part(list->at[k]) == PART_MODULE)
+			return name;
+		if (*frame_module_name(list->at[k]))
+			break;
+		between++;
+	}
+	return "";
+}

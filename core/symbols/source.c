@@ -1,0 +1,97 @@
+/* Whole files in memory, with bounds: a report shows lines of some ten files. */
+#include "core/symbols/source.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	FILE_MOST_BYTES = 4 << 20,
+	ALL_MOST_BYTES = 64 << 20,
+	SHOWN_MOST_BYTES = 200,
+};
+
+static char *read_whole(const char *path, size_t *bytes)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	char *text = NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= FILE_MOST_BYTES) {
+		size_t size = (size_t)st.st_size, n = 0;
+		ssize_t got = 1;
+		text = mem_resize(NULL, size + 1);
+		while (n < size && (got = read(fd, text + n, size - n)) > 0)
+			n += (size_t)got;
+		text[n] = 0;
+		*bytes = n;
+	}
+	close(fd);
+	return text;
+}
+
+static void load(struct source *s, struct source_file *f, const char *folder, const char *file)
+{
+	char path[PATH_MAX];
+	size_t bytes = 0;
+	int n = file[0] == '/' ? snprintf(path, sizeof(path), "%s", file)
+			       : snprintf(path, sizeof(path), "%s/%s", folder, file);
+	if (n < 0 || (size_t)n >= sizeof(path) || path[0] != '/' || s->bytes > ALL_MOST_BYTES)
+		return;
+	f->text = read_whole(path, &bytes);
+	if (!f->text)
+		return;
+	s->bytes += bytes;
+	for (size_t at = 0; at < bytes;) {
+		vec_push(&f->lines, (uint32_t)at);
+		const char *end = memchr(f->text + at, '\n', bytes - at);
+		at = end ? (size_t)(end - f->text) + 1 : bytes;
+	}
+}
+
+static const char *show(struct strtab *texts, const char *from)
+{
+	char text[SHOWN_MOST_BYTES + 1];
+	size_t n = 0, end = 0;
+	while (*from && *from != '\n' && isspace((unsigned char)*from))
+		from++;
+	for (; n < SHOWN_MOST_BYTES && from[n] && from[n] != '\n'; n++) {
+		text[n] = (unsigned char)from[n] < ' ' || from[n] == 127 ? ' ' : from[n];
+		if (text[n] != ' ')
+			end = n + 1;
+	}
+	if (n == SHOWN_MOST_BYTES) /* not through the middle of a character */
+		while (end && ((unsigned char)from[end] & 0xc0) == 0x80)
+			end--;
+	text[end] = 0;
+	return strtab_text(texts, strtab_intern(texts, text));
+}
+
+const char *source_line(struct source *s, struct strtab *texts, const char *folder,
+			const char *file, uint32_t line)
+{
+	if (!*file || !line)
+		return "";
+	uint32_t path = strtab_intern(texts, file);
+	size_t i = 0;
+	while (i < s->files.n && s->files.at[i].path != path)
+		i++;
+	if (i == s->files.n) {
+		vec_push(&s->files, (struct source_file){ .path = path });
+		load(s, &s->files.at[i], folder, file);
+	}
+	const struct source_file *f = &s->files.at[i];
+	return line <= f->lines.n ? show(texts, f->text + f->lines.at[line - 1]) : "";
+}
+
+void source_free(struct source *s)
+{
+	for (size_t i = 0; i < s->files.n; i++) {
+		free(s->files.at[i].text);
+		vec_free(&s->files.at[i].lines);
+	}
+	vec_free(&s->files);
+}

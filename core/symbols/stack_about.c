@@ -1,0 +1,155 @@
+/*
+ * Names that frameworks and libraries have had for years. A row says in which part of a frame a text must stand, and how far out:
+ * a library's own wait is made by its innermost frame, a loader may be many frames further out.
+ */
+#include "core/symbols/stack_about.h"
+
+#include "core/symbols/phase_rules.h"
+
+#include <string.h>
+
+enum part {
+	FUNCTION,
+	METHOD, /* as FUNCTION, but all of its last name: what is made in such a one and called elsewhere is not meant */
+	FILE_NAME,
+	MODULE,
+};
+
+struct row {
+	uint16_t about;
+	uint8_t part, depth; /* frames from the innermost that are looked at, 0: all */
+	const char *text;
+};
+
+enum { NEAR = 4, CLOSE = 16 };
+
+static const struct row rows[] = {
+	{ ABOUT_INPUT, FILE_NAME, 0, "torch/utils/data/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "/webdataset/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "/nvidia/dali/" },
+	{ ABOUT_INPUT, FILE_NAME, 0, "tensorflow/python/data/" },
+	{ ABOUT_INPUT, MODULE, 0, "libdali" },
+	{ ABOUT_INPUT, FUNCTION, 0, "DataLoader" },
+	{ ABOUT_INPUT, METHOD, 0, "__getitem__" },
+	{ ABOUT_COLLECTIVE, MODULE, 0, "libnccl" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupNCCL" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupGloo" },
+	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupMPI" },
+	{ ABOUT_COLLECTIVE, FILE_NAME, 0, "torch/distributed/distributed_c10d" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcublas" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcudnn" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcufft" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcusolver" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcusparse" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libcurand" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libnccl" },
+	{ ABOUT_LIBRARY, MODULE, NEAR, "libnvinfer" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "CachingAllocator" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "CachingHostAllocator" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "emptyCache" },
+	{ ABOUT_ALLOCATOR, FUNCTION, CLOSE, "empty_cache" },
+	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "release_available_cached_blocks" },
+	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "release_cached_blocks" },
+	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "garbage_collect_cached_blocks" },
+	{ ABOUT_ASKED_FOR, FUNCTION, CLOSE, "emptyCache" },
+	{ ABOUT_ASKED_FOR, FUNCTION, CLOSE, "empty_cache" },
+	{ ABOUT_WAIT, FILE_NAME, CLOSE, "torch/cuda/" },
+	{ ABOUT_WAIT, FILE_NAME, CLOSE, "cupy/cuda/" },
+	{ ABOUT_NUMBERS, FUNCTION, 0, "internal_new_from_data" },
+	{ ABOUT_NUMBERS, FUNCTION, 0, "torch::utils::tensor_ctor" },
+	{ ABOUT_NUMBERS, FUNCTION, 0, "torch::utils::new_tensor" },
+	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/graph.py" },
+	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/__init__.py" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_init" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_main" },
+	{ ABOUT_WORKER, FUNCTION, 0, "Engine::evaluate_function" },
+};
+
+/* Operators that hand a value, or a size that depends on one, to the host. */
+static const char *const reading[] = {
+	"aten::item",
+	"aten::_local_scalar_dense",
+	"aten::nonzero",
+	"aten::is_nonzero",
+	"aten::equal",
+	"aten::masked_select",
+	"aten::unique_dim",
+	"aten::_unique2",
+	"aten::repeat_interleave",
+	"aten::bincount",
+	"aten::nonzero_numpy",
+};
+
+static bool reads(const char *operator)
+{
+	for (size_t i = 0; i < sizeof(reading) / sizeof(*reading); i++)
+		if (!strcmp(operator, reading[i]))
+			return true;
+	return false;
+}
+
+static bool is_last_name(const char *function, const char *name)
+{
+	size_t n = strlen(function), n_name = strlen(name);
+	return n >= n_name && !strcmp(function + n - n_name, name) &&
+	       (n == n_name || function[n - n_name - 1] == '.');
+}
+
+static bool matches(const struct row *row, const struct frame *frame)
+{
+	const char *const parts[] = { [FUNCTION] = frame->function,
+				      [METHOD] = frame->function,
+				      [FILE_NAME] = frame->file,
+				      [MODULE] = frame->module };
+	const char *part = parts[row->part];
+	return row->part == METHOD ? is_last_name(part, row->text)
+				   : strstr(part, row->text) != NULL;
+}
+
+unsigned stack_about_depth(size_t number)
+{
+	return (number >= NEAR) + (number >= CLOSE);
+}
+
+void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS])
+{
+	memset(about, 0, ABOUT_DEPTHS * sizeof(*about));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unsigned n = rows[i].depth ? stack_about_depth(rows[i].depth) : ABOUT_DEPTHS;
+		if (!matches(&rows[i], frame))
+			continue;
+		for (unsigned k = 0; k < n; k++)
+			about[k] |= rows[i].about;
+	}
+}
+
+static uint16_t about_phase(struct frames *f, uint32_t stack)
+{
+	struct phase_stack phase = phase_rules_stack(f, stack);
+	if (!phase.is_certain)
+		return 0;
+	switch (phase_of_part(phase.part)) {
+	case PHASE_OPTIMIZER:
+		return phase.is_users ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
+	case PHASE_FORWARD:
+	case PHASE_BACKWARD:
+		return ABOUT_PASS;
+	default:
+		return 0;
+	}
+}
+
+uint16_t stack_about(struct frames *f, uint32_t stack)
+{
+	const char *operators[16];
+	uint16_t about = 0;
+	if (!stack)
+		return 0;
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = 0; i < list.n; i++)
+		about |= frame_about(list.at[i], i);
+	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
+	for (size_t i = 0; i < n; i++)
+		about |= reads(operators[i]) ? ABOUT_READ : 0;
+	return about | about_phase(f, stack);
+}

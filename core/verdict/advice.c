@@ -1,0 +1,525 @@
+/* What to do about it, each with what it would win by the replay. */
+#include "core/analysis/inner_line.h"
+#include "core/symbols/stack_about.h"
+#include "core/util/path.h"
+#include "core/verdict/judge_parts.h"
+
+#include <math.h>
+
+enum {
+	SET_MOST = 8, /* waits that are looked at together, those that block longest */
+	NAMED_MOST = 3,
+};
+
+static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
+static const double pause_share =
+	0.05; /* of the step: host work between two lines that is worth a word */
+static const double unlike =
+	0.5; /* of the mean: how far apart steps' gains may lie without a word */
+static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
+
+/* Steps may differ so much in what they would win that the mean alone says little. */
+static void say_range(struct finding_advice *a)
+{
+	size_t used = strlen(a->why);
+	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
+		snprintf(a->why + used, sizeof(a->why) - used,
+			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
+}
+
+static const struct frame *top_inner(const struct judge *j, uint32_t site);
+
+static void say_rare(struct finding_advice *a, uint32_t steps)
+{
+	size_t used = strlen(a->why);
+	if (used < sizeof(a->why))
+		snprintf(a->why + used, sizeof(a->why) - used,
+			 "; in few steps: %u of %u, %.2f ms each, told as the mean of all",
+			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
+}
+
+void advise(struct judge *j, uint32_t site, const struct whatif_change *changes, size_t n,
+	    const char *what, const char *why, ...)
+{
+	struct whatif_result result;
+	va_list args;
+	if (whatif_play(&j->w, changes, n, &result, NULL) ||
+	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
+		return;
+	struct finding_advice advice = { .site = site,
+					 .expected_ms = result.gain_ms,
+					 .low_ms = fmax(0, result.low_ms),
+					 .high_ms = fmax(0, result.high_ms),
+					 .rare_steps = result.rare_steps,
+					 .first_change = (uint32_t)j->advised.n,
+					 .n_changes = (uint32_t)n };
+	for (size_t i = 0; i < n; i++)
+		vec_push(&j->advised, changes[i]);
+	va_start(args, why);
+	vsnprintf(advice.why, sizeof(advice.why), why, args);
+	va_end(args);
+	if (advice.rare_steps)
+		say_rare(&advice, j->w.replay.n_steps);
+	else
+		say_range(&advice);
+	advice.inner = top_inner(j, site);
+	snprintf(advice.what, sizeof(advice.what), "%s", what);
+	vec_push(&j->f->advice, advice);
+}
+
+char *advice_times(char *to, size_t bytes, double per_step)
+{
+	char number[TIMES_BYTES - 8];
+	snprintf(number, sizeof(number), "%.4g", per_step);
+	bool is_once = !strcmp(number, "1");
+	snprintf(to, bytes, "%s%s", is_once ? "once" : number, is_once ? "" : " times");
+	return to;
+}
+
+/* ---- Where the last play's changes took most time away ---- */
+
+double advice_taken_ns(const struct judge *j, uint32_t op)
+{
+	const struct replay_op *o = &j->w.replay.ops.at[op];
+	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
+	double ns = j->w.edit.cut_ns[op];
+	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT | EDIT_NO_COST))
+		ns += (double)(c->end_ns - c->begin_ns);
+	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
+		ns += (double)j->w.replay.works.at[i].duration_ns *
+		      (1 - (double)j->w.edit.scale[i]);
+	return ns;
+}
+
+/* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
+static bool is_helper(const struct judge *j, uint32_t call)
+{
+	const struct timeline_call *c = &j->w.timeline->calls.at[call];
+	return (c->about & ABOUT_INPUT) && !frames_site_at(j->w.timeline->frames, c->site)->is_user;
+}
+
+static bool is_free(const struct timeline_call *c)
+{
+	return c->category == CAT_FREE;
+}
+
+/* The site from whose calls the last play took most; with `counts`, from those of its calls. */
+static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
+			    double *per_step_ms)
+{
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
+	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ns = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		uint32_t site = call == REPLAY_NONE ? 0 : j->w.timeline->calls.at[call].site;
+		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
+			continue;
+		if (is_helper(j, call)) {
+			helpers_ns += advice_taken_ns(j, i);
+			continue;
+		}
+		sum[site] += advice_taken_ns(j, i) + helpers_ns;
+		helpers_ns = 0;
+	}
+	for (uint32_t i = 1; i <= n_sites; i++)
+		if (!top || sum[i] > sum[top])
+			top = i;
+	*per_step_ms = sum[top] / 1e6 / j->w.replay.n_steps;
+	if (sum[top] <= 0)
+		top = 0;
+	free(sum);
+	return top;
+}
+
+static uint32_t top_site(const struct judge *j, double *per_step_ms)
+{
+	return top_site_of(j, NULL, per_step_ms);
+}
+
+struct inner_share {
+	const struct frame *inner;
+	double ns;
+};
+
+struct inner_shares {
+	VEC(struct inner_share) at;
+	double sum_ns;
+};
+
+static void add_share(struct inner_shares *s, const struct frame *inner, double ns)
+{
+	size_t i = 0;
+	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
+		i++;
+	if (i == s->at.n)
+		vec_push(&s->at, (struct inner_share){ .inner = inner });
+	s->at.at[i].ns += ns;
+	s->sum_ns += ns;
+}
+
+/* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
+static const struct frame *top_inner(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	struct inner_shares shares = { 0 };
+	const struct frame *top = NULL;
+	if (!site || site != inner_line_site(t))
+		return NULL;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		if (call != REPLAY_NONE && t->calls.at[call].site == site)
+			add_share(&shares, inner_line_of(t->frames, t->calls.at[call].stack),
+				  advice_taken_ns(j, i));
+	}
+	for (size_t i = 0; i < shares.at.n; i++)
+		if (shares.at.at[i].ns * 2 > shares.sum_ns)
+			top = shares.at.at[i].inner;
+	vec_free(&shares.at);
+	return top;
+}
+
+/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
+ * happens to be (an empty_cache() after which any operator may have to allocate). */
+static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
+{
+	const double least_share = 1.0 / 4;
+	double freed_ms, top_ms;
+	uint32_t freed = top_site_of(j, is_free, &freed_ms), top = top_site(j, &top_ms);
+	bool is_cause = freed && freed_ms >= least_share * top_ms;
+	*per_step_ms = is_cause ? freed_ms : top_ms;
+	return is_cause ? freed : top;
+}
+
+/* ---- Waits ---- */
+
+static const struct {
+	const char *what, *why;
+} mending[SYNC_KINDS_N] = {
+	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
+			"the host reads a value here and waits for everything before it" },
+	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
+							  "it nothing to do" },
+	[SYNC_COPY] = { "copy from pinned memory without waiting (non_blocking=True)",
+			"the host waits for the copy to be done" },
+	[SYNC_EVENT] = { "wait for the event later, or let the stream wait for it",
+			 "the host waits for the event" },
+	[SYNC_ALLOC] = { "keep the memory instead of freeing and allocating it", "freeing waits "
+										 "for the device" },
+	[SYNC_LIBRARY] = { "avoid the library's wait: a workspace or handle of one's own",
+			   "a library waits for the device here" },
+};
+
+/* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
+ * step, and torch.tensor() knows no other way than to wait. */
+static const char *mending_of(const struct judge *j, const struct finding_sync *s)
+{
+	const struct timeline *t = j->w.timeline;
+	bool is_any = false, is_small = true;
+	if (s->kind == SYNC_COPY && s->is_from_device)
+		return "copy into pinned memory without waiting, and look at it a step later";
+	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
+			continue;
+		is_any = true;
+		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
+	}
+	if (is_any && is_small)
+		return "make it once, before the loop; what changes: on the device, or from "
+		       "pinned memory";
+	return mending[s->kind].what;
+}
+
+static bool is_first_of_site(const struct findings *f, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (f->syncs.at[i].site == f->syncs.at[row].site &&
+		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner))
+			return false;
+	return f->syncs.at[row].site != 0;
+}
+
+static void advise_waits(struct judge *j)
+{
+	char times[TIMES_BYTES];
+	for (size_t i = 0; i < j->f->syncs.n; i++) {
+		const struct finding_sync *s = &j->f->syncs.at[i];
+		const struct whatif_change change = { .kind = WHATIF_WAIT,
+						      .site = s->site,
+						      .inner = s->inner };
+		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N || !is_first_of_site(j->f, i))
+			continue;
+		double gain_ms = judge_has_other_kind(j->f, i) ? judge_gain_ms(j, &change, 1)
+							       : s->recoverable_ms;
+		if (gain_ms < judge_worth_ms(j))
+			continue;
+		advise(j, s->site, &change, 1, mending_of(j, s),
+		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
+		       "%.2f ms less",
+		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
+		       s->blocked_ms, s->line_ms);
+	}
+}
+
+/* Waits that hide behind each other: one alone wins little, all together do. */
+struct set {
+	struct whatif_change changes[SET_MOST];
+	size_t n;
+	double gain_ms, single_ms; /* together; the best of them alone */
+};
+
+static void collect_set(struct judge *j, struct set *set)
+{
+	for (size_t i = 0; i < j->f->syncs.n && set->n < SET_MOST; i++) {
+		const struct finding_sync *s = &j->f->syncs.at[i];
+		if (s->kind == SYNC_ALLOC || !is_first_of_site(j->f, i))
+			continue;
+		set->changes[set->n++] = (struct whatif_change){ .kind = WHATIF_WAIT,
+								 .site = s->site,
+								 .inner = s->inner };
+		set->single_ms = fmax(set->single_ms, s->recoverable_ms);
+	}
+	set->gain_ms = judge_gain_ms(j, set->changes, set->n);
+}
+
+/* Those that block least go first. */
+static void thin_out(struct judge *j, struct set *set)
+{
+	for (size_t i = set->n; i-- && set->n > 2;) {
+		struct whatif_change rest[SET_MOST];
+		size_t n = 0;
+		for (size_t k = 0; k < set->n; k++)
+			if (k != i)
+				rest[n++] = set->changes[k];
+		double gain = judge_gain_ms(j, rest, n);
+		if (gain < kept * set->gain_ms)
+			continue;
+		memcpy(set->changes, rest, n * sizeof(*rest));
+		set->n = n;
+	}
+}
+
+static void name_lines(const struct judge *j, const struct set *set, char *to, size_t room)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < set->n && i < NAMED_MOST && used < room; i++) {
+		const struct site *s = frames_site_at(j->w.timeline->frames, set->changes[i].site);
+		int n = snprintf(to + used, room - used, "%s%s:%u", i ? ", " : "",
+				 path_base(s->file), s->line);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (set->n > NAMED_MOST && used < room)
+		snprintf(to + used, room - used, " and %zu more", set->n - NAMED_MOST);
+}
+
+static void advise_sets(struct judge *j)
+{
+	struct set set = { .n = 0 };
+	char lines[120] = "";
+	collect_set(j, &set);
+	if (set.n < 2 || set.gain_ms - set.single_ms < judge_worth_ms(j))
+		return;
+	double sum = 0;
+	thin_out(j, &set);
+	for (size_t i = 0; i < set.n; i++)
+		sum += judge_gain_ms(j, &set.changes[i], 1);
+	set.gain_ms = judge_gain_ms(j, set.changes, set.n);
+	if (set.gain_ms - sum < judge_worth_ms(j))
+		return;
+	name_lines(j, &set, lines, sizeof(lines));
+	advise(j, set.changes[0].site, set.changes, set.n,
+	       "do without these waits together: each hides behind the others",
+	       "%s: one at a time they win %.2f ms", lines, sum);
+}
+
+/* ---- Causes that are not one line's ---- */
+
+struct general {
+	struct whatif_change change;
+	double least_share; /* of the step */
+	bool is_of_copies;
+	const char *what, *why;
+	uint32_t (*site)(const struct judge *j, double *per_step_ms);
+	const char *
+		what_if_pinned; /* where all that the line copies onto the device is pinned already; NULL: the same */
+};
+
+static bool is_from_pinned(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	bool is_any = false;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *x = &t->works.at[i];
+		if (x->kind != REC_MEMCPY || x->call == MODEL_NO_CALL ||
+		    t->calls.at[x->call].site != site)
+			continue;
+		if (x->source == HOST_PAGEABLE)
+			return false;
+		is_any |= x->source == HOST_PINNED;
+	}
+	return is_any;
+}
+
+/* A wait for a copy is mended with the copy: of the two the one that wins more is told. True: that was told. */
+static bool is_told(struct judge *j, uint32_t site, double gain_ms)
+{
+	for (size_t i = 0; i < j->f->advice.n; i++) {
+		struct finding_advice *a = &j->f->advice.at[i];
+		if (a->site != site || a->n_changes != 1)
+			continue;
+		if (a->expected_ms + judge_worth_ms(j) > gain_ms)
+			return true;
+		*a = j->f->advice.at[--j->f->advice.n];
+		return false;
+	}
+	return false;
+}
+
+static void advise_general(struct judge *j, const struct general *g)
+{
+	double least_ms = fmax(judge_worth_ms(j), g->least_share * j->step_ms), here_ms;
+	double gain_ms = judge_gain_ms(j, &g->change, 1);
+	if (gain_ms < least_ms)
+		return;
+	uint32_t site = g->site(j, &here_ms); /* of this play */
+	if (!site || (g->is_of_copies && is_told(j, site, gain_ms)))
+		return;
+	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
+									: g->what;
+	advise(j, site, &g->change, 1, what, "%s; %.2f ms of it here", g->why, here_ms);
+}
+
+/* Where the host works: before the calls of one line, or between them; there it is the line that works, or a library's code under it. */
+enum pause_place { PAUSE_BEFORE, PAUSE_WITHIN, PAUSE_LIBRARY };
+
+static const struct {
+	const char *what, *where;
+} pauses[] = {
+	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
+			   "thread, not at all",
+			   "before the calls of this line" },
+	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
+			   "fewer calls",
+			   "between the calls of this line" },
+	[PAUSE_LIBRARY] = { "have this line's library do less on the host: call it less often, in "
+			    "another thread, or compiled",
+			    "in the library that this line calls" },
+};
+
+/* Where most of the pauses of one line lie that the last play took away. */
+static enum pause_place pause_place(const struct judge *j, uint32_t site)
+{
+	double all_ns = 0, within_ns = 0, library_ns = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t last = j->w.before[i];
+		double ns = j->w.edit.cut_ns[i];
+		if (j->w.site[i] != site)
+			continue;
+		bool is_within = last != REPLAY_NONE && j->w.site[last] == site;
+		all_ns += ns;
+		within_ns += is_within ? ns : 0;
+		if (is_within && ns > 0 && host_share_is_library(&j->w.share, last, i))
+			library_ns += ns;
+	}
+	if (library_ns * 2 > all_ns)
+		return PAUSE_LIBRARY;
+	return within_ns * 2 > all_ns ? PAUSE_WITHIN : PAUSE_BEFORE;
+}
+
+/* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
+static void advise_pause(struct judge *j)
+{
+	struct whatif_change change = { .kind = WHATIF_PAUSE };
+	double here_ms;
+	if (judge_gain_ms(j, &change, 1) < pause_share * j->step_ms)
+		return;
+	change.site = top_site(j, &here_ms);
+	if (!change.site)
+		return;
+	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), pause_share * j->step_ms))
+		return;
+	enum pause_place place = pause_place(j, change.site);
+	const struct whatif_change fused[] = { change,
+					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
+	advise(j, change.site, fused, place == PAUSE_WITHIN ? 2 : 1, pauses[place].what,
+	       "%s the host works %.2f ms a step without giving the device anything",
+	       pauses[place].where, here_ms);
+}
+
+/* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */
+static bool is_host_larger(const struct judge *j)
+{
+	double most = j->gpu_half_ms;
+	for (int i = 0; i < CAUSES; i++)
+		most = fmax(most, j->cause_ms[i]);
+	return j->host_half_ms > most;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct finding_advice *x = a, *y = b;
+	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
+}
+
+/* What hides behind another change wins nothing beside it. */
+static void play_together(struct judge *j)
+{
+	VEC(struct whatif_change) all = { 0 };
+	double sum_ms = 0, most_ms = 0;
+	for (size_t i = 0; i < j->f->advice.n; i++) {
+		struct finding_advice *a = &j->f->advice.at[i];
+		for (uint32_t k = 0; k < a->n_changes && !a->rare_steps; k++)
+			vec_push(&all, j->advised.at[a->first_change + k]);
+		if (a->rare_steps)
+			continue;
+		sum_ms += a->expected_ms;
+		most_ms =
+			fmax(fmax(most_ms, a->expected_ms), judge_usual_gain_ms(j, all.at, all.n));
+		a->together_ms = most_ms = fmin(most_ms, sum_ms);
+	}
+	vec_free(&all);
+}
+
+void advice_fill(struct judge *j)
+{
+	static const struct general memory = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
+		0,
+		false,
+		"keep the memory instead of allocating and freeing it every step",
+		"allocating and freeing take the host's time, and freeing waits for the device",
+		top_memory_site,
+		NULL,
+	};
+	static const struct general input = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+		0,
+		false,
+		"make the next batch while the device works: more loader processes, prefetching",
+		"before this line the step waits for its input",
+		top_site,
+		NULL,
+	};
+	static const struct general copies = {
+		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
+		copy_share,
+		true,
+		"copy less, from pinned memory, on a stream of its own",
+		"copies take their time in every step",
+		top_site,
+		"copy less, or on a stream of its own",
+	};
+	advise_waits(j);
+	advise_sets(j);
+	advise_streams(j);
+	advise_general(j, &memory);
+	advise_general(j, &input);
+	advise_general(j, &copies);
+	if (j->f->verdict == VERDICT_CPU || is_host_larger(j)) {
+		advise_pause(j);
+		advise_launches(j);
+	}
+	if (j->f->advice.n)
+		qsort(j->f->advice.at, j->f->advice.n, sizeof(*j->f->advice.at), by_gain);
+	play_together(j);
+}

@@ -1,0 +1,98 @@
+/*
+ * Fewer launches. Those of a backward pass are made by the one line that calls backward(), which says nothing: what there is to launch the
+ * forward pass decided. So where a call's forward line is known it counts for that, and a line stands for both passes.
+ */
+#include "core/util/path.h"
+#include "core/verdict/judge_parts.h"
+
+#include <math.h>
+
+enum { NAMED_MOST = 3 };
+
+static const double least_share = 0.10; /* of the step: what fewer launches must win */
+static const double notable = 0.25;	/* of the first line's: a further line that is named, too */
+
+/* What the last play took from a line's launches. */
+struct launch_line {
+	double ns, backward_ns; /* of both passes; of these the backward one */
+};
+
+static uint32_t line_of(const struct timeline_call *c)
+{
+	return c->forward_site ? c->forward_site : c->site;
+}
+
+static struct launch_line *sum_lines(const struct judge *j, uint32_t n_sites)
+{
+	struct launch_line *lines = mem_zero((n_sites + 1) * sizeof(*lines));
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		if (call == REPLAY_NONE)
+			continue;
+		const struct timeline_call *c = &j->w.timeline->calls.at[call];
+		double ns = advice_taken_ns(j, i);
+		if (line_of(c) > n_sites)
+			continue;
+		lines[line_of(c)].ns += ns;
+		lines[line_of(c)].backward_ns += c->forward_site ? ns : 0;
+	}
+	return lines;
+}
+
+/* Those with most, largest first; how many. */
+static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint32_t *top)
+{
+	unsigned n = 0;
+	while (n < NAMED_MOST) {
+		uint32_t most = 0;
+		for (uint32_t site = 1; site <= n_sites; site++) {
+			bool is_named = false;
+			for (unsigned k = 0; k < n; k++)
+				is_named |= top[k] == site;
+			if (!is_named && lines[site].ns > 0 &&
+			    (!most || lines[site].ns > lines[most].ns))
+				most = site;
+		}
+		if (!most || (n && lines[most].ns < notable * lines[top[0]].ns))
+			break;
+		top[n++] = most;
+	}
+	return n;
+}
+
+/* "; 1.20 ms of it here, 0.70 of that in its backward pass; train.py:30 0.80 ms" */
+static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
+		     unsigned n, char *to, size_t room)
+{
+	double per_ms = 1e6 * j->w.replay.n_steps;
+	size_t used = (size_t)snprintf(to, room, "%.2f ms of it here", lines[top[0]].ns / per_ms);
+	if (lines[top[0]].backward_ns > 0 && used < room)
+		used += (size_t)snprintf(to + used, room - used,
+					 ", %.2f of that in its backward pass",
+					 lines[top[0]].backward_ns / per_ms);
+	for (unsigned i = 1; i < n && used < room; i++) {
+		const struct site *s = frames_site_at(j->w.timeline->frames, top[i]);
+		used += (size_t)snprintf(to + used, room - used, "%s%s:%u %.2f ms",
+					 i > 1 ? ", " : "; ", path_base(s->file), s->line,
+					 lines[top[i]].ns / per_ms);
+	}
+}
+
+void advise_launches(struct judge *j)
+{
+	const struct whatif_change change = { .kind = WHATIF_ONE_LAUNCH };
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top[NAMED_MOST];
+	char where[200];
+	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), least_share * j->step_ms))
+		return;
+	struct launch_line *lines = sum_lines(j, n_sites); /* of this play */
+	unsigned n = find_top(lines, n_sites, top);
+	if (n) {
+		describe(j, lines, top, n, where, sizeof(where));
+		advise(j, top[0], &change, 1,
+		       "make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
+		       "the host takes longer to launch the work than the device to do it; %s",
+		       where);
+	}
+	free(lines);
+}

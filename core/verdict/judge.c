@@ -1,0 +1,357 @@
+/*
+ * The verdict is read off a few plays. Waste comes first: waits, allocation, copies, input and other ranks are what a program could
+ * do without, so where one of them wins a tenth of the step it is what binds, unless a device or a host twice as fast would win
+ * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
+ */
+#include "core/verdict/judge.h"
+#include "core/analysis/idle.h"
+#include "core/analysis/inner_line.h"
+
+#include "core/analysis/ledger.h"
+#include "core/verdict/judge_parts.h"
+
+#include <math.h>
+
+enum { STEPS_LEAST = 2 };
+
+static const double error_most_pct = 15; /* beyond that the replay says nothing */
+static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
+static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
+static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
+static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
+static const double adds =
+	1.2; /* two causes are two if both together win this much more than one */
+static const double worth_share = 0.02, worth_least_ms = 0.05;
+
+/* Rows of the sync ledger that are played; each takes two plays. */
+enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
+
+static const struct {
+	uint8_t verdict;
+	struct whatif_change change;
+	const char *text; /* what is done without */
+} causes[CAUSES] = {
+	[CAUSE_SYNC] = { VERDICT_SYNC,
+			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
+			 "waits for the device" },
+	[CAUSE_MEMORY] = { VERDICT_MEMORY,
+			   { .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
+			   "allocating and freeing" },
+	[CAUSE_COPY] = { VERDICT_COPY,
+			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
+			 "copies" },
+	[CAUSE_INPUT] = { VERDICT_INPUT,
+			  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+			  "waiting for input" },
+	[CAUSE_COLLECTIVE] = { VERDICT_COLLECTIVE,
+			       { .kind = WHATIF_FREE, .what = WHATIF_FREE_COLLECTIVE },
+			       "talking to other ranks" },
+};
+
+double judge_worth_ms_of(double step_ms)
+{
+	return fmax(worth_share * step_ms, fmin(worth_least_ms, binds * step_ms));
+}
+
+double judge_worth_ms(const struct judge *j)
+{
+	return judge_worth_ms_of(j->step_ms);
+}
+
+double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
+{
+	struct whatif_result result;
+	if (whatif_play(&j->w, changes, n, &result, NULL))
+		return 0;
+	return fmax(0, result.gain_ms);
+}
+
+double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
+{
+	struct whatif_result result;
+	if (whatif_play(&j->w, changes, n, &result, NULL))
+		return 0;
+	return fmax(0, result.usual_gain_ms);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vec_reserve(&f->evidence, 1);
+	vsnprintf(f->evidence.at[f->evidence.n++].text, EVIDENCE_BYTES, format, args);
+	va_end(args);
+}
+
+/* ---- Plays ---- */
+
+static double scaled_gain_ms(struct judge *j, float host, float device)
+{
+	const struct replay *r = &j->w.replay;
+	struct replay_edit edit = { .host_scale = host };
+	edit.scale = mem_resize(NULL, r->works.n * sizeof(*edit.scale));
+	for (size_t i = 0; i < r->works.n; i++)
+		edit.scale[i] = device;
+	struct whatif_result result;
+	replay_play(r, &edit);
+	whatif_find_gain(&j->w, true, &result);
+	free(edit.scale);
+	return fmax(0, result.usual_gain_ms);
+}
+
+static void play_causes(struct judge *j)
+{
+	struct whatif_change all[CAUSES];
+	for (int i = 0; i < CAUSES; i++) {
+		all[i] = causes[i].change;
+		j->cause_ms[i] = judge_usual_gain_ms(j, &causes[i].change, 1);
+	}
+	j->all_causes_ms = judge_usual_gain_ms(j, all, CAUSES);
+	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
+	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
+}
+
+bool judge_has_other_kind(const struct findings *f, size_t row)
+{
+	for (size_t i = 0; i < f->syncs.n; i++)
+		if (f->syncs.at[i].site == f->syncs.at[row].site &&
+		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
+		    f->syncs.at[i].kind != f->syncs.at[row].kind)
+			return true;
+	return false;
+}
+
+/* The ledger's rows are sorted by blocked time; what is left out has less of it than any that is played. */
+static void fill_syncs(struct judge *j)
+{
+	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
+	most = most < SYNCS_LEAST ? SYNCS_LEAST : most > SYNCS_MOST ? SYNCS_MOST : most;
+	size_t played = 0;
+	for (size_t i = 0; i < j->f->syncs.n; i++) {
+		struct finding_sync *s = &j->f->syncs.at[i];
+		struct whatif_change change = { .kind = WHATIF_WAIT,
+						.site = s->site,
+						.inner = s->inner,
+						.is_of_kind = judge_has_other_kind(j->f, i),
+						.wait_kind = s->kind };
+		if (!s->site || played == most)
+			continue;
+		s->recoverable_ms = judge_gain_ms(j, &change, 1);
+		change.kind = WHATIF_LINE;
+		s->line_ms = judge_gain_ms(j, &change, 1);
+		played++;
+	}
+	if (played == most && played < j->f->syncs.n)
+		findings_cannot_say(j->f, "what every wait would win",
+				    "there are more lines with waits than were played; those with "
+				    "the least "
+				    "blocked time show 0");
+}
+
+/* ---- Verdict ---- */
+
+struct top {
+	int first, second; /* causes by gain */
+};
+
+static struct top find_top(const struct judge *j)
+{
+	struct top top = { 0, -1 };
+	for (int i = 1; i < CAUSES; i++) {
+		if (j->cause_ms[i] > j->cause_ms[top.first]) {
+			top.second = top.first;
+			top.first = i;
+		} else if (top.second < 0 || j->cause_ms[i] > j->cause_ms[top.second]) {
+			top.second = i;
+		}
+	}
+	return top;
+}
+
+static bool are_two(struct judge *j, struct top top)
+{
+	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
+	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
+	return second >= comparable * first && second >= binds * j->step_ms &&
+	       judge_usual_gain_ms(j, both, 2) >= adds * first;
+}
+
+static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
+{
+	return f->n_usual < f->n_played ? g->usual_idle_ms : g->idle_ms;
+}
+
+/* A device that is never idle for long: no host that is faster would give it more to do. */
+static bool has_full_gpu(const struct judge *j)
+{
+	for (size_t i = 0; i < j->f->gpus.n; i++)
+		if (idle_ms_of(j->f, &j->f->gpus.at[i]) < judge_worth_ms(j))
+			return true;
+	return false;
+}
+
+/* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
+static double decide(struct judge *j)
+{
+	struct top top = find_top(j);
+	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
+	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
+	double host_alone = j->host_half_ms - first / 2;
+	if (first >= fmax(binds * j->step_ms, others)) {
+		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
+		if (j->f->verdict == VERDICT_MIXED)
+			return second / first;
+		return fmax(0, 1 - fmax(second, host_alone) / first);
+	}
+	double gpu = j->gpu_half_ms, cpu = j->host_half_ms, larger = fmax(gpu, cpu);
+	if (cpu >= gpu && has_full_gpu(j)) {
+		j->f->verdict = VERDICT_GPU;
+		return 0;
+	}
+	if (larger <= 0) {
+		j->f->verdict = VERDICT_UNKNOWN;
+		return 0;
+	}
+	if (fmin(gpu, cpu) >= comparable * larger) {
+		j->f->verdict = VERDICT_MIXED;
+		return fmin(gpu, cpu) / larger;
+	}
+	j->f->verdict = gpu > cpu ? VERDICT_GPU : VERDICT_CPU;
+	return 1 - fmin(gpu, cpu) / larger;
+}
+
+static double variation(const struct timeline *t)
+{
+	double sum = 0, squares = 0, n = (double)t->steps.n;
+	for (size_t i = 0; i < t->steps.n; i++) {
+		double ms = (double)(t->steps.at[i].end_ns - t->steps.at[i].begin_ns) / 1e6;
+		sum += ms;
+		squares += ms * ms;
+	}
+	double mean = sum / n;
+	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
+}
+
+static void give_evidence(struct judge *j)
+{
+	struct findings *f = j->f;
+	if (j->w.usual_share < 1)
+		say(f,
+		    "all recorded steps took %.1f times as long as those beside them: gains are "
+		    "told in proportion, of a step's %.2f ms",
+		    1 / j->w.usual_share, f->step_ms);
+	for (size_t i = 0; i < f->gpus.n; i++) {
+		const struct finding_gpu *g = &f->gpus.at[i];
+		if (g->late_ms > g->busy_ms)
+			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
+			    g->busy_ms + g->late_ms);
+		else if (f->n_usual < f->n_played)
+			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
+			    g->device, g->usual_busy_ms,
+			    100 * g->usual_busy_ms /
+				    fmax(g->usual_busy_ms + g->usual_idle_ms, 1e-6));
+		else
+			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
+			    g->busy_ms, g->busy_pct);
+	}
+	if (j->w.n_usual < j->w.replay.n_steps)
+		say(f,
+		    "%u of %u recorded steps took half as long again and more: what binds is "
+		    "said of the others, at %.2f ms",
+		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
+	for (int i = 0; i < CAUSES; i++)
+		if (j->cause_ms[i] >= judge_worth_ms(j))
+			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
+			    causes[i].text, j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
+	if (j->all_causes_ms < judge_worth_ms(j))
+		say(f, "waits, copies, allocation and input cost next to nothing");
+	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
+	    j->gpu_half_ms, j->host_half_ms);
+	say(f, "played again unchanged the steps take %.2f ms, measured %.2f ms", f->replayed_ms,
+	    f->measured_ms);
+}
+
+static void give_verdict(struct judge *j)
+{
+	struct findings *f = j->f;
+	double error = fabs(f->error_pct);
+	double clear = decide(j);
+	give_evidence(j);
+	f->confidence = (1 - fmin(1, error / error_most_pct)) * (0.5 + 0.5 * clear) /
+			(1 + 2 * variation(f->timeline)) * j->w.usual_share;
+	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
+		return;
+	f->verdict = VERDICT_UNKNOWN;
+	f->confidence = 0;
+	findings_cannot_say(f, "what binds",
+			    error > error_most_pct ? "the steps played again differ too much from "
+						     "what was measured"
+						   : "only one step was recorded");
+}
+
+static uint64_t length_ns(const struct timeline_step *s)
+{
+	return s->end_ns - s->begin_ns;
+}
+
+/* The longest played step that still counts. */
+static struct timeline_step *find_longest(const struct judge *j, const bool *is_usual)
+{
+	const struct replay *r = &j->w.replay;
+	struct timeline_step *longest = NULL;
+	for (size_t k = 0; k < r->runs.n; k++) {
+		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++) {
+			uint32_t at = r->runs.at[k].first_step + i;
+			struct timeline_step *s = &j->f->timeline->steps.at[at];
+			if (is_usual[at] && (!longest || length_ns(s) > length_ns(longest)))
+				longest = s;
+		}
+	}
+	return longest;
+}
+
+/* Busy and idle times of as many steps as the verdict is of. A played step lasts until its work is done, a recorded one until its last call:
+ * what disturbs the one may be in the next of the others. So the longest are left out, as many. */
+static void fill_usual(struct judge *j)
+{
+	const struct replay *r = &j->w.replay;
+	const struct timeline *t = j->f->timeline;
+	bool *is_usual = mem_zero((t->steps.n + 1) * sizeof(*is_usual));
+	j->f->n_usual = j->w.n_usual;
+	j->f->n_played = r->n_steps;
+	for (size_t k = 0; k < r->runs.n; k++)
+		memset(is_usual + r->runs.at[k].first_step, true, r->runs.at[k].n_steps);
+	for (uint32_t i = j->w.n_usual; i < r->n_steps; i++)
+		is_usual[find_longest(j, is_usual) - t->steps.at] = false;
+	if (j->w.n_usual < r->n_steps)
+		idle_fill_usual(j->f, is_usual);
+	free(is_usual);
+}
+
+void replay_fill(struct findings *f)
+{
+	struct judge j = { .f = f };
+	struct err e;
+	f->verdict = VERDICT_UNKNOWN;
+	if (whatif_open(&j.w, f->timeline, &e)) {
+		findings_cannot_say(f, "what binds, what waits would win", "%s", e.text);
+		return;
+	}
+	j.step_ms = j.w.step_ns / 1e6;
+	f->measured_ms = j.w.replay.measured_ns / 1e6;
+	f->replayed_ms = j.w.replayed_ns / 1e6;
+	f->error_pct = (f->replayed_ms / f->measured_ms - 1) * 100;
+	double measured_ms_of_ns = f->measured_ms / j.w.replayed_ns;
+	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
+	f->step_ms = j.w.step_ns * measured_ms_of_ns;
+	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
+	f->disturbed_times = 1 / j.w.usual_share;
+	fill_usual(&j);
+	play_causes(&j);
+	fill_syncs(&j);
+	give_verdict(&j);
+	if (f->verdict != VERDICT_UNKNOWN)
+		advice_fill(&j);
+	vec_free(&j.advised);
+	whatif_close(&j.w);
+}

@@ -1,0 +1,298 @@
+#include "core/whatif/host_share.h"
+
+#include "core/symbols/stack_about.h"
+#include "core/util/sample.h"
+
+#include <math.h>
+
+enum {
+	OPS_MOST = 200000, /* looked at */
+	GAPS_OF_PAIR = 15, /* kept of each pair, for its median */
+	PAIRS_LEAST = 4,   /* different pairs, to learn anything from */
+	FIT_ROUNDS = 6,	   /* of reweighting; the costs move by less than 1 % after 4 */
+	FIT_SWEEPS = 50,
+};
+
+struct pair {
+	uint32_t first, second; /* stacks */
+	uint32_t n;
+	float gaps_ns[GAPS_OF_PAIR];
+};
+
+/* Leaving a frame, of what entering it costs. A fit cannot tell the two apart: who goes in comes out. On the way in arguments are
+ * taken apart, operators chosen and memory is found. */
+static const double leaving = 0.5;
+
+/* A gap this many times its pair's median is not its frames' any more. */
+static const double scale_most = 4;
+
+/* A pair as the fit sees it. */
+struct row {
+	double way[WAYS], gap_ns, count, weight;
+};
+
+struct fit {
+	const struct replay *replay;
+	struct map pair_of; /* the two stacks -> index */
+	VEC(struct pair) pairs;
+	VEC(struct row) rows;
+};
+
+static uint32_t stack_of(const struct replay *r, uint32_t op)
+{
+	uint32_t call = r->ops.at[op].call;
+	return call == REPLAY_NONE ? 0 : r->timeline->calls.at[call].stack;
+}
+
+/* ---- Frames between two stacks ---- */
+
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
+			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
+}
+
+/* How many outermost frames both have. */
+static size_t common_frames(struct frame_list a, struct frame_list b)
+{
+	size_t most = a.n < b.n ? a.n : b.n, n = 0;
+	while (n < most && is_same_frame(a.at[a.n - 1 - n], b.at[b.n - 1 - n]))
+		n++;
+	return n;
+}
+
+/* A call made twice from the same place: how far the way led back in between nobody knows. The user's own line repeats it, or a loop
+ * in a library; the former is the rule. */
+static size_t user_frames(struct frame_list list)
+{
+	for (size_t i = 0; i < list.n; i++)
+		if (!list.at[i]->is_library)
+			return list.n - i;
+	return list.n;
+}
+
+static void count_frames(struct frame_list list, size_t n, double *python, double *native)
+{
+	for (size_t i = 0; i < n; i++)
+		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
+}
+
+/* Both ways between two stacks, in frames. */
+struct ways {
+	double python_out, native_out, python_in, native_in;
+};
+
+static struct ways count_ways(const struct replay *r, uint32_t first, uint32_t second)
+{
+	struct frames *frames = r->timeline->frames;
+	struct frame_list a = frames_of(frames, first), b = frames_of(frames, second);
+	size_t common = first == second ? user_frames(a) : common_frames(a, b);
+	struct ways w = { 0, 0, 0, 0 };
+	count_frames(a, a.n - common, &w.python_out, &w.native_out);
+	count_frames(b, b.n - common, &w.python_in, &w.native_in);
+	return w;
+}
+
+/* ---- Learning ---- */
+
+static uint64_t pair_key(uint32_t first, uint32_t second)
+{
+	return (uint64_t)first << 32 | second;
+}
+
+static void add_gap(struct fit *f, uint32_t first, uint32_t second, float gap_ns)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->pair_of, pair_key(first, second), &is_new);
+	if (is_new) {
+		*at = f->pairs.n;
+		vec_push(&f->pairs, (struct pair){ .first = first, .second = second });
+	}
+	struct pair *pair = &f->pairs.at[*at];
+	pair->gaps_ns[pair->n++ % GAPS_OF_PAIR] = gap_ns;
+}
+
+static void collect_pairs(struct fit *f)
+{
+	const struct replay *r = f->replay;
+	uint32_t *before = mem_zero(r->n_lanes * sizeof(*before));
+	for (uint32_t i = 0; i < r->ops.n && i < OPS_MOST; i++) {
+		const struct replay_op *op = &r->ops.at[i];
+		uint32_t stack = stack_of(r, i);
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		if (stack && before[op->lane] && op->anchor == REPLAY_NONE)
+			add_gap(f, before[op->lane], stack, op->gap_ns);
+		before[op->lane] = stack;
+	}
+	free(before);
+}
+
+static void make_rows(struct fit *f)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		struct pair *pair = &f->pairs.at[i];
+		struct row row = { .count = sqrt(pair->n) };
+		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
+		sample_sort(pair->gaps_ns, n);
+		row.gap_ns = pair->gaps_ns[n / 2];
+		struct ways w = count_ways(f->replay, pair->first, pair->second);
+		row.way[WAY_PAIR] = 1;
+		row.way[WAY_PYTHON] = w.python_in + leaving * w.python_out;
+		row.way[WAY_NATIVE] = w.native_in + leaving * w.native_out;
+		vec_push(&f->rows, row);
+	}
+}
+
+static double fitted(const struct row *row, const double *cost)
+{
+	double sum = 0;
+	for (int k = 0; k < WAYS; k++)
+		sum += row->way[k] * cost[k];
+	return sum;
+}
+
+/* Non-negative weighted least squares, one cost at a time. */
+static void fit_costs(const struct fit *f, double *cost)
+{
+	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
+		for (int k = 0; k < WAYS; k++) {
+			double up = 0, down = 0;
+			for (size_t i = 0; i < f->rows.n; i++) {
+				const struct row *row = &f->rows.at[i];
+				double rest =
+					row->gap_ns - fitted(row, cost) + row->way[k] * cost[k];
+				up += row->weight * row->way[k] * rest;
+				down += row->weight * row->way[k] * row->way[k];
+			}
+			cost[k] = down > 0 ? fmax(0, up / down) : 0;
+		}
+	}
+}
+
+/* A gap that holds work of the program's own is far too long for its frames: it shall not count by the square of that. */
+static void reweigh(struct fit *f, const double *cost)
+{
+	for (size_t i = 0; i < f->rows.n; i++) {
+		struct row *row = &f->rows.at[i];
+		double expected = fitted(row, cost), off = fabs(row->gap_ns - expected);
+		row->weight = row->count / (fmax(expected, 500) * fmax(off, 500));
+	}
+}
+
+void host_share_learn(struct host_share *h, const struct replay *r)
+{
+	struct fit f = { .replay = r };
+	*h = (struct host_share){ .replay = r };
+	if (r->timeline->frames)
+		collect_pairs(&f);
+	make_rows(&f);
+	for (size_t i = 0; i < f.rows.n; i++)
+		f.rows.at[i].weight = f.rows.at[i].count / fmax(f.rows.at[i].gap_ns, 500);
+	for (int round = 0; round < FIT_ROUNDS; round++) {
+		fit_costs(&f, h->cost_ns);
+		reweigh(&f, h->cost_ns);
+	}
+	h->is_known = f.rows.n >= PAIRS_LEAST;
+	h->median_ns = f.pair_of;
+	for (size_t i = 0; i < f.pairs.n; i++)
+		*map_at(&h->median_ns, pair_key(f.pairs.at[i].first, f.pairs.at[i].second), NULL) =
+			(uint64_t)f.rows.at[i].gap_ns;
+	vec_free(&f.pairs);
+	vec_free(&f.rows);
+}
+
+void host_share_free(struct host_share *h)
+{
+	map_free(&h->median_ns);
+}
+
+/* ---- Sharing ---- */
+
+struct host_split host_share_of(const struct host_share *h, uint32_t first, uint32_t second,
+				double gap_ns)
+{
+	struct host_split split = { 0, 0 };
+	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
+	if (!h->is_known || !a || !b)
+		return split;
+	struct ways w = count_ways(h->replay, a, b);
+	const double *cost = h->cost_ns;
+	split.out_ns =
+		leaving * (w.python_out * cost[WAY_PYTHON] + w.native_out * cost[WAY_NATIVE]);
+	split.in_ns = w.python_in * cost[WAY_PYTHON] + w.native_in * cost[WAY_NATIVE];
+	/* what they usually share; a machine that is slow at the moment is so for all of it */
+	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
+	double usual = median ? (double)*median : gap_ns;
+	double sum = cost[WAY_PAIR] + split.out_ns + split.in_ns;
+	double scale = sum > usual ? usual / sum : 1;
+	if (usual > 0)
+		scale *= fmin(gap_ns / usual, scale_most);
+	split.out_ns *= scale;
+	split.in_ns *= scale;
+	return split;
+}
+
+/* ---- Whose the time is ---- */
+
+static bool has_user_frame(struct frame_list list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list.at[i]->is_library)
+			return true;
+	return false;
+}
+
+/* Of the frames that both have, the innermost that runs code of somebody's: the interpreter's own frames stand between. */
+static bool is_users_own(struct frame_list list, size_t common)
+{
+	for (size_t i = list.n - common; i < list.n; i++)
+		if (!list.at[i]->is_library || list.at[i]->kind == FRAME_KIND_PYTHON)
+			return !list.at[i]->is_library;
+	return false;
+}
+
+/* Nothing of the user's stands between two lines of one function: they are one, or what is between is empty or a comment. */
+static bool is_next_line(struct frames *f, const struct site *a, const struct site *b)
+{
+	if (!a->is_user || !b->is_user || b->line < a->line || strcmp(a->file, b->file) != 0 ||
+	    strcmp(a->function, b->function) != 0)
+		return false;
+	if (b->line > a->line + 1 && !*frames_source(f, a->file, a->line))
+		return false; /* the file cannot be read */
+	for (uint32_t line = a->line + 1; line < b->line; line++) {
+		const char *text = frames_source(f, a->file, line);
+		if (*text && *text != '#')
+			return false;
+	}
+	return true;
+}
+
+/* An optimizer goes over all parameters before its first launch. Twice in a row on one line may be a loop with more in it. */
+static bool is_optimizers_own(struct frames *f, const struct timeline_call *from,
+			      const struct timeline_call *to)
+{
+	if (!(to->about & ABOUT_OPTIMIZER) || !from->site || !to->site)
+		return false;
+	if (from->about & ABOUT_OPTIMIZER && from->site == to->site)
+		return false;
+	return is_next_line(f, frames_site_at(f, from->site), frames_site_at(f, to->site));
+}
+
+/* A call made twice from the same place counts as the user's loop if there is a frame of the user's, and so does what no stack is known of. */
+bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
+{
+	const struct timeline *t = h->replay->timeline;
+	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
+	if (!t->frames || !a || !b)
+		return false;
+	const struct timeline_call *from = &t->calls.at[h->replay->ops.at[first].call],
+				   *to = &t->calls.at[h->replay->ops.at[second].call];
+	if (to->about & ABOUT_WORKER && from->site == to->site)
+		return true; /* from the thread that called backward() to the engine's */
+	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
+	size_t common = a == b ? 0 : common_frames(x, y);
+	bool is_librarys = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
+			   !is_users_own(x, common);
+	return is_librarys || is_optimizers_own(t->frames, from, to);
+}

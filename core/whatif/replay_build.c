@@ -1,0 +1,218 @@
+/* The model from the recorded steps: which of them are played, how long they took. See replay_trace.h for what is in them. */
+#include "core/whatif/replay_anchors.h"
+#include "core/whatif/replay_trace.h"
+
+/* Buffers that a program changes between: two or three, rarely more. */
+enum { TURN_MOST = 4 };
+
+/* ---- Steps ---- */
+
+static void trace_step(struct replay_trace *m, const struct timeline_step *step)
+{
+	const struct timeline *t = m->t;
+	uint32_t call = step->first_call, calls_end = call + step->n_calls;
+	for (uint32_t w = step->first_work; w < step->first_work + step->n_work; w++) {
+		if (t->works.at[w].call != MODEL_NO_CALL)
+			continue;
+		while (call < calls_end && t->calls.at[call].begin_ns <= t->works.at[w].begin_ns)
+			replay_trace_call(m, call++);
+		replay_trace_orphan(m, w);
+	}
+	while (call < calls_end)
+		replay_trace_call(m, call++);
+}
+
+static bool is_enough(const struct replay *r, uint32_t steps_of_run)
+{
+	return r->ops.n >= REPLAY_OPS_MOST && r->n_steps + steps_of_run >= REPLAY_STEPS_LEAST;
+}
+
+static bool is_playable(const struct timeline_step *s)
+{
+	return s->has_gpu && !s->is_cut && s->n_calls && s->end_ns > s->begin_ns;
+}
+
+static void begin_run(struct replay_trace *m, uint64_t begin_ns)
+{
+	struct replay_run run = { .first_op = (uint32_t)m->r->ops.n, .begin_ns = begin_ns };
+	run.tail_ns = mem_zero(m->r->n_lanes * sizeof(*run.tail_ns));
+	vec_push(&m->r->runs, run);
+	replay_trace_run(m, begin_ns);
+}
+
+/* Only lane 0 has a tail: the others wait for it (replay_anchors). */
+static void end_run(struct replay_trace *m, uint64_t end_ns)
+{
+	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	run->n_ops = (uint32_t)m->r->ops.n - run->first_op;
+	run->end_ns = end_ns;
+	run->tail_ns[0] = (float)fmax(0, replay_at(m, end_ns) - m->lane_end[0]);
+}
+
+/* How far the device had come with the work of the steps so far. */
+static double backlog(const struct replay_trace *m, uint64_t end_ns)
+{
+	return fmax(0, replay_device_ready(m, REPLAY_NONE) - replay_at(m, end_ns));
+}
+
+/*
+ * A host that runs ahead is held back now and then, when the queue is full, and makes its steps faster in between: what counts is the
+ * device's pace. It is known from the end of the first step's work to that of the last's.
+ */
+static void measure_run(struct replay_trace *m, double first_backlog, uint64_t first_end_ns,
+			double last_backlog)
+{
+	const struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	double steps = run->n_steps, pace = (double)(run->end_ns - run->begin_ns) / steps;
+	if (run->n_steps > 1) {
+		double span = (double)(run->end_ns - first_end_ns) + last_backlog - first_backlog;
+		double device = span / (steps - 1);
+		if (fmin(first_backlog, last_backlog) > device)
+			pace = device;
+		else if (last_backlog > first_backlog)
+			pace = fmax(pace, device);
+	}
+	m->r->measured_ns += pace * steps;
+	m->r->n_steps += run->n_steps;
+}
+
+/* What a step's calls wait for and where they work, as one number: the same for steps that take the same buffers. */
+static uint64_t handles_of(const struct timeline *t, const struct timeline_step *step)
+{
+	uint64_t h = 0;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		bool is_event = c->category == CAT_EVENT || c->category == CAT_QUERY ||
+				c->wait == WAIT_EVENT;
+		h = (h ^ c->stream ^ (is_event ? c->handle << 1 : 0)) * 0x9E3779B97F4A7C15ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+/*
+ * Of `n` steps in a row, those that make whole turns of a program that changes between buffers: played over and over, a step must not
+ * find the buffers of another. All of them where there is no such change, or none that can be seen.
+ */
+static size_t whole_turns(const struct timeline *t, size_t first, size_t n)
+{
+	for (size_t period = 1; period <= TURN_MOST && 2 * period <= n; period++) {
+		size_t i = 0;
+		while (i + period < n && handles_of(t, &t->steps.at[first + i]) ==
+						 handles_of(t, &t->steps.at[first + i + period]))
+			i++;
+		if (i + period == n)
+			return n - n % period;
+	}
+	return n;
+}
+
+/* The steps from `first` on that follow each other and can be played. */
+static size_t steps_in_row(const struct timeline *t, size_t first)
+{
+	size_t n = 0;
+	while (first + n < t->steps.n && is_playable(&t->steps.at[first + n]) &&
+	       (!n || t->steps.at[first + n].follows))
+		n++;
+	return n;
+}
+
+static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
+{
+	const struct timeline *t = m->t;
+	uint64_t first_end_ns = t->steps.at[first_step].end_ns;
+	size_t left = whole_turns(t, first_step, n), i = first_step;
+	double first = NAN;
+	begin_run(m, t->steps.at[i].begin_ns);
+	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	run->first_step = (uint32_t)first_step;
+	do {
+		trace_step(m, &t->steps.at[i++]);
+		if (!run->n_steps++)
+			first = backlog(m, first_end_ns);
+	} while (--left && !is_enough(m->r, run->n_steps));
+	end_run(m, t->steps.at[i - 1].end_ns);
+	measure_run(m, first, first_end_ns, backlog(m, t->steps.at[i - 1].end_ns));
+}
+
+static void trace_runs(struct replay_trace *m)
+{
+	const struct timeline *t = m->t;
+	for (size_t i = 0; i < t->steps.n && !is_enough(m->r, 0);) {
+		size_t n = steps_in_row(t, i);
+		if (n)
+			trace_run(m, i, n);
+		i += n ? n : 1;
+	}
+	if (m->r->n_steps)
+		m->r->measured_ns /= m->r->n_steps;
+}
+
+/* ---- Together ---- */
+
+/* A step may end before the program's pause or after it. Played in a row, what the host does behind the run's last call it does before
+ * the first of the next turn: there it is one pause, as it is between the other steps. */
+static void join_ends(struct replay *r)
+{
+	for (size_t k = 0; k < r->runs.n; k++) {
+		struct replay_run *run = &r->runs.at[k];
+		uint32_t i = run->first_op, end = run->first_op + run->n_ops;
+		while (i < end && (r->ops.at[i].lane || r->ops.at[i].role == ROLE_ORPHAN))
+			i++;
+		if (i == end || r->ops.at[i].anchor != REPLAY_NONE)
+			continue;
+		r->ops.at[i].gap_ns += run->tail_ns[0];
+		run->tail_ns[0] = 0;
+	}
+}
+
+/* Work without a call belongs to the step of what was called before it. */
+static void number_steps(struct replay *r)
+{
+	r->step = mem_zero(r->ops.n * sizeof(*r->step));
+	for (size_t k = 0; k < r->runs.n; k++) {
+		const struct replay_run *run = &r->runs.at[k];
+		uint32_t first = UINT32_MAX, now = 0;
+		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+			uint32_t call = r->ops.at[i].call;
+			uint32_t step = call == REPLAY_NONE ? UINT32_MAX
+							    : r->timeline->calls.at[call].step;
+			if (first == UINT32_MAX)
+				first = step;
+			if (step - first < run->n_steps)
+				now = step - first;
+			r->step[i] = now;
+		}
+	}
+}
+
+void replay_build(struct replay *r, const struct timeline *t)
+{
+	struct replay_trace m;
+	memset(r, 0, sizeof(*r));
+	r->timeline = t;
+	replay_trace_start(&m, r, t);
+	trace_runs(&m);
+	replay_settle(&m);
+	r->n_events = (uint32_t)m.event_ns.n;
+	if (r->n_lanes > 1)
+		replay_find_anchors(r);
+	join_ends(r);
+	replay_trace_free(&m);
+	r->op_end = mem_zero(r->ops.n * sizeof(*r->op_end));
+	r->work_end = mem_zero(r->works.n * sizeof(*r->work_end));
+	number_steps(r);
+}
+
+void replay_free(struct replay *r)
+{
+	for (size_t i = 0; i < r->runs.n; i++)
+		free(r->runs.at[i].tail_ns);
+	free(r->op_end);
+	free(r->work_end);
+	free(r->step);
+	vec_free(&r->ops);
+	vec_free(&r->works);
+	vec_free(&r->streams);
+	vec_free(&r->runs);
+}

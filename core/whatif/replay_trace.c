@@ -1,0 +1,352 @@
+/* See replay_trace.h: what each call and each piece of work depended on, and how late it came after that. */
+#include "core/whatif/replay_trace.h"
+
+#include "core/util/sample.h"
+
+/* A wait that returned this long before what it should have waited for was done waited for something else. Host and GPU clocks
+ * differ by a few us. */
+#define EARLY_MOST_NS 20e3
+
+/* A wait longer than this, though what it names was done already, waited for something that no record shows. */
+#define CHECK_MOST_NS 50e3
+
+/* A launch that takes this much longer than others, with the device at work, had to wait for room in the queue. */
+#define FULL_LEAST_NS 30e3
+enum { FULL_TIMES_ISSUE = 10 };
+
+/* Behind a host that is this far ahead any launch that takes longer than usual did so: nothing else holds it up, and all may. */
+#define AHEAD_LEAST_NS	 1e6
+#define FULL_AHEAD_NS	 3e3
+#define FULL_AHEAD_TIMES 2
+#define ISSUE_USUAL_NS	 4000
+
+enum { SAMPLES_MOST = 1 << 16 };
+
+/* ---- Medians ---- */
+
+void replay_sample(struct replay_samples *s, double value)
+{
+	if (s->values.n < SAMPLES_MOST)
+		vec_push(&s->values, (float)value);
+}
+
+double replay_quantile(struct replay_samples *s, double share, double otherwise)
+{
+	double value = otherwise;
+	if (s->values.n) {
+		sample_sort(s->values.at, s->values.n);
+		value = s->values.at[(size_t)(share * (double)(s->values.n - 1))];
+	}
+	vec_free(&s->values);
+	return value;
+}
+
+/* ---- Names and handles ---- */
+
+static uint8_t find_event_role(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		uint8_t role;
+	} rows[] = {
+		{ "cudaEventRecord", ROLE_EVENT },
+		{ "cuEventRecord", ROLE_EVENT },
+		{ "cudaStreamWaitEvent", ROLE_STREAM_WAIT },
+		{ "cuStreamWaitEvent", ROLE_STREAM_WAIT },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strncmp(name, rows[i].prefix, strlen(rows[i].prefix)))
+			return rows[i].role;
+	return ROLE_HOST;
+}
+
+static uint8_t event_role(struct replay_trace *m, uint32_t name)
+{
+	while (m->event_role.n <= name)
+		vec_push(&m->event_role, 0);
+	uint8_t *role = &m->event_role.at[name];
+	if (!*role)
+		*role = (uint8_t)(find_event_role(strtab_text(&m->t->dict->names, name)) + 1);
+	return (uint8_t)(*role - 1);
+}
+
+/* 0, 1 and 2 are default streams: each device has its own. */
+static uint64_t stream_key(const struct timeline_call *c)
+{
+	return c->stream > 2 ? c->stream : c->stream | (uint64_t)c->device << 8;
+}
+
+static uint32_t add_stream(struct replay_trace *m, uint32_t device)
+{
+	vec_push(&m->r->streams, (struct replay_stream){ .device = device });
+	vec_push(&m->state, (struct replay_stream_state){ NAN, REPLAY_NONE });
+	return (uint32_t)m->r->streams.n - 1;
+}
+
+/* The timeline's streams first, then those that had no work. */
+static void find_streams(struct replay_trace *m)
+{
+	const struct timeline *t = m->t;
+	for (size_t i = 0; i < t->streams.n; i++)
+		add_stream(m, t->streams.at[i].device);
+	for (size_t i = 0; i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->n_work && c->first_work < t->work_of_call.n) {
+			uint32_t work = t->work_of_call.at[c->first_work];
+			*map_at(&m->streams, stream_key(c), NULL) = t->works.at[work].stream;
+		}
+	}
+}
+
+static uint32_t stream_slot(struct replay_trace *m, const struct timeline_call *c)
+{
+	bool is_new;
+	uint64_t *slot = map_at(&m->streams, stream_key(c), &is_new);
+	if (is_new)
+		*slot = add_stream(m, c->device);
+	return (uint32_t)*slot;
+}
+
+static uint32_t event_slot(struct replay_trace *m, uint64_t handle)
+{
+	bool is_new;
+	uint64_t *slot = map_at(&m->events, handle, &is_new);
+	if (is_new) {
+		*slot = m->event_ns.n;
+		vec_push(&m->event_ns, NAN);
+	}
+	return (uint32_t)*slot;
+}
+
+double replay_device_ready(const struct replay_trace *m, uint32_t device)
+{
+	double ready = NAN;
+	for (size_t s = 0; s < m->state.n; s++)
+		if (device == REPLAY_NONE || m->r->streams.at[s].device == device)
+			ready = fmax(ready, m->state.at[s].ready_ns);
+	return ready;
+}
+
+/* ---- Calls ---- */
+
+/* How long what was launched lay in the queue. */
+static double ahead_ns(const struct replay_trace *m, const struct timeline_call *c)
+{
+	const struct timeline_work *work = &m->t->works.at[m->t->work_of_call.at[c->first_work]];
+	return (double)(int64_t)(work->begin_ns - c->end_ns);
+}
+
+static void learn_costs(struct replay_trace *m)
+{
+	struct replay_samples issue = { 0 }, check = { 0 };
+	for (size_t i = 0; i < m->t->calls.n; i++) {
+		const struct timeline_call *c = &m->t->calls.at[i];
+		double duration = (double)(c->end_ns - c->begin_ns);
+		if (c->n_work && c->wait == WAIT_NONE && ahead_ns(m, c) < AHEAD_LEAST_NS)
+			replay_sample(&issue, duration);
+		else if (c->wait != WAIT_NONE && c->category == CAT_SYNC)
+			replay_sample(&check, duration);
+	}
+	m->r->learned.issue_ns = replay_quantile(&issue, 0.5, ISSUE_USUAL_NS);
+	m->r->learned.check_ns = fmin(replay_quantile(&check, 0.02, 1000), m->r->learned.issue_ns);
+}
+
+/*
+ * Whether the launch had to wait for room in the device's queue: it took too long, and what it launched still lay in the queue when it
+ * returned. A host that has come so far ahead is never what a step takes its time from, so the wait is left out.
+ */
+static bool found_full(const struct replay_trace *m, const struct timeline_call *c)
+{
+	double issue = m->r->learned.issue_ns, ahead = ahead_ns(m, c);
+	double least = ahead < AHEAD_LEAST_NS ? FULL_TIMES_ISSUE * issue + FULL_LEAST_NS
+					      : FULL_AHEAD_TIMES * issue + FULL_AHEAD_NS;
+	return ahead > FULL_LEAST_NS && (double)(c->end_ns - c->begin_ns) >= least;
+}
+
+static void trace_launch(struct replay_trace *m, struct replay_op *op,
+			 const struct timeline_call *c)
+{
+	bool waits = c->wait == WAIT_COPY;
+	op->role = waits ? ROLE_WAIT_WORK : ROLE_LAUNCH;
+	if (waits || found_full(m, c))
+		op->cost_ns = fminf(op->cost_ns, (float)m->r->learned.issue_ns);
+}
+
+/* `ready` is when what it waits for was done, NAN: not known. */
+static void trace_wait(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c,
+		       double ready)
+{
+	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
+	op->cost_ns = (float)(end - begin);
+	op->exit_ns = NAN; /* learned later */
+	if (isnan(ready)) {
+		/* for work of the steps before these: in the replay's later turns it is there */
+		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
+	} else if (ready > begin && end > ready - EARLY_MOST_NS) {
+		op->exit_ns = (float)(end - ready);
+		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
+		replay_sample(&m->exit, end - ready);
+	} else if (ready > begin || end - begin > CHECK_MOST_NS) {
+		op->role = ROLE_HOST;
+	} else if (c->wait == WAIT_ALLOC) {
+		op->exit_ns = op->cost_ns;
+	}
+}
+
+static void trace_named_wait(struct replay_trace *m, struct replay_op *op,
+			     const struct timeline_call *c)
+{
+	uint32_t device = c->device == DEVICE_UNKNOWN ? REPLAY_NONE : c->device;
+	double ready;
+	if (c->wait == WAIT_EVENT) {
+		op->role = ROLE_WAIT_EVENT;
+		op->target = event_slot(m, c->handle);
+		ready = m->event_ns.at[op->target];
+	} else if (c->wait == WAIT_STREAM || c->wait == WAIT_COPY) {
+		op->role = ROLE_WAIT_STREAM;
+		op->target = stream_slot(m, c);
+		ready = m->state.at[op->target].ready_ns;
+	} else {
+		op->role = ROLE_WAIT_DEVICE;
+		op->target = device;
+		ready = replay_device_ready(m, device);
+	}
+	trace_wait(m, op, c, ready);
+}
+
+static void trace_event(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c)
+{
+	op->cost_ns = (float)(c->end_ns - c->begin_ns);
+	op->role = event_role(m, c->name);
+	if (op->role == ROLE_HOST)
+		return;
+	op->stream = stream_slot(m, c);
+	op->target = event_slot(m, c->handle);
+	double *ready = &m->state.at[op->stream].ready_ns, *event = &m->event_ns.at[op->target];
+	if (op->role == ROLE_EVENT)
+		*event = fmax(replay_at(m, c->begin_ns), *ready);
+	else if (!isnan(*ready)) /* else the stream may still be busy with steps before these */
+		*ready = fmax(*ready, *event);
+}
+
+/* latency_ns and after_ns as they were; what they mean is settled in settle_work(). */
+static void trace_work(struct replay_trace *m, const struct replay_op *op, uint32_t index,
+		       double issued)
+{
+	const struct timeline_work *w = &m->t->works.at[index];
+	struct replay_stream_state *s = &m->state.at[w->stream];
+	struct replay_work mine = { .duration_ns = (float)(w->end_ns - w->begin_ns),
+				    .dep = REPLAY_NONE,
+				    .work = index,
+				    .stream = (uint16_t)w->stream };
+	double begin = replay_at(m, w->begin_ns);
+	mine.latency_ns = (float)(begin - issued);
+	mine.after_ns = (float)(begin - s->ready_ns);
+	if (op->n_work) {
+		const struct timeline_work *before =
+			&m->t->works.at[m->r->works.at[m->r->works.n - 1].work];
+		mine.is_chained = true;
+		mine.after_ns = (float)(begin - replay_at(m, before->end_ns));
+		mine.latency_ns = (float)(begin - replay_at(m, before->begin_ns));
+		mine.overlaps = mine.after_ns < 0;
+	}
+	vec_push(&m->before_in_stream, s->last);
+	s->last = (uint32_t)m->r->works.n;
+	s->ready_ns = fmax(s->ready_ns, replay_at(m, w->end_ns));
+	vec_push(&m->r->works, mine);
+}
+
+static void trace_works(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c)
+{
+	double duration = (double)(c->end_ns - c->begin_ns);
+	double issued = replay_at(m, c->begin_ns) +
+			(op->role == ROLE_WAIT_WORK ? (double)op->cost_ns : duration);
+	op->first_work = (uint32_t)m->r->works.n;
+	for (uint32_t k = 0; k < c->n_work; k++) {
+		trace_work(m, op, m->t->work_of_call.at[c->first_work + k], issued);
+		op->n_work++;
+	}
+	if (op->role != ROLE_WAIT_WORK)
+		return;
+	uint64_t end_ns = 0;
+	for (uint32_t k = op->first_work; k < m->r->works.n; k++) {
+		uint64_t done_ns = m->t->works.at[m->r->works.at[k].work].end_ns;
+		end_ns = done_ns > end_ns ? done_ns : end_ns;
+	}
+	op->exit_ns = (float)(replay_at(m, c->end_ns) - replay_at(m, end_ns));
+}
+
+/* The main lane is 0. */
+static uint32_t lane_of(const struct replay_trace *m, const struct timeline_call *c)
+{
+	uint32_t lane = m->lanes.of_thread[c->thread];
+	return lane == m->lanes.main ? 0 : lane == 0 ? m->lanes.main : lane;
+}
+
+void replay_trace_call(struct replay_trace *m, uint32_t index)
+{
+	const struct timeline_call *c = &m->t->calls.at[index];
+	uint32_t lane = lane_of(m, c);
+	struct replay_op op = { .call = index, .anchor = REPLAY_NONE, .lane = lane };
+	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
+	op.gap_ns = (float)fmax(0, begin - m->lane_end[lane]);
+	m->lane_end[lane] = fmax(m->lane_end[lane], end);
+	op.cost_ns = (float)(end - begin);
+	if (c->n_work)
+		trace_launch(m, &op, c);
+	else if (c->wait != WAIT_NONE)
+		trace_named_wait(m, &op, c);
+	else if (c->category == CAT_EVENT)
+		trace_event(m, &op, c);
+	if (c->n_work)
+		trace_works(m, &op, c);
+	vec_push(&m->r->ops, op);
+}
+
+void replay_trace_orphan(struct replay_trace *m, uint32_t index)
+{
+	struct replay_op op = { .call = REPLAY_NONE,
+				.anchor = REPLAY_NONE,
+				.role = ROLE_ORPHAN,
+				.first_work = (uint32_t)m->r->works.n };
+	double begin = replay_at(m, m->t->works.at[index].begin_ns);
+	op.gap_ns = (float)(begin - m->lane_end[0]);
+	trace_work(m, &op, index, begin);
+	op.n_work = 1;
+	vec_push(&m->r->ops, op);
+}
+
+/* ---- Together ---- */
+
+void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t)
+{
+	*m = (struct replay_trace){ .r = r, .t = t };
+	lanes_find(&m->lanes, t);
+	r->n_lanes = m->lanes.n ? m->lanes.n : 1;
+	m->lane_end = mem_zero(r->n_lanes * sizeof(*m->lane_end));
+	find_streams(m);
+	learn_costs(m);
+}
+
+void replay_trace_run(struct replay_trace *m, uint64_t begin_ns)
+{
+	m->origin_ns = begin_ns;
+	for (uint32_t i = 0; i < m->r->n_lanes; i++)
+		m->lane_end[i] = 0;
+	for (size_t i = 0; i < m->state.n; i++)
+		m->state.at[i] = (struct replay_stream_state){ NAN, REPLAY_NONE };
+	for (size_t i = 0; i < m->event_ns.n; i++)
+		m->event_ns.at[i] = NAN;
+}
+
+void replay_trace_free(struct replay_trace *m)
+{
+	lanes_free(&m->lanes);
+	free(m->lane_end);
+	map_free(&m->streams);
+	map_free(&m->events);
+	vec_free(&m->state);
+	vec_free(&m->event_ns);
+	vec_free(&m->before_in_stream);
+	vec_free(&m->event_role);
+}

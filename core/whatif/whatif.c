@@ -1,0 +1,565 @@
+/* From changes to edits of the replay: which calls leave, which no longer wait, how much of the host's time around them goes too. */
+#include "core/whatif/whatif.h"
+
+#include "core/symbols/stack_about.h"
+#include "core/util/path.h"
+#include "core/whatif/whatif_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <regex.h>
+
+enum {
+	/* Up to this size a copy out is a value that somebody looks at: mended, it is not made at all. A larger one goes on by itself. */
+	READ_BYTES = 65536,
+	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
+	CALLS_TO_BATCH = 4,
+	/* A gap within a removed line that is this much longer than its frames' share holds something else. */
+	TIMES_SHARE = 4,
+};
+
+/* Pauses shorter than this are never taken for input. */
+#define INPUT_LEAST_NS 20e3
+
+enum trait {
+	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
+	IS_OF_RANKS = 2, /* it talks to other ranks */
+};
+
+static const struct timeline_call *call_of(const struct whatif *w, uint32_t op)
+{
+	uint32_t call = w->replay.ops.at[op].call;
+	return call == REPLAY_NONE ? NULL : &w->timeline->calls.at[call];
+}
+
+static bool is_memory(const struct timeline_call *c)
+{
+	return c->category == CAT_ALLOC || c->category == CAT_FREE;
+}
+
+/* What the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
+static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
+{
+	if (c->copy != COPY_UNKNOWN || !c->n_work)
+		return c->copy;
+	const struct timeline_work *work =
+		&w->timeline->works.at[w->timeline->work_of_call.at[c->first_work]];
+	if (work->target == HOST_PAGEABLE || work->target == HOST_PINNED)
+		return COPY_D2H;
+	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
+}
+
+/* ---- Opening ---- */
+
+/* The main lane's last call of the first run: steps are played in a row, so it comes before the first one. */
+static uint32_t last_of_turn(const struct replay *r)
+{
+	const struct replay_run *run = &r->runs.at[0];
+	uint32_t last = REPLAY_NONE;
+	for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++)
+		if (!r->ops.at[i].lane && r->ops.at[i].role != ROLE_ORPHAN)
+			last = i;
+	return last;
+}
+
+static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_call *c)
+{
+	const struct replay_op *o = &w->replay.ops.at[op];
+	if (is_memory(c) || c->category == CAT_MEMCPY || c->category == CAT_SYNC ||
+	    w->waits.of_call[o->call] != WAITS_NONE)
+		return false;
+	for (uint32_t k = o->first_work; k < o->first_work + o->n_work; k++)
+		if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+			return false;
+	return true;
+}
+
+static uint8_t traits_of(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return (is_plain(w, op, c) ? IS_PLAIN : 0) |
+	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
+}
+
+/* What every change looks up of every call, close together. */
+static void note_ops(struct whatif *w)
+{
+	const struct replay *r = &w->replay;
+	uint32_t *last = replay_no_ops(r);
+	last[0] = last_of_turn(r);
+	w->site = mem_zero(r->ops.n * sizeof(*w->site));
+	w->before = mem_zero(r->ops.n * sizeof(*w->before));
+	w->traits = mem_zero(r->ops.n * sizeof(*w->traits));
+	for (uint32_t i = 0; i < r->ops.n; i++) {
+		const struct replay_op *op = &r->ops.at[i];
+		w->before[i] = REPLAY_NONE;
+		if (op->role == ROLE_ORPHAN)
+			continue;
+		w->site[i] = call_of(w, i)->site;
+		w->traits[i] = traits_of(w, i);
+		w->before[i] = last[op->lane];
+		last[op->lane] = i;
+	}
+	free(last);
+}
+
+int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
+{
+	memset(w, 0, sizeof(*w));
+	w->timeline = t;
+	replay_build(&w->replay, t);
+	if (!w->replay.n_steps) {
+		replay_free(&w->replay);
+		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
+	}
+	w->replayed_ns = replay_play(&w->replay, NULL);
+	whatif_choose_usual(w);
+	w->usual_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
+	w->mean_ns =
+		replay_unrecord(&w->replay, w->replayed_ns, t->recording_ratio) * w->usual_share;
+	whatif_measure_usual(w);
+	host_share_learn(&w->share, &w->replay);
+	waits_find(&w->waits, t);
+	note_ops(w);
+	w->edit.op = mem_zero(w->replay.ops.n);
+	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
+	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
+	w->is_scaled = true; /* to be set to 1 */
+	return 0;
+}
+
+void whatif_close(struct whatif *w)
+{
+	replay_free(&w->replay);
+	waits_free(&w->waits);
+	host_share_free(&w->share);
+	free(w->site);
+	free(w->before);
+	free(w->traits);
+	free(w->edit.op);
+	free(w->edit.cut_ns);
+	free(w->edit.scale);
+	free(w->lengths_ns);
+	free(w->gains_ns);
+	free(w->is_usual);
+	memset(w, 0, sizeof(*w));
+}
+
+/* ---- Waits and lines ---- */
+
+/* The wait that the call is or is part of. */
+static const struct wait *wait_of(const struct whatif *w, const struct timeline_call *c)
+{
+	uint32_t wait = w->waits.of_call[c - w->timeline->calls.at];
+	return wait == WAITS_NONE ? NULL : &w->waits.at.at[wait];
+}
+
+static bool is_of_memory(const struct whatif *w, const struct timeline_call *c)
+{
+	const struct wait *wait = wait_of(w, c);
+	return is_memory(c) || (wait && wait->kind == SYNC_ALLOC);
+}
+
+static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct timeline_call *c)
+{
+	if (is_of_memory(w, c))
+		return EDIT_GONE | EDIT_KEEP_GAP;
+	if (c->category == CAT_SYNC)
+		return EDIT_GONE;
+	if (wait_of(w, c) && c->category == CAT_MEMCPY) {
+		bool is_read = copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES;
+		return is_read ? EDIT_GONE : EDIT_NO_WAIT;
+	}
+	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
+}
+
+/* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
+static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
+{
+	const struct timeline_call *calls = w->timeline->calls.at, *c = call_of(w, op);
+	bool is_own = c && whatif_is_here(p, c);
+	if (is_own || w->traits[op] & IS_PLAIN)
+		return is_own;
+	const struct wait *wait = c ? wait_of(w, c) : NULL;
+	return wait &&
+	       (whatif_is_here(p, &calls[wait->first]) || whatif_is_here(p, &calls[wait->last]));
+}
+
+static bool is_asked(const struct whatif *w, const struct whatif_change *change, uint32_t op)
+{
+	if (change->kind != WHATIF_WAIT || !change->is_of_kind)
+		return true;
+	const struct wait *wait = wait_of(w, call_of(w, op));
+	return wait && wait->kind == change->wait_kind;
+}
+
+static bool change_line(struct whatif *w, const struct whatif_change *change)
+{
+	uint32_t n_sites = frames_n_sites(w->timeline->frames);
+	struct whatif_place place;
+	bool found = false;
+	whatif_place_open(&place, w, change);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->site[i] > n_sites || !is_touched(w, &place, i) || !is_asked(w, change, i))
+			continue;
+		found = true;
+		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
+							   : without_wait(w, i, call_of(w, i));
+		if (edit == EDIT_NO_WAIT)
+			whatif_pin_source(w, i);
+		w->edit.op[i] |= edit;
+	}
+	whatif_place_close(&place);
+	return found;
+}
+
+/* ---- Kernels ---- */
+
+static bool change_kernels(struct whatif *w, const struct whatif_change *change, struct err *e)
+{
+	enum { UNKNOWN, NO, YES };
+	const struct timeline *t = w->timeline;
+	uint8_t *matches = mem_zero(t->dict->names.texts.n + 1);
+	regex_t pattern;
+	bool found = false;
+	if (regcomp(&pattern, change->pattern, REG_EXTENDED | REG_NOSUB)) {
+		free(matches);
+		err_set(e, -EINVAL, "'%s' is not a regular expression", change->pattern);
+		return false;
+	}
+	for (size_t i = 0; i < w->replay.works.n; i++) {
+		const struct timeline_work *work = &t->works.at[w->replay.works.at[i].work];
+		if (work->kind != REC_KERNEL || work->name >= t->dict->names.texts.n)
+			continue;
+		uint8_t *match = &matches[work->name];
+		if (*match == UNKNOWN)
+			*match = regexec(&pattern, strtab_text(&t->dict->names, work->name), 0,
+					 NULL, 0)
+					 ? NO
+					 : YES;
+		if (*match == YES)
+			w->edit.scale[i] *= (float)change->factor;
+		found |= *match == YES;
+	}
+	w->is_scaled |= found;
+	regfree(&pattern);
+	free(matches);
+	return found;
+}
+
+/* ---- What costs nothing ---- */
+
+static bool is_batch(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
+}
+
+/* The first one of the step that the call is in. */
+static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
+{
+	uint32_t i = 0;
+	while (i < w->replay.ops.n && (!call_of(w, i) || call_of(w, i)->step != c->step))
+		i++;
+	return i;
+}
+
+/* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
+ * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
+static bool is_input(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	uint32_t n = w->replay.ops.n;
+	int calls = 0;
+	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
+		return false;
+	if (c->about & ABOUT_INPUT)
+		return true;
+	for (uint32_t k = op, i = op; calls < CALLS_TO_BATCH && k < op + n; k++, i++) {
+		if (i == n)
+			i = first_of_step(w, c);
+		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !call_of(w, i))
+			continue;
+		if (is_batch(w, i))
+			return true;
+		if (w->replay.ops.at[i].n_work || call_of(w, i)->category == CAT_SYNC)
+			return false;
+		calls++;
+	}
+	return false;
+}
+
+/* What the user could do about the time before the call is to move it elsewhere. Not so a library's own way from one call to the next,
+ * unless it does something else on that way, as pickling: then one may call the library less often. Passes and optimizers one needs. */
+static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
+{
+	uint32_t last = w->before[op];
+	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+		return true;
+	return w->share.is_known && w->site[last] == w->site[op] &&
+	       !(call_of(w, op)->about & ABOUT_PASS) &&
+	       (double)w->replay.ops.at[op].gap_ns > TIMES_SHARE * (own.out_ns + own.in_ns);
+}
+
+/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
+static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct replay_op *op = &w->replay.ops.at[i];
+		uint32_t last = w->before[i];
+		if (op->role == ROLE_ORPHAN || (site && w->site[i] != site) ||
+		    is_input(w, i) != of_input)
+			continue;
+		struct host_split own = { 0, 0 };
+		if (last != REPLAY_NONE)
+			own = host_share_of(&w->share, last, i, op->gap_ns);
+		if (!of_input && !is_movable(w, i, own))
+			continue;
+		w->edit.cut_ns[i] += (float)((double)op->gap_ns - own.out_ns - own.in_ns);
+	}
+}
+
+static bool is_plain_launch(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
+}
+
+/* `site` 0: of all lines. */
+static void join_launches(struct whatif *w, uint32_t site)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		uint32_t last = w->before[i];
+		if (last == REPLAY_NONE || !is_plain_launch(w, last) || !is_plain_launch(w, i) ||
+		    (site && (w->site[last] != site || w->site[i] != site)))
+			continue;
+		struct host_split own =
+			host_share_of(&w->share, last, i, w->replay.ops.at[i].gap_ns);
+		w->edit.cut_ns[i] += (float)(own.out_ns + own.in_ns);
+		w->edit.op[i] |= EDIT_NO_COST;
+		if (w->replay.ops.at[i].stream == w->replay.ops.at[last].stream)
+			w->edit.op[i] |= EDIT_AS_GRAPH;
+	}
+}
+
+static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
+			 uint8_t what)
+{
+	bool is_copy = c->category == CAT_MEMCPY;
+	switch (what) {
+	case WHATIF_FREE_LAUNCH:
+		return w->replay.ops.at[op].role == ROLE_LAUNCH ? EDIT_NO_COST : 0;
+	case WHATIF_FREE_ALLOC:
+		return is_of_memory(w, c) ? EDIT_GONE | EDIT_KEEP_GAP : 0;
+	case WHATIF_FREE_COPY:
+		return is_copy && copy_kind(w, c) == COPY_H2D ? EDIT_NO_WAIT : 0;
+	case WHATIF_FREE_SYNC:
+		if (is_of_memory(w, c) ||
+		    (c->category != CAT_SYNC && (!is_copy || copy_kind(w, c) != COPY_D2H)))
+			return 0;
+		return without_wait(w, op, c);
+	default:
+		return 0;
+	}
+}
+
+/* Between two calls for other ranks on one thread; another thread of its lane may have made some in between. */
+static bool is_exchange(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = call_of(w, op);
+	uint32_t last = w->before[op];
+	if (!(w->traits[op] & IS_OF_RANKS))
+		return false;
+	for (int i = 0; i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
+		if (call_of(w, last)->thread == c->thread)
+			return c->about & call_of(w, last)->about & ABOUT_COLLECTIVE;
+	return false;
+}
+
+/* Their kernels, and what the host does to exchange data. */
+static void free_collectives(struct whatif *w)
+{
+	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
+	change_kernels(w, &kernels, NULL);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++)
+		if (is_exchange(w, i))
+			w->edit.cut_ns[i] = (float)w->replay.ops.at[i].gap_ns;
+}
+
+static void change_free(struct whatif *w, uint8_t what)
+{
+	if (what == WHATIF_FREE_INPUT) {
+		free_gaps(w, true, 0);
+		return;
+	}
+	if (what == WHATIF_FREE_COLLECTIVE) {
+		free_collectives(w);
+		return;
+	}
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->traits[i] & IS_PLAIN && what != WHATIF_FREE_LAUNCH)
+			continue;
+		const struct replay_op *op = &w->replay.ops.at[i];
+		const struct timeline_call *c = call_of(w, i);
+		if (c)
+			w->edit.op[i] |= free_edit(w, i, c, what);
+		for (uint32_t k = op->first_work;
+		     what == WHATIF_FREE_COPY && k < op->first_work + op->n_work; k++)
+			if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+				w->edit.scale[k] = 0;
+	}
+	w->is_scaled |= what == WHATIF_FREE_COPY;
+}
+
+/* ---- The host's time around what is gone ---- */
+
+static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
+{
+	const uint8_t a = w->edit.op[first], b = w->edit.op[second];
+	double gap = w->replay.ops.at[second].gap_ns;
+	bool is_one_line = call_of(w, first)->site == call_of(w, second)->site;
+	struct host_split own = host_share_of(&w->share, first, second, gap);
+	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
+		return gap; /* whatever the library does there, it does it for this line */
+	if (a & b & EDIT_GONE && is_one_line)
+		return w->share.is_known ? fmin(gap, TIMES_SHARE * (own.out_ns + own.in_ns)) : gap;
+	double sum = 0;
+	if ((a & (EDIT_GONE | EDIT_KEEP_GAP)) == EDIT_GONE)
+		sum += own.out_ns;
+	if ((b & (EDIT_GONE | EDIT_KEEP_GAP)) == EDIT_GONE)
+		sum += own.in_ns;
+	return sum;
+}
+
+static void cut_gaps(struct whatif *w)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		uint32_t first = w->before[i];
+		if (first != REPLAY_NONE && (w->edit.op[first] | w->edit.op[i]) & EDIT_GONE &&
+		    w->replay.ops.at[i].anchor == REPLAY_NONE)
+			w->edit.cut_ns[i] = fmaxf(w->edit.cut_ns[i], (float)own_gap(w, first, i));
+	}
+}
+
+/* ---- All together ---- */
+
+/* The line of that file that is nearest to the one that was asked for. */
+static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
+{
+	const struct site *nearest = NULL;
+	for (uint32_t site = 1; site <= frames_n_sites(w->timeline->frames); site++) {
+		const struct site *s = frames_site_at(w->timeline->frames, site);
+		if (path_ends_with(s->file, c->file) &&
+		    (!nearest || labs((long)s->line - (long)c->line) <
+					 labs((long)nearest->line - (long)c->line)))
+			nearest = s;
+	}
+	if (nearest)
+		return err_set(e, -ENOENT, "no CUDA call is made at %s:%u; the nearest is line %u",
+			       c->file, c->line, nearest->line);
+	return err_set(e, -ENOENT, "no CUDA call is made in a file named %s", c->file);
+}
+
+static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
+{
+	switch ((enum whatif_kind)c->kind) {
+	case WHATIF_WAIT:
+	case WHATIF_LINE:
+		return change_line(w, c) ? 0 : say_nearest(w, c, e);
+	case WHATIF_KERNEL:
+		if (e)
+			e->text[0] = 0;
+		if (change_kernels(w, c, e))
+			return 0;
+		return e && e->text[0]
+			       ? -EINVAL
+			       : err_set(e, -ENOENT, "no kernel's name matches '%s'", c->pattern);
+	case WHATIF_FREE:
+		change_free(w, c->what);
+		return 0;
+	case WHATIF_PAUSE:
+		free_gaps(w, false, c->site);
+		return 0;
+	case WHATIF_ONE_LAUNCH:
+		join_launches(w, c->site);
+		return 0;
+	}
+	return err_set(e, -EINVAL, "an unknown change");
+}
+
+/* Whether anything is. */
+static bool count_touched(const struct whatif *w, struct whatif_result *out)
+{
+	size_t calls = 0, works = 0, longer = 0;
+	for (size_t i = 0; i < w->replay.ops.n; i++) {
+		calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
+		longer += w->edit.cut_ns[i] < 0;
+	}
+	for (size_t i = 0; w->is_scaled && i < w->replay.works.n; i++)
+		works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
+	out->calls = (double)calls / w->replay.n_steps;
+	out->works = (double)works / w->replay.n_steps;
+	return calls || works || longer;
+}
+
+/* What was measured is held to; the replay says what part of it a usual step is, and recording. */
+static void tell_steps(const struct whatif *w, struct whatif_result *out)
+{
+	out->steps = w->replay.n_steps;
+	out->measured_ms = w->replay.measured_ns / 1e6;
+	out->replayed_ms = w->replayed_ns / 1e6;
+	out->error_pct = (w->replayed_ns / w->replay.measured_ns - 1) * 100;
+	double measured_ms_of_ns = out->measured_ms / w->replayed_ns;
+	out->recorded_ms = w->recorded_ns * measured_ms_of_ns;
+	out->step_ms = w->step_ns * measured_ms_of_ns;
+	out->mean_ms = w->mean_ns * measured_ms_of_ns;
+}
+
+static bool is_of_calls(const struct whatif_change *changes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (changes[i].kind == WHATIF_PAUSE ||
+		    (changes[i].kind == WHATIF_FREE && changes[i].what == WHATIF_FREE_INPUT))
+			return false;
+	return true;
+}
+
+int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
+		struct whatif_result *out, struct err *e)
+{
+	const struct replay *r = &w->replay;
+	memset(out, 0, sizeof(*out));
+	memset(w->edit.op, 0, r->ops.n);
+	memset(w->edit.cut_ns, 0, r->ops.n * sizeof(*w->edit.cut_ns));
+	for (size_t i = 0; w->is_scaled && i < r->works.n; i++)
+		w->edit.scale[i] = 1;
+	w->is_scaled = false;
+	for (size_t i = 0; i < n; i++) {
+		int status = apply(w, &changes[i], e);
+		if (status)
+			return status;
+	}
+	cut_gaps(w);
+	tell_steps(w, out);
+	if (count_touched(w, out)) {
+		replay_play(r, &w->edit);
+		whatif_find_gain(w, is_of_calls(changes, n), out);
+	}
+	double held_against_ms = out->rare_steps ? out->mean_ms : out->step_ms;
+	out->changed_ms = held_against_ms - out->gain_ms;
+	out->gain_pct = out->gain_ms / held_against_ms * 100;
+	return 0;
+}
+
+int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
+	       struct whatif_result *out, struct err *e)
+{
+	struct whatif w;
+	int status = whatif_open(&w, t, e);
+	if (status)
+		return status;
+	status = whatif_play(&w, changes, n, out, e);
+	whatif_close(&w);
+	return status;
+}

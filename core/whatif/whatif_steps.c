@@ -1,0 +1,191 @@
+/*
+ * A step's gain from those of the recorded steps. Recorded steps may be few, and some of them disturbed: a step during which the machine had
+ * something else to do takes several times as long, and most changes would win much of that. So what is told is what usual steps win: those
+ * that are not half as long again as their median, without one in ten at either end. Where a change is of few steps only (a checkpoint),
+ * it is the mean of all, and that is told with it.
+ */
+#include "core/whatif/whatif_parts.h"
+
+#include "core/util/sample.h"
+
+#include <math.h>
+
+/* Of the median: a step that takes longer is not a usual one. */
+#define LONGER 1.5
+
+enum {
+	FEW_OF = 3,	 /* few steps are one of three at the most */
+	TRIM_OF = 10,	 /* usual steps left out at either end: one of ten */
+	AGAIN = 2,	 /* what one step alone has may be chance */
+	PERIOD_MOST = 5, /* longer steps that come so often, and regularly, are the program's way */
+};
+
+/* Of the mean gain: usual steps that have more of it have it, too. */
+static const double spread = 0.2;
+
+static double median_ns(const double *ns, uint32_t n)
+{
+	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = (float)ns[i];
+	sample_sort(sorted, n);
+	double median = sample_percentile_of(sorted, n, 0.5);
+	free(sorted);
+	return median;
+}
+
+static bool are_few(uint32_t n, uint32_t of)
+{
+	return n && n * FEW_OF <= of;
+}
+
+static double mean_of_usual(const struct whatif *w)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < w->replay.n_steps; i++)
+		sum += w->is_usual[i] ? w->lengths_ns[i] : 0;
+	return sum / w->n_usual;
+}
+
+/* Every third step, say, from the first turn to the last. */
+static bool come_regularly(const struct whatif *w)
+{
+	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
+	while (first < n && w->is_usual[first])
+		first++;
+	while (first + period < n && w->is_usual[first + period])
+		period++;
+	for (uint32_t i = first; i < n; i += period)
+		longer += !w->is_usual[i];
+	bool is_all = longer == n - w->n_usual && longer == (n - first + period - 1) / period;
+	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
+}
+
+void whatif_choose_usual(struct whatif *w)
+{
+	uint32_t n = w->replay.n_steps;
+	w->lengths_ns = mem_zero(n * sizeof(*w->lengths_ns));
+	w->gains_ns = mem_zero(n * sizeof(*w->gains_ns));
+	w->is_usual = mem_zero(n * sizeof(*w->is_usual));
+	replay_step_lengths(&w->replay, w->lengths_ns);
+	double most = LONGER * median_ns(w->lengths_ns, n);
+	for (uint32_t i = 0; i < n; i++)
+		w->n_usual += w->is_usual[i] = w->lengths_ns[i] <= most;
+	if (w->n_usual < n &&
+	    (!are_few(n - w->n_usual, n) || come_regularly(w))) { /* they are of several kinds */
+		memset(w->is_usual, true, n * sizeof(*w->is_usual));
+		w->n_usual = n;
+	}
+	w->recorded_ns = mean_of_usual(w);
+}
+
+void whatif_measure_usual(struct whatif *w)
+{
+	replay_step_lengths(&w->replay, w->lengths_ns);
+	w->step_ns = mean_of_usual(w) * w->usual_share;
+}
+
+/* ---- Gains ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* The gain lies within its range. */
+static void find_usual(const struct whatif *w, struct whatif_result *out)
+{
+	double *sorted = mem_resize(NULL, w->n_usual * sizeof(*sorted)), sum = 0;
+	uint32_t n = 0, trim = w->n_usual / TRIM_OF;
+	for (uint32_t i = 0; i < w->replay.n_steps; i++)
+		if (w->is_usual[i])
+			sorted[n++] = w->gains_ns[i];
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	for (uint32_t i = trim; i < n - trim; i++)
+		sum += sorted[i];
+	out->gain_ms = sum / (n - 2 * trim) / 1e6;
+	out->low_ms = n > 1 ? sorted[trim] / 1e6 : 0;
+	out->high_ms = n > 1 ? sorted[n - 1 - trim] / 1e6 : 0;
+	free(sorted);
+}
+
+static bool is_touched(const struct whatif *w, uint32_t op)
+{
+	const struct replay_op *o = &w->replay.ops.at[op];
+	bool is_any = w->edit.op[op] || w->edit.cut_ns[op] > 0;
+	for (uint32_t i = o->first_work; w->is_scaled && i < o->first_work + o->n_work; i++)
+		is_any |= w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
+	return is_any;
+}
+
+/* Steps of which the edit takes something. */
+static uint32_t count_touched(const struct whatif *w)
+{
+	const struct replay *r = &w->replay;
+	uint32_t n = 0, last = UINT32_MAX;
+	for (size_t k = 0; k < r->runs.n; k++, last = UINT32_MAX) {
+		const struct replay_run *run = &r->runs.at[k];
+		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+			if (r->step[i] == last || !is_touched(w, i))
+				continue;
+			last = r->step[i];
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Steps that win more than the mean. */
+static uint32_t count_winners(const struct whatif *w, double mean_ns)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < w->replay.n_steps; i++)
+		n += w->gains_ns[i] > mean_ns;
+	return n;
+}
+
+/* How many steps have a gain that most have not; 0: it is of usual steps. Work that goes on behind its step may shift a gain into the next one,
+ * so where calls of few steps go it is theirs. Calls that come in every step and take long in few were disturbed in those; the host's own work
+ * may be the program's. */
+static uint32_t rare_steps(const struct whatif *w, double mean_ns, double usual_ms,
+			   bool is_of_calls)
+{
+	uint32_t of = w->replay.n_steps, touched = count_touched(w),
+		 winners = count_winners(w, mean_ns);
+	if (mean_ns <= 0)
+		return 0;
+	if (are_few(touched, of))
+		return touched;
+	bool is_theirs = usual_ms * 1e6 < spread * mean_ns && are_few(winners, of);
+	return !is_of_calls && winners >= AGAIN && is_theirs ? winners : 0;
+}
+
+/* Where all recorded steps were disturbed nothing says which part of them was, and a gain of theirs may be longer than a usual step: it is told
+ * as the same part of one. */
+static void tell_of_usual(const struct whatif *w, struct whatif_result *out)
+{
+	out->gain_ms *= w->usual_share;
+	out->usual_gain_ms *= w->usual_share;
+	out->low_ms *= w->usual_share;
+	out->high_ms *= w->usual_share;
+}
+
+void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out)
+{
+	double sum = 0;
+	uint32_t n = w->replay.n_steps;
+	replay_step_lengths(&w->replay, w->gains_ns);
+	for (uint32_t i = 0; i < n; i++) {
+		w->gains_ns[i] = w->lengths_ns[i] - w->gains_ns[i];
+		sum += w->gains_ns[i];
+	}
+	find_usual(w, out);
+	out->usual_gain_ms = out->gain_ms;
+	out->rare_steps = rare_steps(w, sum / n, out->gain_ms, is_of_calls);
+	if (out->rare_steps) {
+		out->gain_ms = sum / n / 1e6;
+		out->low_ms = out->high_ms = 0;
+	}
+	tell_of_usual(w, out);
+}
