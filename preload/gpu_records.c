@@ -82,6 +82,9 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	keep_ready();
 }
 
+/* Threads whose first record was CUPTI's: its own worker, as a rule. */
+static _Atomic uint32_t n_threads;
+
 void gpu_records_forget(void)
 {
 	for (unsigned i = 0; i < MAX_BUFFERS; i++)
@@ -93,6 +96,7 @@ void gpu_records_forget(void)
 	g.outstanding = 0;
 	g.pushed = 0;
 	g.wanted = GPU_WANTS_ALL;
+	n_threads = 0;
 }
 
 int64_t gpu_records_pushed(void)
@@ -242,8 +246,15 @@ static uint64_t ticks_of(uint64_t stamp)
 
 /* ---- Writing ---- */
 
+uint32_t gpu_records_threads(void)
+{
+	return atomic_load_explicit(&n_threads, memory_order_relaxed);
+}
+
 static void *reserve(unsigned kind, uint32_t bytes)
 {
+	if (!hook_thread.writer.slot)
+		atomic_fetch_add_explicit(&n_threads, 1, memory_order_relaxed);
 	struct rec_head *r = journal_reserve(&hook_thread.writer, bytes);
 	if (!hook_thread.has_end)
 		hook_thread_keep();

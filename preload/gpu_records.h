@@ -25,6 +25,9 @@ bool gpu_records_outstanding(void);
 /* Whether any record was of a copy from a device's memory to its own. */
 bool gpu_records_saw_copy_on_device(void);
 
+/* Of journal_threads(), those that have begun with CUPTI's records: its worker calls no CUDA. */
+uint32_t gpu_records_threads(void);
+
 /* Which records are wanted: those without times are of what is still under way. */
 enum gpu_wanted { GPU_WANTS_ALL, GPU_WANTS_TIMED, GPU_WANTS_NONE };
 void gpu_records_want(enum gpu_wanted wanted);

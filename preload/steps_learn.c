@@ -3,6 +3,7 @@
 
 #include "core/runtime/log.h"
 #include "preload/gpu.h"
+#include "preload/gpu_records.h"
 #include "preload/stack.h"
 #include "preload/steps_seen.h"
 
@@ -340,7 +341,7 @@ void steps_mind_doubts(uint64_t ticks, uint64_t took)
 	if (g->by_optimizer == STEP_OPTIMIZER_SURE || g->mode != STEP_MODE_AUTO ||
 	    steps_still_learning())
 		return;
-	uint64_t n = doubt_step(&g->doubt, took, journal_threads());
+	uint64_t n = doubt_step(&g->doubt, took, journal_threads() - gpu_records_threads());
 	if (!n)
 		return;
 	log_line(LOG_INFO, "step %llu: whether an optimizer ends steps by now is looked at",

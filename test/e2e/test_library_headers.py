@@ -180,7 +180,7 @@ class Headers(Case):
 
     def test_types_of_nccl(self):
         """The order of core/model/library.c's table is ncclDataType_t's."""
-        with open(os.path.join(ROOT, "core", "library.c")) as file:
+        with open(os.path.join(ROOT, "core", "model", "library.c")) as file:
             table = re.search(r"nccl_types\[\] = \{(.*?)\n\};", file.read(), re.S).group(1)
         ours = re.findall(r'"(\w+)", (\d)', table)
         for folders in self.sets_with("nccl.h"):
