@@ -76,9 +76,10 @@ $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 	$(need_cuda)$(call say,CC,$< (library))
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
 
-# A launch's sizes come in registers, are stored in parts and moved on: as one vector they would wait for those stores, 5 ns. Optimised whatever
-# CFLAGS says: wrappers go on by jumps, and a call in a jump's place would make the wrapper its own function's caller.
-$(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -O2 -fno-tree-slp-vectorize
+# Optimised whatever CFLAGS says: wrappers go on by jumps, and a call in a jump's place would make the wrapper its own function's caller.
+$(addprefix $(BUILD)/obj/lib/preload/,hooks.o libs.o blocks.o): LIB_CFLAGS += -O2 -foptimize-sibling-calls
+# A launch's sizes come in registers, are stored in parts and moved on: as one vector they would wait for those stores, 5 ns.
+$(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
 
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)

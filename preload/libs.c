@@ -1,7 +1,8 @@
 /*
  * The wrappers of libs.def's rows: the real call between two clock readings, and one record. Unarmed: a look at the switch, a look at
- * the caller, a jump to the real function, as in hooks.c. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast ncclBroadcast) is part
- * of what the application called, so it passes; a library that is used by another one (cuBLASLt by cuDNN) is seen within that.
+ * the caller, a jump to the real function, as in hooks.c. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast
+ * ncclBroadcast) is part of what the application called, so it passes; a library that is used by another one (cuBLASLt by cuDNN) is seen within
+ * that.
  */
 #include "preload/libs.h"
 
@@ -21,6 +22,13 @@ enum { INSIDE_NCCL = 1, INSIDE_BLAS = 2, INSIDE_BLASLT = INSIDE_BLAS, INSIDE_DNN
 
 /* What runs with every call is NCCL's alone: communicators and the order of collectives on them. */
 enum { ALWAYS_NCCL = 1, ALWAYS_BLAS = 0, ALWAYS_BLASLT = 0, ALWAYS_DNN = 0 };
+
+/* So its wrappers are one function each: who calls need not be handed on, which a jump could not where an ncclUniqueId is passed by reference to a
+ * copy (aarch64). */
+#define APART_NCCL   inline __attribute__((always_inline))
+#define APART_BLAS   __attribute__((noinline))
+#define APART_BLASLT __attribute__((noinline))
+#define APART_DNN    __attribute__((noinline))
 
 static uint8_t wanted;
 
@@ -62,7 +70,7 @@ HOT static void write_library(struct rec_library *from)
 }
 
 #define LIBRARY(symbol, family, facts_, params, args, before, after, facts)                        \
-	static int watched_##symbol params;                                                        \
+	static APART_##family int watched_##symbol params;                                         \
 	EXPORT int library_##symbol params __asm__(#symbol);                                       \
 	HOT_DOOR(#family) int library_##symbol params                                              \
 	{                                                                                          \
@@ -74,7 +82,7 @@ HOT static void write_library(struct rec_library *from)
 			return watched_##symbol args;                                              \
 		return next args;                                                                  \
 	}                                                                                          \
-	static __attribute__((noinline)) int watched_##symbol params                               \
+	static APART_##family int watched_##symbol params                                          \
 	{                                                                                          \
 		int(*next) params = (__typeof__(next))libs_real(LIBRARY_ID_##symbol, LIB_##family, \
 								__builtin_return_address(0));      \
