@@ -14,8 +14,9 @@ enum {
 	LONGER = 8,
 	LONGER_SHARE = 8,
 	LONGER_LEAST = 32,
-	LONGER_EVERY =
-		16, /* that may mean nothing: at most one step in so many is looked at for it */
+	/* that may mean nothing, as a thread may that each epoch's loader brings: such a look waits until those before it are one step in
+	 * so many, so that with it, an eighth, they are one in six */
+	LONGER_EVERY = 16,
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -36,12 +37,12 @@ static bool are_longer(struct doubt *d, uint64_t ticks)
 	return d->n_longer >= LONGER;
 }
 
-/* Whether a thread has come since: a backward pass's first one brings its own, however long a step takes. */
+/* Whether a thread has come since they were looked at: a backward pass's first one brings its own, however long a step takes. */
 static bool have_company(struct doubt *d, uint32_t n_threads)
 {
-	bool is_more = d->n_threads && n_threads > d->n_threads;
-	d->n_threads = n_threads;
-	return is_more;
+	if (!d->n_threads)
+		d->n_threads = n_threads;
+	return n_threads > d->n_threads;
 }
 
 uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads)
@@ -52,6 +53,7 @@ uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads)
 	     differs = (longer || more) && d->n_looked * LONGER_EVERY <= d->n_steps;
 	if (++d->n_steps < d->next && !differs)
 		return 0;
+	d->n_threads = n_threads;
 	return differs ? most(d->n_steps / LONGER_SHARE, LONGER_LEAST)
 		       : most(d->n_steps / LOOK_SHARE, d->is_likely ? LIKELY_LEAST : DOUBT_LEAST);
 }

@@ -96,6 +96,22 @@ static void test_a_thread_that_comes(void **state)
 		assert_int_equal(doubt_step(&(struct doubt){ 0 }, USUAL_TICKS, 400), 0);
 }
 
+/* A loader's thread came first, the backward pass's before the next look for one was due: it waits for that. */
+static void test_a_thread_that_comes_soon_behind_another(void **state)
+{
+	(void)state;
+	struct doubt d = { 0 };
+	uint64_t looks, n = 0;
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(doubt_step(&d, USUAL_TICKS, 3), 0);
+	assert_int_equal(doubt_step(&d, USUAL_TICKS, 4), 301 / 8);
+	doubt_over(&d, 301 / 8);
+	while (!(looks = doubt_step(&d, USUAL_TICKS, 5)) && n < 1000)
+		n++;
+	assert_in_range(n, 200, 16 * (301 / 8) - 301);
+	doubt_over(&d, looks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +120,7 @@ int main(void)
 		cmocka_unit_test(test_steps_that_get_longer),
 		cmocka_unit_test(test_a_little_longer_is_nothing),
 		cmocka_unit_test(test_a_thread_that_comes),
+		cmocka_unit_test(test_a_thread_that_comes_soon_behind_another),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
