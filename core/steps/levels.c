@@ -211,6 +211,14 @@ void levels_confirm(struct levels *l)
 	l->locked = true;
 }
 
+/* At the last of the first `end` events. */
+static void levels_begin_probation(struct levels *l, uint32_t end)
+{
+	l->on_probation = true;
+	l->since_events = l->store.n_forgotten + l->store.n;
+	l->since_ns = l->store.events[end - 1].begin_ns;
+}
+
 /*
  * The level has won another vote; locks when it has won `wins` running. Where launches come and go its steps are settled then, but not where they
  * end: of six turns a trigram that fails in one of nine has all as often as not.
@@ -225,7 +233,9 @@ static void levels_win(struct levels *l, const struct levels_level *level,
 		return;
 	levels_choose(l, choice);
 	if (choice->signs.is_noisy && wins > WINS_ENDED && !l->settled_until && !l->was_withdrawn) {
-		l->on_probation = l->choice.on_probation = true;
+		l->choice.on_probation = true;
+		if (!l->on_probation)
+			levels_begin_probation(l, end);
 		l->settled_until =
 			l->store.n_forgotten + end +
 			(uint64_t)TURNS_MORE * choice->signs.turns * choice->calls_per_step;
@@ -320,12 +330,11 @@ static bool is_settled_otherwise(const struct levels *l, const struct level_choi
 	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
-static void levels_try(struct levels *l, const struct level_choice *choice, uint64_t now_ns)
+static void levels_try(struct levels *l, const struct level_choice *choice, uint32_t end)
 {
 	levels_choose(l, choice);
-	l->on_probation = l->choice.on_probation = true;
-	l->since_events = l->store.n_forgotten + l->store.n;
-	l->since_ns = now_ns;
+	l->choice.on_probation = true;
+	levels_begin_probation(l, end);
 }
 
 /* How many events there are once `n` more turns have come: its last one is under way. */
@@ -376,7 +385,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	/* a look amid a step knows one turn more of its begin than of its end, which is what the next looks are for */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
-		levels_try(l, &choice, l->store.events[end - 1].begin_ns);
+		levels_try(l, &choice, end);
 	if (found)
 		levels_win(l, &level, &choice, end, wins);
 	if (found)

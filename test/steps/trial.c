@@ -28,6 +28,9 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	return hints;
 }
 
+/* Programs do not begin as the machine does. */
+#define UP_NS 3600000000000ull
+
 void trial_sequence(struct sequence *s, const struct program *p, enum evidence evidence)
 {
 	uint32_t mark = 0;
@@ -41,8 +44,8 @@ void trial_sequence(struct sequence *s, const struct program *p, enum evidence e
 		sequence_add(s, e->thread, e->token, hints_of(e, evidence));
 		struct level_event *event = &s->events[s->n - 1].event;
 		event->kernel = e->kernel;
-		event->begin_ns = e->begin_ns;
-		event->end_ns = e->end_ns;
+		event->begin_ns = UP_NS + e->begin_ns;
+		event->end_ns = UP_NS + e->end_ns;
 		event->blocked_ns = e->blocked_ns;
 	}
 }
