@@ -72,13 +72,14 @@ static inline int64_t block_find(const _Atomic uint64_t *addresses, unsigned bit
 	return -1;
 }
 
+/* Released each: who reads one of these sees that the block before them, if there was one, is gone. */
 static inline void block_fill(struct block_places p, int64_t at, uint64_t address, uint64_t bytes,
 			      uint64_t made_ticks, uint32_t stack)
 {
 	struct block_details *d = &p.details[at];
-	atomic_store_explicit(&d->bytes, bytes, memory_order_relaxed);
-	atomic_store_explicit(&d->made_ticks, made_ticks, memory_order_relaxed);
-	atomic_store_explicit(&d->stack, stack, memory_order_relaxed);
+	atomic_store_explicit(&d->bytes, bytes, memory_order_release);
+	atomic_store_explicit(&d->made_ticks, made_ticks, memory_order_release);
+	atomic_store_explicit(&d->stack, stack, memory_order_release);
 	atomic_store_explicit(&p.addresses[at], address, memory_order_release);
 }
 
