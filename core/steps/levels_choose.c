@@ -197,12 +197,17 @@ static bool has_same_exchanges(const struct search *q, const struct levels_level
 	       n_same >= SAME_EXCHANGES * level->turns;
 }
 
-/* Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its turns holds as many. */
+/*
+ * Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its turns holds as many. A dialogue of enough trigrams to be
+ * a level of its own takes the place only of a loop that asks the host, too: of requests in some of which the same sizes come. Beside others, as of
+ * steps, it is evaluation.
+ */
 static bool is_of_dialogue(const struct search *q, struct levels_level *level,
 			   const struct levels_level *dialogue)
 {
+	bool is_of_kind = dialogue->n_members < MIN_MEMBERS || (level->fed && level->read);
 	level->exchanges = level->turns && has_same_exchanges(q, level, dialogue);
-	return !level->optimizer && !level->threads && !level->exchanges &&
+	return is_of_kind && !level->optimizer && !level->threads && !level->exchanges &&
 	       level->turns * DIALOGUE_MORE < dialogue->turns;
 }
 

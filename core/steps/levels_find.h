@@ -78,7 +78,7 @@ struct levels_level {
 	bool read; /* its turns read back, wait, or launch graphs */
 	bool waited; /* of few trigrams, and turns that differ, but each ends with the only wait for the device */
 	bool exchanges; /* each of its turns holds the same few exchanges with the host */
-	bool dialogue;	/* of few trigrams, but each of its turns is one exchange with the host */
+	bool dialogue; /* of however few trigrams, each of its turns is one exchange with the host */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	uint32_t

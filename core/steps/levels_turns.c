@@ -459,7 +459,7 @@ static bool is_inference(const struct search *q, const struct levels_level *leve
 bool search_find_dialogue(struct search *q, struct levels_level *level)
 {
 	uint32_t g = group_of_exchange(q);
-	if (g == NO_GROUP || q->groups[g].n_members >= MIN_MEMBERS)
+	if (g == NO_GROUP)
 		return false;
 	search_describe(q, g, level);
 	const uint32_t *at = levels_index_of(q->index, level->reference);

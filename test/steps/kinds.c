@@ -47,6 +47,7 @@ const struct kind kinds[] = {
 	{ ROW(solver), 0 },
 	{ ROW(varied_requests), 0 },
 	{ ROW(continuous_batching), 0 },
+	{ ROW(growing_requests), 0 },
 	{ ROW(never_repeats), KIND_NO_STEP | KIND_NO_NOISE },
 	{ ROW(random_order), KIND_NO_STEP | KIND_NO_NOISE },
 	{ ROW(uploads), KIND_NO_STEP | KIND_NO_NOISE },

@@ -73,6 +73,7 @@ KIND(tiny);
 KIND(solver);
 KIND(varied_requests);
 KIND(continuous_batching);
+KIND(growing_requests);
 KIND(converging);
 KIND(double_buffered);
 KIND(never_repeats);

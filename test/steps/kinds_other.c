@@ -390,6 +390,23 @@ KIND(continuous_batching)
 	}
 }
 
+/* Decoding without a cache: each of a request's few tokens is a pass over all before it, so sizes grow from wherever its prompt ended, and a size
+ * comes in the requests that are as long, once in each. */
+KIND(growing_requests)
+{
+	struct network net;
+	network_start(&net, p, size);
+	uint32_t tokens = program_between(p, 5, 8), lengths = program_between(p, 4, 7);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		uint32_t prompt = 4 + program_below(p, lengths);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 30);
+		program_copy(p, WHAT_H2D);
+		for (uint32_t k = 0; k < tokens; k++)
+			network_infer_more(p, &net, prompt + k);
+		end_with_answer(p, 50);
+	}
+}
+
 /* ---- Where there is no step ---- */
 
 KIND(never_repeats)

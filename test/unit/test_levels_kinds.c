@@ -122,10 +122,11 @@ static void test_floors(void **state)
 	assert_true(tally_share(n_right, n) < tally_share(sure.n_right[0], sure.n[0]));
 }
 
-/* Few kernels, no frames, nothing copied in some: what else they do tells (turns_are_waited(), has_same_exchanges()). */
-static void test_loops_of_few_kernels(void **state)
+/* No frames, and few kernels, nothing copied in some, or other sizes in each turn: what else they do tells (turns_are_waited(),
+ * has_same_exchanges(), is_of_dialogue()). */
+static void test_loops_told_by_little(void **state)
 {
-	static const char *const names[] = { "converging", "double_buffered" };
+	static const char *const names[] = { "converging", "double_buffered", "growing_requests" };
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		for (uint32_t run = 0; run < 3 * KIND_SIZES; run++) {
@@ -154,7 +155,7 @@ int main(void)
 		cmocka_unit_test(test_every_step_has_an_anchor),
 		cmocka_unit_test(test_noise_is_as_much_as_it_says),
 		cmocka_unit_test(test_floors),
-		cmocka_unit_test(test_loops_of_few_kernels),
+		cmocka_unit_test(test_loops_told_by_little),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
