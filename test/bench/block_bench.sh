@@ -16,6 +16,7 @@ state() { # name, settings...
 printf '%-34s %7s\n' 'a memory report (half are frees)' 'ns'
 state 'bare'
 state 'PROF_MEMORY=off' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_MEMORY=off
-state 'disarmed: the table' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=off
+state 'nothing ever recorded' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=off
+state 'disarmed: the table' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=skip_first=1000000000,active=1
 state 'recorded, no stacks' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_STACKS=none
 state 'recorded, stacks of 33 frames' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always

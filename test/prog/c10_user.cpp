@@ -56,7 +56,7 @@ extern "C" __attribute__((visibility("default"))) void c10_use(int steps, int le
 {
 	char data[4096] = "";
 	must(cudaMalloc((void **)&segment, SEGMENT));
-	report(4 << 20, 4096, 1);
+	report(7 << 20, 4096, 1);
 	for (int step = 0; step < steps; step++) {
 		come_and_go(step);
 		if (leaks)
