@@ -38,7 +38,7 @@ void block_table_forget(void);
 
 enum {
 	/* 4,096 addresses, 32 KiB: with 1,000 blocks live (a language model's parameters, gradients and optimizer state) a report takes
-	 * 2 ns more than nothing; with 512 places, which such a program fills, 24. */
+	 * 2 to 6 ns more than nothing; with 512 places, which such a program fills, 24. */
 	BLOCK_FIRST_BITS = 12,
 	BLOCK_WITHIN = 16, /* places */
 };
