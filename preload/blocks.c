@@ -10,6 +10,7 @@
 #include "preload/block_table.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
+#include "preload/plt.h"
 #include "preload/stack.h"
 
 #include <dlfcn.h>
@@ -300,12 +301,13 @@ static inline bool is_block(const void *address, struct c10_device device)
 	return LIKELY(is_of_gpu(device)) && LIKELY((uintptr_t)address > 1);
 }
 
-static void *found(_Atomic(void *) *real, const char *symbol, void *ours)
+static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *return_address)
 {
 	void *next = atomic_load_explicit(real, memory_order_relaxed);
 	if (UNLIKELY(!next)) {
 		next = find_real(symbol, ours);
 		atomic_store_explicit(real, next, memory_order_relaxed);
+		plt_note(return_address);
 	}
 	return next;
 }
@@ -334,8 +336,8 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours)
 							    struct c10_device device)              \
 	{                                                                                          \
 		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);   \
-		usage_function *next =                                                             \
-			(usage_function *)found(&real_##name, symbol, (void *)name);               \
+		usage_function *next = (usage_function *)found(&real_##name, symbol, (void *)name, \
+							       __builtin_return_address(0));       \
 		if (mode && is_block(address, device))                                             \
 			note(mode, CALLER_REGS, (uintptr_t)address, bytes, allocated, reserved,    \
 			     (unsigned)device.index);                                              \
@@ -347,8 +349,8 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours)
 	{                                                                                         \
 		static _Atomic(void *) real;                                                      \
 		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);  \
-		out_of_memory_function *next =                                                    \
-			(out_of_memory_function *)found(&real, symbol, (void *)name);             \
+		out_of_memory_function *next = (out_of_memory_function *)found(                   \
+			&real, symbol, (void *)name, __builtin_return_address(0));                \
 		if (mode && is_of_gpu(device))                                                    \
 			note_out_of_memory(CALLER_REGS, bytes, allocated, reserved,               \
 					   (unsigned)device.index);                               \
@@ -374,5 +376,9 @@ static void note_out_of_memory(const struct unwind_regs *regs, int64_t bytes, ui
 
 USAGE(reported_usage_new, USAGE_NEW)
 USAGE(reported_usage_old, USAGE_OLD)
+const struct blocks_row blocks_rows[BLOCKS_ROWS] = {
+	{ (void *)reported_usage_new, &real_reported_usage_new },
+	{ (void *)reported_usage_old, &real_reported_usage_old },
+};
 OUT_OF_MEMORY(reported_out_new, OUT_NEW)
 OUT_OF_MEMORY(reported_out_old, OUT_OLD)

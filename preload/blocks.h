@@ -18,6 +18,14 @@ enum blocks_mode {
 	BLOCKS_STACKED = 4,  /* new ones take a stack */
 };
 
+/* The functions that reports come by. */
+enum { BLOCKS_ROWS = 2 };
+struct blocks_row {
+	void *wrapper;
+	const _Atomic(void *) *real;
+};
+extern const struct blocks_row blocks_rows[BLOCKS_ROWS];
+
 /* At arming, after stack_configure. `may_record`: steps may be recorded some time. */
 void blocks_configure(const struct config *config, bool may_record);
 

@@ -43,6 +43,13 @@ void libs_record(bool armed)
 	atomic_store_explicit(&hook_switch.libraries, armed ? wanted : 0, memory_order_relaxed);
 }
 
+uint8_t libs_watched(void)
+{
+	static const uint8_t always = ALWAYS_NCCL << LIB_NCCL | ALWAYS_BLAS << LIB_BLAS |
+				      ALWAYS_BLASLT << LIB_BLASLT | ALWAYS_DNN << LIB_DNN;
+	return always | atomic_load(&hook_switch.libraries);
+}
+
 static inline bool may_record(enum record_library family)
 {
 	return atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family & 1;

@@ -38,6 +38,9 @@ void libs_describe(void);
 /* Steps are recorded from now on, or not any more. */
 void libs_record(bool armed);
 
+/* Families whose calls the wrappers look at now: bits of enum record_library. */
+uint8_t libs_watched(void);
+
 /* The row of a symbol, -1: none. */
 int libs_row(const char *symbol);
 
@@ -67,6 +70,9 @@ static inline bool libs_is_caller(const struct library_caller *c, void *return_a
 	size_t bytes = atomic_load_explicit(&c->bytes, memory_order_acquire);
 	return LIKELY((uintptr_t)return_address - begin < bytes);
 }
+
+/* `code`: where a segment of an object begins. Whether all its calls mean the library of the family that was found first. */
+bool libs_is_known_caller(enum record_library family, const void *code);
 
 static inline void *libs_real(enum library_id id, enum record_library family, void *return_address)
 {

@@ -4,6 +4,7 @@
 #include "core/runtime/log.h"
 #include "preload/lookup.h"
 #include "preload/lookup_objects.h"
+#include "preload/plt.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,6 +66,15 @@ static void remember_caller(enum record_library family, void *return_address)
 	atomic_flag_clear(&busy);
 }
 
+bool libs_is_known_caller(enum record_library family, const void *code)
+{
+	for (int i = 0; i < LIBRARY_CALLERS; i++)
+		if (atomic_load(&library_callers[family][i].bytes) &&
+		    atomic_load(&library_callers[family][i].begin) == (uintptr_t)code)
+			return true;
+	return false;
+}
+
 void *libs_find(enum library_id id, void *return_address)
 {
 	const struct library_row *row = &library_rows[id];
@@ -77,6 +87,7 @@ void *libs_find(enum library_id id, void *return_address)
 	if (found && is_first(family, found)) {
 		atomic_store_explicit(&library_real[id], found, memory_order_relaxed);
 		remember_caller(family, return_address);
+		plt_note(return_address);
 	}
 	/* who was handed the wrapper by dlsym need not be linked to the library at all */
 	if (!found)

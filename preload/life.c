@@ -18,6 +18,7 @@
 #include "preload/launch.h"
 #include "preload/libs.h"
 #include "preload/lookup.h"
+#include "preload/plt.h"
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
@@ -186,6 +187,7 @@ static void arm(void)
 	if (!open_journal()) {
 		atomic_store(&hook_switch.record, 0);
 		atomic_store(&hook_switch.watch, 0);
+		plt_follow();
 		return;
 	}
 	describe_process();
@@ -340,6 +342,7 @@ static void forget(void)
 	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, UINT32_MAX);
+	plt_forget();
 }
 
 __attribute__((constructor)) static void begin(void)

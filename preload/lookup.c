@@ -8,6 +8,7 @@
 #include "core/runtime/log.h"
 #include "preload/lookup_doors.h"
 #include "preload/lookup_objects.h"
+#include "preload/plt.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -128,8 +129,10 @@ void lookup_notice_runtime_object(const struct link_map *runtime)
 	if (!runtime || atomic_compare_exchange_strong(&first_runtime, &none, runtime) ||
 	    none == runtime)
 		return;
-	if (!atomic_exchange(&many_runtimes, true))
-		forget_runtime_pointers();
+	if (atomic_exchange(&many_runtimes, true))
+		return;
+	forget_runtime_pointers();
+	plt_follow();
 }
 
 void lookup_notice_runtime(void *return_address)
@@ -222,6 +225,7 @@ void *lookup_real(enum hook_id id, void *return_address)
 			lookup_notice_runtime_object(object_of(found));
 		if (found && !atomic_load_explicit(&many_runtimes, memory_order_relaxed))
 			atomic_store_explicit(row->real, found, memory_order_relaxed);
+		plt_note(return_address);
 	}
 	if (!found)
 		log_once(LOG_WARN, "%s was called, but no CUDA library in this process has it",

@@ -13,6 +13,7 @@
 #include "preload/gpu.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
+#include "preload/plt.h"
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
@@ -121,6 +122,7 @@ void steps_turn_switch(void)
 		ranges_record();
 	libs_record(armed);
 	blocks_record(armed);
+	plt_follow();
 }
 
 void steps_write_record(const struct rec_step *from)

@@ -6,18 +6,23 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady
+PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady slots
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
-PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so
+PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so slots_at_exit.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
-PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler $(PROG_NVCC)
+PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler slots_now $(PROG_NVCC)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
 $(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
+
+# Whose slots the loader makes read-only, as some distributions' compilers have it.
+$(PROG)/slots_now: test/prog/slots.c $(PROG_SIM13)
+	$(call say,CC,$<)
+	$(prog_build) $< $(PROG_SIM13) -Wl,-z,now,-z,relro -o $@
 
 $(PROG)/own_profiler: test/prog/own_profiler.c $(PROG_SIM13) $(BUILD)/sim/libcupti.so.13
 	$(call say,CC,$<)
@@ -38,6 +43,10 @@ $(PROG)/local_extension.so: test/prog/local_extension.c $(PROG_SIM13)
 $(PROG)/nvtx_functions.so: test/prog/nvtx_functions.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -ldl -o $@
+
+$(PROG)/slots_at_exit.so: test/prog/slots_at_exit.c
+	$(call say,CC,$<)
+	$(prog_build) -shared -fPIC $< -o $@
 
 $(PROG)/leaving.so: test/prog/leaving.c
 	$(call say,CC,$<)

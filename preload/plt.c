@@ -1,0 +1,240 @@
+/* See plt.h. */
+#include "preload/plt.h"
+
+#include "preload/blocks.h"
+#include "preload/hook.h"
+#include "preload/libs.h"
+#include "preload/lookup_objects.h"
+
+#include <link.h>
+#include <unistd.h>
+
+enum {
+	OBJECTS_MOST = 32,
+	SLOTS_MOST =
+		512, /* PyTorch with cuBLAS and cuDNN has some 150; those that find no room keep their wrapper */
+};
+
+/* Bits of what is watched: categories of hooks.def, families of libs.def, memory reports. */
+enum { GROUP_LIBRARIES = CAT_COUNT, GROUP_BLOCKS = GROUP_LIBRARIES + LIBRARIES };
+
+struct function {
+	uintptr_t wrapper;
+	const _Atomic(void *) *real;
+	uint8_t group;
+};
+
+struct slot {
+	_Atomic uintptr_t *at;
+	uintptr_t base; /* of its object */
+	struct function function;
+	uintptr_t opened; /* the real function that was put there, 0: none */
+};
+
+/* All but `watched` belongs to who has set `busy`. */
+static struct {
+	atomic_flag busy;
+	_Atomic uint64_t watched;
+	uintptr_t objects[OBJECTS_MOST]; /* their bases: they have called wrappers */
+	unsigned n_objects, n_slots;
+	struct slot slots[SLOTS_MOST];
+} g = { .busy = ATOMIC_FLAG_INIT, .watched = UINT64_MAX };
+
+static uint64_t watched_by_switch(void)
+{
+	uint64_t watched = atomic_load(&hook_switch.watch) & ((1u << CAT_COUNT) - 1);
+	watched |= (uint64_t)libs_watched() << GROUP_LIBRARIES;
+	return watched | (uint64_t) !!atomic_load(&hook_switch.blocks) << GROUP_BLOCKS;
+}
+
+/* ---- Whose wrapper it is ---- */
+
+/* The linker's words for where this library begins and where its code ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+static bool is_own_code(uintptr_t address)
+{
+	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
+}
+
+static bool find_function(uintptr_t wrapper, struct function *f)
+{
+	for (unsigned i = 0; i < HOOK_COUNT; i++) {
+		*f = (struct function){ (uintptr_t)hook_rows[i].wrapper, hook_rows[i].real,
+					hook_rows[i].category };
+		if (f->wrapper == wrapper)
+			return true;
+	}
+	for (unsigned i = 0; i < LIBRARY_COUNT; i++) {
+		*f = (struct function){ (uintptr_t)library_rows[i].wrapper, &library_real[i],
+					(uint8_t)(GROUP_LIBRARIES + library_rows[i].family) };
+		if (f->wrapper == wrapper)
+			return true;
+	}
+	for (unsigned i = 0; i < BLOCKS_ROWS; i++) {
+		*f = (struct function){ (uintptr_t)blocks_rows[i].wrapper, blocks_rows[i].real,
+					GROUP_BLOCKS };
+		if (f->wrapper == wrapper)
+			return true;
+	}
+	return false;
+}
+
+/* ---- An object's slots ---- */
+
+struct table {
+	const struct dl_phdr_info *object;
+	const ElfW(Rela) * relocations;
+	size_t n;
+};
+
+static bool find_table(const struct dl_phdr_info *object, struct table *t)
+{
+	const ElfW(Dyn) *d = NULL;
+	bool has_addends = false;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			d = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+	*t = (struct table){ .object = object };
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_JMPREL)
+			t->relocations = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_PLTRELSZ)
+			t->n = d->d_un.d_val / sizeof(ElfW(Rela));
+		else if (d->d_tag == DT_PLTREL)
+			has_addends = d->d_un.d_val == DT_RELA;
+	}
+	return t->relocations && has_addends;
+}
+
+/* The loader takes the right to write from what lies before the end of PT_GNU_RELRO when it has relocated the object. */
+static bool may_be_written(const struct dl_phdr_info *object, uintptr_t at)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	bool writable = false;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		uintptr_t begin = object->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
+		if (p->p_type == PT_GNU_RELRO && at >= (begin & -page) && at < end)
+			return false;
+		writable |= p->p_type == PT_LOAD && p->p_flags & PF_W && at >= begin && at < end;
+	}
+	return writable;
+}
+
+/* Calls of a library's function from code that its wrapper does not know may mean another library. */
+static bool goes_to_first(const struct dl_phdr_info *object, const struct function *f)
+{
+	if (f->group < GROUP_LIBRARIES || f->group >= GROUP_BLOCKS)
+		return true;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X &&
+		    libs_is_known_caller(f->group - GROUP_LIBRARIES,
+					 (void *)(object->dlpi_addr + p->p_vaddr)))
+			return true;
+	}
+	return false;
+}
+
+static struct slot *room_for(const _Atomic uintptr_t *at)
+{
+	for (unsigned i = 0; i < g.n_slots; i++)
+		if (g.slots[i].at == at)
+			return &g.slots[i];
+	return g.n_slots < SLOTS_MOST ? &g.slots[g.n_slots++] : NULL;
+}
+
+static void take_slots(const struct table *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		_Atomic uintptr_t *at = (void *)(t->object->dlpi_addr + t->relocations[i].r_offset);
+		uintptr_t value = atomic_load_explicit(at, memory_order_relaxed);
+		struct function f;
+		struct slot *s;
+		if (is_own_code(value) && find_function(value, &f) &&
+		    goes_to_first(t->object, &f) && may_be_written(t->object, (uintptr_t)at) &&
+		    (s = room_for(at)))
+			*s = (struct slot){ at, t->object->dlpi_addr, f, 0 };
+	}
+}
+
+/* ---- Turning them ---- */
+
+static void turn(struct slot *s, bool watched)
+{
+	uintptr_t real = watched ? 0 : (uintptr_t)atomic_load(s->function.real);
+	uintptr_t was = s->opened ? s->opened : s->function.wrapper,
+		  is = real ? real : s->function.wrapper;
+	/* somebody else's change stays */
+	if (was != is && atomic_compare_exchange_strong(s->at, &was, is))
+		s->opened = real;
+	else if (was == s->function.wrapper)
+		s->opened = 0;
+}
+
+/* Inside the call the loader unmaps nothing. */
+static int turn_object(struct dl_phdr_info *object, size_t size, void *context)
+{
+	const uint64_t *watched = context;
+	struct table table;
+	bool is_known = false;
+	(void)size;
+	for (unsigned i = 0; i < g.n_objects; i++)
+		is_known |= g.objects[i] == object->dlpi_addr;
+	if (!is_known || !find_table(object, &table))
+		return 0;
+	take_slots(&table);
+	for (unsigned i = 0; i < g.n_slots; i++)
+		if (g.slots[i].base == object->dlpi_addr)
+			turn(&g.slots[i], *watched >> g.slots[i].function.group & 1);
+	return 0;
+}
+
+static void note_object(const struct link_map *object)
+{
+	for (unsigned i = 0; i < g.n_objects; i++)
+		if (g.objects[i] == object->l_addr)
+			return;
+	if (g.n_objects < OBJECTS_MOST)
+		g.objects[g.n_objects++] = object->l_addr;
+}
+
+/* Who turns the switch meanwhile and finds us busy leaves it to us. */
+static void follow(const struct link_map *caller)
+{
+	uint64_t watched;
+	do {
+		if (atomic_flag_test_and_set(&g.busy))
+			return;
+		if (caller)
+			note_object(caller);
+		watched = atomic_load(&g.watched);
+		dl_iterate_phdr(turn_object, &watched);
+		atomic_flag_clear(&g.busy);
+	} while (watched != atomic_load(&g.watched));
+}
+
+void plt_note(void *return_address)
+{
+	const struct link_map *caller = object_of(return_address);
+	if (caller)
+		follow(caller);
+}
+
+void plt_follow(void)
+{
+	atomic_store(&g.watched, watched_by_switch());
+	follow(NULL);
+}
+
+/* No other thread is there that could unmap anything; the loader's locks may be anybody's. */
+void plt_forget(void)
+{
+	atomic_store(&g.watched, UINT64_MAX);
+	for (unsigned i = 0; i < g.n_slots; i++)
+		if (object_of((void *)g.slots[i].at))
+			turn(&g.slots[i], true);
+	atomic_flag_clear(&g.busy);
+}

@@ -1,0 +1,63 @@
+"""While a wrapper has nothing to do, the linker's slots for its function hold the real one: calls do not come by profrun at all."""
+import unittest
+
+from harness import Case, prog
+
+WINDOW = "skip_first=3,wait=0,warmup=0,active=2,repeat=1"
+REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
+
+class Slots(Case):
+    def where(self, program="slots", **settings):
+        """Of each step, and of a forked child: where launches and events go."""
+        run = self.preloaded([prog(program), "8"], PROF_STEP="sync", **settings)
+        self.assertEqual((run.status, run.err), (0, ""))
+        lines = [line.split() for line in run.out.splitlines()]
+        return run, [(words[2], words[4]) for words in lines[:-1]], (lines[-1][2], lines[-1][4])
+
+    def test_nothing_to_do(self):
+        _, steps, child = self.where(PROF_SCHEDULE="off")
+        self.assertEqual(steps, 8 * [("cuda", "cuda")])
+        self.assertEqual(child, ("hook", "hook"), "its first call arms")
+
+    def test_a_window(self):
+        """Launches count steps, events have to be seen while steps are recorded."""
+        run, steps, _ = self.where(PROF_SCHEDULE=WINDOW)
+        self.assertEqual(steps, 3 * [("hook", "cuda")] + 2 * [("hook", "hook")] + 3 * [("hook", "cuda")])
+        names = [call.name for call in run.journal().calls()]
+        self.assertEqual((names.count("cudaLaunchKernel"), names.count("cudaEventRecord")), (4, 2))
+
+    def test_everything(self):
+        _, steps, child = self.where(PROF_SCHEDULE="always")
+        self.assertEqual((steps, child), (8 * [("hook", "hook")], ("hook", "hook")))
+
+    def test_slots_that_are_read_only_stay(self):
+        for schedule in "off", WINDOW:
+            _, steps, child = self.where("slots_now", PROF_SCHEDULE=schedule)
+            self.assertEqual((steps, child), (8 * [("hook", "hook")], ("hook", "hook")))
+
+    def at_exit(self, command, names, **settings):
+        """Of the program's own object, or the one it loads."""
+        run = self.profiled(command, SLOTS=" ".join(names), LD_PRELOAD=prog("slots_at_exit.so"), **settings)
+        self.assertEqual(run.status, 0, run.err)
+        lines = [line.split() for line in run.err.splitlines()]
+        return {words[1]: words[2] for words in lines if words and words[0] in ("program", "user.so")}
+
+    def test_memory_reports(self):
+        command = [prog("c10_main"), prog("c10_new/user.so"), "20", "0"]
+        kept = self.at_exit(command, [REPORT], PROF_STEP="sync", PROF_SCHEDULE="skip_first=1000,active=1")
+        self.assertEqual(kept, {REPORT: "hook"})
+        off = self.at_exit(command, [REPORT], PROF_STEP="sync", PROF_SCHEDULE="always", PROF_MEMORY="off")
+        self.assertEqual(off, {REPORT: "cuda"})
+
+    def test_libraries(self):
+        names = ["cublasSgemm_v2", "cublasLtMatmul", "ncclBroadcast"]
+        recorded = self.at_exit([prog("libraries"), "plt"], names, PROF_SCHEDULE="always")
+        self.assertEqual(recorded, {name: "hook" for name in names})
+        counted = self.at_exit([prog("libraries"), "plt"], names, PROF_SCHEDULE="skip_first=1000,active=1")
+        self.assertEqual(counted, {name: "hook" if name == "ncclBroadcast" else "cuda" for name in names},
+                         "NCCL's communicators are always known")
+
+
+if __name__ == "__main__":
+    unittest.main()
