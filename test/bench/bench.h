@@ -31,6 +31,16 @@ static inline double bench_median(double *values, int n)
 	return values[n / 2];
 }
 
+/* Of the inner nine tenths. Sorts them. */
+static inline double bench_inner_mean(double *values, int n)
+{
+	double sum = 0;
+	qsort(values, (size_t)n, sizeof(*values), bench_compare);
+	for (int i = n / 20; i < n - n / 20; i++)
+		sum += values[i];
+	return sum / (n - 2 * (n / 20));
+}
+
 /* What the collector does ahead of the application (core/journal/ahead.c), for all rounds at once: making room on disk and clearing new
  * pages is not the hook's. */
 static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t bytes)

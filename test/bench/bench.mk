@@ -13,7 +13,7 @@ $(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcuda
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		-Wl,-rpath,'$$ORIGIN'
 
-$(BENCH)/cold_bench: test/bench/cold_bench.c $(BENCH)/libcudart.so.13
+$(BENCH)/cold_bench: test/bench/cold_bench.c test/bench/bench.h test/bench/cold.h $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		-Wl,-rpath,'$$ORIGIN'
@@ -29,7 +29,7 @@ $(BENCH)/nvtx_bench: test/bench/nvtx_bench.c $(BENCH)/libcudart.so.13
 		-Wl,-rpath,'$$ORIGIN'
 
 bench-programs: $(BENCH)/block_bench
-$(BENCH)/block_bench: test/bench/block_bench.c $(BENCH)/libcudart.so.13 $(BUILD)/test/prog/c10_new/libc10.so
+$(BENCH)/block_bench: test/bench/block_bench.c test/bench/bench.h test/bench/cold.h $(BENCH)/libcudart.so.13 $(BUILD)/test/prog/c10_new/libc10.so
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -o $@ -L$(@D) -l:libcudart.so.13 \
 		$(BUILD)/test/prog/c10_new/libc10.so -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../prog/c10_new'

@@ -13,7 +13,7 @@ state() { # name, settings...
 	rm -rf "$out/run"
 }
 
-printf '%-34s %7s\n' 'a memory report (half are frees)' 'ns'
+printf '%-34s %7s %7s\n' 'a memory report (half are frees)' 'ns' 'amid ns'
 state 'bare'
 state 'PROF_MEMORY=off' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_MEMORY=off
 state 'nothing ever recorded' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=off
