@@ -29,11 +29,21 @@ struct c10_device {
 	int8_t type, index;
 };
 
-/* Of a device, what each report looks at: a cache line. */
+enum { NOT_LISTED = UINT32_MAX };
+
+/* Of a device. In the first cache line all that most reports look at. */
 struct held {
-	_Atomic uint64_t allocated, reserved, peak_allocated, peak_reserved;
-	uint64_t written[4]; /* of these, what the journal has */
-} __attribute__((aligned(64)));
+	_Atomic uint64_t allocated, reserved, peak_allocated;
+	_Atomic(struct block_note *) next,
+		end;	      /* for a note; `end` NULL: reports go the long way */
+	_Atomic(void *) real; /* the function behind whose wrapper there are notes */
+	_Atomic uint64_t peak_reserved __attribute__((aligned(64)));
+	struct block_note *notes;
+	uint64_t notes_ticks; /* when their step began */
+	_Atomic uint32_t
+		n_listed; /* notes that were in the journal's list of live blocks; NOT_LISTED: it is not written */
+	uint64_t written[4]; /* of what is held and the peaks, what the journal has */
+};
 
 static HOT_DATA struct {
 	_Atomic uint64_t step_ticks;
@@ -70,13 +80,6 @@ HOT static void write_block(enum block_event event, unsigned device, uint32_t st
 	hook_thread.depth = depth;
 }
 
-static void write_live(void *context, const struct block_entry *e)
-{
-	const uint64_t *ticks = context;
-	write_block(BLOCK_LIVE, e->device, e->stack, *ticks, e->address, e->bytes, e->made_ticks,
-		    0);
-}
-
 static void write_held(unsigned device, uint64_t ticks)
 {
 	struct held *h = &g.held[device];
@@ -99,11 +102,94 @@ static void write_held(unsigned device, uint64_t ticks)
 	memcpy(h->written, now, sizeof(now));
 }
 
+static void end_notes(unsigned device)
+{
+	atomic_store_explicit(&g.held[device].end, NULL, memory_order_relaxed);
+}
+
+static uint32_t n_notes(const struct held *h)
+{
+	struct block_note *next = atomic_load_explicit(&h->next, memory_order_acquire);
+	return next ? (uint32_t)(next - h->notes) : 0;
+}
+
 void blocks_step(uint64_t ticks)
 {
 	atomic_store_explicit(&g.step_ticks, ticks, memory_order_relaxed);
-	for (uint32_t left = g.devices; left; left &= left - 1)
-		write_held((unsigned)__builtin_ctz(left), ticks);
+	for (uint32_t left = g.devices; left; left &= left - 1) {
+		unsigned device = (unsigned)__builtin_ctz(left);
+		write_held(device, ticks);
+		end_notes(device);
+	}
+}
+
+/* ---- The live blocks into the journal ---- */
+
+struct listing {
+	unsigned device;
+	uint64_t ticks;
+	uint32_t n;
+	struct {
+		uint64_t address;
+		int64_t bytes;
+	} notes[BLOCK_NOTES];
+};
+
+/* Whether one of the notes from `from` on is of this address. */
+static bool is_noted(const struct listing *l, uint32_t from, uint64_t address)
+{
+	for (uint32_t i = from; i < l->n; i++)
+		if (l->notes[i].address == address)
+			return true;
+	return false;
+}
+
+static void write_live(const struct listing *l, const struct block_entry *e)
+{
+	write_block(BLOCK_LIVE, l->device, e->stack, l->ticks, e->address, e->bytes, e->made_ticks,
+		    0);
+}
+
+static void list_entry(void *context, const struct block_entry *e)
+{
+	const struct listing *l = context;
+	if (!is_noted(l, 0, e->address))
+		write_live(l, e);
+}
+
+/* Those of the notes are read first: what is put into the table meanwhile is in both. */
+static void list_device(struct listing *l)
+{
+	struct held *h = &g.held[l->device];
+	l->n = n_notes(h);
+	for (uint32_t i = 0; i < l->n; i++) {
+		l->notes[i].address =
+			atomic_load_explicit(&h->notes[i].address, memory_order_relaxed);
+		l->notes[i].bytes = atomic_load_explicit(&h->notes[i].bytes, memory_order_relaxed);
+	}
+	atomic_store_explicit(&h->n_listed, l->n, memory_order_release);
+	block_table_each(l->device, list_entry, l);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->notes[i].bytes > 0 && !is_noted(l, i + 1, l->notes[i].address))
+			write_live(l, &(struct block_entry){ l->notes[i].address,
+							     (uint64_t)l->notes[i].bytes,
+							     h->notes_ticks, 0, 0 });
+}
+
+static void list_all(uint64_t ticks)
+{
+	static struct listing l; /* one thread at a time crosses a boundary */
+	for (uint32_t left = g.devices; left; left &= left - 1) {
+		l.device = (unsigned)__builtin_ctz(left);
+		l.ticks = ticks;
+		list_device(&l);
+	}
+}
+
+static void list_none(void)
+{
+	for (unsigned device = 0; device < BLOCK_DEVICES; device++)
+		atomic_store_explicit(&g.held[device].n_listed, NOT_LISTED, memory_order_relaxed);
 }
 
 /* ---- What is wanted ---- */
@@ -120,7 +206,9 @@ static void set_mode(bool armed)
 		mode |= BLOCKS_RECORDED;
 	if (g.is_wanted && (armed ? g.takes_stacks : may_take_first_stacks()))
 		mode |= BLOCKS_STACKED;
-	atomic_store_explicit(&hook_switch.blocks, (uint8_t)mode, memory_order_relaxed);
+	atomic_store(&hook_switch.blocks, (uint8_t)mode);
+	for (unsigned device = 0; device < BLOCK_DEVICES; device++)
+		end_notes(device);
 }
 
 void blocks_configure(const struct config *config, bool may_record)
@@ -128,6 +216,7 @@ void blocks_configure(const struct config *config, bool may_record)
 	g.is_wanted = may_record && strcmp(config->memory.text, "off") != 0;
 	g.takes_stacks = stack_masks().armed >> CAT_ALLOC & 1;
 	g.n_first = FIRST_BLOCKS;
+	list_none();
 	set_mode(false);
 }
 
@@ -143,7 +232,9 @@ void blocks_record(bool armed)
 		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
 	set_mode(armed);
 	if (armed && g.is_wanted)
-		block_table_each(write_live, &ticks);
+		list_all(ticks);
+	else
+		list_none();
 }
 
 void blocks_finish(void)
@@ -203,23 +294,67 @@ static uint32_t take_stack(unsigned mode, const struct unwind_regs *regs)
 	return stack;
 }
 
-HOT static void note(unsigned mode, const struct unwind_regs *regs, uint64_t address, int64_t bytes,
-		     uint64_t allocated, uint64_t reserved, unsigned device)
+static void add(unsigned device, uint64_t address, uint64_t bytes, uint64_t ticks, uint32_t stack)
+{
+	if (UNLIKELY(!block_table_add(
+		    &(struct block_entry){ address, bytes, ticks, stack, (uint8_t)device })))
+		atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
+}
+
+/* The notes into the table; those that the journal's list of live blocks lacks into the journal, too. */
+HOT static void settle_notes(unsigned device)
+{
+	struct held *h = &g.held[device];
+	uint32_t n = n_notes(h),
+		 n_listed = atomic_load_explicit(&h->n_listed, memory_order_acquire);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t address = atomic_load_explicit(&h->notes[i].address, memory_order_relaxed);
+		int64_t bytes = atomic_load_explicit(&h->notes[i].bytes, memory_order_relaxed);
+		if (bytes > 0)
+			add(device, address, (uint64_t)bytes, h->notes_ticks, 0);
+		else
+			block_table_remove(device, address);
+		if (UNLIKELY(i >= n_listed) && !hook_thread.depth)
+			write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, 0, hook_ticks(),
+				    address, (uint64_t)(bytes > 0 ? bytes : -bytes), h->allocated,
+				    h->reserved);
+	}
+	atomic_store_explicit(&h->next, h->notes, memory_order_release);
+}
+
+/* The next reports may be notes, unless recording has begun meanwhile: that sets the mode and ends notes, here it is the other way round. */
+static void begin_notes(unsigned device, void *real)
+{
+	struct held *h = &g.held[device];
+	if (!(h->notes = block_notes_of(device)))
+		return;
+	h->notes_ticks = atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
+	atomic_store_explicit(&h->real, real, memory_order_relaxed);
+	atomic_store_explicit(&h->next, h->notes, memory_order_release);
+	atomic_store(&h->end, h->notes + BLOCK_NOTES);
+	if (atomic_load(&hook_switch.blocks) != BLOCKS_KEPT)
+		end_notes(device);
+}
+
+HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, uint64_t address,
+		     int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
 	uint64_t ticks = is_recorded ? hook_ticks()
 				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	uint32_t stack = 0;
+	if (n_notes(&g.held[device]))
+		settle_notes(device);
 	hold(device, allocated, reserved);
 	if (bytes > 0) {
 		if (mode & BLOCKS_STACKED && !hook_thread.depth)
 			stack = take_stack(mode, regs);
-		if (UNLIKELY(!block_table_add(&(struct block_entry){
-			    address, (uint64_t)bytes, ticks, stack, (uint8_t)device })))
-			atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
+		add(device, address, (uint64_t)bytes, ticks, stack);
 	} else {
 		block_table_remove(device, address);
 	}
+	if (mode == BLOCKS_KEPT)
+		begin_notes(device, real);
 	/* inside a hooked call only a signal handler can be, in the middle of its record */
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
@@ -227,32 +362,23 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, uint64_t add
 }
 
 /*
- * What is left of note() in the report that there is most of: nothing is recorded, the first table has room or the block, and the peaks stay.
- * False: it is not one of these, and nothing was done.
+ * What is left of note() in the report that there is most of: nothing is recorded, the peaks stay, and there is room for a note. The real function,
+ * or NULL: it is not one of these, and nothing was done.
  */
-static inline __attribute__((always_inline)) bool
+static inline __attribute__((always_inline)) void *
 keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	struct held *h = &g.held[device];
-	if (allocated > atomic_load_explicit(&h->peak_allocated, memory_order_relaxed) ||
-	    reserved > atomic_load_explicit(&h->peak_reserved, memory_order_relaxed))
-		return false;
-	void *table = atomic_load_explicit(&block_tables[device][0], memory_order_relaxed);
-	if (!table)
-		return false;
-	struct block_places places = block_places(table, BLOCK_FIRST_BITS);
-	int64_t at =
-		block_find(places.addresses, BLOCK_FIRST_BITS, address, bytes > 0 ? 0 : address);
-	if (at < 0)
-		return false;
-	if (bytes > 0)
-		block_fill(places, at, address, (uint64_t)bytes,
-			   atomic_load_explicit(&g.step_ticks, memory_order_relaxed), 0);
-	else
-		block_give_back(places, at);
+	struct block_note *n = atomic_load_explicit(&h->next, memory_order_relaxed);
+	if (UNLIKELY(n >= atomic_load_explicit(&h->end, memory_order_relaxed)) ||
+	    UNLIKELY(allocated > atomic_load_explicit(&h->peak_allocated, memory_order_relaxed)) ||
+	    UNLIKELY(reserved != atomic_load_explicit(&h->reserved, memory_order_relaxed)))
+		return NULL;
+	atomic_store_explicit(&n->address, address, memory_order_relaxed);
+	atomic_store_explicit(&n->bytes, bytes, memory_order_relaxed);
+	atomic_store_explicit(&h->next, n + 1, memory_order_release);
 	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
-	atomic_store_explicit(&h->reserved, reserved, memory_order_relaxed);
-	return true;
+	return atomic_load_explicit(&h->real, memory_order_relaxed);
 }
 
 /* ---- The doors ---- */
@@ -320,13 +446,11 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,             \
 		  struct c10_device device)                                                        \
 	{                                                                                          \
-		unsigned mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);   \
-		usage_function *next = (usage_function *)atomic_load_explicit(                     \
-			&real_##name, memory_order_relaxed);                                       \
-		if (UNLIKELY(!next) ||                                                             \
-		    (is_block(address, device) && mode &&                                          \
-		     !(LIKELY(mode == BLOCKS_KEPT) && keep((uintptr_t)address, bytes, allocated,   \
-							   reserved, (unsigned)device.index))))    \
+		usage_function *next = NULL;                                                       \
+		if (is_block(address, device))                                                     \
+			next = (usage_function *)keep((uintptr_t)address, bytes, allocated,        \
+						      reserved, (unsigned)device.index);           \
+		if (UNLIKELY(!next))                                                               \
 			next = noted_##name;                                                       \
 		next(address, bytes, allocated, reserved, device);                                 \
 	}                                                                                          \
@@ -339,8 +463,8 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 		usage_function *next = (usage_function *)found(&real_##name, symbol, (void *)name, \
 							       __builtin_return_address(0));       \
 		if (mode && is_block(address, device))                                             \
-			note(mode, CALLER_REGS, (uintptr_t)address, bytes, allocated, reserved,    \
-			     (unsigned)device.index);                                              \
+			note(mode, CALLER_REGS, (void *)next, (uintptr_t)address, bytes,           \
+			     allocated, reserved, (unsigned)device.index);                         \
 		next(address, bytes, allocated, reserved, device);                                 \
 	}
 

@@ -3,8 +3,10 @@
 #define TEST_BENCH_BENCH_H
 
 #include "core/runtime/record.h"
+#include "core/runtime/token.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -68,6 +70,36 @@ static inline struct journal_header *bench_map_journal(uint64_t bytes)
 		bench_make_pages(map, fd, bytes);
 	close(fd);
 	return map == MAP_FAILED ? NULL : map;
+}
+
+/* The token of a launch with this grid and block, as both benches make them. */
+static inline uint64_t bench_token(const char *kernel)
+{
+	const uint32_t grid[3] = { 64, 1, 1 }, block[3] = { 256, 1, 1 };
+	return token_launch((uint64_t)(uintptr_t)kernel, grid, block);
+}
+
+/* Plays the collector: the last of `calls` kernels, `size` bytes from each other, ends a step. `pass` makes many steps. False: they are not
+ * counted. */
+static inline bool bench_lock(struct journal_header *h, const char *kernels, unsigned calls,
+			      unsigned size, void (*pass)(void))
+{
+	const char *end = kernels + calls * size;
+	atomic_store(&h->steps.anchor,
+		     token_trigram(bench_token(end - 3 * size), bench_token(end - 2 * size),
+				   bench_token(end - size)));
+	atomic_store(&h->steps.calls_per_step, calls);
+	atomic_store(&h->steps.by_optimizer,
+		     STEP_OPTIMIZER_SURE); /* else they are looked at again */
+	atomic_store(&h->steps.anchor_generation, 1);
+	pass();
+	atomic_store(&h->steps.sure_generation,
+		     1); /* else it is on probation, and goes on recording */
+	atomic_store(&h->steps.base, 0);
+	atomic_store(&h->steps.base_generation, 1);
+	pass();
+	return atomic_load(&h->steps.state) == STEP_STATE_LOCKED &&
+	       atomic_load(&h->steps.current) > 100;
 }
 
 #endif

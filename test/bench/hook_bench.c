@@ -4,11 +4,9 @@
  * publishes an anchor that a launch in a thousand completes, so that counting is measured with its boundaries in it. In every
  * state it makes the journal's pages beforehand, as the collector does.
  */
-#include "core/runtime/token.h"
 #include "test/bench/bench.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
 
 __typeof__(cudaLaunchKernel) bare_cudaLaunchKernel;
 
@@ -25,26 +23,9 @@ static double time_calls(__typeof__(cudaLaunchKernel) *launch)
 	return (bench_now_ns() - begin) / CALLS;
 }
 
-static uint64_t token(int kernel)
+static void pass(void)
 {
-	const uint32_t grid[3] = { 64, 1, 1 }, block[3] = { 256, 1, 1 };
-	return token_launch((uint64_t)(uintptr_t)&kernels[kernel], grid, block);
-}
-
-static bool lock(struct journal_header *h)
-{
-	atomic_store(&h->steps.anchor,
-		     token_trigram(token(STEP - 3), token(STEP - 2), token(STEP - 1)));
-	atomic_store(&h->steps.calls_per_step, STEP);
-	atomic_store(&h->steps.anchor_generation, 1);
 	time_calls(cudaLaunchKernel);
-	atomic_store(&h->steps.sure_generation,
-		     1); /* else it is on probation, and goes on recording */
-	atomic_store(&h->steps.base, 0);
-	atomic_store(&h->steps.base_generation, 1);
-	time_calls(cudaLaunchKernel);
-	return atomic_load(&h->steps.state) == STEP_STATE_LOCKED &&
-	       atomic_load(&h->steps.current) > 100;
 }
 
 int main(int argc, char **argv)
@@ -55,7 +36,7 @@ int main(int argc, char **argv)
 	time_calls(cudaLaunchKernel);
 	struct journal_header *h =
 		bench_map_journal((uint64_t)(ROUNDS + 4) * CALLS * sizeof(struct rec_call));
-	if (argc > 3 && !(h && lock(h))) {
+	if (argc > 3 && !(h && bench_lock(h, kernels, STEP, 1, pass))) {
 		fprintf(stderr, "hook_bench: the library did not lock on the anchor\n");
 		return 1;
 	}

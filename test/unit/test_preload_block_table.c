@@ -27,7 +27,8 @@ static void add_up(void *context, const struct block_entry *e)
 static struct sums sums(void)
 {
 	struct sums s = { 0 };
-	block_table_each(add_up, &s);
+	for (unsigned device = 0; device < BLOCK_DEVICES; device++)
+		block_table_each(device, add_up, &s);
 	return s;
 }
 
