@@ -228,13 +228,13 @@ void blocks_record(bool armed)
 	if (armed == was)
 		return;
 	uint64_t ticks = hook_ticks();
+	list_none();
 	if (armed && g.is_wanted)
 		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
 	set_mode(armed);
+	atomic_thread_fence(memory_order_seq_cst); /* has_begun_meanwhile() */
 	if (armed && g.is_wanted)
 		list_all(ticks);
-	else
-		list_none();
 }
 
 void blocks_finish(void)
@@ -336,6 +336,13 @@ static void begin_notes(unsigned device, void *real)
 		end_notes(device);
 }
 
+/* Recording has, since the mode was read: the table's list may lack what was put into it just now. Who begins it turns the mode, then reads. */
+static bool has_begun_meanwhile(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed) & BLOCKS_RECORDED;
+}
+
 HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, uint64_t address,
 		     int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
@@ -355,6 +362,10 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	}
 	if (mode == BLOCKS_KEPT)
 		begin_notes(device, real);
+	if (!is_recorded && UNLIKELY(has_begun_meanwhile())) {
+		is_recorded = true;
+		ticks = hook_ticks();
+	}
 	/* inside a hooked call only a signal handler can be, in the middle of its record */
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
@@ -446,10 +457,12 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,             \
 		  struct c10_device device)                                                        \
 	{                                                                                          \
-		usage_function *next = NULL;                                                       \
-		if (is_block(address, device))                                                     \
-			next = (usage_function *)keep((uintptr_t)address, bytes, allocated,        \
-						      reserved, (unsigned)device.index);           \
+		usage_function *next =                                                             \
+			(usage_function *)(is_block(address, device)                               \
+						   ? keep((uintptr_t)address, bytes, allocated,    \
+							  reserved, (unsigned)device.index)        \
+						   : atomic_load_explicit(&real_##name,            \
+									  memory_order_relaxed));  \
 		if (UNLIKELY(!next))                                                               \
 			next = noted_##name;                                                       \
 		next(address, bytes, allocated, reserved, device);                                 \

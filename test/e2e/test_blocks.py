@@ -70,6 +70,27 @@ class Blocks(Case):
         self.assertEqual(held[-1].allocated, 4096 + 4720 * 1024)
         self.assertEqual(held[-1].peak, 4096 + 4719 * 1024 + 10 * 512)
 
+    def test_windows_that_begin_amid_reports(self):
+        """Whatever a report was doing when recording began, its block is in the list, has a record, or both: at a window's end all are known."""
+        command = [prog("c10_main"), prog("c10_new/race.so"), "300", "100"]
+        run = self.preloaded(command, **SETTINGS, PROF_STACKS="none", PROF_CUPTI="off", PROF_BUFFER_MB="1024",
+                             PROF_SCHEDULE="skip_first=2,wait=2,warmup=0,active=1,repeat=0")
+        blocks = sorted(run.journal().of(BLOCK), key=lambda b: b.ticks)  # stable: the list follows its "known"
+        live, sums = {}, []
+        for b in blocks:
+            if b.event == "known":
+                live = {}
+                sums.append(None)
+            elif b.event == "freed":
+                live.pop(b.address, None)
+            else:
+                live[b.address] = b.bytes
+            if b.event in ("made", "freed"):
+                sums[-1] = (sum(live.values()), b.allocated)
+        sums = [pair for pair in sums if pair]
+        self.assertGreater(len(sums), 50)
+        self.assertEqual([pair for pair in sums if pair[0] != pair[1]], [])
+
     def test_report(self):
         run = self.profiled(command("new", STEPS), ARMED, **SETTINGS)
         self.assertEqual(run.status, 0, run.err)

@@ -96,7 +96,7 @@ $(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) -ldl -o $@
 
 # PyTorch's memory reports, in the two generations of their signature: the names of the two are mangled differently.
-PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so)
+PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so) $(PROG)/c10_new/race.so
 prog: $(PROG_C10)
 $(PROG)/c10_new/%: PROG_C10_SIZE := unsigned long
 $(PROG)/c10_old/%: PROG_C10_SIZE := long
@@ -107,3 +107,6 @@ $(filter %/libc10.so,$(PROG_C10)): test/prog/c10.cpp
 $(filter %/user.so,$(PROG_C10)): %/user.so: test/prog/c10_user.cpp %/libc10.so $(PROG_SIM13)
 	$(call say,CXX,$@)
 	$(PROG_C10_CXX) $< $(@D)/libc10.so $(PROG_SIM13) '-Wl,-rpath,$$ORIGIN' -o $@
+$(PROG)/c10_new/race.so: test/prog/c10_race.cpp $(PROG)/c10_new/libc10.so $(PROG_SIM13)
+	$(call say,CXX,$@)
+	$(PROG_C10_CXX) $< $(@D)/libc10.so $(PROG_SIM13) '-Wl,-rpath,$$ORIGIN' -lpthread -o $@

@@ -1,0 +1,54 @@
+// c10_race.so: a thread makes and frees blocks all the time, while this one takes steps, so that recording begins and ends amid reports. Loaded by
+// c10_main, as c10_user.cpp's object.
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+namespace c10 {
+struct Device {
+	int8_t type, index;
+};
+void reportMemoryUsageToProfiler(void *, int64_t, SIZE, SIZE, Device);
+}
+
+extern "C" void c10_say();
+
+enum { BLOCKS = 64, BYTES = 512 };
+
+static char *segment;
+static std::atomic<bool> over;
+
+static void *make_and_free(void *)
+{
+	bool live[BLOCKS] = {};
+	SIZE allocated = 0;
+	unsigned draw = 1;
+	while (!over) {
+		draw = draw * 1664525u + 1013904223u;
+		unsigned at = draw >> 26;
+		live[at] = !live[at];
+		allocated += live[at] ? BYTES : (SIZE)-BYTES;
+		c10::reportMemoryUsageToProfiler(segment + at * BYTES, live[at] ? BYTES : -BYTES, allocated, 8 << 20, { 1, 0 });
+	}
+	return nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) void c10_use(int steps, int pause_us)
+{
+	char data[4096] = "";
+	pthread_t thread;
+	if (cudaMalloc((void **)&segment, 8 << 20) || pthread_create(&thread, nullptr, make_and_free, nullptr))
+		std::exit(1);
+	for (int step = 0; step < steps; step++) {
+		if (cudaMemcpyAsync(segment, data, sizeof(data), cudaMemcpyHostToDevice, nullptr) || cudaDeviceSynchronize())
+			std::exit(1);
+		usleep((useconds_t)pause_us);
+	}
+	over = true;
+	pthread_join(thread, nullptr);
+	c10_say();
+}
