@@ -49,13 +49,12 @@ static uint64_t watched_by_switch(void)
 
 /* ---- Whose wrapper it is ---- */
 
-/* The linker's words for where this library begins and where its code ends. */
+/* The linker's word for where this library begins. It lies in one piece, data behind code (the word for the code's end, etext, would be exported). */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
 
-static bool is_own_code(uintptr_t address)
+static bool is_own(uintptr_t address)
 {
-	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
+	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)&g;
 }
 
 static bool find_function(uintptr_t wrapper, struct function *f)
@@ -153,7 +152,7 @@ static void take_slots(const struct table *t)
 		uintptr_t value = atomic_load_explicit(at, memory_order_relaxed);
 		struct function f;
 		struct slot *s;
-		if (is_own_code(value) && find_function(value, &f) &&
+		if (is_own(value) && find_function(value, &f) &&
 		    goes_to_first(t->object, &f) && may_be_written(t->object, (uintptr_t)at) &&
 		    (s = room_for(at)))
 			*s = (struct slot){ at, t->object->dlpi_addr, f, 0 };
