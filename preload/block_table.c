@@ -27,7 +27,6 @@ struct places {
 
 /* NULL where none was needed yet. */
 static _Atomic(void *) tables[BLOCK_DEVICES][TABLES];
-static _Atomic(void *) notes[BLOCK_DEVICES];
 
 static inline struct places places_of(void *table, unsigned bits)
 {
@@ -77,29 +76,23 @@ static void *table_at(unsigned device, unsigned level)
 }
 
 /* NULL: none to be had. errno stays. */
-static void *make(_Atomic(void *) *where, size_t bytes)
+static void *make_table(unsigned device, unsigned level)
 {
 	int saved = errno;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, table_bytes(level), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved;
 	if (p == MAP_FAILED)
 		return NULL;
-	atomic_store_explicit(where, p, memory_order_release);
+	atomic_store_explicit(&tables[device][level], p, memory_order_release);
 	return p;
-}
-
-struct block_note *block_notes_of(unsigned device)
-{
-	void *p = atomic_load_explicit(&notes[device], memory_order_acquire);
-	return p ?: make(&notes[device], BLOCK_NOTES * sizeof(struct block_note));
 }
 
 HOT bool block_table_add(const struct block_entry *e)
 {
 	for (unsigned level = 0; level < TABLES; level++) {
 		void *table = table_at(e->device, level);
-		if (UNLIKELY(!table) &&
-		    !(table = make(&tables[e->device][level], table_bytes(level))))
+		if (UNLIKELY(!table) && !(table = make_table(e->device, level)))
 			return false;
 		struct places places = places_of(table, bits_of(level));
 		int64_t at = find(places.addresses, bits_of(level), e->address, 0);

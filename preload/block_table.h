@@ -32,22 +32,7 @@ bool block_table_remove(unsigned device, uint64_t address);
 void block_table_each(unsigned device, void (*each)(void *context, const struct block_entry *e),
 		      void *context);
 
-/* Empties it, and all notes. */
+/* Empties it. */
 void block_table_forget(void);
-
-/* ---- A device's last reports, before they are in its table ---- */
-
-/*
- * One after another they take a line of the cache for four, where each has a place of its own in a table: amid a program that uses the caches
- * a report so takes some 10 ns, and 40 by the table (test/bench/block_bench.sh). Written by who reports; any thread may read.
- */
-struct block_note {
-	_Atomic uint64_t address;
-	_Atomic int64_t bytes; /* below 0: the block was given back */
-};
-enum { BLOCK_NOTES = 256 }; /* the reports of one step of ten layers with Adam */
-
-/* Room for as many; NULL: there is none to be had. */
-struct block_note *block_notes_of(unsigned device);
 
 #endif

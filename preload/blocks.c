@@ -7,6 +7,7 @@
 #include "preload/blocks.h"
 
 #include "core/runtime/log.h"
+#include "preload/block_notes.h"
 #include "preload/block_table.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
@@ -31,19 +32,24 @@ struct c10_device {
 
 enum { NOT_LISTED = UINT32_MAX };
 
-/* Of a device. In the first cache line all that most reports look at. */
+/*
+ * Of a device: a page, so that a report needs one entry of the TLB for all that it touches. In the first cache line all that most reports look at
+ * beside their note.
+ */
 struct held {
 	_Atomic uint64_t allocated, reserved, peak_allocated;
-	_Atomic(struct block_note *) next,
-		end;	      /* for a note; `end` NULL: reports go the long way */
+	_Atomic uint32_t n_notes, most_notes; /* 0: reports go the long way */
 	_Atomic(void *) real; /* the function behind whose wrapper there are notes */
-	_Atomic uint64_t peak_reserved __attribute__((aligned(64)));
-	struct block_note *notes;
+	_Atomic uint64_t peak_reserved;
 	uint64_t notes_ticks; /* when their step began */
+	uint64_t written[4] __attribute__((
+		aligned(64))); /* of what is held and the peaks, what the journal has */
 	_Atomic uint32_t
 		n_listed; /* notes that were in the journal's list of live blocks; NOT_LISTED: it is not written */
-	uint64_t written[4]; /* of what is held and the peaks, what the journal has */
-};
+	block_note notes[BLOCK_NOTES] __attribute__((aligned(64)));
+} __attribute__((aligned(4096)));
+
+static struct held held[BLOCK_DEVICES];
 
 static HOT_DATA struct {
 	_Atomic uint64_t step_ticks;
@@ -51,7 +57,6 @@ static HOT_DATA struct {
 	_Atomic uint32_t n_lost;
 	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
 	bool is_wanted, takes_stacks;
-	struct held held[BLOCK_DEVICES];
 } g;
 
 /* ---- Into the journal ---- */
@@ -82,7 +87,7 @@ HOT static void write_block(enum block_event event, unsigned device, uint32_t st
 
 static void write_held(unsigned device, uint64_t ticks)
 {
-	struct held *h = &g.held[device];
+	struct held *h = &held[device];
 	const uint64_t now[4] = { h->allocated, h->reserved, h->peak_allocated, h->peak_reserved };
 	if (!memcmp(h->written, now, sizeof(now)))
 		return;
@@ -104,13 +109,17 @@ static void write_held(unsigned device, uint64_t ticks)
 
 static void end_notes(unsigned device)
 {
-	atomic_store_explicit(&g.held[device].end, NULL, memory_order_relaxed);
+	atomic_store_explicit(&held[device].most_notes, 0, memory_order_relaxed);
 }
 
 static uint32_t n_notes(const struct held *h)
 {
-	struct block_note *next = atomic_load_explicit(&h->next, memory_order_acquire);
-	return next ? (uint32_t)(next - h->notes) : 0;
+	return atomic_load_explicit(&h->n_notes, memory_order_acquire);
+}
+
+static uint64_t note_at(const struct held *h, uint32_t i)
+{
+	return atomic_load_explicit(&h->notes[i], memory_order_relaxed);
 }
 
 void blocks_step(uint64_t ticks)
@@ -129,17 +138,14 @@ struct listing {
 	unsigned device;
 	uint64_t ticks;
 	uint32_t n;
-	struct {
-		uint64_t address;
-		int64_t bytes;
-	} notes[BLOCK_NOTES];
+	uint64_t notes[BLOCK_NOTES];
 };
 
 /* Whether one of the notes from `from` on is of this address. */
 static bool is_noted(const struct listing *l, uint32_t from, uint64_t address)
 {
 	for (uint32_t i = from; i < l->n; i++)
-		if (l->notes[i].address == address)
+		if (block_note_address(l->notes[i]) == address)
 			return true;
 	return false;
 }
@@ -160,20 +166,19 @@ static void list_entry(void *context, const struct block_entry *e)
 /* Those of the notes are read first: what is put into the table meanwhile is in both. */
 static void list_device(struct listing *l)
 {
-	struct held *h = &g.held[l->device];
+	struct held *h = &held[l->device];
 	l->n = n_notes(h);
-	for (uint32_t i = 0; i < l->n; i++) {
-		l->notes[i].address =
-			atomic_load_explicit(&h->notes[i].address, memory_order_relaxed);
-		l->notes[i].bytes = atomic_load_explicit(&h->notes[i].bytes, memory_order_relaxed);
-	}
+	for (uint32_t i = 0; i < l->n; i++)
+		l->notes[i] = note_at(h, i);
 	atomic_store_explicit(&h->n_listed, l->n, memory_order_release);
 	block_table_each(l->device, list_entry, l);
-	for (uint32_t i = 0; i < l->n; i++)
-		if (l->notes[i].bytes > 0 && !is_noted(l, i + 1, l->notes[i].address))
-			write_live(l, &(struct block_entry){ l->notes[i].address,
-							     (uint64_t)l->notes[i].bytes,
+	for (uint32_t i = 0; i < l->n; i++) {
+		uint64_t address = block_note_address(l->notes[i]);
+		int64_t bytes = block_note_bytes(l->notes[i]);
+		if (bytes > 0 && !is_noted(l, i + 1, address))
+			write_live(l, &(struct block_entry){ address, (uint64_t)bytes,
 							     h->notes_ticks, 0, 0 });
+	}
 }
 
 static void list_all(uint64_t ticks)
@@ -189,7 +194,7 @@ static void list_all(uint64_t ticks)
 static void list_none(void)
 {
 	for (unsigned device = 0; device < BLOCK_DEVICES; device++)
-		atomic_store_explicit(&g.held[device].n_listed, NOT_LISTED, memory_order_relaxed);
+		atomic_store_explicit(&held[device].n_listed, NOT_LISTED, memory_order_relaxed);
 }
 
 /* ---- What is wanted ---- */
@@ -247,6 +252,8 @@ void blocks_finish(void)
 void blocks_forget(void)
 {
 	block_table_forget();
+	for (uint32_t left = g.devices; left; left &= left - 1)
+		memset(&held[__builtin_ctz(left)], 0, sizeof(*held));
 	memset(&g, 0, sizeof(g));
 	atomic_store(&hook_switch.blocks, 0);
 }
@@ -262,7 +269,7 @@ static inline void raise_to(_Atomic uint64_t *peak, uint64_t value)
 /* One device's reports come one at a time: they are made inside the allocator's lock. */
 static inline void hold(unsigned device, uint64_t allocated, uint64_t reserved)
 {
-	struct held *h = &g.held[device];
+	struct held *h = &held[device];
 	if (UNLIKELY(!(atomic_load_explicit(&g.devices, memory_order_relaxed) >> device & 1)))
 		atomic_fetch_or_explicit(&g.devices, 1u << device, memory_order_relaxed);
 	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
@@ -301,37 +308,49 @@ static void add(unsigned device, uint64_t address, uint64_t bytes, uint64_t tick
 		atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
 }
 
-/* The notes into the table; those that the journal's list of live blocks lacks into the journal, too. */
+/* Of those that the journal's list of live blocks lacks. */
+static void write_notes(unsigned device, uint32_t from, uint32_t to)
+{
+	const struct held *h = &held[device];
+	for (uint32_t i = from; i < to && !hook_thread.depth; i++) {
+		int64_t bytes = block_note_bytes(note_at(h, i));
+		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, 0, hook_ticks(),
+			    block_note_address(note_at(h, i)),
+			    (uint64_t)(bytes > 0 ? bytes : -bytes), h->allocated, h->reserved);
+	}
+}
+
+/* What the notes come to into the table: a block that is gone before the next one that lies where it did. */
 HOT static void settle_notes(unsigned device)
 {
-	struct held *h = &g.held[device];
+	struct held *h = &held[device];
+	struct block_notes_net net;
 	uint32_t n = n_notes(h),
 		 n_listed = atomic_load_explicit(&h->n_listed, memory_order_acquire);
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t address = atomic_load_explicit(&h->notes[i].address, memory_order_relaxed);
-		int64_t bytes = atomic_load_explicit(&h->notes[i].bytes, memory_order_relaxed);
-		if (bytes > 0)
-			add(device, address, (uint64_t)bytes, h->notes_ticks, 0);
-		else
-			block_table_remove(device, address);
-		if (UNLIKELY(i >= n_listed) && !hook_thread.depth)
-			write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, 0, hook_ticks(),
-				    address, (uint64_t)(bytes > 0 ? bytes : -bytes), h->allocated,
-				    h->reserved);
-	}
-	atomic_store_explicit(&h->next, h->notes, memory_order_release);
+	block_notes_settle(h->notes, n, &net);
+	for (uint32_t word = 0; word <= n / 64; word++)
+		for (uint64_t left = net.gone[word]; left; left &= left - 1)
+			block_table_remove(
+				device, block_note_address(note_at(
+						h, word * 64 + (uint32_t)__builtin_ctzll(left))));
+	for (uint32_t word = 0; word <= n / 64; word++)
+		for (uint64_t left = net.made[word]; left; left &= left - 1) {
+			uint64_t note = note_at(h, word * 64 + (uint32_t)__builtin_ctzll(left));
+			add(device, block_note_address(note), (uint64_t)block_note_bytes(note),
+			    h->notes_ticks, 0);
+		}
+	if (UNLIKELY(n_listed < n))
+		write_notes(device, n_listed, n);
+	atomic_store_explicit(&h->n_notes, 0, memory_order_release);
 }
 
 /* The next reports may be notes, unless recording has begun meanwhile: that sets the mode and ends notes, here it is the other way round. */
 static void begin_notes(unsigned device, void *real)
 {
-	struct held *h = &g.held[device];
-	if (!(h->notes = block_notes_of(device)))
-		return;
+	struct held *h = &held[device];
 	h->notes_ticks = atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	atomic_store_explicit(&h->real, real, memory_order_relaxed);
-	atomic_store_explicit(&h->next, h->notes, memory_order_release);
-	atomic_store(&h->end, h->notes + BLOCK_NOTES);
+	atomic_store(&h->most_notes, BLOCK_NOTES);
 	if (atomic_load(&hook_switch.blocks) != BLOCKS_KEPT)
 		end_notes(device);
 }
@@ -350,7 +369,7 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	uint64_t ticks = is_recorded ? hook_ticks()
 				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	uint32_t stack = 0;
-	if (n_notes(&g.held[device]))
+	if (n_notes(&held[device]))
 		settle_notes(device);
 	hold(device, allocated, reserved);
 	if (bytes > 0) {
@@ -379,17 +398,22 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 static inline __attribute__((always_inline)) void *
 keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
-	struct held *h = &g.held[device];
-	struct block_note *n = atomic_load_explicit(&h->next, memory_order_relaxed);
-	if (UNLIKELY(n >= atomic_load_explicit(&h->end, memory_order_relaxed)) ||
+	struct held *h = &held[device];
+	__asm__("" : "+r"(h)); /* one address, not one for each member */
+	uint32_t n = atomic_load_explicit(&h->n_notes, memory_order_relaxed);
+	uint64_t note;
+	if (UNLIKELY(n >= atomic_load_explicit(&h->most_notes, memory_order_relaxed)) ||
 	    UNLIKELY(allocated > atomic_load_explicit(&h->peak_allocated, memory_order_relaxed)) ||
-	    UNLIKELY(reserved != atomic_load_explicit(&h->reserved, memory_order_relaxed)))
+	    UNLIKELY(reserved != atomic_load_explicit(&h->reserved, memory_order_relaxed)) ||
+	    UNLIKELY(!block_note_pack(address, bytes, &note)))
 		return NULL;
-	atomic_store_explicit(&n->address, address, memory_order_relaxed);
-	atomic_store_explicit(&n->bytes, bytes, memory_order_relaxed);
-	atomic_store_explicit(&h->next, n + 1, memory_order_release);
+	atomic_store_explicit(&h->notes[n], note, memory_order_relaxed);
+	atomic_store_explicit(&h->n_notes, n + 1, memory_order_release);
 	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
-	return atomic_load_explicit(&h->real, memory_order_relaxed);
+	void *real = atomic_load_explicit(&h->real, memory_order_relaxed);
+	if (!real) /* begin_notes() has been there */
+		__builtin_unreachable();
+	return real;
 }
 
 /* ---- The doors ---- */

@@ -9,11 +9,8 @@
 #include <link.h>
 #include <unistd.h>
 
-enum {
-	OBJECTS_MOST = 32,
-	SLOTS_MOST =
-		512, /* PyTorch with cuBLAS and cuDNN has some 150; those that find no room keep their wrapper */
-};
+/* PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects; those that find no room keep their wrappers. */
+enum { OBJECTS_MOST = 32, SLOTS_MOST = 512 };
 
 /* Bits of what is watched: categories of hooks.def, families of libs.def, memory reports. */
 enum { GROUP_LIBRARIES = CAT_COUNT, GROUP_BLOCKS = GROUP_LIBRARIES + LIBRARIES };
@@ -152,9 +149,8 @@ static void take_slots(const struct table *t)
 		uintptr_t value = atomic_load_explicit(at, memory_order_relaxed);
 		struct function f;
 		struct slot *s;
-		if (is_own(value) && find_function(value, &f) &&
-		    goes_to_first(t->object, &f) && may_be_written(t->object, (uintptr_t)at) &&
-		    (s = room_for(at)))
+		if (is_own(value) && find_function(value, &f) && goes_to_first(t->object, &f) &&
+		    may_be_written(t->object, (uintptr_t)at) && (s = room_for(at)))
 			*s = (struct slot){ at, t->object->dlpi_addr, f, 0 };
 	}
 }
@@ -185,8 +181,10 @@ static int turn_object(struct dl_phdr_info *object, size_t size, void *context)
 	if (!is_known || !find_table(object, &table))
 		return 0;
 	take_slots(&table);
+	/* a smaller object may lie where one with slots did */
 	for (unsigned i = 0; i < g.n_slots; i++)
-		if (g.slots[i].base == object->dlpi_addr)
+		if (g.slots[i].base == object->dlpi_addr &&
+		    may_be_written(object, (uintptr_t)g.slots[i].at))
 			turn(&g.slots[i], *watched >> g.slots[i].function.group & 1);
 	return 0;
 }
