@@ -5,38 +5,53 @@
 
 #include <string.h>
 
-enum { PLACE_BITS = 9, PLACES = 1 << PLACE_BITS };
+enum { PLACE_BITS = 9 };
+_Static_assert(sizeof((struct block_notes_index *)0)->places == 1 << PLACE_BITS, "a hash's bits");
 
 static inline uint64_t note_at(const block_note *notes, uint32_t i)
 {
 	return atomic_load_explicit(&notes[i], memory_order_relaxed);
 }
 
-/* Of each address that was made the place holds one more than the last note of it that did (0: none). */
-HOT static uint8_t *find_place(uint8_t *places, const block_note *notes, uint64_t address)
+/* Where the address's last note stands, or is to stand: half of the places stay free. */
+HOT static inline uint32_t find_place(const struct block_notes_index *x, const block_note *notes,
+				      uint64_t address)
 {
 	uint32_t at = (uint32_t)((address >> BLOCK_GRANULE_BITS) * 0x9E3779B97F4A7C15ull >>
 				 (64 - PLACE_BITS));
-	while (places[at] && block_note_address(note_at(notes, places[at] - 1u)) != address)
-		at = (at + 1) % PLACES;
-	return &places[at];
+	while (x->places[at] && block_note_address(note_at(notes, x->places[at] - 1u)) != address)
+		at = (at + 1) % (1 << PLACE_BITS);
+	return at;
+}
+
+void block_notes_index(const block_note *notes, uint32_t n, struct block_notes_index *index)
+{
+	memset(index, 0, sizeof(*index));
+	for (uint32_t i = 0; i < n; i++)
+		index->places[find_place(index, notes, block_note_address(note_at(notes, i)))] =
+			(uint8_t)(i + 1);
+}
+
+int block_notes_last(const struct block_notes_index *index, const block_note *notes,
+		     uint64_t address)
+{
+	return (int)index->places[find_place(index, notes, address)] - 1;
 }
 
 HOT void block_notes_settle(const block_note *notes, uint32_t n, struct block_notes_net *net)
 {
-	uint8_t places[PLACES] = { 0 };
+	struct block_notes_index index = { { 0 } };
 	memset(net, 0, sizeof(*net));
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t note = note_at(notes, i), bit = 1ull << i % 64;
-		uint8_t *place = find_place(places, notes, block_note_address(note));
-		uint32_t maker = *place - 1u;
-		if (block_note_bytes(note) > 0) {
-			*place = (uint8_t)(i + 1);
+		uint8_t *place = &index.places[find_place(&index, notes, block_note_address(note))];
+		uint32_t before = *place - 1u;
+		if (block_note_bytes(note) > 0)
 			net->made[i / 64] |= bit;
-		} else if (*place && net->made[maker / 64] >> maker % 64 & 1) {
-			net->made[maker / 64] &= ~(1ull << maker % 64);
-		} else {
+		else if (*place && net->made[before / 64] >> before % 64 & 1)
+			net->made[before / 64] &= ~(1ull << before % 64);
+		else
 			net->gone[i / 64] |= bit;
-		}
+		*place = (uint8_t)(i + 1);
 	}
 }

@@ -48,6 +48,18 @@ static inline int64_t block_note_bytes(uint64_t note)
 	return granules * (1 << BLOCK_GRANULE_BITS);
 }
 
+/* Which note is an address's last. */
+struct block_notes_index {
+	uint8_t places[512]; /* one more than its number; 0: free */
+};
+
+/* `n` at most BLOCK_NOTES. */
+void block_notes_index(const block_note *notes, uint32_t n, struct block_notes_index *index);
+
+/* Its number, -1: none of the notes is of that address. */
+int block_notes_last(const struct block_notes_index *index, const block_note *notes,
+		     uint64_t address);
+
 /* What notes come to: bits by their numbers. */
 struct block_notes_net {
 	uint64_t gone[BLOCK_NOTES / 64 + 1]; /* of a block that no note before made */

@@ -109,7 +109,7 @@ static void write_held(unsigned device, uint64_t ticks)
 
 static void end_notes(unsigned device)
 {
-	atomic_store_explicit(&held[device].most_notes, 0, memory_order_relaxed);
+	atomic_store(&held[device].most_notes, 0);
 }
 
 static uint32_t n_notes(const struct held *h)
@@ -138,17 +138,9 @@ struct listing {
 	unsigned device;
 	uint64_t ticks;
 	uint32_t n;
-	uint64_t notes[BLOCK_NOTES];
+	block_note notes[BLOCK_NOTES];
+	struct block_notes_index index;
 };
-
-/* Whether one of the notes from `from` on is of this address. */
-static bool is_noted(const struct listing *l, uint32_t from, uint64_t address)
-{
-	for (uint32_t i = from; i < l->n; i++)
-		if (block_note_address(l->notes[i]) == address)
-			return true;
-	return false;
-}
 
 static void write_live(const struct listing *l, const struct block_entry *e)
 {
@@ -159,23 +151,33 @@ static void write_live(const struct listing *l, const struct block_entry *e)
 static void list_entry(void *context, const struct block_entry *e)
 {
 	const struct listing *l = context;
-	if (!is_noted(l, 0, e->address))
+	if (block_notes_last(&l->index, l->notes, e->address) < 0)
 		write_live(l, e);
+}
+
+/* How many are listed is said before it is read again: a report that settles notes beyond these knows so, or has been seen here. */
+static void take_notes(struct listing *l, struct held *h)
+{
+	do {
+		l->n = n_notes(h);
+		atomic_store(&h->n_listed, l->n);
+		atomic_thread_fence(memory_order_seq_cst);
+	} while (l->n != n_notes(h));
+	for (uint32_t i = 0; i < l->n; i++)
+		l->notes[i] = note_at(h, i);
+	block_notes_index(l->notes, l->n, &l->index);
 }
 
 /* Those of the notes are read first: what is put into the table meanwhile is in both. */
 static void list_device(struct listing *l)
 {
 	struct held *h = &held[l->device];
-	l->n = n_notes(h);
-	for (uint32_t i = 0; i < l->n; i++)
-		l->notes[i] = note_at(h, i);
-	atomic_store_explicit(&h->n_listed, l->n, memory_order_release);
+	take_notes(l, h);
 	block_table_each(l->device, list_entry, l);
 	for (uint32_t i = 0; i < l->n; i++) {
 		uint64_t address = block_note_address(l->notes[i]);
 		int64_t bytes = block_note_bytes(l->notes[i]);
-		if (bytes > 0 && !is_noted(l, i + 1, address))
+		if (bytes > 0 && block_notes_last(&l->index, l->notes, address) == (int)i)
 			write_live(l, &(struct block_entry){ address, (uint64_t)bytes,
 							     h->notes_ticks, 0, 0 });
 	}
@@ -325,6 +327,7 @@ HOT static void settle_notes(unsigned device)
 {
 	struct held *h = &held[device];
 	struct block_notes_net net;
+	atomic_thread_fence(memory_order_seq_cst); /* list_device() */
 	uint32_t n = n_notes(h),
 		 n_listed = atomic_load_explicit(&h->n_listed, memory_order_acquire);
 	block_notes_settle(h->notes, n, &net);
@@ -366,11 +369,11 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 		     int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
+	if (n_notes(&held[device]))
+		settle_notes(device); /* writes what came before this report */
 	uint64_t ticks = is_recorded ? hook_ticks()
 				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	uint32_t stack = 0;
-	if (n_notes(&held[device]))
-		settle_notes(device);
 	hold(device, allocated, reserved);
 	if (bytes > 0) {
 		if (mode & BLOCKS_STACKED && !hook_thread.depth)

@@ -46,24 +46,29 @@ static int note_code(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The segment that the caller lies in. A full table is no harm: others are looked up with each call. */
-static void remember_caller(enum record_library family, void *return_address)
+/* The segment that the caller lies in; true: it is new. A full table is no harm: others are looked up with each call. */
+static bool remember_caller(enum record_library family, void *return_address)
 {
 	static atomic_flag busy = ATOMIC_FLAG_INIT;
 	struct {
 		uintptr_t address, begin, end;
 	} segment = { .address = (uintptr_t)return_address };
 	if (!dl_iterate_phdr(note_code, &segment) || atomic_flag_test_and_set(&busy))
-		return;
+		return false;
+	bool is_new = false;
 	for (int i = 0; i < LIBRARY_CALLERS; i++) {
 		struct library_caller *c = &library_callers[family][i];
+		if (atomic_load(&c->bytes) && atomic_load(&c->begin) == segment.begin)
+			break;
 		if (atomic_load(&c->bytes))
 			continue;
+		is_new = true;
 		atomic_store(&c->begin, segment.begin);
 		atomic_store(&c->bytes, segment.end - segment.begin);
 		break;
 	}
 	atomic_flag_clear(&busy);
+	return is_new;
 }
 
 bool libs_is_known_caller(enum record_library family, const void *code)
@@ -86,8 +91,8 @@ void *libs_find(enum library_id id, void *return_address)
 	void *found = lookup_library(row->symbol, family, return_address);
 	if (found && is_first(family, found)) {
 		atomic_store_explicit(&library_real[id], found, memory_order_relaxed);
-		remember_caller(family, return_address);
-		plt_note(return_address);
+		if (remember_caller(family, return_address) || !known)
+			plt_note(return_address);
 	}
 	/* who was handed the wrapper by dlsym need not be linked to the library at all */
 	if (!found)

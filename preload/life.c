@@ -352,7 +352,7 @@ __attribute__((constructor)) static void begin(void)
 		g.start_folder[0] = 0;
 	start_env_keep();
 	log_keep_stderr();
-	pthread_atfork(NULL, NULL, forget);
+	pthread_atfork(plt_before_fork, plt_after_fork, forget);
 	find_exits();
 	errno = saved;
 }

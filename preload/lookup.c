@@ -225,7 +225,8 @@ void *lookup_real(enum hook_id id, void *return_address)
 			lookup_notice_runtime_object(object_of(found));
 		if (found && !atomic_load_explicit(&many_runtimes, memory_order_relaxed))
 			atomic_store_explicit(row->real, found, memory_order_relaxed);
-		plt_note(return_address);
+		if (found)
+			plt_note(return_address);
 	}
 	if (!found)
 		log_once(LOG_WARN, "%s was called, but no CUDA library in this process has it",

@@ -1,12 +1,17 @@
 /* See plt.h. */
 #include "preload/plt.h"
 
+#include "core/runtime/log.h"
 #include "preload/blocks.h"
 #include "preload/hook.h"
 #include "preload/libs.h"
 #include "preload/lookup_objects.h"
 
+#include <errno.h>
 #include <link.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects; those that find no room keep their wrappers. */
@@ -24,18 +29,20 @@ struct function {
 struct slot {
 	_Atomic uintptr_t *at;
 	uintptr_t base; /* of its object */
+	const void *
+		dynamic; /* where its object's section of that name lies: another object may come to lie at the same base */
 	struct function function;
 	uintptr_t opened; /* the real function that was put there, 0: none */
 };
 
-/* All but `watched` belongs to who has set `busy`. */
+/* All but `turned` belongs to who has set `busy`. */
 static struct {
 	atomic_flag busy;
-	_Atomic uint64_t watched;
+	_Atomic uint32_t turned;	 /* how often the switch was; 0: all is watched */
 	uintptr_t objects[OBJECTS_MOST]; /* their bases: they have called wrappers */
 	unsigned n_objects, n_slots;
 	struct slot slots[SLOTS_MOST];
-} g = { .busy = ATOMIC_FLAG_INIT, .watched = UINT64_MAX };
+} g = { .busy = ATOMIC_FLAG_INIT };
 
 static uint64_t watched_by_switch(void)
 {
@@ -81,6 +88,7 @@ static bool find_function(uintptr_t wrapper, struct function *f)
 
 struct table {
 	const struct dl_phdr_info *object;
+	const ElfW(Dyn) * dynamic;
 	const ElfW(Rela) * relocations;
 	size_t n;
 };
@@ -92,7 +100,7 @@ static bool find_table(const struct dl_phdr_info *object, struct table *t)
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			d = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-	*t = (struct table){ .object = object };
+	*t = (struct table){ .object = object, .dynamic = d };
 	for (; d && d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_JMPREL)
 			t->relocations = (const void *)d->d_un.d_ptr;
@@ -151,7 +159,7 @@ static void take_slots(const struct table *t)
 		struct slot *s;
 		if (is_own(value) && find_function(value, &f) && goes_to_first(t->object, &f) &&
 		    may_be_written(t->object, (uintptr_t)at) && (s = room_for(at)))
-			*s = (struct slot){ at, t->object->dlpi_addr, f, 0 };
+			*s = (struct slot){ at, t->object->dlpi_addr, t->dynamic, f, 0 };
 	}
 }
 
@@ -162,11 +170,14 @@ static void turn(struct slot *s, bool watched)
 	uintptr_t real = watched ? 0 : (uintptr_t)atomic_load(s->function.real);
 	uintptr_t was = s->opened ? s->opened : s->function.wrapper,
 		  is = real ? real : s->function.wrapper;
-	/* somebody else's change stays */
-	if (was != is && atomic_compare_exchange_strong(s->at, &was, is))
+	if (was == is)
+		return;
+	if (atomic_compare_exchange_strong(s->at, &was, is))
 		s->opened = real;
-	else if (was == s->function.wrapper)
-		s->opened = 0;
+	else if (s->opened && watched) /* somebody else's change stays */
+		log_once(LOG_WARN,
+			 "something else in this process has put functions into the linker's "
+			 "slots: calls that go through them may not be seen");
 }
 
 /* Inside the call the loader unmaps nothing. */
@@ -198,40 +209,92 @@ static void note_object(const struct link_map *object)
 		g.objects[g.n_objects++] = object->l_addr;
 }
 
-/* Who turns the switch meanwhile and finds us busy leaves it to us. */
-static void follow(const struct link_map *caller)
+/* Some 10 to 100 us go by in it, more where its thread does not run meanwhile. */
+enum { ONCE = 1, PATIENT = 100, BEFORE_FORK = 5000, YIELDS = 50, NAP_NS = 100000 };
+
+/* `tries`: yields first, then naps. */
+static bool enter(unsigned tries)
 {
-	uint64_t watched;
+	for (unsigned i = 0; i < tries; i++) {
+		if (!atomic_flag_test_and_set(&g.busy))
+			return true;
+		if (i < YIELDS)
+			sched_yield();
+		else /* libc's is a cancellation point */
+			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0,
+				&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	}
+	return false;
+}
+
+/* Who turns the switch meanwhile and finds us busy for too long leaves it to us. */
+static void follow(const struct link_map *caller, unsigned tries)
+{
+	int saved = errno;
+	uint32_t turned;
 	do {
-		if (atomic_flag_test_and_set(&g.busy))
-			return;
+		if (!enter(tries))
+			break;
 		if (caller)
 			note_object(caller);
-		watched = atomic_load(&g.watched);
+		turned = atomic_load(&g.turned);
+		uint64_t watched = turned ? watched_by_switch() : UINT64_MAX;
 		dl_iterate_phdr(turn_object, &watched);
 		atomic_flag_clear(&g.busy);
-	} while (watched != atomic_load(&g.watched));
+	} while (turned != atomic_load(&g.turned));
+	errno = saved;
 }
 
 void plt_note(void *return_address)
 {
 	const struct link_map *caller = object_of(return_address);
 	if (caller)
-		follow(caller);
+		follow(caller, ONCE);
 }
 
 void plt_follow(void)
 {
-	atomic_store(&g.watched, watched_by_switch());
-	follow(NULL);
+	atomic_fetch_add(&g.turned, 1);
+	follow(NULL, PATIENT);
+}
+
+static THREAD_LOCAL bool keeps_others_out; /* of the thread that forks */
+static uint32_t turned_then;		   /* belongs to it */
+
+void plt_before_fork(void)
+{
+	int saved = errno;
+	keeps_others_out = enter(BEFORE_FORK);
+	if (keeps_others_out)
+		turned_then = atomic_load(&g.turned);
+	errno = saved;
+}
+
+void plt_after_fork(void)
+{
+	if (!keeps_others_out)
+		return;
+	bool was_turned = turned_then != atomic_load(&g.turned);
+	keeps_others_out = false;
+	atomic_flag_clear(&g.busy);
+	if (was_turned || turned_then != atomic_load(&g.turned))
+		follow(NULL, PATIENT); /* it was left to us */
+}
+
+/* Its own object is there yet. */
+static bool is_there(const struct slot *s)
+{
+	const struct link_map *object = object_of((void *)s->at);
+	return object && object->l_addr == s->base && object->l_ld == s->dynamic;
 }
 
 /* No other thread is there that could unmap anything; the loader's locks may be anybody's. */
 void plt_forget(void)
 {
-	atomic_store(&g.watched, UINT64_MAX);
+	atomic_store(&g.turned, 0);
+	keeps_others_out = false;
 	for (unsigned i = 0; i < g.n_slots; i++)
-		if (object_of((void *)g.slots[i].at))
+		if (is_there(&g.slots[i]))
 			turn(&g.slots[i], true);
 	atomic_flag_clear(&g.busy);
 }

@@ -13,8 +13,13 @@
 void plt_note(void *return_address);
 
 /* The switch has been turned: slots are given the wrappers that have something to do, and the real functions of all others. Some 100 us, the
- * loader's lock for writers of its list. Any thread; who finds another one at it leaves it to that one. */
+ * loader's lock for writers of its list. Any thread; who finds another one at it for more than 5 ms leaves it to that one. */
 void plt_follow(void);
+
+/* The loader's lock is held meanwhile, and a child that is forked then finds it so for ever: a fork waits for who is at it, half a second at
+ * most. In the parent, around a fork. */
+void plt_before_fork(void);
+void plt_after_fork(void);
 
 /* In a forked child: wrappers everywhere, since its first call arms. */
 void plt_forget(void);

@@ -58,6 +58,16 @@ class Slots(Case):
         self.assertEqual(counted, {name: "hook" if name == "ncclBroadcast" else "cuda" for name in names},
                          "NCCL's communicators are always known")
 
+    def test_a_fork_when_an_object_is_gone(self):
+        run = self.preloaded([prog("slots_forks"), "gone", prog("slots_caller.so"), prog("slots_other.so")], PROF_SCHEDULE="off")
+        self.assertEqual((run.status, run.out, run.err), (0, "1\n", ""), "2: they do not lie in one place")
+
+    def test_forks_amid_turning(self):
+        """The loader's lock is held then, and glibc's fork does not give it back in the child."""
+        run = self.preloaded([prog("slots_forks"), "amid", "200", prog("slots_other.so")], PROF_STEP="sync", PROF_CUPTI="off",
+                             PROF_STACKS="none", PROF_SCHEDULE="skip_first=1,wait=1,warmup=0,active=1,repeat=0")
+        self.assertEqual((run.status, run.out), (0, "200\n"), run.err)
+
 
 if __name__ == "__main__":
     unittest.main()

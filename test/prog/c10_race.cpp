@@ -17,22 +17,24 @@ void reportMemoryUsageToProfiler(void *, int64_t, SIZE, SIZE, Device);
 
 extern "C" void c10_say();
 
-enum { BLOCKS = 64, BYTES = 512 };
+enum { BLOCKS = 16000, KEPT = 40, BYTES = 512 };
 
 static char *segment;
 static std::atomic<bool> over;
 
+static void report(unsigned long block, int bytes, SIZE n_live)
+{
+	c10::reportMemoryUsageToProfiler(segment + block * BYTES, bytes, n_live * BYTES, 8 << 20, { 1, 0 });
+}
+
+// No address comes again for long, so that a block that was lost, or is held for live, stays so to its window's end.
 static void *make_and_free(void *)
 {
-	bool live[BLOCKS] = {};
-	SIZE allocated = 0;
-	unsigned draw = 1;
-	while (!over) {
-		draw = draw * 1664525u + 1013904223u;
-		unsigned at = draw >> 26;
-		live[at] = !live[at];
-		allocated += live[at] ? BYTES : (SIZE)-BYTES;
-		c10::reportMemoryUsageToProfiler(segment + at * BYTES, live[at] ? BYTES : -BYTES, allocated, 8 << 20, { 1, 0 });
+	for (unsigned long n = 0; n < KEPT; n++)
+		report(n, BYTES, n + 1);
+	for (unsigned long n = 0; !over; n++) {
+		report(KEPT + n % BLOCKS, BYTES, KEPT + 1);
+		report(KEPT + n % BLOCKS, -BYTES, KEPT);
 	}
 	return nullptr;
 }

@@ -6,8 +6,8 @@
 #include <link.h>
 #include <string.h>
 
-/* "hook": to libprofrun.so, "cuda": elsewhere, "none": the object has no such slot. */
-static inline const char *leads_to(const struct link_map *object, const char *name)
+/* NULL: the object has none. */
+static inline void *const *slot_of(const struct link_map *object, const char *name)
 {
 	const ElfW(Sym) *symbols = NULL;
 	const ElfW(Rela) *relocations = NULL;
@@ -23,14 +23,20 @@ static inline const char *leads_to(const struct link_map *object, const char *na
 		else if (d->d_tag == DT_STRTAB)
 			strings = (const char *)d->d_un.d_ptr;
 	}
-	for (size_t i = 0; relocations && i < n; i++) {
-		Dl_info where;
-		void *const *at = (void *const *)(object->l_addr + relocations[i].r_offset);
-		if (!strcmp(strings + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name, name) &&
-		    dladdr(*at, &where))
-			return strstr(where.dli_fname, "libprofrun") ? "hook" : "cuda";
-	}
-	return "none";
+	for (size_t i = 0; relocations && i < n; i++)
+		if (!strcmp(strings + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name, name))
+			return (void *const *)(object->l_addr + relocations[i].r_offset);
+	return NULL;
+}
+
+/* "hook": to libprofrun.so, "cuda": elsewhere, "none": the object has no such slot. */
+static inline const char *leads_to(const struct link_map *object, const char *name)
+{
+	void *const *slot = slot_of(object, name);
+	Dl_info where;
+	if (!slot || !dladdr(*slot, &where))
+		return "none";
+	return strstr(where.dli_fname, "libprofrun") ? "hook" : "cuda";
 }
 
 #endif

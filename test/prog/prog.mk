@@ -6,9 +6,9 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady slots
+PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady slots slots_forks
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
-PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so slots_at_exit.so
+PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
 PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler slots_now $(PROG_NVCC)
@@ -47,6 +47,14 @@ $(PROG)/nvtx_functions.so: test/prog/nvtx_functions.c
 $(PROG)/slots_at_exit.so: test/prog/slots_at_exit.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -o $@
+
+$(PROG)/slots_caller.so: test/prog/slots_caller.c $(PROG_SIM13)
+	$(call say,CC,$<)
+	$(prog_build) -shared -fPIC $< $(PROG_SIM13) -o $@
+
+$(PROG)/slots_other.so: test/prog/slots_caller.c
+	$(call say,CC,$<)
+	$(prog_build) -DBIG -shared -fPIC $< -o $@
 
 $(PROG)/leaving.so: test/prog/leaving.c
 	$(call say,CC,$<)

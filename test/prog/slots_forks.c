@@ -1,0 +1,96 @@
+/*
+ * Forks of a process whose slots the library turns: `slots_forks gone CALLER OTHER`: CALLER, whose slots were turned, has been unloaded, and OTHER, which
+ * may not be written, lies where it did. `slots_forks amid FORKS LIBRARY`: a thread takes steps all the time; each child loads LIBRARY, which takes
+ * the loader's lock. Prints how many children ended in an orderly way.
+ */
+#define _GNU_SOURCE
+#include "test/prog/leads_to.h"
+#include "test/prog/work.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool ends_well(pid_t child)
+{
+	int status;
+	return waitpid(child, &status, 0) == child && !status;
+}
+
+static struct link_map *load(const char *file)
+{
+	struct link_map *object = dlopen(file, RTLD_NOW);
+	if (object)
+		return object;
+	fprintf(stderr, "%s\n", dlerror());
+	exit(1);
+}
+
+static int gone(const char *caller, const char *other)
+{
+	cudaStream_t stream;
+	Dl_info there;
+	MUST(cudaStreamCreate(&stream));
+	struct link_map *object = load(caller);
+	void *const *slot = slot_of(object, "cudaEventRecord");
+	int (*call)(void) = (int (*)(void))dlsym(object, "call");
+	if (call())
+		return 1;
+	dlclose(object);
+	object = load(other);
+	if (!dladdr(slot, &there) || (uintptr_t)there.dli_fbase != object->l_addr)
+		return 2;
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	printf("%d\n", ends_well(child));
+	return 0;
+}
+
+static atomic_bool over;
+
+static void *take_steps(void *unused)
+{
+	char data[64] = "";
+	cudaStream_t stream;
+	void *p;
+	(void)unused;
+	MUST(cudaStreamCreate(&stream));
+	MUST(cudaMalloc(&p, sizeof(data)));
+	while (!over) {
+		MUST(cudaMemcpyAsync(p, data, sizeof(data), cudaMemcpyHostToDevice, stream));
+		MUST(cudaStreamSynchronize(stream));
+	}
+	return NULL;
+}
+
+static int amid(int forks, const char *library)
+{
+	pthread_t thread;
+	int n = 0;
+	if (pthread_create(&thread, NULL, take_steps, NULL))
+		return 1;
+	usleep(50000);
+	for (int i = 0; i < forks; i++) {
+		pid_t child = fork();
+		if (!child) {
+			alarm(5);
+			_exit(!dlopen(library, RTLD_NOW));
+		}
+		n += ends_well(child);
+	}
+	over = true;
+	pthread_join(thread, NULL);
+	printf("%d\n", n);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4)
+		return 1;
+	return strcmp(argv[1], "gone") ? amid(atoi(argv[2]), argv[3]) : gone(argv[2], argv[3]);
+}
