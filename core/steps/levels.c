@@ -36,8 +36,6 @@
 #define STALE_TURNS 3u
 /* A first turn that is so many times as long as most is not of the loop alone. */
 #define FIRST_LONG 8u
-/* An evaluation's batch has no more of a step's launches. */
-#define EVALUATION_MOST 0.7
 /* An answer of fewer turns is a guess where launches come and go. */
 #define TURNS_GUESSED 6u
 /* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop. */
@@ -357,25 +355,32 @@ static uint32_t behind_first(const struct levels_index *x, const struct levels_l
 	return is_long ? at[1] : 0;
 }
 
+static uint32_t n_optimizers(const struct levels_store *s, uint32_t begin, uint32_t end)
+{
+	uint32_t n = 0;
+	for (uint32_t i = begin; i < end; i++)
+		n += (s->events[i].hints & LEVEL_OPTIMIZER) != 0;
+	return n;
+}
+
 /*
  * Where the first step of a level of an optimizer's begins, if batches without one come before: an evaluation's, as Lightning has two of them first, whose
- * launches are a step's first ones, so that those of both are one loop that lacks the optimizer's. They are shorter; a step whose optimizer was left
- * out, as the loss's scale was too high, is nearly as long as the others. 0: there are none.
+ * launches are a step's first ones, so that those of both are one loop that lacks the optimizer's. They lack a backward pass, too, where a step
+ * whose optimizer was left out, as the loss's scale was too high, has all else. 0: there are none.
  */
 static uint32_t behind_evaluation(const struct levels_store *s, const struct levels_index *x,
 				  const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
+	uint32_t first = 0, longest = 0;
 	if (!level->optimizer)
 		return 0;
-	for (uint32_t k = 0; k < level->turns; k++) {
-		for (uint32_t i = at[k] + 1; i < at[k + 1]; i++)
-			if (s->events[i].hints & LEVEL_OPTIMIZER)
-				return k ? at[k] : 0;
-		if (at[k + 1] - at[k] > EVALUATION_MOST * level->calls_per_turn)
-			return 0;
-	}
-	return 0;
+	for (; first < level->turns && !n_optimizers(s, at[first], at[first + 1]); first++)
+		if (at[first + 1] - at[first] > longest)
+			longest = at[first + 1] - at[first];
+	uint32_t lacking = n_optimizers(s, at[level->turns - 1], at[level->turns]);
+	return first && longest + lacking + CALLS_OF_BACKWARD <= level->calls_per_turn ? at[first]
+										       : 0;
 }
 
 /* Looks at the events [start, end) for a level to be believed. */

@@ -68,6 +68,37 @@ static void test_optimizer_skipped_at_first(void **state)
 	sequence_free(&s);
 }
 
+static void evaluate(struct sequence *s, uint32_t batches, uint32_t layers)
+{
+	for (uint32_t i = 0; i < batches; i++) {
+		copy(s, COPY_H2D, LEVEL_H2D);
+		launch_range(s, FORWARD, layers, LEVEL_FRAMED);
+		copy(s, COPY_D2H, LEVEL_D2H);
+	}
+}
+
+/* Two batches of an evaluation come first, whose launches are a step's first ones, and more of them behind every tenth step. */
+static void test_evaluated_before_the_first_step(void **state)
+{
+	(void)state;
+	for (uint32_t layers = 10; layers <= 60; layers += 10) {
+		struct sequence s = { 0 };
+		evaluate(&s, 2, layers);
+		sequence_end(&s, END_FREE);
+		for (int i = 1; i <= 60; i++) {
+			copy(&s, COPY_H2D, LEVEL_H2D);
+			launch_range(&s, FORWARD, layers, LEVEL_FRAMED);
+			launch_range(&s, BACKWARD, 12, LEVEL_FRAMED);
+			launch_range(&s, OPTIMIZER, 4, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+			sequence_end_step(&s);
+			if (i % 10 == 0)
+				evaluate(&s, 6, layers);
+		}
+		check_known_after(&s, 5);
+		sequence_free(&s);
+	}
+}
+
 /* ...which is no accumulation: there every other turn has one. */
 static void test_every_other_turn_has_the_optimizer(void **state)
 {
@@ -471,6 +502,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_optimizer_skipped_at_first),
+		cmocka_unit_test(test_evaluated_before_the_first_step),
 		cmocka_unit_test(test_every_other_turn_has_the_optimizer),
 		cmocka_unit_test(test_graphs_behind_long_steps),
 		cmocka_unit_test(test_optimizer_behind_graphs),
