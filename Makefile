@@ -87,7 +87,7 @@ $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 
 $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@
+	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@.part && mv -f $@.part $@ # programs may be running with the one before
 
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)

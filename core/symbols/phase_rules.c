@@ -226,6 +226,9 @@ static uint8_t add_outer(uint8_t inner, uint8_t outer)
 		return outer == PART_NONE ? inner : outer == PART_WORKER ? PART_BACKWARD : outer;
 	if (inner == PART_FUNCTIONAL && outer == PART_MODULE)
 		return outer;
+	/* a loader that copies its batches itself waits for the next one behind that (accelerate) */
+	if (inner == PART_TO_DEVICE && outer == PART_LOADER)
+		return outer;
 	return is_forward(inner) ? within(inner, outer) : inner;
 }
 

@@ -111,7 +111,9 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ns = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
-		uint32_t site = call == REPLAY_NONE ? 0 : j->w.timeline->calls.at[call].site;
+		uint32_t site = call == REPLAY_NONE	  ? 0
+				: j->w.edit.cut_ns[i] > 0 ? whatif_pause_site(&j->w, i)
+							  : j->w.timeline->calls.at[call].site;
 		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
 			continue;
 		if (is_helper(j, call)) {

@@ -20,6 +20,8 @@ enum {
 
 /* Pauses shorter than this are never taken for input. */
 #define INPUT_LEAST_NS 20e3
+/* ...behind a loader's last call, where it may be on its way to what comes next already. */
+#define BEHIND_LOADER_LEAST_NS 200e3
 
 enum trait {
 	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
@@ -265,6 +267,20 @@ static uint32_t first_of_step(const struct whatif *w, const struct timeline_call
 	return i;
 }
 
+/* A loader that copies its batches itself waits for the next one behind that, before it hands the last one on (accelerate). */
+static bool is_behind_loader(const struct whatif *w, uint32_t op)
+{
+	uint32_t last = w->before[op];
+	const struct timeline_call *c = last == REPLAY_NONE ? NULL : call_of(w, last);
+	return c && c->about & ABOUT_INPUT &&
+	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
+}
+
+uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
+{
+	return w->site[is_behind_loader(w, op) ? w->before[op] : op];
+}
+
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
  * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
 static bool is_input(const struct whatif *w, uint32_t op)
@@ -274,7 +290,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
-	if (c->about & ABOUT_INPUT)
+	if (c->about & ABOUT_INPUT || is_behind_loader(w, op))
 		return true;
 	for (uint32_t k = op, i = op; calls < CALLS_TO_BATCH && k < op + n; k++, i++) {
 		if (i == n)

@@ -121,6 +121,9 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
  * the host's own work. */
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out);
 
+/* The site whose time the pause before the op's call is: the call's, but where a loader was left and waited meanwhile that one's. */
+uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
+
 /* The three in one. */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
 	       struct whatif_result *out, struct err *e);

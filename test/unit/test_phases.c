@@ -258,6 +258,20 @@ static void time_behind_a_loader_is_its(void **state)
 	expect(2, PART_LOADER, 510, 1000);
 }
 
+/* Accelerate's copies a batch, and gets the next one before it hands this one on. */
+static void a_loader_that_copies_waits_behind(void **state)
+{
+	static const char *const shard = SITE "accelerate/data_loader.py:DataLoaderShard.__iter__";
+	(void)state;
+	copy_batch(100, 110,
+		   STACK(USER, shard, SITE "accelerate/utils/operations.py:send_to_device"), 4096);
+	call(1, 500, 510, STACK(MODEL));
+	find();
+	expect(0, PART_LOADER, 0, 500);
+	expect(1, PART_MODULE, 500, 510);
+	expect(2, PART_LOADER, 510, 1000);
+}
+
 /* In a closure, but not in an optimizer that keeps its state on the host. */
 static void a_batch_within_an_optimizers_step(void **state)
 {
@@ -677,6 +691,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(native_frames_alone, begin, end),
 		cmocka_unit_test_setup_teardown(a_step, begin, end),
 		cmocka_unit_test_setup_teardown(time_behind_a_loader_is_its, begin, end),
+		cmocka_unit_test_setup_teardown(a_loader_that_copies_waits_behind, begin, end),
 		cmocka_unit_test_setup_teardown(a_batch_within_an_optimizers_step, begin, end),
 		cmocka_unit_test_setup_teardown(a_batch_within_a_librarys_closure, begin, end),
 		cmocka_unit_test_setup_teardown(small_copies_are_no_batch, begin, end),

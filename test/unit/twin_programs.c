@@ -295,6 +295,19 @@ void slow_input(struct twin *tw)
 	take_batch(tw);
 }
 
+/* A loader copies the batch, and gets the next one before it hands this one on. */
+void slow_loader(struct twin *tw)
+{
+	twin_host(tw, 12);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, LOADER);
+	if (!tw->is_mended)
+		twin_host(tw, 900);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+}
+
 /* Every other batch takes nine times as long to read. */
 void uneven_input(struct twin *tw)
 {

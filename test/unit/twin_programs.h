@@ -5,7 +5,16 @@
 #include "test/unit/twin.h"
 
 /* Stacks, and so lines. */
-enum { LAYERS = 6, WAIT = 40, OTHER_WAIT = 41, COPY = 42, MALLOC = 43, FREE = 44, NEXT = 50 };
+enum {
+	LAYERS = 6,
+	WAIT = 40,
+	OTHER_WAIT = 41,
+	COPY = 42,
+	MALLOC = 43,
+	FREE = 44,
+	NEXT = 50,
+	LOADER = 60
+};
 enum { FORWARD = 1, OTHER_FORWARD, BACKWARD, FORWARD_LAUNCHES = 20, BOTH_PASSES = 52 };
 
 void device_bound(struct twin *tw);
@@ -33,6 +42,7 @@ void chatty_line(struct twin *tw);
 void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
 void slow_input_asked(struct twin *tw);
+void slow_loader(struct twin *tw);
 void uneven_input(struct twin *tw);
 void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);
