@@ -149,20 +149,25 @@ static json_t *baseline(const struct findings *f)
 			 f->armed_in_warm_up);
 }
 
-static json_t *bound(const struct findings *f)
+static const char *verdict_name(unsigned verdict)
 {
 	static const char *const names[] = {
 #define X(id, name) [VERDICT_##id] = name,
 		VERDICTS(X)
 #undef X
 	};
+	return verdict < VERDICTS_N ? names[verdict] : "unknown";
+}
+
+static json_t *bound(const struct findings *f)
+{
 	json_t *evidence = json_array();
 	for (size_t i = 0; i < f->evidence.n; i++)
 		json_array_append_new(evidence, report_json_text(f->evidence.at[i].text));
-	return json_pack("{s:s, s:o, s:o, s:I, s:I}", "verdict",
-			 f->verdict < VERDICTS_N ? names[f->verdict] : "unknown", "confidence",
-			 report_json_number(f->confidence, RATIO), "evidence", evidence,
-			 "usual_steps", (json_int_t)f->n_usual, "steps", (json_int_t)f->n_played);
+	return json_pack("{s:s, s:o, s:o, s:I, s:I}", "verdict", verdict_name(f->verdict),
+			 "confidence", report_json_number(f->confidence, RATIO), "evidence",
+			 evidence, "usual_steps", (json_int_t)f->n_usual, "steps",
+			 (json_int_t)f->n_played);
 }
 
 /* ---- Ledgers ---- */
@@ -501,6 +506,7 @@ static json_t *advice(const struct findings *f)
 		json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "what", report_json_text(a->what),
 				      "where", where(site_at(f, a->site)), "expected_ms_per_step",
 				      ms(a->expected_ms), "why", report_json_text(a->why));
+		json_object_set_new(o, "cause", json_string(verdict_name(a->cause)));
 		if (a->high_ms > 0)
 			json_object_set_new(o, "expected_ms_range",
 					    json_pack("[o, o]", ms(a->low_ms), ms(a->high_ms)));

@@ -303,6 +303,19 @@ static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, 
 		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", report_string(a, "what"));
 }
 
+/* Of the advice behind the first `n`, what mends what the verdict rests on, if none of those does; NULL: there is none, or need not be. */
+static const json_t *verdicts_advice(const json_t *p, size_t n)
+{
+	const json_t *advice = json_object_get(p, "advice");
+	const char *verdict = report_string(json_object_get(p, "bound"), "verdict");
+	for (size_t i = 0; i < json_array_size(advice); i++) {
+		const json_t *a = json_array_get(advice, i);
+		if (!strcmp(report_string(a, "cause"), verdict))
+			return i < n ? NULL : a;
+	}
+	return NULL;
+}
+
 static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
 {
 	const json_t *advice = json_object_get(p, "advice");
@@ -319,6 +332,8 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 	for (size_t i = 0; i < n && i < most; i++)
 		say_one_advice(o, p, json_array_get(advice, i), cwd);
 	report_gains_sum(o, p, most);
+	if (verdicts_advice(p, most))
+		say_one_advice(o, p, verdicts_advice(p, most), cwd);
 }
 
 /* As many as there is room for, above what comes last. */

@@ -241,6 +241,7 @@ struct finding_once {
 
 struct finding_advice {
 	char what[160], why[240];
+	uint8_t cause; /* enum verdict: what it would be bound by, if this is most of it */
 	uint32_t site;
 	const struct frame
 		*inner;	    /* the library's line under it that most of this is of; NULL: none */

@@ -38,6 +38,29 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
 }
 
+static uint8_t cause_of(const struct whatif_change *change)
+{
+	static const uint8_t free[WHATIF_FREES_N] = {
+		[WHATIF_FREE_LAUNCH] = VERDICT_CPU,
+		[WHATIF_FREE_INPUT] = VERDICT_INPUT,
+		[WHATIF_FREE_ALLOC] = VERDICT_MEMORY,
+		[WHATIF_FREE_COPY] = VERDICT_COPY,
+		[WHATIF_FREE_COLLECTIVE] = VERDICT_COLLECTIVE,
+		[WHATIF_FREE_SYNC] = VERDICT_SYNC,
+	};
+	switch (change->kind) {
+	case WHATIF_FREE:
+		return free[change->what];
+	case WHATIF_KERNEL:
+		return VERDICT_GPU;
+	case WHATIF_PAUSE:
+	case WHATIF_ONE_LAUNCH:
+		return VERDICT_CPU;
+	default:
+		return VERDICT_SYNC;
+	}
+}
+
 void advise(struct judge *j, uint32_t site, const struct whatif_change *changes, size_t n,
 	    const char *what, const char *why, ...)
 {
@@ -47,6 +70,7 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
 		return;
 	struct finding_advice advice = { .site = site,
+					 .cause = cause_of(&changes[0]),
 					 .expected_ms = result.gain_ms,
 					 .low_ms = fmax(0, result.low_ms),
 					 .high_ms = fmax(0, result.high_ms),

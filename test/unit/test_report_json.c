@@ -107,6 +107,7 @@ static const struct {
 	{ "replay.error_pct", 'n' },
 	{ "advice[].what", 's' },
 	{ "advice[].where", 'S' },
+	{ "advice[].cause", 's' },
 	{ "advice[].expected_ms_per_step", 'n' },
 	{ "advice[].expected_ms_range", 'A' },
 	{ "advice[].together_ms_per_step", 'n' },

@@ -368,6 +368,31 @@ static void test_what_disturbed_steps_are_held_against(void **state)
 	json_decref(root);
 }
 
+/* However little it wins beside others. */
+static void test_what_the_verdict_rests_on_has_a_row(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *advice = json_object_get(p, "advice");
+	(void)state;
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("input"));
+	for (int i = 1; i < 5; i++) {
+		json_t *more = json_deep_copy(json_array_get(advice, 0));
+		json_object_set_new(more, "line", json_integer(70 + i));
+		json_object_set_new(more, "cause", json_string(i < 4 ? "cpu" : "input"));
+		json_array_append_new(advice, more);
+	}
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "train.py:71");
+	assert_says(text, "train.py:74");
+	assert_null(strstr(text, "train.py:73"));
+	free(text);
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("cpu"));
+	text = print(root, true, false, NULL);
+	assert_null(strstr(text, "train.py:74"));
+	free(text);
+	json_decref(root);
+}
+
 /* By what the replay says they win together. What few steps win is a share of the mean step, and adds to nothing. */
 static void test_gains_that_overlap(void **state)
 {
@@ -772,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_what_gains_are_of),
 		cmocka_unit_test(test_what_disturbed_steps_are_held_against),
 		cmocka_unit_test(test_gains_that_overlap),
+		cmocka_unit_test(test_what_the_verdict_rests_on_has_a_row),
 		cmocka_unit_test(test_corrected_steps),
 		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_behind_the_steps),
