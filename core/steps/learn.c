@@ -515,6 +515,18 @@ static bool moves_too_late(const struct learn *l, const struct follow *f,
 	return l->tried && now->change == LEVEL_MOVED && has_armed(f, !ended);
 }
 
+/*
+ * Whether the program ends, a window was recorded, and `now` would count the loop around, of which nothing was: where nobody learns, a token is a
+ * step as well as a request. What an optimizer ends is one in any case.
+ */
+static bool comes_too_late(const struct learn *l, const struct follow *f,
+			   const struct level_choice *now)
+{
+	return l->tried && now->change == LEVEL_CORRECTED && !now->signs.has_optimizer &&
+	       !l->choice.signs.has_optimizer && now->calls_per_step > l->choice.calls_per_step &&
+	       has_armed(f, true);
+}
+
 /* What has come since the anchor was told may confirm it, or replace it. */
 static void review(struct learn *l, struct follow *f)
 {
@@ -603,7 +615,8 @@ bool learn_end_probation(struct learn *l, struct follow *f)
 	if (!l->tried)
 		return true;
 	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
-		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true));
+		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true) ||
+		       comes_too_late(l, f, &now));
 	if (stands) {
 		confirm(l, f);
 		return true;

@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from sim_case import SimCase
+from sim_case import SimCase, report_of
 from test_torch import HERE
 
 PROGRAMS = os.path.join(HERE, "programs.py")
@@ -20,6 +20,18 @@ class Programs(SimCase):
 
     def test_recorded(self):
         self.check(self.under_profrun(["-W", "ignore", PROGRAMS], "always", "--quiet"))
+
+    def test_a_decoder_has_its_window(self):
+        """A token and a request are steps as well: what was recorded is not given up at the end for those of which nothing was."""
+        script = os.path.join(HERE, "scripts", "decode.py")
+        run = self.under_profrun([script, "30"], "skip_first=10,wait=0,warmup=2,active=3,repeat=1", PROFSIM_KERNEL_US=20)
+        self.assertEqual(run.status, 0, run.err)
+        process, = report_of(run)["processes"]
+        self.assertEqual((len(process["steps"]["armed"]), len(process["gpu"])), (3, 1), process["steps"])
+        self.assertGreater(process["gpu"][0]["kernels_per_step"], 20)
+        with open(script, encoding="utf-8") as file:
+            planted = [number for number, text in enumerate(file, 1) if "PLANTED" in text]
+        self.assertEqual([row["line"] for row in process["syncs"]], planted)
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ LATE_WITHOUT_FRAMES = {"transformer": -1, "averaging": -9}
 # A second model's first steps, before it is known that the first one's have ended, are seen by nobody; some more are told afterwards, and
 # begun by nobody. The numbers go on from the last one that was seen.
 # A training's first steps, until it is seen that no evaluation's come any more, are counted as these.
-UNSEEN = {"second_model": 12, "evaluation_first": 40}
-TOLD_LATER = {"second_model": 0.6, "evaluation_first": 0.8}
+UNSEEN = {"second_model": 12, "evaluation_first": 50}
+TOLD_LATER = {"second_model": 0.6, "evaluation_first": 0.65}
 # Turns of the same work before the loop: eager ones, and the capture; and of a loop of its own.
 SETTING_UP = {"graph_replay": 4, "evaluation_first": 200}
 MISNUMBERED = 1  # the armed part may begin in the middle of a step
