@@ -130,7 +130,7 @@ double replay_play(const struct replay *r, const struct replay_edit *edit);
  * of the main lane has returned and all its work is done: a host that waits for nothing runs ahead, and its calls alone tell nothing. */
 void replay_step_lengths(const struct replay *r, double *ns);
 
-/* Takes from the model what recording cost: steps take `ratio` times as long with it, `played_ns` here. Returns what they take now. */
-double replay_unrecord(struct replay *r, double played_ns, double ratio);
+/* Takes from the model what recording cost: `off_ns` of a step's `played_ns`, the mean. Returns what they take now. */
+double replay_unrecord(struct replay *r, double played_ns, double off_ns);
 
 #endif

@@ -58,11 +58,11 @@ static bool is_near(double ns, double target)
 	return ns - target < NEAR_ENOUGH * target && target - ns < NEAR_ENOUGH * target;
 }
 
-double replay_unrecord(struct replay *r, double played_ns, double ratio)
+double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 {
-	if (!(ratio > 1) || !r->ops.n)
+	if (!(off_ns > 0) || !r->ops.n)
 		return played_ns;
-	double target = played_ns / ratio, now = played_ns, slope = 1;
+	double target = played_ns - off_ns, now = played_ns, slope = 1;
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
 	double plain = each, most = each * TIMES_MOST, above = 0,
 	       above_ns = played_ns; /* nearest of those with longer steps */

@@ -140,6 +140,30 @@ static void recording_is_not_promised(void **state)
 	}
 }
 
+static void saved_now_and_then(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 2, "layer", 1);
+	}
+	if (tw->steps_made++ % 4 == 3)
+		twin_host(tw, 5000);
+	twin_wait_stream(tw, 1, WAIT);
+}
+
+/* One of four steps takes many times as long: what recording cost is of the calls, of which it has no more. */
+static void a_long_step_is_no_dearer_to_record(void **state)
+{
+	(void)state;
+	struct twin *tw = record_steps(saved_now_and_then, 8);
+	tw->t.recording_ratio = 1.25;
+	struct whatif_result r = play(tw, NULL, 0);
+	assert_true(r.measured_ms > 2 * r.recorded_ms);
+	assert_near(r.step_ms, r.recorded_ms / 1.25, 0.05, 0);
+	assert_near(r.measured_ms - r.mean_ms, r.recorded_ms - r.step_ms, 0.05, 0);
+	twin_free(tw);
+}
+
 /* Without its waits the host runs ahead of the device, which is what a step takes then. */
 static void steps_end_where_their_work_does(void **state)
 {
@@ -263,6 +287,7 @@ int main(void)
 		cmocka_unit_test(steps_are_played_in_whole_turns),
 		cmocka_unit_test(gain_is_what_mending_wins),
 		cmocka_unit_test(recording_is_not_promised),
+		cmocka_unit_test(a_long_step_is_no_dearer_to_record),
 		cmocka_unit_test(steps_end_where_their_work_does),
 		cmocka_unit_test(two_changes_at_once),
 		cmocka_unit_test(less_is_never_slower),
