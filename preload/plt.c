@@ -165,15 +165,31 @@ static void take_slots(const struct table *t)
 
 /* ---- Turning them ---- */
 
-static void turn(struct slot *s, bool watched)
+static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
+{
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && address - object->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* `object`: the slot's own, NULL: not known. */
+static void turn(struct slot *s, const struct dl_phdr_info *object, bool watched)
 {
 	uintptr_t real = watched ? 0 : (uintptr_t)atomic_load(s->function.real);
 	uintptr_t was = s->opened ? s->opened : s->function.wrapper,
 		  is = real ? real : s->function.wrapper;
 	if (was == is)
 		return;
-	if (atomic_compare_exchange_strong(s->at, &was, is))
+	if (atomic_compare_exchange_strong(s->at, &was, is)) {
 		s->opened = real;
+		return;
+	}
+	/* loaded anew, and the linker fills the slot when it is used */
+	if (object && is_in(object, was))
+		s->opened = 0;
 	else if (s->opened && watched) /* somebody else's change stays */
 		log_once(LOG_WARN,
 			 "something else in this process has put functions into the linker's "
@@ -192,11 +208,10 @@ static int turn_object(struct dl_phdr_info *object, size_t size, void *context)
 	if (!is_known || !find_table(object, &table))
 		return 0;
 	take_slots(&table);
-	/* a smaller object may lie where one with slots did */
+	/* another object may lie where one with slots did */
 	for (unsigned i = 0; i < g.n_slots; i++)
-		if (g.slots[i].base == object->dlpi_addr &&
-		    may_be_written(object, (uintptr_t)g.slots[i].at))
-			turn(&g.slots[i], *watched >> g.slots[i].function.group & 1);
+		if (g.slots[i].base == object->dlpi_addr && g.slots[i].dynamic == table.dynamic)
+			turn(&g.slots[i], object, *watched >> g.slots[i].function.group & 1);
 	return 0;
 }
 
@@ -295,6 +310,6 @@ void plt_forget(void)
 	keeps_others_out = false;
 	for (unsigned i = 0; i < g.n_slots; i++)
 		if (is_there(&g.slots[i]))
-			turn(&g.slots[i], true);
+			turn(&g.slots[i], NULL, true);
 	atomic_flag_clear(&g.busy);
 }

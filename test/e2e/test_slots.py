@@ -62,6 +62,14 @@ class Slots(Case):
         run = self.preloaded([prog("slots_forks"), "gone", prog("slots_caller.so"), prog("slots_other.so")], PROF_SCHEDULE="off")
         self.assertEqual((run.status, run.out, run.err), (0, "1\n", ""), "2: they do not lie in one place")
 
+    def test_an_object_that_is_loaded_again(self):
+        """Its slots are as the linker left them, and nobody else's."""
+        for steps, events in ("6", 1), ("2", 2):
+            run = self.preloaded([prog("slots_forks"), "anew", prog("slots_caller.so"), steps], PROF_STEP="sync", PROF_CUPTI="off",
+                                 PROF_SCHEDULE="skip_first=1,wait=0,warmup=0,active=2,repeat=1")
+            self.assertEqual((run.status, run.err), (0, ""), "2: it does not lie where it did")
+            self.assertEqual([call.name for call in run.journal().calls()].count("cudaEventRecord"), events - 1)
+
     def test_forks_amid_turning(self):
         """The loader's lock is held then, and glibc's fork does not give it back in the child."""
         run = self.preloaded([prog("slots_forks"), "amid", "200", prog("slots_other.so")], PROF_STEP="sync", PROF_CUPTI="off",

@@ -1,7 +1,7 @@
 /*
  * Forks of a process whose slots the library turns: `slots_forks gone CALLER OTHER`: CALLER, whose slots were turned, has been unloaded, and OTHER, which
  * may not be written, lies where it did. `slots_forks amid FORKS LIBRARY`: a thread takes steps all the time; each child loads LIBRARY, which takes
- * the loader's lock. Prints how many children ended in an orderly way.
+ * the loader's lock. Both print how many children ended in an orderly way. `slots_forks anew CALLER STEPS`: CALLER is unloaded and loaded again.
  */
 #define _GNU_SOURCE
 #include "test/prog/leads_to.h"
@@ -50,20 +50,46 @@ static int gone(const char *caller, const char *other)
 	return 0;
 }
 
+static void step(void *device, cudaStream_t stream)
+{
+	char data[64] = "";
+	MUST(cudaMemcpyAsync(device, data, sizeof(data), cudaMemcpyHostToDevice, stream));
+	MUST(cudaStreamSynchronize(stream));
+}
+
+/* CALLER is loaded a second time to where it was, and calls nothing until recording has begun. */
+static int anew(const char *caller, int steps)
+{
+	cudaStream_t stream;
+	void *p;
+	MUST(cudaStreamCreate(&stream));
+	MUST(cudaMalloc(&p, 64));
+	struct link_map *object = dlopen(caller, RTLD_LAZY);
+	int (*call)(void) = (int (*)(void))dlsym(object, "call");
+	uintptr_t at = object->l_addr;
+	if (call())
+		return 1;
+	dlclose(object);
+	object = dlopen(caller, RTLD_LAZY);
+	if (object->l_addr != at)
+		return 2;
+	for (int i = 0; i < steps; i++)
+		step(p, stream);
+	call = (int (*)(void))dlsym(object, "call");
+	return call() ? 1 : 0;
+}
+
 static atomic_bool over;
 
 static void *take_steps(void *unused)
 {
-	char data[64] = "";
 	cudaStream_t stream;
 	void *p;
 	(void)unused;
 	MUST(cudaStreamCreate(&stream));
-	MUST(cudaMalloc(&p, sizeof(data)));
-	while (!over) {
-		MUST(cudaMemcpyAsync(p, data, sizeof(data), cudaMemcpyHostToDevice, stream));
-		MUST(cudaStreamSynchronize(stream));
-	}
+	MUST(cudaMalloc(&p, 64));
+	while (!over)
+		step(p, stream);
 	return NULL;
 }
 
@@ -92,5 +118,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 4)
 		return 1;
+	if (!strcmp(argv[1], "anew"))
+		return anew(argv[2], atoi(argv[3]));
 	return strcmp(argv[1], "gone") ? amid(atoi(argv[2]), argv[3]) : gone(argv[2], argv[3]);
 }
