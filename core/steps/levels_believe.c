@@ -56,7 +56,8 @@ static const struct {
 	[EVIDENCE_GRAPH] = { 5, 3, true },
 	/* Each turn reads a result and feeds what follows, or waits for all it did, whatever launches it has: so it ends, of however few turns. */
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
-	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. */
+	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. Three turns on probation would know more made
+	 * programs in time (91.6 % within five steps, not 89.9), but take speculative decoding's prompts for its rounds: 56 of 126. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
 	 * of turns as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
