@@ -408,7 +408,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
-	bool fills = is_level && level_fills(l, &x, &level);
+	bool fills = is_level && !belief.is_beside && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough &&
 		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end)) &&
 		     !is_settled_otherwise(l, &choice);

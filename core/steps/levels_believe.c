@@ -266,6 +266,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 {
 	struct level_belief b = {
 		.is_refuted = is_part_of_more(level) || (!demands->ended && may_be_inner(level)),
+		.is_beside = !level->optimizer && late_hints(s, x) & LEVEL_OPTIMIZER,
 	};
 	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
 		return b;

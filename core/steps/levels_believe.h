@@ -32,8 +32,9 @@ struct level_demands {
 };
 
 struct level_belief {
-	bool is_enough;	      /* to stay with it */
-	bool is_promising;    /* to count it on probation */
+	bool is_enough;	   /* to stay with it */
+	bool is_promising; /* to count it on probation */
+	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its turns */
 	bool is_refuted;      /* what was counted on probation by it is to be doubted */
 	uint32_t turns_short; /* so few turns more and it may be enough; 0: no saying */
 	struct level_signs signs;
