@@ -110,8 +110,8 @@ static bool is_far(int64_t launches, int64_t median)
 }
 
 /*
- * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: as much again is
- * waited for, or every other step would end launches before its anchor. One turn alone may be longer by a log, unless launches come and go in all
+ * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: half as much
+ * again is waited for, or steps would end launches before their anchors; what is waited for in vain ends a step in the next one. One turn alone may be longer by a log, unless launches come and go in all
  * of them: then those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to
  * wait for.
  */
@@ -125,7 +125,7 @@ static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 		last--;
 	bool are_many_far = is_noisy && (n - 1 - (last - first)) * SPREAD_MOST > n;
 	int64_t longest = launches[last], spread = longest - launches[first];
-	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + spread
+	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + spread / 2
 									  : median);
 }
 
