@@ -38,7 +38,8 @@
 #define FIRST_LONG 8u
 /* An answer of fewer turns is a guess where launches come and go. */
 #define TURNS_GUESSED 6u
-/* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop. */
+/* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop, as a game's moves
+ * that another loop stands around, though that is not known to be the step either. */
 #define TURNS_UNCONFIRMED 160u
 /* Where steps that launches come and go in end is looked at again after so many times the turns more. */
 #define TURNS_MORE 2u
@@ -523,16 +524,17 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Whether nothing has confirmed the answer on probation and launches come and go: then it may be by chance that so few turns look like a loop's, or
- * that they looked more like one than those of the answer before. A request that is answered is one however few there were.
+ * Whether nothing has confirmed the answer on probation: after so many turns more than are demanded of nearly any loop; or where launches come and go, as
+ * then it may be by chance that so few turns look like a loop's, or that they looked more like one than those of the answer before. A request that
+ * is answered is one however few there were.
  */
 static bool is_guess(const struct levels *l)
 {
 	const struct level_signs *signs = &l->choice.signs;
 	bool is_few = signs->turns < TURNS_GUESSED && !signs->is_read;
 	bool is_unconfirmed = l->choice.count >= TURNS_UNCONFIRMED;
-	return l->on_probation && signs->is_noisy &&
-	       (is_few || is_unconfirmed || l->choice.change == LEVEL_CORRECTED);
+	bool is_by_chance = is_few || l->choice.change == LEVEL_CORRECTED;
+	return l->on_probation && (is_unconfirmed || (signs->is_noisy && is_by_chance));
 }
 
 bool levels_conclude(struct levels *l, struct level_choice *out)
