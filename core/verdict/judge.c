@@ -74,6 +74,16 @@ double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes,
 	return fmax(0, result.usual_gain_ms);
 }
 
+double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
+			  const struct whatif_result *of_wait)
+{
+	struct whatif_result line;
+	wait.kind = WHATIF_LINE;
+	if (whatif_play(&j->w, &wait, 1, &line, NULL))
+		return 0;
+	return fmax(0, of_wait->is_of_mean ? line.mean_gain_ms : line.gain_ms);
+}
+
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
 {
 	va_list args;
@@ -136,9 +146,10 @@ static void fill_syncs(struct judge *j)
 						.wait_kind = s->kind };
 		if (!s->site || played == most)
 			continue;
-		s->recoverable_ms = judge_gain_ms(j, &change, 1);
-		change.kind = WHATIF_LINE;
-		s->line_ms = judge_gain_ms(j, &change, 1);
+		struct whatif_result wait = { 0 };
+		whatif_play(&j->w, &change, 1, &wait, NULL);
+		s->recoverable_ms = fmax(0, wait.gain_ms);
+		s->line_ms = judge_line_gain_ms(j, change, &wait);
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)

@@ -437,6 +437,26 @@ void checkpoint(struct twin *tw)
 		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
 }
 
+/* One line computes in every step, and fetches in each fourth. */
+void checkpoint_of_a_line(struct twin *tw)
+{
+	twin_host(tw, 200);
+	twin_launch(tw, 1, 20, "layer", 1);
+	twin_launch(tw, 1, 5, "sum", COPY);
+	if (tw->steps_made++ % 4 == 3)
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
+}
+
+/* Small kernels of one line; each fourth step has more of another's. */
+void launching_now_and_then(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS * 4; i++)
+		twin_launch(tw, 1, 1, "tiny", FORWARD);
+	if (tw->steps_made++ % 4 == 3)
+		for (int i = 0; i < LAYERS * 10; i++)
+			twin_launch(tw, 1, 1, "tiny", OTHER_FORWARD);
+}
+
 /* One line waits for a large copy, and again, behind more work, for its stream. */
 void two_kinds(struct twin *tw)
 {

@@ -53,6 +53,8 @@ void two_causes(struct twin *tw);
 void prefetching(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
+void checkpoint_of_a_line(struct twin *tw);
+void launching_now_and_then(struct twin *tw);
 void two_kinds(struct twin *tw);
 void in_and_out(struct twin *tw);
 void logging(struct twin *tw);
