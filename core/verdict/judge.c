@@ -278,8 +278,8 @@ static void give_evidence(struct judge *j)
 		say(f, "waits, copies, allocation and input cost next to nothing");
 	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
 	    j->gpu_half_ms, j->host_half_ms);
-	say(f, "played again unchanged the steps take %.2f ms, measured %.2f ms", f->replayed_ms,
-	    f->measured_ms);
+	say(f, "played again unchanged the steps take %.2f ms in the mean, measured %.2f ms",
+	    f->replayed_ms, f->measured_ms);
 }
 
 static void give_verdict(struct judge *j)
@@ -334,8 +334,10 @@ static void fill_usual(struct judge *j)
 		memset(is_usual + r->runs.at[k].first_step, true, r->runs.at[k].n_steps);
 	for (uint32_t i = j->w.n_usual; i < r->n_steps; i++)
 		is_usual[find_longest(j, is_usual) - t->steps.at] = false;
-	if (j->w.n_usual < r->n_steps)
+	if (j->w.n_usual < r->n_steps) {
 		idle_fill_usual(j->f, is_usual);
+		ledger_fill_usual_phases(j->f, is_usual);
+	}
 	free(is_usual);
 }
 

@@ -512,6 +512,8 @@ static void launches_of_few_steps_are_not_named(void **state)
 	(void)state;
 	judge(launching_now_and_then, false, 8);
 	assert_true(f.n_usual < f.n_played);
+	assert_near(f.gpus.at[0].kernels, 39, 1e-6);
+	assert_near(f.gpus.at[0].usual_kernels, 24, 1e-6);
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "fewer, larger launches"))
 			launches = &f.advice.at[i];
