@@ -201,20 +201,30 @@ static void say_idle(struct textout *o, const json_t *p)
 		text_line(o, TEXT_PLAIN, "%s ms", line);
 }
 
+static double phase_ms(const json_t *x)
+{
+	return report_number(x, report_has_number(x, "usual_host_ms") ? "usual_host_ms"
+								      : "host_ms_per_step");
+}
+
+/* The longest first, which of usual steps may be another one than of all. */
 static void say_phases(struct textout *o, const json_t *p)
 {
 	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
-	const json_t *phases = json_object_get(p, "phases");
-	for (size_t i = 0; i < json_array_size(phases); i++) {
-		const json_t *x = json_array_get(phases, i);
-		size_t used = strlen(line);
-		double host_ms = report_number(x, report_has_number(x, "usual_host_ms")
-							  ? "usual_host_ms"
-							  : "host_ms_per_step");
-		if (host_ms >= LEAST_MS)
+	json_t *left = json_copy(json_object_get(p, "phases"));
+	while (json_array_size(left)) {
+		size_t longest = 0, used = strlen(line);
+		for (size_t i = 1; i < json_array_size(left); i++)
+			if (phase_ms(json_array_get(left, i)) >
+			    phase_ms(json_array_get(left, longest)))
+				longest = i;
+		const json_t *x = json_array_get(left, longest);
+		if (phase_ms(x) >= LEAST_MS)
 			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
-				 report_string(x, "name"), report_ms(ms, sizeof(ms), host_ms));
+				 report_string(x, "name"), report_ms(ms, sizeof(ms), phase_ms(x)));
+		json_array_remove(left, longest);
 	}
+	json_decref(left);
 	if (*line)
 		text_say(o, "phases   ", "%s ms", line);
 }

@@ -494,6 +494,17 @@ static void what_few_steps_do_is_named(void **state)
 	forget();
 }
 
+/* What usual steps do on the first screen adds up to the length that gains are held against. */
+static void usual_steps_are_the_same_for_all(void **state)
+{
+	(void)state;
+	judge(pickled_checkpoint, false, 8);
+	assert_true(f.n_usual < f.n_played);
+	assert_near(f.recorded_ms, 0.206, 0.05);
+	assert_near(f.gpus.at[0].usual_busy_ms + f.gpus.at[0].usual_idle_ms, f.recorded_ms, 0.05);
+	forget();
+}
+
 /* A line of every step that waits in few: with the wait goes a part of the line, and both are told of the mean step. */
 static void a_line_wins_no_less_than_its_wait(void **state)
 {
@@ -579,6 +590,7 @@ int main(void)
 		cmocka_unit_test(three_disturbed_steps_promise_a_share),
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
+		cmocka_unit_test(usual_steps_are_the_same_for_all),
 		cmocka_unit_test(a_line_wins_no_less_than_its_wait),
 		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),

@@ -53,6 +53,7 @@ void two_causes(struct twin *tw);
 void prefetching(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
+void pickled_checkpoint(struct twin *tw);
 void checkpoint_of_a_line(struct twin *tw);
 void launching_now_and_then(struct twin *tw);
 void two_kinds(struct twin *tw);
