@@ -137,16 +137,20 @@ static int ask(const struct request *r, struct process *p, struct answer *a, str
 	for (size_t i = 0; i < r->changes.n; i++)
 		if (r->changes.at[i].kind == WHATIF_WAIT)
 			r->changes.at[i].kind = WHATIF_LINE;
-	return whatif_run(t, r->changes.at, r->changes.n, &a->line, e);
+	error = whatif_run(t, r->changes.at, r->changes.n, &a->line, e);
+	if (!error && a->with.is_of_mean) /* a line of every step may wait in few */
+		whatif_tell_mean(&a->line);
+	return error;
 }
 
 static json_t *result(const struct whatif_result *x)
 {
-	return json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "changed_ms",
+	return json_pack("{s:o, s:o, s:o, s:i, s:b, s:o, s:o}", "changed_ms",
 			 report_json_number(x->changed_ms, 1e-4), "gain_ms",
 			 report_json_number(x->gain_ms, 1e-4), "gain_pct",
 			 report_json_number(x->gain_pct, 1e-2), "rare_steps", (int)x->rare_steps,
-			 "calls_per_step", report_json_number(x->calls, 1e-3), "works_per_step",
+			 "of_mean", x->is_of_mean, "calls_per_step",
+			 report_json_number(x->calls, 1e-3), "works_per_step",
 			 report_json_number(x->works, 1e-3));
 }
 
@@ -183,6 +187,8 @@ static void print_gain(const char *what, const struct whatif_result *x)
 	if (x->rare_steps)
 		printf("%-24s %10s      in %u of %.0f steps; this is of the mean step, %s ms\n", "",
 		       "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
+	else if (x->is_of_mean)
+		printf("%-24s %10s      this is of the mean step, too\n", "", "");
 }
 
 static void print_text(const struct answer *a)

@@ -52,12 +52,24 @@ void report_gains_heading(struct textout *o, const json_t *p)
 		text_line(o, TEXT_BOLD, "What mending would win, of a step's %s ms", step);
 }
 
+bool report_gain_is_rare(const json_t *advice)
+{
+	return report_has_number(advice, "rare_steps");
+}
+
+void report_gains_rare_heading(struct textout *o, const json_t *p)
+{
+	char mean[NUMBER_BYTES];
+	text_line(o, TEXT_PLAIN, "  and in few steps, as the mean of all %.0f recorded, %s ms:",
+		  report_number(json_object_get(p, "bound"), "steps"),
+		  report_ms(mean, sizeof(mean), replay_ms(p, "mean_ms")));
+}
+
 char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice)
 {
 	char ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
-	bool is_rare = report_has_number(advice, "rare_steps");
 	double gain = report_number(advice, "expected_ms_per_step"),
-	       all = replay_ms(p, is_rare ? "mean_ms" : "step_ms");
+	       all = replay_ms(p, report_gain_is_rare(advice) ? "mean_ms" : "step_ms");
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", gain / all * 100);
 	snprintf(to, bytes, "%9s ms %5s  ", report_ms(ms, sizeof(ms), gain), percent);
@@ -71,7 +83,7 @@ void report_gains_sum(struct textout *o, const json_t *p, size_t n)
 	double sum = 0, together = 0;
 	for (size_t i = 0; i < json_array_size(list) && i < n; i++) {
 		const json_t *advice = json_array_get(list, i);
-		if (report_has_number(advice, "rare_steps"))
+		if (report_gain_is_rare(advice))
 			continue;
 		sum += report_number(advice, "expected_ms_per_step");
 		together = report_number(advice, "together_ms_per_step");

@@ -9,6 +9,10 @@
 /* Of which step: gains are of one without what recording costs. `p`: a process of report.json. */
 void report_gains_heading(struct textout *o, const json_t *p);
 
+/* It is of few steps: told as the mean of all, beneath a heading of its own, as it does not add up with the others. */
+bool report_gain_is_rare(const json_t *advice);
+void report_gains_rare_heading(struct textout *o, const json_t *p);
+
 /* "    1.200 ms  23 %  " of one advice. Returns `to`. */
 char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice);
 

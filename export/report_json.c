@@ -189,6 +189,8 @@ static json_t *gpus(const struct findings *f)
 		if (f->n_usual < f->n_played) {
 			json_object_set_new(o, "usual_busy_ms", ms(g->usual_busy_ms));
 			json_object_set_new(o, "usual_idle_ms", ms(g->usual_idle_ms));
+			json_object_set_new(o, "usual_kernels",
+					    report_json_number(g->usual_kernels, COUNT));
 		}
 		json_array_append_new(list, o);
 	}
@@ -256,9 +258,12 @@ static json_t *phase(const struct findings *f, const struct finding_phase *p)
 						       "host_ms_per_step", ms(x->host_ms),
 						       "gpu_ms_per_step", device_ms(f, x->gpu_ms)));
 	}
-	return json_pack("{s:s, s:o, s:o, s:o}", "name", p->name, "host_ms_per_step",
-			 ms(p->host_ms), "gpu_ms_per_step", device_ms(f, p->gpu_ms), "parts",
-			 parts);
+	json_t *o = json_pack("{s:s, s:o, s:o, s:o}", "name", p->name, "host_ms_per_step",
+			      ms(p->host_ms), "gpu_ms_per_step", device_ms(f, p->gpu_ms), "parts",
+			      parts);
+	if (f->n_usual < f->n_played)
+		json_object_set_new(o, "usual_host_ms", ms(p->usual_host_ms));
+	return o;
 }
 
 static json_t *phases(const struct findings *f)

@@ -30,10 +30,20 @@ struct report_list {
 
 /* ---- Any list ---- */
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), n_end = strlen(end);
+	return n >= n_end && !strcmp(text + n - n_end, end);
+}
+
+/* Lists are of all recorded steps, but memory that grows is of the whole run: where the first lines are not, it is said. */
 void report_heading(const struct report_view *v, const char *title)
 {
+	char mean[80] = "";
+	if (ends_with(title, "per step") && !ends_with(title, "bytes per step"))
+		report_mean_of(mean, sizeof(mean), v->process);
 	text_line(v->out, TEXT_PLAIN, "%s", "");
-	text_line(v->out, TEXT_BOLD, "%s", title);
+	text_line(v->out, TEXT_BOLD, "%s%s", title, mean);
 }
 
 static void say_row(const struct report_list *list, const struct row *r)
@@ -212,7 +222,8 @@ static const struct list_column syncs_columns[] = {
 	{ "with line", COLUMN_NUMBER, cell_ms, "line_ms_per_step" },
 };
 LIST(syncs, .note = note_of_sync,
-     .legend = "saves: what a step loses if the wait goes; with line: if the whole line goes");
+     .legend = "saves: what a step loses if the wait goes; with line: if the whole line goes; "
+	       "of a usual step, or where few steps wait, of the mean one");
 
 /* ---- Code and work ---- */
 

@@ -164,28 +164,45 @@ static void say_memory(const struct report_view *v)
 
 /* ---- In words ---- */
 
-static void say_advice(const struct report_view *v)
+static void say_one_advice(const struct report_view *v, const json_t *a)
+{
+	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
+	report_gain(gain, sizeof(gain), v->process, a);
+	text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "what"), 3);
+	memset(gain, ' ', strlen(gain));
+	if (json_is_string(json_object_get(a, "where")))
+		text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
+			  report_place(place, sizeof(place), a, v->cwd),
+			  report_string(a, "source"));
+	if (*report_inner(inner, sizeof(inner), a))
+		text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
+	text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "why"), 4);
+}
+
+static void say_rows_of_advice(const struct report_view *v, bool is_rare)
 {
 	const json_t *list = json_object_get(v->process, "advice");
-	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
-	if (!json_array_size(list))
+	bool has_heading = !is_rare;
+	for (size_t i = 0; i < json_array_size(list) && i < v->top; i++) {
+		const json_t *a = json_array_get(list, i);
+		if (report_gain_is_rare(a) != is_rare)
+			continue;
+		if (!has_heading)
+			report_gains_rare_heading(v->out, v->process);
+		has_heading = true;
+		say_one_advice(v, a);
+	}
+}
+
+static void say_advice(const struct report_view *v)
+{
+	if (!json_array_size(json_object_get(v->process, "advice")))
 		return;
 	text_line(v->out, TEXT_PLAIN, "%s", "");
 	report_gains_heading(v->out, v->process);
-	for (size_t i = 0; i < json_array_size(list) && i < v->top; i++) {
-		const json_t *a = json_array_get(list, i);
-		report_gain(gain, sizeof(gain), v->process, a);
-		text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "what"), 3);
-		memset(gain, ' ', strlen(gain));
-		if (json_is_string(json_object_get(a, "where")))
-			text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
-				  report_place(place, sizeof(place), a, v->cwd),
-				  report_string(a, "source"));
-		if (*report_inner(inner, sizeof(inner), a))
-			text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
-		text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "why"), 4);
-	}
+	say_rows_of_advice(v, false);
 	report_gains_sum(v->out, v->process, v->top);
+	say_rows_of_advice(v, true);
 }
 
 static void say_self(const struct report_view *v)

@@ -24,6 +24,7 @@ enum {
 	IDLE_COLUMNS = 74,
 	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
+	MEAN_BYTES = 64,
 	PLACE_BYTES = 600,
 	MOSTLY_LATE =
 		2, /* times as much work behind the steps as in them: their busy time says little */
@@ -138,7 +139,7 @@ static void say_gpus(struct textout *o, const json_t *p)
 		double busy_ms = report_number(g, is_apart ? "usual_busy_ms" : "busy_ms_per_step"),
 		       idle_ms = report_number(g, is_apart ? "usual_idle_ms" : "idle_ms_per_step"),
 		       late_ms = report_number(g, "late_ms_per_step"),
-		       kernels = report_number(g, "kernels_per_step"),
+		       kernels = report_number(g, is_apart ? "usual_kernels" : "kernels_per_step"),
 		       pct = report_number(g, "busy_pct");
 		if (is_apart && busy_ms + idle_ms > 0)
 			pct = 100 * busy_ms / (busy_ms + idle_ms);
@@ -200,27 +201,32 @@ static void say_idle(struct textout *o, const json_t *p)
 		text_line(o, TEXT_PLAIN, "%s ms", line);
 }
 
-/* What binds, and how busy the GPUs are, is told of usual steps alone. */
-static bool are_apart(const json_t *p)
+static double phase_ms(const json_t *x)
 {
-	const json_t *bound = json_object_get(p, "bound");
-	return report_number(bound, "usual_steps") < report_number(bound, "steps");
+	return report_number(x, report_has_number(x, "usual_host_ms") ? "usual_host_ms"
+								      : "host_ms_per_step");
 }
 
+/* The longest first, which of usual steps may be another one than of all. */
 static void say_phases(struct textout *o, const json_t *p)
 {
 	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
-	const json_t *phases = json_object_get(p, "phases");
-	for (size_t i = 0; i < json_array_size(phases); i++) {
-		const json_t *x = json_array_get(phases, i);
-		size_t used = strlen(line);
-		if (report_number(x, "host_ms_per_step") >= LEAST_MS)
+	json_t *left = json_copy(json_object_get(p, "phases"));
+	while (json_array_size(left)) {
+		size_t longest = 0, used = strlen(line);
+		for (size_t i = 1; i < json_array_size(left); i++)
+			if (phase_ms(json_array_get(left, i)) >
+			    phase_ms(json_array_get(left, longest)))
+				longest = i;
+		const json_t *x = json_array_get(left, longest);
+		if (phase_ms(x) >= LEAST_MS)
 			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
-				 report_string(x, "name"),
-				 report_ms(ms, sizeof(ms), report_number(x, "host_ms_per_step")));
+				 report_string(x, "name"), report_ms(ms, sizeof(ms), phase_ms(x)));
+		json_array_remove(left, longest);
 	}
+	json_decref(left);
 	if (*line)
-		text_say(o, "phases   ", "%s ms%s", line, are_apart(p) ? " (all recorded)" : "");
+		text_say(o, "phases   ", "%s ms", line);
 }
 
 /* "30 s", "11 min": of what is no more than about so long. */
@@ -316,6 +322,22 @@ static const json_t *verdicts_advice(const json_t *p, size_t n)
 	return NULL;
 }
 
+/* The first `most`, and the verdict's: of usual steps, or those that few steps win, which are of another length. */
+static void say_rows(struct textout *o, const json_t *p, const char *cwd, size_t most, bool is_rare)
+{
+	const json_t *advice = json_object_get(p, "advice"), *verdicts = verdicts_advice(p, most);
+	bool has_heading = !is_rare;
+	for (size_t i = 0; i < json_array_size(advice); i++) {
+		const json_t *a = json_array_get(advice, i);
+		if ((i >= most && a != verdicts) || report_gain_is_rare(a) != is_rare)
+			continue;
+		if (!has_heading)
+			report_gains_rare_heading(o, p);
+		has_heading = true;
+		say_one_advice(o, p, a, cwd);
+	}
+}
+
 static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
 {
 	const json_t *advice = json_object_get(p, "advice");
@@ -329,11 +351,9 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 		return;
 	}
 	report_gains_heading(o, p);
-	for (size_t i = 0; i < n && i < most; i++)
-		say_one_advice(o, p, json_array_get(advice, i), cwd);
+	say_rows(o, p, cwd, most, false);
 	report_gains_sum(o, p, most);
-	if (verdicts_advice(p, most))
-		say_one_advice(o, p, verdicts_advice(p, most), cwd);
+	say_rows(o, p, cwd, most, true);
 }
 
 /* As many as there is room for, above what comes last. */
@@ -345,6 +365,7 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		{ "", COLUMN_TEXT },
 	};
 	struct text_table t;
+	char mean[MEAN_BYTES];
 	const json_t *lines = json_object_get(p, "lines");
 	unsigned taken = o->n_lines + TRUST_LINES + 2;
 	size_t room = taken < most_lines ? most_lines - taken : 0, n = json_array_size(lines);
@@ -362,8 +383,9 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
 		table_cell(&t, "%s", report_string(x, "source"));
 	}
-	text_line(o, TEXT_BOLD, "What lines cost, %s",
-		  json_array_size(get(p, "steps", "armed")) ? "per step" : "in the whole run");
+	text_line(o, TEXT_BOLD, "What lines cost, %s%s",
+		  json_array_size(get(p, "steps", "armed")) ? "per step" : "in the whole run",
+		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }
 

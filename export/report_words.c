@@ -111,6 +111,16 @@ enum {
 	LEFT_LEAST_PCT = 1, /* less is not worth a word */
 };
 
+char *report_mean_of(char *to, size_t bytes, const json_t *p)
+{
+	const json_t *bound = json_object_get(p, "bound");
+	double n = report_number(bound, "steps");
+	to[0] = 0;
+	if (report_number(bound, "usual_steps") < n)
+		snprintf(to, bytes, ", the mean of all %.0f recorded", n);
+	return to;
+}
+
 char *report_overhead(char *to, size_t bytes, const json_t *self)
 {
 	const json_t *ci = json_object_get(self, "overhead_ci");

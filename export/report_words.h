@@ -32,6 +32,9 @@ char *report_bytes(char *to, size_t bytes, double value);
 /* "12", "12-14", "12, 15, 18 ..." */
 char *report_numbers(char *to, size_t bytes, const json_t *list);
 
+/* ", the mean of all 3 recorded", behind "per step": where what binds is said of some of them alone; else "". Returns `to`. */
+char *report_mean_of(char *to, size_t bytes, const json_t *p);
+
 /* What recording cost, of a process's `self`; "" where it is not known. Returns `to`. */
 char *report_overhead(char *to, size_t bytes, const json_t *self);
 

@@ -80,8 +80,8 @@ struct finding_gpu {
 	double busy_pct, busy_ms, idle_ms, kernels;
 	double late_ms; /* of the work that the steps launched, what ran when the last of them was over */
 	double tensor_core_pct; /* of kernel time; -1: not known */
-	double usual_busy_ms,
-		usual_idle_ms; /* of usual steps alone, where some were none (findings.n_usual) */
+	double usual_busy_ms, usual_idle_ms,
+		usual_kernels; /* of usual steps alone, where some were none (findings.n_usual) */
 	uint64_t busy_ns, idle_ns, span_ns; /* over all armed steps: busy + idle = span, exactly */
 };
 
@@ -137,6 +137,7 @@ struct finding_phase_part {
 struct finding_phase {
 	const char *name;
 	double host_ms, gpu_ms;
+	double usual_host_ms; /* as finding_gpu's */
 	struct finding_phase_part parts[PHASE_PARTS_N];
 	size_t n_parts;
 };

@@ -24,11 +24,25 @@ static void add_step(struct findings *f, const struct finding_gpu_step *s, doubl
 	}
 }
 
+static void add_kernels(struct findings *f, const struct timeline_step *step, double steps)
+{
+	const struct timeline_work *works = f->timeline->works.at;
+	for (uint32_t i = step->first_work; i < step->first_work + step->n_work; i++) {
+		struct finding_gpu *gpu = works[i].kind == REC_KERNEL ? gpu_of(f, works[i].device)
+								      : NULL;
+		if (gpu)
+			gpu->usual_kernels += 1 / steps;
+	}
+}
+
 void idle_fill_usual(struct findings *f, const bool *is_usual)
 {
 	double steps = 0;
 	for (size_t i = 0; i < f->timeline->steps.n; i++)
 		steps += is_usual[i];
+	for (size_t i = 0; i < f->timeline->steps.n; i++)
+		if (is_usual[i])
+			add_kernels(f, &f->timeline->steps.at[i], steps);
 	for (size_t i = 0; i < f->gpu_steps.n && steps > 0; i++)
 		if (is_usual[f->gpu_steps.at[i].step])
 			add_step(f, &f->gpu_steps.at[i], steps);

@@ -33,6 +33,8 @@ void ledger_fill_modules(struct findings *f);
 /* ---- ledger_phases.c ---- */
 
 void ledger_fill_phases(struct findings *f);
+/* The same of some steps alone, `is_usual` by the timeline's steps. */
+void ledger_fill_usual_phases(struct findings *f, const bool *is_usual);
 
 /* ---- For all of them ---- */
 

@@ -41,21 +41,22 @@ static void say_why_not(struct findings *f)
 				    python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
 }
 
+/* Beside phases that are told: what of them is not certain. */
 static void note_gaps(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
 	if (!phase_sums_are_right(s))
-		findings_cannot_say(f, "phases",
+		findings_cannot_say(f, "phases that sum up",
 				    "the phases do not sum up to the steps' time, or not to the "
 				    "GPU's work");
 	if (s->n_guessed > s->n_calls / 20)
-		findings_cannot_say(f, "phases",
+		findings_cannot_say(f, "phases for certain",
 				    "for %.0f %% of the calls native frames alone told the phase: "
 				    "forward is all that "
 				    "computes and is neither backward nor an optimizer's operator",
 				    100.0 * (double)s->n_guessed / (double)s->n_calls);
 	if (s->n_without_stack > s->n_calls / 20)
-		findings_cannot_say(f, "phases",
+		findings_cannot_say(f, "phases of every call",
 				    "%.0f %% of the calls have no stack; they count to %s",
 				    100.0 * (double)s->n_without_stack / (double)s->n_calls,
 				    s->n_untold ? "other, and to backward those of autograd's own "
@@ -81,4 +82,22 @@ void ledger_fill_phases(struct findings *f)
 	}
 	qsort(f->phases.at, f->phases.n, sizeof(*f->phases.at), by_phase_time);
 	note_gaps(f);
+}
+
+void ledger_fill_usual_phases(struct findings *f, const bool *is_usual)
+{
+	const struct timeline *t = f->timeline;
+	double host_ms[PHASES_N] = { 0 }, steps = 0;
+	for (size_t i = 0; i < t->phases_of_step.n; i++) {
+		if (!is_usual[i])
+			continue;
+		steps++;
+		for (unsigned part = 0; part < PHASE_PARTS_N; part++)
+			host_ms[phase_of_part((uint8_t)part)] +=
+				(double)t->phases_of_step.at[i].host_ns[part] / 1e6;
+	}
+	for (size_t i = 0; i < f->phases.n && steps > 0; i++)
+		for (int phase = 0; phase < PHASES_N; phase++)
+			if (f->phases.at[i].name == phase_name((enum phase)phase))
+				f->phases.at[i].usual_host_ms = host_ms[phase] / steps;
 }

@@ -338,9 +338,17 @@ static void settle_users_calls(struct phases *p)
 	}
 }
 
+/* Whatever an optimizer runs is a part of training: it may be run several times, and cut into steps anywhere (L-BFGS). */
+static bool is_closures(struct phases *p, const struct model_step *m, uint32_t call,
+			struct frames *frames)
+{
+	uint32_t stack = m->calls.at[call].stack;
+	return frames && stack && stack_of(p, frames, stack).is_closures;
+}
+
 /* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
  * cut behind the forward pass. */
-static void settle_evaluation(struct phases *p)
+static void settle_evaluation(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool has_backward = false, begins_forward = false;
 	for (size_t i = 0; i < p->calls.n && !has_backward; i++) {
@@ -358,7 +366,8 @@ static void settle_evaluation(struct phases *p)
 			is_followed = true;
 		else if (*part == PART_OPTIMIZER)
 			is_followed = false;
-		else if (phase == PHASE_FORWARD && !is_followed)
+		else if (phase == PHASE_FORWARD && !is_followed &&
+			 !is_closures(p, m, p->calls.at[i], frames))
 			*part = PART_EVALUATION;
 	}
 }
@@ -393,7 +402,8 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 	const char *evaluated = "", *trained = "";
 	for (size_t i = 0; backward && i < before; i++) {
 		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
-		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack)
+		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack ||
+		    is_closures(p, m, call, frames))
 			continue;
 		const char *module = stack_of(p, frames, stack).module;
 		bool is_behind = phase_rules_is_behind(frames, stack, backward);
@@ -421,7 +431,8 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 	bool *is_one = mem_zero(before * sizeof(*is_one));
 	for (size_t i = 0; i < before; i++) {
 		uint8_t part = p->part_of_call.at[p->calls.at[i]];
-		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION)
+		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION &&
+		    !is_closures(p, m, p->calls.at[i], frames))
 			calls[n++] = p->calls.at[i];
 	}
 	evaluation_find(m, frames, thread, calls, n, m->calls.at[p->calls.at[before]].begin_ns,
@@ -467,7 +478,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_behind_batch(p, m, frames);
 	settle_before_batch(p, m, frames);
 	settle_users_calls(p);
-	settle_evaluation(p);
+	settle_evaluation(p, m, frames);
 	settle_early_evaluation(p, m, lane.thread, frames);
 	settle_evaluation_ahead(p, m, lane.thread, frames);
 	if (p->calls.n)

@@ -17,6 +17,7 @@ void timeline_free(struct timeline *t)
 	strtab_free(&t->texts);
 	map_free(&t->stack_of);
 	vec_free(&t->steps);
+	vec_free(&t->phases_of_step);
 	vec_free(&t->calls);
 	vec_free(&t->works);
 	vec_free(&t->libraries);
@@ -434,6 +435,8 @@ void timeline_add(struct timeline *t, struct model_step *m)
 	uint32_t *call_of = add_events(t, m, &step);
 	phases_find(&t->phases, m, t->frames);
 	phase_sums_add(&t->phase_sums, &t->phases, m);
+	vec_push(&t->phases_of_step, (struct phase_sums){ 0 });
+	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &t->phases, m);
 	add_frameworks(t, m, call_of);
 	free(call_of);
 	close_step(t, m, &step);

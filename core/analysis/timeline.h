@@ -132,7 +132,8 @@ struct timeline {
 	struct map stack_of;  /* DICT_STACK -> stacks */
 	struct phases phases; /* of the step that was added last */
 	struct phase_sums phase_sums;
-	struct spans spans; /* of the thread that was looked at last */
+	VEC(struct phase_sums) phases_of_step; /* the same, of each of `steps` */
+	struct spans spans;		       /* of the thread that was looked at last */
 	struct operator_sums operators;
 	struct module_sums modules;
 	struct tape tape;

@@ -253,6 +253,13 @@ static bool is_handed_in(const struct frame *frame)
 	       (strstr(frame->function, ".<locals>.") && !origin_is_framework(frame->file));
 }
 
+/* An optimizer's own step, not what PyTorch wraps around any: one that the user wrote stands directly within that. */
+static bool runs_closures(const struct frame *frame, uint8_t part)
+{
+	return part == PART_OPTIMIZER && frame->kind == FRAME_KIND_PYTHON &&
+	       !strcmp(last_name(frame->function), "step");
+}
+
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 {
 	struct phase_stack found = { .part = PART_NONE, .is_certain = true, .module = "" };
@@ -269,9 +276,13 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 			continue;
 		/* the closure's end: what is further out is the optimizer's caller's */
 		has_left_forward = is_forward(found.part) && part == PART_OPTIMIZER;
+		found.is_closures |= has_left_forward;
 		if (part != PART_NONE && found.part == PART_NONE)
 			found.is_users = has_users;
-		if (part != PART_NONE)
+		if (found.part == PART_NONE && has_users && runs_closures(list.at[i], part)) {
+			found.part = PART_USER;
+			found.is_closures = true;
+		} else if (part != PART_NONE)
 			found.part = add_outer(found.part, part);
 	}
 	if (found.part != PART_NONE || !list.n)

@@ -64,6 +64,7 @@ struct phase_stack {
 	uint8_t part;
 	bool is_worker; /* a thread of the autograd engine made it */
 	bool is_users; /* the user's own Python code stands between what decided and the call, or a library's closure */
+	bool is_closures;   /* of what an optimizer's step was handed to run */
 	bool is_certain;    /* frames said so; else it was guessed from operators' names */
 	const char *module; /* the outermost one: see phase_rules_module(); "" for none */
 };

@@ -102,17 +102,21 @@ char *advice_times(char *to, size_t bytes, double per_step)
 
 /* ---- Where the last play's changes took most time away ---- */
 
-double advice_taken_ns(const struct judge *j, uint32_t op)
+double advice_taken_ms(const struct judge *j, uint32_t op)
 {
 	const struct replay_op *o = &j->w.replay.ops.at[op];
 	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
 	double ns = j->w.edit.cut_ns[op];
-	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT | EDIT_NO_COST))
+	if (!whatif_is_told(&j->w, op))
+		return 0;
+	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT))
 		ns += (double)(c->end_ns - c->begin_ns);
+	else if (j->w.edit.op[op] & EDIT_NO_COST)
+		ns += o->cost_ns;
 	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
 		ns += (double)j->w.replay.works.at[i].duration_ns *
 		      (1 - (double)j->w.edit.scale[i]);
-	return ns;
+	return ns / 1e6 / whatif_steps_told(&j->w) * j->w.usual_share;
 }
 
 /* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
@@ -132,7 +136,7 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 			    double *per_step_ms)
 {
 	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
-	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ns = 0;
+	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ms = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
 		uint32_t site = call == REPLAY_NONE	  ? 0
@@ -141,16 +145,16 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
 			continue;
 		if (is_helper(j, call)) {
-			helpers_ns += advice_taken_ns(j, i);
+			helpers_ms += advice_taken_ms(j, i);
 			continue;
 		}
-		sum[site] += advice_taken_ns(j, i) + helpers_ns;
-		helpers_ns = 0;
+		sum[site] += advice_taken_ms(j, i) + helpers_ms;
+		helpers_ms = 0;
 	}
 	for (uint32_t i = 1; i <= n_sites; i++)
 		if (!top || sum[i] > sum[top])
 			top = i;
-	*per_step_ms = sum[top] / 1e6 / j->w.replay.n_steps;
+	*per_step_ms = sum[top];
 	if (sum[top] <= 0)
 		top = 0;
 	free(sum);
@@ -164,23 +168,23 @@ static uint32_t top_site(const struct judge *j, double *per_step_ms)
 
 struct inner_share {
 	const struct frame *inner;
-	double ns;
+	double ms;
 };
 
 struct inner_shares {
 	VEC(struct inner_share) at;
-	double sum_ns;
+	double sum_ms;
 };
 
-static void add_share(struct inner_shares *s, const struct frame *inner, double ns)
+static void add_share(struct inner_shares *s, const struct frame *inner, double ms)
 {
 	size_t i = 0;
 	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
 		i++;
 	if (i == s->at.n)
 		vec_push(&s->at, (struct inner_share){ .inner = inner });
-	s->at.at[i].ns += ns;
-	s->sum_ns += ns;
+	s->at.at[i].ms += ms;
+	s->sum_ms += ms;
 }
 
 /* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
@@ -195,10 +199,10 @@ static const struct frame *top_inner(const struct judge *j, uint32_t site)
 		uint32_t call = j->w.replay.ops.at[i].call;
 		if (call != REPLAY_NONE && t->calls.at[call].site == site)
 			add_share(&shares, inner_line_of(t->frames, t->calls.at[call].stack),
-				  advice_taken_ns(j, i));
+				  advice_taken_ms(j, i));
 	}
 	for (size_t i = 0; i < shares.at.n; i++)
-		if (shares.at.at[i].ns * 2 > shares.sum_ns)
+		if (shares.at.at[i].ms * 2 > shares.sum_ms)
 			top = shares.at.at[i].inner;
 	vec_free(&shares.at);
 	return top;
@@ -275,15 +279,18 @@ static void advise_waits(struct judge *j)
 						      .inner = s->inner };
 		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N || !is_first_of_site(j->f, i))
 			continue;
-		double gain_ms = judge_has_other_kind(j->f, i) ? judge_gain_ms(j, &change, 1)
-							       : s->recoverable_ms;
-		if (gain_ms < judge_worth_ms(j))
+		struct whatif_result wait = { .gain_ms = s->recoverable_ms };
+		if (judge_has_other_kind(j->f, i) || wait.gain_ms >= judge_worth_ms(j))
+			whatif_play(&j->w, &change, 1, &wait, NULL);
+		if (wait.gain_ms < judge_worth_ms(j))
 			continue;
+		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, mending_of(j, s),
-		       "%s: %s a step, blocked %.2f ms; with the line gone as a whole "
+		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
 		       "%.2f ms less",
 		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
-		       s->blocked_ms, s->line_ms);
+		       s->blocked_ms, is_of_others ? " (all recorded)" : "",
+		       judge_line_gain_ms(j, change, &wait));
 	}
 }
 
@@ -415,8 +422,9 @@ static void advise_general(struct judge *j, const struct general *g)
 	advise(j, site, &g->change, 1, what, "%s; %.2f ms of it here", g->why, here_ms);
 }
 
-/* Where the host works: before the calls of one line, or between them; there it is the line that works, or a library's code under it. */
-enum pause_place { PAUSE_BEFORE, PAUSE_WITHIN, PAUSE_LIBRARY };
+/* Where the host works: before the calls of one line, or between them; there it is the line that works, a library's code under it, or whatever
+ * is in a loop around it. */
+enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
 
 static const struct {
 	const char *what, *where;
@@ -424,6 +432,9 @@ static const struct {
 	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
 			   "thread, not at all",
 			   "before the calls of this line" },
+	[PAUSE_LOOP] = { "spend less of the host's time in the loop around this line: fused or "
+			 "compiled code, fewer turns",
+			 "between one run of this line and the next" },
 	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
 			   "fewer calls",
 			   "between the calls of this line" },
@@ -432,24 +443,37 @@ static const struct {
 			    "in the library that this line calls" },
 };
 
+#define PAUSE_WHY "the host works %.2f ms a step without giving the device anything"
+
 /* Where most of the pauses of one line lie that the last play took away. */
 static enum pause_place pause_place(const struct judge *j, uint32_t site)
 {
-	double all_ns = 0, within_ns = 0, library_ns = 0;
+	double all_ms = 0, between_ms = 0, within_ms = 0, library_ms = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t last = j->w.before[i];
-		double ns = j->w.edit.cut_ns[i];
-		if (j->w.site[i] != site)
+		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
+		if (ms <= 0)
 			continue;
-		bool is_within = last != REPLAY_NONE && j->w.site[last] == site;
-		all_ns += ns;
-		within_ns += is_within ? ns : 0;
-		if (is_within && ns > 0 && host_share_is_library(&j->w.share, last, i))
-			library_ns += ns;
+		bool is_between = last != REPLAY_NONE && j->w.site[last] == site;
+		all_ms += ms;
+		between_ms += is_between ? ms : 0;
+		within_ms += whatif_is_within(&j->w, i) ? ms : 0;
+		library_ms += is_between && host_share_is_library(&j->w.share, last, i) ? ms : 0;
 	}
-	if (library_ns * 2 > all_ns)
+	if (library_ms * 2 > all_ms)
 		return PAUSE_LIBRARY;
-	return within_ns * 2 > all_ns ? PAUSE_WITHIN : PAUSE_BEFORE;
+	if (within_ms * 2 > all_ms)
+		return PAUSE_WITHIN;
+	return between_ms * 2 > all_ms ? PAUSE_LOOP : PAUSE_BEFORE;
+}
+
+/* What the last play took from the calls of the line. */
+static double taken_here_ms(const struct judge *j, uint32_t site)
+{
+	double ms = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++)
+		ms += j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
+	return ms;
 }
 
 /* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
@@ -462,14 +486,25 @@ static void advise_pause(struct judge *j)
 	change.site = top_site(j, &here_ms);
 	if (!change.site)
 		return;
-	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), pause_share * j->step_ms))
+	double least_ms = fmax(judge_worth_ms(j), pause_share * j->step_ms);
+	if (judge_gain_ms(j, &change, 1) < least_ms)
 		return;
 	enum pause_place place = pause_place(j, change.site);
+	change.is_within = place == PAUSE_WITHIN || place == PAUSE_LIBRARY;
+	if (judge_gain_ms(j, &change, 1) < least_ms)
+		return;
+	here_ms = taken_here_ms(j, change.site);
 	const struct whatif_change fused[] = { change,
 					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
-	advise(j, change.site, fused, place == PAUSE_WITHIN ? 2 : 1, pauses[place].what,
-	       "%s the host works %.2f ms a step without giving the device anything",
-	       pauses[place].where, here_ms);
+	if (place != PAUSE_WITHIN && place != PAUSE_LOOP) {
+		advise(j, change.site, fused, 1, pauses[place].what, "%s " PAUSE_WHY,
+		       pauses[place].where, here_ms);
+		return;
+	}
+	judge_gain_ms(j, fused, 2);
+	advise(j, change.site, fused, 2, pauses[place].what,
+	       "%s " PAUSE_WHY "; its launches but one take it %.2f ms", pauses[place].where,
+	       here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
 }
 
 /* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */

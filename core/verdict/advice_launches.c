@@ -14,7 +14,7 @@ static const double notable = 0.25;	/* of the first line's: a further line that 
 
 /* What the last play took from a line's launches. */
 struct launch_line {
-	double ns, backward_ns; /* of both passes; of these the backward one */
+	double ms, backward_ms; /* of both passes; of these the backward one */
 };
 
 static uint32_t line_of(const struct timeline_call *c)
@@ -30,11 +30,11 @@ static struct launch_line *sum_lines(const struct judge *j, uint32_t n_sites)
 		if (call == REPLAY_NONE)
 			continue;
 		const struct timeline_call *c = &j->w.timeline->calls.at[call];
-		double ns = advice_taken_ns(j, i);
+		double ms = advice_taken_ms(j, i);
 		if (line_of(c) > n_sites)
 			continue;
-		lines[line_of(c)].ns += ns;
-		lines[line_of(c)].backward_ns += c->forward_site ? ns : 0;
+		lines[line_of(c)].ms += ms;
+		lines[line_of(c)].backward_ms += c->forward_site ? ms : 0;
 	}
 	return lines;
 }
@@ -49,32 +49,31 @@ static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint
 			bool is_named = false;
 			for (unsigned k = 0; k < n; k++)
 				is_named |= top[k] == site;
-			if (!is_named && lines[site].ns > 0 &&
-			    (!most || lines[site].ns > lines[most].ns))
+			if (!is_named && lines[site].ms > 0 &&
+			    (!most || lines[site].ms > lines[most].ms))
 				most = site;
 		}
-		if (!most || (n && lines[most].ns < notable * lines[top[0]].ns))
+		if (!most || (n && lines[most].ms < notable * lines[top[0]].ms))
 			break;
 		top[n++] = most;
 	}
 	return n;
 }
 
-/* "; 1.20 ms of it here, 0.70 of that in its backward pass; train.py:30 0.80 ms" */
+/* "1.20 ms a step here, 0.70 of that in its backward pass; train.py:30 0.80 ms" */
 static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
 		     unsigned n, char *to, size_t room)
 {
-	double per_ms = 1e6 * j->w.replay.n_steps;
-	size_t used = (size_t)snprintf(to, room, "%.2f ms of it here", lines[top[0]].ns / per_ms);
-	if (lines[top[0]].backward_ns > 0 && used < room)
+	size_t used = (size_t)snprintf(to, room, "%.2f ms a step here", lines[top[0]].ms);
+	if (lines[top[0]].backward_ms > 0 && used < room)
 		used += (size_t)snprintf(to + used, room - used,
 					 ", %.2f of that in its backward pass",
-					 lines[top[0]].backward_ns / per_ms);
+					 lines[top[0]].backward_ms);
 	for (unsigned i = 1; i < n && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, top[i]);
 		used += (size_t)snprintf(to + used, room - used, "%s%s:%u %.2f ms",
 					 i > 1 ? ", " : "; ", path_base(s->file), s->line,
-					 lines[top[i]].ns / per_ms);
+					 lines[top[i]].ms);
 	}
 }
 
@@ -91,7 +90,8 @@ void advise_launches(struct judge *j)
 		describe(j, lines, top, n, where, sizeof(where));
 		advise(j, top[0], &change, 1,
 		       "make fewer, larger launches: a CUDA graph, fused kernels, a larger batch",
-		       "the host takes longer to launch the work than the device to do it; %s",
+		       "the host takes longer to launch the work than the device to do it; all "
+		       "launches but one take it %s",
 		       where);
 	}
 	free(lines);

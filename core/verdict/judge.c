@@ -21,6 +21,8 @@ static const double beside_host = 0.5; /* of what a host would, which has half o
 static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
 static const double adds =
 	1.2; /* two causes are two if both together win this much more than one */
+static const double beyond =
+	1.5; /* of a step's played length: a recorded one that has more in it */
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
 /* Rows of the sync ledger that are played; each takes two plays. */
@@ -72,6 +74,16 @@ double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes,
 	if (whatif_play(&j->w, changes, n, &result, NULL))
 		return 0;
 	return fmax(0, result.usual_gain_ms);
+}
+
+double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
+			  const struct whatif_result *of_wait)
+{
+	struct whatif_result line;
+	wait.kind = WHATIF_LINE;
+	if (whatif_play(&j->w, &wait, 1, &line, NULL))
+		return 0;
+	return fmax(0, of_wait->is_of_mean ? line.mean_gain_ms : line.gain_ms);
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
@@ -136,9 +148,10 @@ static void fill_syncs(struct judge *j)
 						.wait_kind = s->kind };
 		if (!s->site || played == most)
 			continue;
-		s->recoverable_ms = judge_gain_ms(j, &change, 1);
-		change.kind = WHATIF_LINE;
-		s->line_ms = judge_gain_ms(j, &change, 1);
+		struct whatif_result wait = { 0 };
+		whatif_play(&j->w, &change, 1, &wait, NULL);
+		s->recoverable_ms = fmax(0, wait.gain_ms);
+		s->line_ms = judge_line_gain_ms(j, change, &wait);
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)
@@ -267,8 +280,8 @@ static void give_evidence(struct judge *j)
 		say(f, "waits, copies, allocation and input cost next to nothing");
 	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
 	    j->gpu_half_ms, j->host_half_ms);
-	say(f, "played again unchanged the steps take %.2f ms, measured %.2f ms", f->replayed_ms,
-	    f->measured_ms);
+	say(f, "played again unchanged the steps take %.2f ms in the mean, measured %.2f ms",
+	    f->replayed_ms, f->measured_ms);
 }
 
 static void give_verdict(struct judge *j)
@@ -294,37 +307,59 @@ static uint64_t length_ns(const struct timeline_step *s)
 	return s->end_ns - s->begin_ns;
 }
 
-/* The longest played step that still counts. */
-static struct timeline_step *find_longest(const struct judge *j, const bool *is_usual)
+/* Of the played steps, which are `n`, as many as are usual: all but the longest. */
+static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_usual)
 {
-	const struct replay *r = &j->w.replay;
-	struct timeline_step *longest = NULL;
-	for (size_t k = 0; k < r->runs.n; k++) {
-		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++) {
-			uint32_t at = r->runs.at[k].first_step + i;
-			struct timeline_step *s = &j->f->timeline->steps.at[at];
-			if (is_usual[at] && (!longest || length_ns(s) > length_ns(longest)))
-				longest = s;
-		}
+	const struct timeline_step *steps = j->f->timeline->steps.at;
+	uint32_t n = j->w.replay.n_steps;
+	for (uint32_t i = 0; i < n; i++)
+		is_usual[played[i]] = true;
+	for (uint32_t left = n; left > j->w.n_usual; left--) {
+		uint32_t longest = UINT32_MAX;
+		for (uint32_t i = 0; i < n; i++)
+			if (is_usual[played[i]] &&
+			    (longest == UINT32_MAX ||
+			     length_ns(&steps[played[i]]) > length_ns(&steps[longest])))
+				longest = played[i];
+		is_usual[longest] = false;
 	}
-	return longest;
 }
 
-/* Busy and idle times of as many steps as the verdict is of. A played step lasts until its work is done, a recorded one until its last call:
- * what disturbs the one may be in the next of the others. So the longest are left out, as many. */
+/*
+ * A played step lasts until its last call has returned and its work is done, a recorded one until the next begins: what the host does before a
+ * checkpoint's first call is in the step before it. Such a one is usual when played, but not as it was recorded, and is left out. False: none is both.
+ */
+static bool find_usual_in_both(const struct judge *j, const uint32_t *played, bool *is_usual)
+{
+	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.usual_share);
+	bool is_any = false;
+	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
+		double ns = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
+		is_usual[played[i]] = j->w.is_usual[i] &&
+				      ns <= beyond * recording * j->w.lengths_ns[i];
+		is_any |= is_usual[played[i]];
+	}
+	return is_any;
+}
+
+/* Busy and idle times and phases of the steps that the verdict is of. */
 static void fill_usual(struct judge *j)
 {
 	const struct replay *r = &j->w.replay;
-	const struct timeline *t = j->f->timeline;
-	bool *is_usual = mem_zero((t->steps.n + 1) * sizeof(*is_usual));
+	bool *is_usual = mem_zero((j->f->timeline->steps.n + 1) * sizeof(*is_usual));
+	uint32_t *played = mem_zero(r->n_steps * sizeof(*played)), n = 0;
 	j->f->n_usual = j->w.n_usual;
 	j->f->n_played = r->n_steps;
 	for (size_t k = 0; k < r->runs.n; k++)
-		memset(is_usual + r->runs.at[k].first_step, true, r->runs.at[k].n_steps);
-	for (uint32_t i = j->w.n_usual; i < r->n_steps; i++)
-		is_usual[find_longest(j, is_usual) - t->steps.at] = false;
-	if (j->w.n_usual < r->n_steps)
+		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++)
+			played[n++] = r->runs.at[k].first_step + i;
+	if (j->w.n_usual < r->n_steps) {
+		if (!find_usual_in_both(j, played, is_usual))
+			leave_out_longest(j, played, is_usual);
 		idle_fill_usual(j->f, is_usual);
+		ledger_fill_usual_phases(j->f, is_usual);
+	}
+	free(played);
 	free(is_usual);
 }
 

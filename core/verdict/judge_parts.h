@@ -28,6 +28,10 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 /* Of a usual step in any case: what binds is not what comes now and then. */
 double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
+/* What the whole line of a wait wins, of the step that the wait's own gain is of: a line of every step may wait in few. */
+double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
+			  const struct whatif_result *of_wait);
+
 /* A line may wait in more than one way, each with a row of the sync ledger of its own. */
 bool judge_has_other_kind(const struct findings *f, size_t row);
 
@@ -42,8 +46,8 @@ __attribute__((format(printf, 6, 7))) void advise(struct judge *j, uint32_t site
 						  const struct whatif_change *changes, size_t n,
 						  const char *what, const char *why, ...);
 
-/* What the last play took of a call and its work. */
-double advice_taken_ns(const struct judge *j, uint32_t op);
+/* What the last play took of a call and its work, a step: of the steps that its gain is of. */
+double advice_taken_ms(const struct judge *j, uint32_t op);
 
 /* advice_launches.c: the device waits for launches. */
 void advise_launches(struct judge *j);

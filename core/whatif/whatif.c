@@ -23,17 +23,6 @@ enum {
 /* ...behind a loader's last call, where it may be on its way to what comes next already. */
 #define BEHIND_LOADER_LEAST_NS 200e3
 
-enum trait {
-	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
-	IS_OF_RANKS = 2, /* it talks to other ranks */
-};
-
-static const struct timeline_call *call_of(const struct whatif *w, uint32_t op)
-{
-	uint32_t call = w->replay.ops.at[op].call;
-	return call == REPLAY_NONE ? NULL : &w->timeline->calls.at[call];
-}
-
 static bool is_memory(const struct timeline_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_FREE;
@@ -78,7 +67,7 @@ static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_
 
 static uint8_t traits_of(const struct whatif *w, uint32_t op)
 {
-	const struct timeline_call *c = call_of(w, op);
+	const struct timeline_call *c = whatif_call(w, op);
 	return (is_plain(w, op, c) ? IS_PLAIN : 0) |
 	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
 }
@@ -88,7 +77,9 @@ static void note_ops(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
 	uint32_t *last = replay_no_ops(r);
+	struct whatif_runs runs;
 	last[0] = last_of_turn(r);
+	whatif_runs_open(&runs, r);
 	w->site = mem_zero(r->ops.n * sizeof(*w->site));
 	w->before = mem_zero(r->ops.n * sizeof(*w->before));
 	w->traits = mem_zero(r->ops.n * sizeof(*w->traits));
@@ -97,11 +88,14 @@ static void note_ops(struct whatif *w)
 		w->before[i] = REPLAY_NONE;
 		if (op->role == ROLE_ORPHAN)
 			continue;
-		w->site[i] = call_of(w, i)->site;
+		w->site[i] = whatif_call(w, i)->site;
 		w->traits[i] = traits_of(w, i);
 		w->before[i] = last[op->lane];
 		last[op->lane] = i;
+		if (whatif_runs_go_on(&runs, op->lane, whatif_call(w, i)->stack, w->site[i]))
+			w->traits[i] |= IS_OF_RUN;
 	}
+	whatif_runs_close(&runs);
 	free(last);
 }
 
@@ -124,6 +118,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	whatif_measure_usual(w);
 	host_share_learn(&w->share, &w->replay);
 	waits_find(&w->waits, t);
+	whatif_note_turns(w);
 	note_ops(w);
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
@@ -139,6 +134,7 @@ void whatif_close(struct whatif *w)
 	host_share_free(&w->share);
 	free(w->site);
 	free(w->before);
+	free(w->turn);
 	free(w->traits);
 	free(w->edit.op);
 	free(w->edit.cut_ns);
@@ -180,7 +176,7 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 /* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
 static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
-	const struct timeline_call *calls = w->timeline->calls.at, *c = call_of(w, op);
+	const struct timeline_call *calls = w->timeline->calls.at, *c = whatif_call(w, op);
 	bool is_own = c && whatif_is_here(p, c);
 	if (is_own || w->traits[op] & IS_PLAIN)
 		return is_own;
@@ -193,7 +189,7 @@ static bool is_asked(const struct whatif *w, const struct whatif_change *change,
 {
 	if (change->kind != WHATIF_WAIT || !change->is_of_kind)
 		return true;
-	const struct wait *wait = wait_of(w, call_of(w, op));
+	const struct wait *wait = wait_of(w, whatif_call(w, op));
 	return wait && wait->kind == change->wait_kind;
 }
 
@@ -208,11 +204,13 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 			continue;
 		found = true;
 		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
-							   : without_wait(w, i, call_of(w, i));
+							   : without_wait(w, i, whatif_call(w, i));
 		if (edit == EDIT_NO_WAIT)
 			whatif_pin_source(w, i);
 		w->edit.op[i] |= edit;
 	}
+	if (change->kind == WHATIF_LINE)
+		whatif_cut_runs(w, &place);
 	whatif_place_close(&place);
 	return found;
 }
@@ -255,7 +253,7 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 
 static bool is_batch(const struct whatif *w, uint32_t op)
 {
-	const struct timeline_call *c = call_of(w, op);
+	const struct timeline_call *c = whatif_call(w, op);
 	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
 	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
@@ -264,7 +262,7 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
 {
 	uint32_t i = 0;
-	while (i < w->replay.ops.n && (!call_of(w, i) || call_of(w, i)->step != c->step))
+	while (i < w->replay.ops.n && (!whatif_call(w, i) || whatif_call(w, i)->step != c->step))
 		i++;
 	return i;
 }
@@ -273,7 +271,7 @@ static uint32_t first_of_step(const struct whatif *w, const struct timeline_call
 static bool is_behind_loader(const struct whatif *w, uint32_t op)
 {
 	uint32_t last = w->before[op];
-	const struct timeline_call *c = last == REPLAY_NONE ? NULL : call_of(w, last);
+	const struct timeline_call *c = last == REPLAY_NONE ? NULL : whatif_call(w, last);
 	return c && c->about & ABOUT_INPUT &&
 	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
 }
@@ -287,7 +285,7 @@ uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
  * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
 static bool is_input(const struct whatif *w, uint32_t op)
 {
-	const struct timeline_call *c = call_of(w, op);
+	const struct timeline_call *c = whatif_call(w, op);
 	uint32_t n = w->replay.ops.n;
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
@@ -297,11 +295,11 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	for (uint32_t k = op, i = op; calls < CALLS_TO_BATCH && k < op + n; k++, i++) {
 		if (i == n)
 			i = first_of_step(w, c);
-		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !call_of(w, i))
+		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !whatif_call(w, i))
 			continue;
 		if (is_batch(w, i))
 			return true;
-		if (w->replay.ops.at[i].n_work || call_of(w, i)->category == CAT_SYNC)
+		if (w->replay.ops.at[i].n_work || whatif_call(w, i)->category == CAT_SYNC)
 			return false;
 		calls++;
 	}
@@ -316,18 +314,19 @@ static bool is_movable(const struct whatif *w, uint32_t op, struct host_split ow
 	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
 		return true;
 	return w->share.is_known && w->site[last] == w->site[op] &&
-	       !(call_of(w, op)->about & ABOUT_PASS) &&
+	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
 	       (double)w->replay.ops.at[op].gap_ns > TIMES_SHARE * (own.out_ns + own.in_ns);
 }
 
-/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere). */
-static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
+/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere; `is_within`: of the
+ * line itself). */
+static void free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct replay_op *op = &w->replay.ops.at[i];
 		uint32_t last = w->before[i];
 		if (op->role == ROLE_ORPHAN || (site && w->site[i] != site) ||
-		    is_input(w, i) != of_input)
+		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
 			continue;
 		struct host_split own = { 0, 0 };
 		if (last != REPLAY_NONE)
@@ -340,7 +339,7 @@ static void free_gaps(struct whatif *w, bool of_input, uint32_t site)
 
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
 {
-	const struct timeline_call *c = call_of(w, op);
+	const struct timeline_call *c = whatif_call(w, op);
 	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
 }
 
@@ -385,13 +384,13 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 /* Between two calls for other ranks on one thread; another thread of its lane may have made some in between. */
 static bool is_exchange(const struct whatif *w, uint32_t op)
 {
-	const struct timeline_call *c = call_of(w, op);
+	const struct timeline_call *c = whatif_call(w, op);
 	uint32_t last = w->before[op];
 	if (!(w->traits[op] & IS_OF_RANKS))
 		return false;
 	for (int i = 0; i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
-		if (call_of(w, last)->thread == c->thread)
-			return c->about & call_of(w, last)->about & ABOUT_COLLECTIVE;
+		if (whatif_call(w, last)->thread == c->thread)
+			return c->about & whatif_call(w, last)->about & ABOUT_COLLECTIVE;
 	return false;
 }
 
@@ -408,7 +407,7 @@ static void free_collectives(struct whatif *w)
 static void change_free(struct whatif *w, uint8_t what)
 {
 	if (what == WHATIF_FREE_INPUT) {
-		free_gaps(w, true, 0);
+		free_gaps(w, true, 0, false);
 		return;
 	}
 	if (what == WHATIF_FREE_COLLECTIVE) {
@@ -419,7 +418,7 @@ static void change_free(struct whatif *w, uint8_t what)
 		if (w->traits[i] & IS_PLAIN && what != WHATIF_FREE_LAUNCH)
 			continue;
 		const struct replay_op *op = &w->replay.ops.at[i];
-		const struct timeline_call *c = call_of(w, i);
+		const struct timeline_call *c = whatif_call(w, i);
 		if (c)
 			w->edit.op[i] |= free_edit(w, i, c, what);
 		for (uint32_t k = op->first_work;
@@ -436,7 +435,7 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 {
 	const uint8_t a = w->edit.op[first], b = w->edit.op[second];
 	double gap = w->replay.ops.at[second].gap_ns;
-	bool is_one_line = call_of(w, first)->site == call_of(w, second)->site;
+	bool is_one_line = whatif_call(w, first)->site == whatif_call(w, second)->site;
 	struct host_split own = host_share_of(&w->share, first, second, gap);
 	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
 		return gap; /* whatever the library does there, it does it for this line */
@@ -497,7 +496,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		change_free(w, c->what);
 		return 0;
 	case WHATIF_PAUSE:
-		free_gaps(w, false, c->site);
+		free_gaps(w, false, c->site, c->is_within);
 		return 0;
 	case WHATIF_ONE_LAUNCH:
 		join_launches(w, c->site);
@@ -564,7 +563,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		replay_play(r, &w->edit);
 		whatif_find_gain(w, is_of_calls(changes, n), out);
 	}
-	double held_against_ms = out->rare_steps ? out->mean_ms : out->step_ms;
+	double held_against_ms = out->is_of_mean ? out->mean_ms : out->step_ms;
 	out->changed_ms = held_against_ms - out->gain_ms;
 	out->gain_pct = out->gain_ms / held_against_ms * 100;
 	return 0;

@@ -50,6 +50,7 @@ struct whatif_change {
 	uint32_t site; /* WAIT, LINE: 0: by file and line */
 	const struct frame *
 		inner; /* WAIT, LINE with `site`: only what this line of a library makes under it; NULL: all */
+	bool is_within;	 /* PAUSE with `site`: only what the line itself does between its calls */
 	bool is_of_kind; /* WAIT: only those of `wait_kind` (enum sync_kind) */
 	uint8_t wait_kind;
 	char file
@@ -73,8 +74,10 @@ struct whatif_result {
 	double low_ms,
 		high_ms; /* of single usual steps, without one in ten at either end; both 0: not known */
 	double usual_gain_ms; /* of a usual step in any case */
+	double mean_gain_ms;  /* of the mean one in any case */
 	uint32_t rare_steps;  /* the few that win; 0: it is usual ones */
-	double changed_ms;    /* step_ms - gain_ms; with rare steps mean_ms - gain_ms */
+	bool is_of_mean;      /* gain_ms is of the mean step */
+	double changed_ms;    /* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
 	/* What the changes touched, per step. Both 0: they touched nothing. */
 	double calls, works;
 };
@@ -93,6 +96,7 @@ struct whatif {
 	struct host_share share;
 	uint32_t *site,
 		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
+	uint32_t *turn;	 /* by op: the step, as in is_usual */
 	uint8_t *traits; /* by op: what most changes need not look at its call for */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
@@ -107,6 +111,7 @@ struct whatif {
 	double *lengths_ns, *gains_ns;
 	bool *is_usual;
 	uint32_t n_usual;
+	bool is_of_mean; /* the last play's gain is of all recorded steps */
 };
 
 /* -ENODATA: there is nothing to play: no whole step with GPU times. */
@@ -117,12 +122,22 @@ void whatif_close(struct whatif *w);
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
 
-/* What the last play won: fills gain_ms, low_ms, high_ms, usual_gain_ms and rare_steps. `is_of_calls`: the change takes away calls, not
+/* The result told of the mean step, whatever it is of: beside another one that is. */
+void whatif_tell_mean(struct whatif_result *out);
+
+/* The last play's gain is told of so many steps, and the op's is one of them. */
+uint32_t whatif_steps_told(const struct whatif *w);
+bool whatif_is_told(const struct whatif *w, uint32_t op);
+
+/* What the last play won: fills gain_ms and what depends on it but changed_ms and gain_pct. `is_of_calls`: the change takes away calls, not
  * the host's own work. */
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out);
 
 /* The site whose time the pause before the op's call is: the call's, but where a loader was left and waited meanwhile that one's. */
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
+
+/* Between the op's call and the one before it nothing ran but their line: both are of one run of it, or of a library's that it called. */
+bool whatif_is_within(const struct whatif *w, uint32_t op);
 
 /* The three in one. */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,

@@ -4,6 +4,19 @@
 
 #include "core/whatif/whatif.h"
 
+enum whatif_trait {
+	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
+	IS_OF_RANKS = 2, /* it talks to other ranks */
+	IS_OF_RUN = 4,	 /* of the same run of its line as the call before it */
+};
+
+/* NULL: an orphan. */
+static inline const struct timeline_call *whatif_call(const struct whatif *w, uint32_t op)
+{
+	uint32_t call = w->replay.ops.at[op].call;
+	return call == REPLAY_NONE ? NULL : &w->timeline->calls.at[call];
+}
+
 /* whatif_pinned.c: the op's copies come from pinned memory, and take the device as long as such ones do. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
@@ -21,8 +34,27 @@ void whatif_place_open(struct whatif_place *p, const struct whatif *w,
 void whatif_place_close(struct whatif_place *p);
 bool whatif_is_here(struct whatif_place *p, const struct timeline_call *c);
 
+/* whatif_runs.c: calls of a line in a row that are of one run of it. Asked of a lane's calls in order. */
+struct whatif_runs {
+	struct map seen; /* by lane and stack: the last run that it came in */
+	struct whatif_run {
+		uint32_t line, number;
+	} * of_lane;
+	uint32_t n;
+};
+
+void whatif_runs_open(struct whatif_runs *r, const struct replay *replay);
+void whatif_runs_close(struct whatif_runs *r);
+/* Whether the call is of the same run as the one before it in its lane. `line`: any number for the line that makes it, 0: none. */
+bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uint32_t line);
+
+/* What the host does between two calls of one run of the line goes with it. */
+void whatif_cut_runs(struct whatif *w, struct whatif_place *place);
+
 /* whatif_steps.c: which of the recorded steps are usual ones, by the last play; how long these take by the last play, with nothing changed. */
 void whatif_choose_usual(struct whatif *w);
 void whatif_measure_usual(struct whatif *w);
+/* Which step each op is of. */
+void whatif_note_turns(struct whatif *w);
 
 #endif

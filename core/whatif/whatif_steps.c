@@ -167,6 +167,7 @@ static void tell_of_usual(const struct whatif *w, struct whatif_result *out)
 {
 	out->gain_ms *= w->usual_share;
 	out->usual_gain_ms *= w->usual_share;
+	out->mean_gain_ms *= w->usual_share;
 	out->low_ms *= w->usual_share;
 	out->high_ms *= w->usual_share;
 }
@@ -182,10 +183,45 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 	}
 	find_usual(w, out);
 	out->usual_gain_ms = out->gain_ms;
+	out->mean_gain_ms = sum / n / 1e6;
 	out->rare_steps = rare_steps(w, sum / n, out->gain_ms, is_of_calls);
-	if (out->rare_steps) {
-		out->gain_ms = sum / n / 1e6;
+	out->is_of_mean = w->is_of_mean = out->rare_steps;
+	if (out->is_of_mean) {
+		out->gain_ms = out->mean_gain_ms;
 		out->low_ms = out->high_ms = 0;
 	}
 	tell_of_usual(w, out);
+}
+
+/* ---- What it is told of ---- */
+
+void whatif_tell_mean(struct whatif_result *out)
+{
+	out->is_of_mean = true;
+	out->gain_ms = out->mean_gain_ms;
+	out->low_ms = out->high_ms = 0;
+	out->changed_ms = out->mean_ms - out->gain_ms;
+	out->gain_pct = out->gain_ms / out->mean_ms * 100;
+}
+
+uint32_t whatif_steps_told(const struct whatif *w)
+{
+	return w->is_of_mean ? w->replay.n_steps : w->n_usual;
+}
+
+bool whatif_is_told(const struct whatif *w, uint32_t op)
+{
+	return w->is_of_mean || w->is_usual[w->turn[op]];
+}
+
+/* The replay counts the steps of each run from 0. */
+void whatif_note_turns(struct whatif *w)
+{
+	const struct replay *r = &w->replay;
+	uint32_t first = 0;
+	w->turn = mem_zero(r->ops.n * sizeof(*w->turn));
+	for (size_t k = 0; k < r->runs.n; first += r->runs.at[k++].n_steps)
+		for (uint32_t i = 0; i < r->runs.at[k].n_ops; i++)
+			w->turn[r->runs.at[k].first_op + i] =
+				first + r->step[r->runs.at[k].first_op + i];
 }

@@ -14,7 +14,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 STEPS, WIDTH, CLASSES, BATCH = 36, 64, 10, 16
-KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "own_thread", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure"}
+KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "own_thread", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure", "lbfgs"}
 intervals = []
 
 
@@ -65,6 +65,8 @@ class Trainer:
         self.kind = kind
         self.model = Net(kind == "checkpoint").cuda()
         self.optimizer = torch.optim.AdamW(self.model.parameters())
+        if kind == "lbfgs":  # runs its closure twice a step
+            self.optimizer = torch.optim.LBFGS(self.model.parameters(), lr=0.1, max_iter=2)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
         self.scaler = torch.amp.GradScaler("cuda", enabled=kind == "amp")
         has_workers = kind in ("workers", "kept_batches")
@@ -91,7 +93,7 @@ class Trainer:
     def loss(self, x, y):
         with torch.autocast("cuda", enabled=self.kind == "amp"):
             out = self.model(x)
-            if self.kind == "hand_made":
+            if self.kind in ("hand_made", "lbfgs"):
                 return (out.logsumexp(1) - out[:, 0]).mean()
             return nn.functional.cross_entropy(out, y)
 
@@ -118,7 +120,7 @@ class Trainer:
             self.loss(x, y)
 
     def step(self, number):
-        if self.kind == "closure":  # forward and backward within the optimizer's step
+        if self.kind in ("closure", "lbfgs"):  # forward and backward within the optimizer's step
             self.optimizer.step(self.passes)
             self.optimizer.zero_grad()
             return

@@ -263,10 +263,17 @@ class Phases(TorchCase):
     def test_passes_within_the_optimizers_step(self):
         self.check("closure")
 
+    def test_passes_that_an_optimizer_makes_again_and_again(self):
+        """The loss is written out in the closure: all that is the optimizer's is what it does itself."""
+        process, _ = self.check("lbfgs")
+        self.assertEqual([x["name"] for p in process["phases"] if p["name"] == "forward" for x in p["parts"]], [])
+        modules = {m["name"]: m["per_step"] for m in process["modules"]}
+        self.assertEqual((modules["Net"], modules["Net.Block"]), (2, 8), modules)
+
     def test_without_python_frames(self):
         process, _, _ = self.run_kind("plain", PROF_PYTHON="off")
         self.assertLessEqual({"forward", "backward", "optimizer"}, {p["name"] for p in process["phases"]})
-        (why,) = [gap["why"] for gap in process["cannot_say"] if gap["what"] == "phases"]
+        (why,) = [gap["why"] for gap in process["cannot_say"] if gap["what"] == "phases for certain"]
         self.assertIn("native frames alone", why)
 
 

@@ -18,6 +18,7 @@ enum {
 	DEPTH_MOST = 13,
 	WAIT = 40,
 	SAVING = 45,
+	ONE_LINE = 30,
 	OPTIMIZER = 50,
 	BEFORE_STEP = 55,
 	STEP = 56,
@@ -70,6 +71,8 @@ static void make_frames(void)
 		call_library(OPTIMIZER + i, OPTIMIZER, "/opt/torch/optim/adam.py", "step");
 		call_library(SAVING + i, SAVING, "/opt/torch/serialization.py", "save");
 	}
+	/* and one makes both itself */
+	frames[ONE_LINE + 1][depth(ONE_LINE + 1) - 1].line = sites[ONE_LINE + 1].line = ONE_LINE;
 	call_library(STEP, BEFORE_STEP + 3, "/opt/torch/optim/adam.py", "step");
 	call_library(CLIP, CLIP, "/opt/torch/nn/utils/clip_grad.py", "clip_grad_norm_");
 }
@@ -83,7 +86,8 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	(void)f;
-	return stack == OPTIMIZER + 1 || stack == SAVING + 1 ? stack - 1 : stack;
+	bool is_second = stack == OPTIMIZER + 1 || stack == SAVING + 1 || stack == ONE_LINE + 1;
+	return is_second ? stack - 1 : stack;
 }
 
 const struct site *frames_site_at(const struct frames *f, uint32_t site)
@@ -240,6 +244,47 @@ static void a_librarys_work_leaves_with_the_line(void **state)
 		    0.3);
 }
 
+enum { RUNS = 3 };
+
+/* The line works 300 us between its two calls; from one run of it to the next 100 us pass. */
+static void running_a_line(struct twin *tw)
+{
+	for (uint32_t stack = 1; stack < 12; stack++)
+		launch(tw, stack);
+	for (int i = 0; i < RUNS; i++) {
+		if (!tw->is_mended) {
+			launch(tw, ONE_LINE);
+			twin_host(tw, 300);
+			launch(tw, ONE_LINE + 1);
+		}
+		twin_host(tw, 100);
+	}
+}
+
+/* The line's own work goes with it, that of the loop around it stays; and what is advised for a part of the line wins no more. */
+static void a_lines_work_leaves_with_the_line(void **state)
+{
+	struct twin *tw = mem_zero(sizeof(*tw));
+	struct findings f = { 0 };
+	const struct finding_advice *part = NULL;
+	(void)state;
+	check(running_a_line, (struct whatif_change){ .kind = WHATIF_LINE, .site = ONE_LINE });
+	twin_record(tw, running_a_line, 5);
+	ledger_fill(&f, &tw->t);
+	replay_fill(&f);
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, "less of the host's time in this line"))
+			part = &f.advice.at[i];
+	assert_non_null(part);
+	assert_int_equal(part->site, ONE_LINE);
+	assert_true(part->expected_ms <=
+		    gain_ms(running_a_line,
+			    (struct whatif_change){ .kind = WHATIF_LINE, .site = ONE_LINE }));
+	findings_free(&f);
+	twin_free(tw);
+	free(tw);
+}
+
 static void launch_twice(struct twin *tw, uint32_t first)
 {
 	for (uint32_t stack = 1; stack < 12; stack++)
@@ -350,6 +395,7 @@ int main(void)
 		cmocka_unit_test(work_between_calls_stays),
 		cmocka_unit_test(what_clipping_copies_is_no_input),
 		cmocka_unit_test(a_librarys_work_leaves_with_the_line),
+		cmocka_unit_test(a_lines_work_leaves_with_the_line),
 		cmocka_unit_test(a_library_makes_no_pause),
 		cmocka_unit_test(a_library_that_works_long_is_advised),
 		cmocka_unit_test(the_way_into_an_optimizer),

@@ -129,12 +129,12 @@ static void host_work_is_where_it_is(void **state)
 {
 	(void)state;
 	judge(launch_bound, false, 5);
-	assert_true(advises("in this line"));
+	assert_true(advises("in the loop around this line"));
 	assert_false(advises("before this line"));
 	forget();
 	judge(busy_before, false, 5);
 	assert_true(advises("before this line"));
-	assert_false(advises("in this line"));
+	assert_false(advises("around this line"));
 	forget();
 }
 
@@ -162,9 +162,11 @@ static void a_line_with_less_to_say_wins_its_launches_too(void **state)
 	judge(chatty_line, false, 5);
 	for (size_t i = 0; i < f.advice.n; i++) {
 		const struct finding_advice *a = &f.advice.at[i];
-		if (!strstr(a->what, "in this line"))
+		if (!strstr(a->what, "in the loop around this line"))
 			continue;
 		assert_near(a->expected_ms, truth_ms(chatty_line), 0.1);
+		assert_non_null(strstr(a->why, "works 0.29 ms"));
+		assert_non_null(strstr(a->why, "its launches but one take it 0.14 ms"));
 		is_said = true;
 	}
 	assert_true(is_said);
@@ -492,6 +494,47 @@ static void what_few_steps_do_is_named(void **state)
 	forget();
 }
 
+/* What usual steps do on the first screen adds up to the length that gains are held against. */
+static void usual_steps_are_the_same_for_all(void **state)
+{
+	(void)state;
+	judge(pickled_checkpoint, false, 8);
+	assert_true(f.n_usual < f.n_played);
+	assert_near(f.recorded_ms, 0.206, 0.05);
+	assert_near(f.gpus.at[0].usual_busy_ms + f.gpus.at[0].usual_idle_ms, f.recorded_ms, 0.05);
+	forget();
+}
+
+/* A line of every step that waits in few: with the wait goes a part of the line, and both are told of the mean step. */
+static void a_line_wins_no_less_than_its_wait(void **state)
+{
+	(void)state;
+	judge(checkpoint_of_a_line, false, 8);
+	assert_int_equal(f.syncs.n, 1);
+	assert_true(f.syncs.at[0].recoverable_ms > 0.09);
+	assert_true(f.syncs.at[0].line_ms >= f.syncs.at[0].recoverable_ms);
+	forget();
+}
+
+/* 24 launches in every step; 60 more, of another line, in each fourth. */
+static void launches_of_few_steps_are_not_named(void **state)
+{
+	const struct finding_advice *launches = NULL;
+	(void)state;
+	judge(launching_now_and_then, false, 8);
+	assert_true(f.n_usual < f.n_played);
+	assert_near(f.gpus.at[0].kernels, 39, 1e-6);
+	assert_near(f.gpus.at[0].usual_kernels, 24, 1e-6);
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, "fewer, larger launches"))
+			launches = &f.advice.at[i];
+	assert_non_null(launches);
+	assert_int_equal(launches->site, FORWARD);
+	assert_null(strstr(launches->why, "train.py:2"));
+	assert_non_null(strstr(launches->why, "take it 0.07 ms a step here"));
+	forget();
+}
+
 static void advice_is_sorted_and_worth_it(void **state)
 {
 	(void)state;
@@ -547,6 +590,9 @@ int main(void)
 		cmocka_unit_test(three_disturbed_steps_promise_a_share),
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
+		cmocka_unit_test(usual_steps_are_the_same_for_all),
+		cmocka_unit_test(a_line_wins_no_less_than_its_wait),
+		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),
 	};

@@ -243,7 +243,8 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_float_equal(f->f.lines.at[1].launches, 7.0 / 3, 1e-9);
 	assert_int_equal(f->f.gpus.at[0].span_ns, 2000000);
 	assert_int_equal(f->f.cannot_say.n, 2);
-	assert_string_equal(f->f.cannot_say.at[0].what, "phases"); /* stacks of nothing known */
+	assert_string_equal(f->f.cannot_say.at[0].what,
+			    "phases for certain"); /* stacks of nothing known */
 	assert_string_equal(f->f.cannot_say.at[1].what, "gpu");
 }
 
@@ -261,6 +262,46 @@ static void phases_come_by_host_time(void **state)
 	assert_int_equal(f->f.phases.n, 3);
 	assert_string_equal(f->f.phases.at[0].name, "backward");
 	assert_string_equal(f->f.phases.at[1].name, "forward");
+}
+
+/* Beside the mean of all steps that of usual ones, which stands on the first screen. */
+static void phases_of_usual_steps(void **state)
+{
+	static const bool is_usual[2] = { true, false };
+	struct fixture *f = *state;
+	f->t.phase_sums.is_told = true;
+	for (size_t i = 0; i < 2; i++) {
+		struct phase_sums sums = { 0 };
+		sums.host_ns[PART_MODULE] = i ? 9000000 : 2000000;
+		sums.host_ns[PART_FUNCTIONAL] = 500000;
+		vec_push(&f->t.phases_of_step, sums);
+	}
+	f->t.phase_sums.host_ns[PART_MODULE] = 13000000;
+	fill(f);
+	ledger_fill_usual_phases(&f->f, is_usual);
+	for (size_t i = 0; i < f->f.phases.n; i++)
+		if (!strcmp(f->f.phases.at[i].name, "forward"))
+			assert_float_equal(f->f.phases.at[i].usual_host_ms, 2.5, 1e-9);
+		else
+			assert_float_equal(f->f.phases.at[i].usual_host_ms, 0, 1e-9);
+}
+
+/* Phases are told, so what cannot be said is not "phases". */
+static void phases_that_are_guessed_are_told(void **state)
+{
+	struct fixture *f = *state;
+	struct phase_sums *s = &f->t.phase_sums;
+	s->is_told = true;
+	s->host_ns[PART_BACKWARD] = 50000000;
+	s->n_calls = 100;
+	s->n_guessed = s->n_without_stack = 40;
+	fill(f);
+	assert_true(f->f.phases.n > 0);
+	for (size_t i = 0; i < f->f.cannot_say.n; i++)
+		assert_string_not_equal(f->f.cannot_say.at[i].what, "phases");
+	assert_string_equal(f->f.cannot_say.at[0].what, "phases that sum up");
+	assert_string_equal(f->f.cannot_say.at[1].what, "phases for certain");
+	assert_string_equal(f->f.cannot_say.at[2].what, "phases of every call");
 }
 
 static void names_that_are_missing_are_said(void **state)
@@ -408,6 +449,8 @@ int main(void)
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
 		TEST(phases_come_by_host_time),
+		TEST(phases_that_are_guessed_are_told),
+		TEST(phases_of_usual_steps),
 		TEST(names_that_are_missing_are_said),
 		cmocka_unit_test(what_the_run_says),
 		cmocka_unit_test(one_window_may_be_the_machine),

@@ -3,14 +3,16 @@
 #include "test/unit/made_stacks.h"
 
 /* As a user's file calls them: the outermost frames of any stack. */
-#define USER   "train.py:<module>", "train.py:main"
-#define SITE   "/usr/lib/python3.11/site-packages/"
-#define CALL   SITE "torch/nn/modules/module.py:Module._call_impl"
-#define MODEL  USER, CALL, "train.py:Net.forward", "at::_ops::linear"
-#define STEP   USER, SITE "torch/optim/optimizer.py:Optimizer.profile_hook_step.<locals>.wrapper"
-#define ENGINE "torch::autograd::Engine::thread_main", "torch::autograd::Engine::evaluate_function"
-#define BACK   USER, SITE "torch/_tensor.py:Tensor.backward"
-#define LOADER SITE "torch/utils/data/dataloader.py:_BaseDataLoaderIter.__next__"
+#define USER	"train.py:<module>", "train.py:main"
+#define SITE	"/usr/lib/python3.11/site-packages/"
+#define CALL	SITE "torch/nn/modules/module.py:Module._call_impl"
+#define MODEL	USER, CALL, "train.py:Net.forward", "at::_ops::linear"
+#define STEP	USER, SITE "torch/optim/optimizer.py:Optimizer.profile_hook_step.<locals>.wrapper"
+#define LBFGS	STEP, SITE "torch/optim/lbfgs.py:LBFGS.step", CONTEXT
+#define CONTEXT SITE "torch/utils/_contextlib.py:context_decorator.<locals>.decorate_context"
+#define ENGINE	"torch::autograd::Engine::thread_main", "torch::autograd::Engine::evaluate_function"
+#define BACK	USER, SITE "torch/_tensor.py:Tensor.backward"
+#define LOADER	SITE "torch/utils/data/dataloader.py:_BaseDataLoaderIter.__next__"
 
 static struct model_step step;
 static struct phases phases;
@@ -108,6 +110,10 @@ static void passes_within_others(void **state)
 	expect_part(STACK(STEP, "train.py:closure", CALL, "train.py:Net.forward"), PART_MODULE);
 	expect_part(STACK(STEP, "train.py:closure", SITE "torch/_tensor.py:backward"),
 		    PART_BACKWARD);
+	/* what it computes itself, as the loss, is the user's; but not what an optimizer of the user's own does */
+	expect_part(STACK(LBFGS, "train.py:closure", "at::_ops::mean"), PART_USER);
+	expect_part(STACK(LBFGS, "at::_ops::dot"), PART_OPTIMIZER);
+	expect_part(STACK(STEP, "train.py:Own.step", "at::_ops::mul"), PART_OPTIMIZER);
 	/* checkpoint: modules within the backward pass, on either kind of thread */
 	expect_part(STACK(ENGINE, SITE "torch/utils/checkpoint.py:recompute_fn", CALL,
 			  "m.py:B.forward"),
@@ -430,6 +436,32 @@ static void evaluation_has_no_backward_pass(void **state)
 	expect(4, PART_EVALUATION, 210, 310);
 }
 
+/* L-BFGS runs its closure again and again, and a step may be cut between the passes of one. */
+static void closures_are_no_evaluation(void **state)
+{
+	(void)state;
+	uint32_t model = STACK(LBFGS, "train.py:closure@3", CALL, "train.py:Net.forward"),
+		 loss = STACK(LBFGS, "train.py:closure@3", "at::_ops::mean"),
+		 back = STACK(LBFGS, "train.py:closure@4", SITE "torch/_tensor.py:backward"),
+		 own = STACK(LBFGS, "at::_ops::dot");
+	call(1, 0, 10, back);
+	for (uint64_t at = 100; at < 500; at += 200) {
+		call(1, at, at + 10, own);
+		call(1, at + 50, at + 60, model);
+		call(1, at + 70, at + 80, loss);
+		if (at == 100)
+			call(1, at + 100, at + 110, back);
+	}
+	find();
+	expect(0, PART_BACKWARD, 0, 10);
+	expect(1, PART_OPTIMIZER, 10, 110);
+	expect(2, PART_MODULE, 110, 160);
+	expect(3, PART_FUNCTIONAL, 160, 180);
+	expect(4, PART_BACKWARD, 180, 210);
+	expect(5, PART_OPTIMIZER, 210, 310);
+	expect(6, PART_MODULE, 310, 360);
+}
+
 /* What the loop does behind its optimizer, in a step that was cut there: called further down than backward(), before the model. */
 static void evaluation_of_the_turn_before(void **state)
 {
@@ -701,6 +733,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_preparing_is_not, begin, end),
 		cmocka_unit_test_setup_teardown(waiting_for_the_batchs_copy_is_of_it, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_has_no_backward_pass, begin, end),
+		cmocka_unit_test_setup_teardown(closures_are_no_evaluation, begin, end),
 		cmocka_unit_test_setup_teardown(evaluation_ahead_of_the_training_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
 						end),

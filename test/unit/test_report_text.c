@@ -262,13 +262,21 @@ static void test_usual_steps(void **state)
 	json_object_set_new(bound, "steps", json_integer(3));
 	json_object_set_new(gpu, "usual_busy_ms", json_real(3));
 	json_object_set_new(gpu, "usual_idle_ms", json_real(1));
+	json_object_set_new(gpu, "usual_kernels", json_real(30));
+	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "usual_host_ms",
+			    json_real(1.2)); /* of the mean it is the longer one */
 	json_array_foreach(json_object_get(p, "idle"), i, idle)
 		json_object_set_new(idle, "usual_ms", json_real(i ? 0.1 : 0.8));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "busy 75 %: works 3.000 ms of a usual step, idle 1.000 ms; 41 kernels\n");
+	assert_says(text, "busy 75 %: works 3.000 ms of a usual step, idle 1.000 ms; 30 kernels\n");
 	assert_says(text, "because of: waits 0.900, slow launching 0.100 ms\n");
-	assert_says(text, "forward 1.250 ms (all recorded)\n");
+	assert_says(text, "phases   forward 1.250, backward 1.200 ms\n");
+	assert_says(text, "What lines cost, per step, the mean of all 3 recorded\n");
+	free(text);
+	text = print(root, false, false, NULL);
+	assert_says(text, "\nGPU, per step, the mean of all 3 recorded\n");
+	assert_says(text, "\nPhases, per step, the mean of all 3 recorded\n");
 	free(text);
 	json_decref(root);
 }
@@ -416,9 +424,22 @@ static void test_gains_that_overlap(void **state)
 	json_object_del(second, "together_ms_per_step");
 	json_object_set_new(second, "rare_steps", json_integer(2));
 	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
+	json_object_set_new(json_object_get(p, "bound"), "steps", json_integer(24));
+	json_object_set_new(json_object_get(p, "bound"), "usual_steps", json_integer(22));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_null(strstr(text, "overlap"));
+		assert_says(text,
+			    "\n  and in few steps, as the mean of all 24 recorded, 12.00 ms:\n"
+			    "    1.200 ms  10 %  ");
+		free(text);
+	}
+	/* whatever wins most: those of usual steps stand together */
+	json_array_insert(advice, 0, second);
+	json_array_remove(advice, 2);
 	char *text = print(root, true, false, NULL);
-	assert_says(text, "    1.200 ms  10 %  ");
-	assert_null(strstr(text, "overlap"));
+	assert_says(text, "\n  and in few steps");
+	assert_true(strstr(text, " 23 %") < strstr(text, "and in few steps"));
 	free(text);
 	json_decref(root);
 }
@@ -632,7 +653,7 @@ static void test_long_figures(void **state)
 	assert_fits(text);
 	assert_says(text, "max\n           12346\n");
 	assert_says(text, "\n           recorded 12-14\n");
-	assert_says(text, "optimizer 12.50,\n           optimizer 12.50 ms\n");
+	assert_says(text, "backward 2.500,\n           forward 1.250 ms\n");
 	free(text);
 	json_decref(root);
 }

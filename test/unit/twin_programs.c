@@ -437,6 +437,38 @@ void checkpoint(struct twin *tw)
 		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
 }
 
+/* Before the copy of each fourth step, at the end of the one before, the host is busy. */
+void pickled_checkpoint(struct twin *tw)
+{
+	if (tw->steps_made % 4 == 3)
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, true, COPY);
+	twin_launch(tw, 1, 20, "layer", 1);
+	twin_host(tw, 200);
+	twin_launch(tw, 1, 20, "layer", 1);
+	if (tw->steps_made++ % 4 == 2)
+		twin_host(tw, 500);
+}
+
+/* One line computes in every step, and fetches in each fourth. */
+void checkpoint_of_a_line(struct twin *tw)
+{
+	twin_host(tw, 200);
+	twin_launch(tw, 1, 20, "layer", 1);
+	twin_launch(tw, 1, 5, "sum", COPY);
+	if (tw->steps_made++ % 4 == 3)
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
+}
+
+/* Small kernels of one line; each fourth step has more of another's. */
+void launching_now_and_then(struct twin *tw)
+{
+	for (int i = 0; i < LAYERS * 4; i++)
+		twin_launch(tw, 1, 1, "tiny", FORWARD);
+	if (tw->steps_made++ % 4 == 3)
+		for (int i = 0; i < LAYERS * 10; i++)
+			twin_launch(tw, 1, 1, "tiny", OTHER_FORWARD);
+}
+
 /* One line waits for a large copy, and again, behind more work, for its stream. */
 void two_kinds(struct twin *tw)
 {
