@@ -364,23 +364,37 @@ static uint32_t n_optimizers(const struct levels_store *s, uint32_t begin, uint3
 }
 
 /*
- * Where the first step of a level of an optimizer's begins, if batches without one come before: an evaluation's, as Lightning has two of them first, whose
- * launches are a step's first ones, so that those of both are one loop that lacks the optimizer's. They lack a backward pass, too, where a step
- * whose optimizer was left out, as the loss's scale was too high, has all else. 0: there are none.
+ * Whether a turn without an optimizer has no backward pass either: no launch of another thread, where those of the level have some; else it is too
+ * short for one. The loss's scale may be too high in the first steps: then the optimizer's is left out, and all else comes.
+ */
+static bool lacks_backward(const struct levels_store *s, const struct levels_level *level,
+			   const uint32_t *at, uint32_t n_optimizers_usual)
+{
+	uint32_t n_other = 0, home = s->events[at[0]].thread;
+	for (uint32_t i = at[0]; i < at[1]; i++)
+		n_other += s->events[i].thread != home && !(s->events[i].hints & LEVEL_COPY);
+	if (level->threads)
+		return !n_other;
+	return at[1] - at[0] + n_optimizers_usual + CALLS_OF_BACKWARD <= level->calls_per_turn;
+}
+
+/*
+ * Where the first step of a level of an optimizer's begins, if batches of an evaluation come before, as Lightning has two of them first, whose launches
+ * are a step's first ones, so that those of both are one loop that lacks the optimizer's. The last of them may be long: it has all that is
+ * done before the first step. 0: there are none.
  */
 static uint32_t behind_evaluation(const struct levels_store *s, const struct levels_index *x,
 				  const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	uint32_t first = 0, longest = 0;
+	uint32_t first = 0, usual;
+	bool is_evaluation = false;
 	if (!level->optimizer)
 		return 0;
+	usual = n_optimizers(s, at[level->turns - 1], at[level->turns]);
 	for (; first < level->turns && !n_optimizers(s, at[first], at[first + 1]); first++)
-		if (at[first + 1] - at[first] > longest)
-			longest = at[first + 1] - at[first];
-	uint32_t lacking = n_optimizers(s, at[level->turns - 1], at[level->turns]);
-	return first && longest + lacking + CALLS_OF_BACKWARD <= level->calls_per_turn ? at[first]
-										       : 0;
+		is_evaluation |= lacks_backward(s, level, at + first, usual);
+	return is_evaluation ? at[first] : 0;
 }
 
 /* Looks at the events [start, end) for a level to be believed. */
