@@ -43,7 +43,7 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 /* How often a level's trigram came, median. */
 static uint32_t count_of_most(const uint64_t *counts, const struct levels_level *level)
 {
-	int64_t *of_members = calloc(level->n_members, sizeof(*of_members)), most = 0;
+	int64_t *of_members = calloc(level->n_members + 1, sizeof(*of_members)), most = 0;
 	for (uint32_t m = 0; of_members && m < level->n_members; m++)
 		of_members[m] = (int64_t)counts[level->members[m]];
 	if (of_members)
