@@ -198,11 +198,13 @@ static void mend_backwards(struct process *p)
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
 		.apart = atomic_load(&s->anchors_apart),
+		.is_late = atomic_load(&s->is_late),
 		.has_base = true,
 		.base = atomic_load(&s->base),
 		.generation = p->learn.generation,
 	};
 	struct err e;
+	p->follow.last_has_come = a.is_late;
 	if (!p->was_recycled || p->follow.schedule.always)
 		anchors_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
 }
@@ -301,6 +303,9 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 					   .backup_within = choice->backup_within,
 					   .apart = choice->apart,
 					   .n_missed = choice->n_missed,
+					   .is_late = choice->n_missed < 0,
+					   .n_early_backups = choice->n_early_backups,
+					   .end = choice->end,
 					   .arms = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
 	}
@@ -333,6 +338,8 @@ static bool find_anchor(struct process *p, struct anchor *anchor)
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
 		.apart = atomic_load(&s->anchors_apart),
+		.end = atomic_load(&s->end),
+		.is_late = atomic_load(&s->is_late),
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,

@@ -458,10 +458,22 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	pay_attention(needs_attention());
 }
 
+/* Whether this thread's last launches are those with which a step ends, where its anchor's last ones would be the next step's. */
+static bool stands_at_end(void)
+{
+	const struct hook_thread *t = &hook_thread;
+	if (g->mode != STEP_MODE_AUTO || steps_told() != STEP_STATE_LOCKED ||
+	    t->step_seen != g->number || t->tokens - t->tokens_then < g->apart)
+		return false;
+	steps_catch_up();
+	return token_window_is_at_end(&t->window, steps_anchors().anchor, g->end);
+}
+
 void steps_finish(void)
 {
 	if (g->shared && !arm_is_off(&g->arm) && steps_enter_crossing(true)) {
-		if (atomic_exchange_explicit(&g->pending, false, memory_order_relaxed))
+		bool ended = atomic_exchange_explicit(&g->pending, false, memory_order_relaxed);
+		if (ended || stands_at_end())
 			steps_write(STEP_OUTSIDE, g->number, hook_ticks());
 		steps_leave_crossing();
 	}

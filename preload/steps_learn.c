@@ -44,6 +44,8 @@ static void adopt_anchor(uint32_t generation)
 	g->within = atomic_load_explicit(&g->shared->backup_within, memory_order_relaxed);
 	g->thread = atomic_load_explicit(&g->shared->anchor_thread, memory_order_relaxed);
 	g->apart = atomic_load_explicit(&g->shared->anchors_apart, memory_order_relaxed);
+	g->end = atomic_load_explicit(&g->shared->end, memory_order_relaxed);
+	g->is_late = atomic_load_explicit(&g->shared->is_late, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.anchor_function, 0, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.backup_function, 0, memory_order_relaxed);
@@ -64,7 +66,8 @@ static void write_base(uint64_t base)
 	struct turn_anchors a = steps_anchors();
 	steps_write_record(&(struct rec_step){
 		.event = STEP_NUMBERED,
-		.action = g->begins_training,
+		.action = (uint8_t)((g->begins_training ? NUMBERED_TRAINING : 0) |
+				    (g->is_late ? NUMBERED_LATE : 0)),
 		.generation = g->generation,
 		.ticks = hook_ticks(),
 		.number = base,

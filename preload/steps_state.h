@@ -30,6 +30,8 @@ struct steps_state {
 		calls_per_step; /* of its steps: by now the collector may have told those of another one */
 	struct turn turn;		/* auto: what has come of it */
 	uint32_t within, thread, apart; /* of the adopted anchor: struct turn_anchors */
+	uint64_t end;			/* of its steps: struct journal_steps */
+	bool is_late;			/* the same */
 	uint32_t heard;			/* the newest anchor that was looked at */
 	bool was_locked;		/* before the anchor was lost */
 	bool on_probation; /* the anchor may turn out to be the wrong one; then all is as it was: */

@@ -200,7 +200,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
-	if (s->event == STEP_NUMBERED && s->action)
+	if (s->event == STEP_NUMBERED && s->action & NUMBERED_TRAINING)
 		follow_train(f, s->generation);
 	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
 		return;

@@ -166,12 +166,18 @@ enum step_event {
 	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
 	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
 			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
-	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked. `action` 1:
-			  an optimizer ends its steps, and none ended those before */
+	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked.
+			  `action`: enum step_numbered */
 	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands, and
 			above 32 bits struct turn_anchors' `apart`; follows its STEP_NUMBERED */
 	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
 	STEP_CORRECTED, /* auto: what the anchor of generation `detail` counted is void; that of `generation` takes its place */
+};
+
+/* Bits. */
+enum step_numbered {
+	NUMBERED_TRAINING = 1, /* an optimizer ends its steps, and none ended those before */
+	NUMBERED_LATE = 2,     /* struct journal_steps, is_late */
 };
 
 /* What asked for steps, besides the schedule. */
@@ -678,6 +684,10 @@ struct journal_steps {
 	_Atomic uint32_t
 		anchors_apart;	   /* by the collector, with each anchor: struct turn_anchors */
 	_Atomic uint32_t start_of; /* by the library, with waits_for_start: enum start_of */
+	/* by the collector, with each anchor: a step's last two calls by token_pair_hash(), if the anchor's last ones are the next step's, else 0;
+	 * and whether it came before the first step's end, so that it never comes behind the last one's */
+	_Atomic uint64_t end;
+	_Atomic uint32_t is_late;
 };
 
 /* How a request was answered. */

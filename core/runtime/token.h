@@ -80,6 +80,12 @@ static inline uint64_t token_trigram(uint64_t first, uint64_t second, uint64_t t
 	return ((before ^ before >> 29) + third) * TOKEN_K1 | 1;
 }
 
+/* Two tokens in this order; never 0. */
+static inline uint64_t token_pair_hash(uint64_t first, uint64_t second)
+{
+	return token_trigram(0, first, second);
+}
+
 /*
  * An anchor of another kind: the first copy to the device behind a copy to the host, whatever was launched between. A server that batches what
  * there is reads an answer and feeds what follows, and may have nothing else in common with its next iteration.
@@ -119,6 +125,18 @@ static inline uint64_t token_window_push_for(struct token_window *w, uint64_t to
 	uint64_t hash = token_window_push(w, token);
 	bool exchanges = token_window_exchanges(w, token);
 	return exchanges && anchor == TOKEN_EXCHANGE ? TOKEN_EXCHANGE : hash;
+}
+
+/*
+ * Whether a thread's last calls end a step whose anchor is the next one's first: they are the two that `end` stands for (0: it is not known), or, where
+ * steps are exchanges, the answer that is read.
+ */
+static inline bool token_window_is_at_end(const struct token_window *w, uint64_t anchor,
+					  uint64_t end)
+{
+	if (anchor == TOKEN_EXCHANGE)
+		return w->last == token_copy(COPY_D2H);
+	return end && end == token_pair_hash(w->before_last, w->last);
 }
 
 #endif

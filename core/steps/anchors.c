@@ -63,13 +63,14 @@ struct finder_thread {
 	struct token_window window;
 	uint32_t n;	   /* launches */
 	enum came waiting; /* what its last launch completed */
+	bool has_anchor;   /* came by */
 };
 
 struct finder {
 	VEC(struct finder_thread) threads;
 	struct map thread_of_slot;
 	uint64_t anchor, backup;
-	uint32_t apart;
+	uint32_t apart, n_early_backups;
 	anchor_list came;     /* with the launch that followed */
 	VEC(uint64_t) begins; /* of steps, in order */
 	uint64_t first_counted,
@@ -103,12 +104,27 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 	t->n++;
 	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
 	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
+	t->has_anchor |= t->waiting == CAME_ANCHOR;
+}
+
+/* Backups that came before the first step. */
+static void skip_early(anchor_list *came, uint32_t n_early)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < came->n; i++) {
+		if (n_early && came->at[i].is_backup)
+			n_early--;
+		else
+			came->at[n++] = came->at[i];
+	}
+	came->n = n;
 }
 
 /* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
 static void find_begins(struct finder *x, bool follows)
 {
 	anchors_order(&x->came, x->apart);
+	skip_early(&x->came, x->n_early_backups);
 	for (size_t i = 0; i < x->came.n; i++) {
 		const struct anchor_came *c = &x->came.at[i];
 		if (!c->is_backup)
@@ -165,7 +181,8 @@ static void list_step(anchors *list, anchor_generations *voided, const struct re
 	vec_push(list, ((struct anchor){ .anchor = s->detail,
 					 .has_base = true,
 					 .base = s->number,
-					 .begins_training = s->action,
+					 .begins_training = s->action & NUMBERED_TRAINING,
+					 .is_late = s->action & NUMBERED_LATE,
 					 .generation = s->generation }));
 	for (; i && list->at[i - 1].generation > s->generation; i--) {
 		struct anchor moved = list->at[i - 1];
@@ -193,11 +210,15 @@ int anchors_list(const char *path, anchors *list, anchor_generations *voided, st
 	return 0;
 }
 
-static bool ends_with_anchor(const struct finder *x)
+/* Whether the last calls of a thread are the anchor's, or those with which a step ends. */
+static bool ends_whole(const struct finder *x, uint64_t end)
 {
-	for (size_t i = 0; i < x->threads.n; i++)
-		if (x->threads.at[i].waiting == CAME_ANCHOR)
+	for (size_t i = 0; i < x->threads.n; i++) {
+		const struct finder_thread *t = &x->threads.at[i];
+		if (t->waiting == CAME_ANCHOR ||
+		    (t->has_anchor && token_window_is_at_end(&t->window, x->anchor, end)))
 			return true;
+	}
 	return false;
 }
 
@@ -253,6 +274,7 @@ long anchors_mark(struct follow *f, const char *path, const struct anchor *a, ui
 			    .anchor = a->anchor,
 			    .backup = a->backup,
 			    .apart = a->apart,
+			    .n_early_backups = a->n_early_backups,
 			    .generation = a->generation,
 			    .first_numbered = UINT64_MAX };
 	int error = find(&x, path, e);
@@ -273,10 +295,9 @@ long anchors_mark(struct follow *f, const char *path, const struct anchor *a, ui
 	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
 	if (!error)
 		add_marks(f, &x, &usable, n);
-	/* one more than there were ends: the first one came before the first step's (level_choice.n_missed) */
-	f->last_has_come = has_base ? n > a->base : a->n_missed < 0;
+	f->last_has_come = a->is_late;
 	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
-	f->last_is_whole |= ends_with_anchor(&x) && x.first_numbered == UINT64_MAX;
+	f->last_is_whole |= ends_whole(&x, a->end) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);
 	map_free(&x.thread_of_slot);
 	long found = error ? error : (long)x.begins.n;

@@ -29,6 +29,9 @@ struct anchor {
 	bool has_base;
 	uint64_t base;
 	int64_t n_missed; /* without a base: steps that ended before the first anchor; -1: it came before the first one's end */
+	uint32_t n_early_backups; /* without a base: of its backup, before the first step */
+	uint64_t end;		  /* struct level_choice */
+	bool is_late; /* it came before the first step's end, and comes behind no last one's */
 	uint32_t generation;
 	bool begins_training; /* none before it was an optimizer's */
 	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */

@@ -306,6 +306,8 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->backup_within, l->choice.backup_within);
 	atomic_store(&shared->anchor_thread, l->choice.thread);
 	atomic_store(&shared->anchors_apart, l->choice.apart);
+	atomic_store(&shared->end, l->choice.end);
+	atomic_store(&shared->is_late, l->choice.n_missed < 0);
 	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
 	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->by_optimizer, optimizer_of(l, f));

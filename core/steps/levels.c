@@ -356,32 +356,51 @@ static uint32_t behind_first(const struct levels_index *x, const struct levels_l
 	return is_long ? at[1] : 0;
 }
 
-static uint32_t n_optimizers(const struct levels_store *s, uint32_t begin, uint32_t end)
+static uint32_t n_optimizers(const struct levels_store *s, const uint32_t *turn)
 {
 	uint32_t n = 0;
-	for (uint32_t i = begin; i < end; i++)
+	for (uint32_t i = turn[0]; i < turn[1]; i++)
 		n += (s->events[i].hints & LEVEL_OPTIMIZER) != 0;
 	return n;
 }
 
+static bool has_other_thread(const struct levels_store *s, const uint32_t *turn)
+{
+	for (uint32_t i = turn[0]; i < turn[1]; i++)
+		if (s->events[i].thread != s->events[turn[0]].thread &&
+		    !(s->events[i].hints & LEVEL_COPY))
+			return true;
+	return false;
+}
+
 /*
- * Where the first step of a level of an optimizer's begins, if batches without one come before: an evaluation's, as Lightning has two of them first, whose
- * launches are a step's first ones, so that those of both are one loop that lacks the optimizer's. They lack a backward pass, too, where a step
- * whose optimizer was left out, as the loss's scale was too high, has all else. 0: there are none.
+ * Whether a turn without an optimizer has no backward pass either: no launch of another thread, where the last turn has some; else it is too
+ * short for one. The loss's scale may be too high in the first steps: then the optimizer's is left out, and all else comes.
+ */
+static bool lacks_backward(const struct levels_store *s, const uint32_t *turn, const uint32_t *last,
+			   uint32_t calls_per_turn)
+{
+	if (has_other_thread(s, last))
+		return !has_other_thread(s, turn);
+	return turn[1] - turn[0] + n_optimizers(s, last) + CALLS_OF_BACKWARD <= calls_per_turn;
+}
+
+/*
+ * Where the first step of a level of an optimizer's begins, if batches of an evaluation come before, as Lightning has two of them first, whose launches
+ * are a step's first ones, so that those of both are one loop that lacks the optimizer's. The last of them may be long: it has all that is
+ * done before the first step. 0: there are none.
  */
 static uint32_t behind_evaluation(const struct levels_store *s, const struct levels_index *x,
 				  const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	uint32_t first = 0, longest = 0;
+	uint32_t first = 0, last = level->turns - 1;
+	bool is_evaluation = false;
 	if (!level->optimizer)
 		return 0;
-	for (; first < level->turns && !n_optimizers(s, at[first], at[first + 1]); first++)
-		if (at[first + 1] - at[first] > longest)
-			longest = at[first + 1] - at[first];
-	uint32_t lacking = n_optimizers(s, at[level->turns - 1], at[level->turns]);
-	return first && longest + lacking + CALLS_OF_BACKWARD <= level->calls_per_turn ? at[first]
-										       : 0;
+	for (; first < last && !n_optimizers(s, at + first); first++)
+		is_evaluation |= lacks_backward(s, at + first, at + last, level->calls_per_turn);
+	return is_evaluation ? at[first] : 0;
 }
 
 /* Looks at the events [start, end) for a level to be believed. */

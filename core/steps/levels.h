@@ -74,9 +74,12 @@ struct level_choice {
 	uint64_t anchor;     /* trigram hash; the step ends after the launch that completes it */
 	uint64_t backup;     /* another one, that stands in for it (core/runtime/turn.h); 0: none */
 	bool backup_is_last; /* it came after the last anchor, as far as was fed */
-	uint32_t backup_within;	 /* launches of `thread` from there to the anchor */
-	uint32_t thread;	 /* that launches it */
-	uint32_t apart;		 /* of that thread: struct turn_anchors */
+	uint32_t backup_within;	  /* launches of `thread` from there to the anchor */
+	uint32_t n_early_backups; /* of it came before the first step */
+	uint32_t thread;	  /* that launches it */
+	uint32_t apart;		  /* of that thread: struct turn_anchors */
+	uint64_t
+		end; /* token_pair_hash() of a step's last two calls, if the anchor's last ones are the next step's; else 0 */
 	uint32_t calls_per_step; /* events of all threads, median */
 	uint64_t
 		count; /* steps that have ended so far: how often the anchor has come, or the backup instead, from the first event fed, and: */

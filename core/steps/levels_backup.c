@@ -201,6 +201,7 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 uint64_t levels_count_missed(const struct levels_store *s, const struct level_choice *c)
 {
 	uint64_t n = 0;
+	uint32_t n_early = c->n_early_backups;
 	bool waits = false;
 	for (uint32_t i = 0; i < s->n && c->backup; i++) {
 		uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
@@ -208,6 +209,10 @@ uint64_t levels_count_missed(const struct levels_store *s, const struct level_ch
 			waits = false;
 		if (hash != c->backup)
 			continue;
+		if (n_early) {
+			n_early--;
+			continue;
+		}
 		n += waits;
 		waits = true;
 	}

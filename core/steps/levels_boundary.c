@@ -212,6 +212,39 @@ static uint32_t boundary_most_turns(const struct levels_index *x, const struct l
 	return most > less ? most - less : 0;
 }
 
+/* The end of the step that the boundary at `at` closes, if that lies behind it, in the next one: with the optimizer's, or before what that is fed
+ * with; else NO_TARGET. */
+static uint32_t boundary_closed_end(const struct boundary *b, uint32_t at)
+{
+	const struct levels_stored *events = b->store->events;
+	uint32_t before = boundary_before(b, at, b->index->start), end = b->targets[at];
+	if (events[at].hints & ~events[before].hints & LEVEL_H2D)
+		end = before;
+	return end < at && events[end].thread == events[at].thread ? end : NO_TARGET;
+}
+
+/* By its last two calls, where most steps end with the same: the votes of one's majority outnumber all others'. */
+static uint64_t boundary_end_pair(const struct boundary *b, uint32_t trigram)
+{
+	const struct levels_stored *events = b->store->events;
+	const uint32_t *at = levels_index_of(b->index, trigram);
+	uint32_t n = levels_index_count(b->index, trigram), votes = 0;
+	uint64_t pair = 0;
+	for (uint32_t i = n > MAX_LOOKED_AT ? n - MAX_LOOKED_AT : 0; i < n; i++) {
+		uint32_t end = boundary_closed_end(b, at[i]);
+		uint64_t of_this = 0;
+		if (end != NO_TARGET) {
+			uint32_t before = boundary_before(b, end, b->index->start);
+			of_this = token_pair_hash(b->store->tokens.keys[events[before].token],
+						  b->store->tokens.keys[events[end].token]);
+		}
+		if (!votes)
+			pair = of_this;
+		votes += pair == of_this ? 1 : -1u;
+	}
+	return pair;
+}
+
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
 			 const struct levels_level *level, struct levels_boundary *found)
 {
@@ -244,6 +277,8 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 			}
 		}
 		found->how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
+		found->end = found->trigram == NO_TARGET ? 0
+							 : boundary_end_pair(&b, found->trigram);
 		found->is_near_end = !level->optimizer || (best.distance >= -NEAR_BEFORE &&
 							   best.distance <= NEAR_BEHIND);
 		rc = 0;

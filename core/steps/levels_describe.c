@@ -15,6 +15,7 @@
 struct anchor_count {
 	uint64_t n;
 	int64_t n_missed;
+	uint32_t n_before; /* of most of the level's trigrams, before it came first */
 };
 
 /*
@@ -37,6 +38,18 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 	for (uint32_t k = 1; k < n; k++)
 		n_ends += tokens[k] == tokens[0];
 	return n_ends;
+}
+
+/* How often a level's trigram came, median. */
+static uint32_t count_of_most(const uint64_t *counts, const struct levels_level *level)
+{
+	int64_t *of_members = calloc(level->n_members + 1, sizeof(*of_members)), most = 0;
+	for (uint32_t m = 0; of_members && m < level->n_members; m++)
+		of_members[m] = (int64_t)counts[level->members[m]];
+	if (of_members)
+		most = levels_median(of_members, level->n_members);
+	free(of_members);
+	return (uint32_t)most;
 }
 
 /*
@@ -63,6 +76,7 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	for (uint32_t m = 0; counts && counts_before && m < level->n_members; m++)
 		n_more += counts[level->members[m]] == c.n + 1 &&
 			  counts_before[level->members[m]] > 1;
+	c.n_before = counts_before ? count_of_most(counts_before, level) : 0;
 	c.n_missed = level->calls_per_turn < TRIGRAM ? count_short(s, level, trigram)
 						     : n_more * 2 > level->n_members;
 	free(counts);
@@ -70,8 +84,8 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	return c;
 }
 
-/* Whether the backup came in a step before the first that the anchor ended: it is among those that levels_count_missed() counts. */
-static bool backup_has_first(const struct levels_store *s, const struct level_choice *c)
+/* How often the backup came before the first step that the anchor ended was over. */
+static uint32_t count_first_backups(const struct levels_store *s, const struct level_choice *c)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n && c->backup; i++) {
@@ -80,7 +94,21 @@ static bool backup_has_first(const struct levels_store *s, const struct level_ch
 			break;
 		n += hash == c->backup;
 	}
-	return n > 1;
+	return n;
+}
+
+/*
+ * Counts steps that ended without the anchor by its backup. One that came before it more often than most of the level was in what sets the program
+ * up, as three copies in a row are that make DDP's buckets and then its model the same on all ranks.
+ */
+static void count_by_backup(const struct levels_store *s, const struct anchor_count *count,
+			    struct level_choice *out)
+{
+	uint32_t n = count_first_backups(s, out), most = count->n_before ? count->n_before : 1;
+	out->n_early_backups = n > most ? n - most : 0;
+	out->count += levels_count_missed(s, out);
+	/* the first one is among them */
+	out->count -= out->n_missed > 0 && n - out->n_early_backups > 1;
 }
 
 static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
@@ -121,6 +149,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	*out = (struct level_choice){
 		.anchor = s->trigrams.keys[trigram],
 		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
+		.end = end.end,
 		.calls_per_step = level->calls_per_turn,
 		.count = count.n + (uint64_t)count.n_missed,
 		.n_missed = count.n_missed,
@@ -131,7 +160,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	};
 	levels_find_backup(s, x, level, trigram, out);
 	out->count -= levels_count_early(s, out);
-	out->count += levels_count_missed(s, out) - (out->n_missed > 0 && backup_has_first(s, out));
+	count_by_backup(s, &count, out);
 	return 0;
 }
 

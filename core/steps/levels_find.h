@@ -113,6 +113,7 @@ void levels_level_free(struct levels_level *level);
 struct levels_boundary {
 	uint32_t trigram; /* the member after which the step ends */
 	enum level_boundary how;
+	uint64_t end;	  /* struct level_choice */
 	bool is_near_end; /* no optimizer is known to end it somewhere else */
 };
 

@@ -86,6 +86,9 @@ static const struct python_row {
 	{ "torch/cuda/amp/grad_scaler.py", "apply_scale", PART_FUNCTIONAL },
 	{ "torch/cuda/amp/grad_scaler.py", ANY, PART_SCALER },
 	{ "torch/distributed/fsdp/sharded_grad_scaler.py", ANY, PART_SCALER },
+	/* the optimizer's step calls it, and what is logged in it is none of the optimizer's */
+	{ "pytorch/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
+	{ "pytorch_lightning/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
 	/* its wrapper stands around the optimizer's step, too */
 	{ "torch/optim/lr_scheduler.py", "step", PART_SCHEDULER },
 	{ "torch/optim/swa_utils.py", "update_parameters", PART_AVERAGE },

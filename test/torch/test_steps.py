@@ -15,7 +15,7 @@ NOT_YET = {
     "td3": {"place", "numbers"},  # every step ends behind the critics: the actor's half, of every other one, goes to the next
 }
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
-# launches end its iteration alone; the last step is then counted with the one before. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
+# launches end its iteration alone; that the last one is over is known by its last two. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
 # server that batches what has come, reading the last one's answer and feeding what follows. A loop over parameters ends in launches that most
 # of them have.
 # An agent's iteration that ends with one network's step or another's is known by how the next one begins; a round of drafts by the host's reading how
@@ -53,8 +53,7 @@ def wrong(found):
     """What does not hold, of what NOT_YET has rows for."""
     without_frames = LATE_WITHOUT_FRAMES if found.frames == "no frames" else {}
     late, least = {**LATE, **without_frames}.get(found.name, 0), TOLD_LATER.get(found.name, 1)
-    unseen = UNSEEN.get(found.name, late > 0)
-    checks = {"count": found.count - found.n_true in range(-unseen, 1 + SETTING_UP.get(found.name, 0)),
+    checks = {"count": found.count - found.n_true in range(-UNSEEN.get(found.name, 0), 1 + SETTING_UP.get(found.name, 0)),
               "period": found.one_per_step >= least,
               "place": found.in_place >= least or (late != 0 and found.late == late),
               "numbers": found.misnumbered <= MISNUMBERED or found.name in UNSEEN}

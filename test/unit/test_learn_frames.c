@@ -22,7 +22,9 @@ enum {
 	OWN_STEP,
 	OWN_PART,
 	TRAINER,
-	AVERAGE
+	AVERAGE,
+	LIGHTNING,
+	LIGHTNING_CLOSURE
 };
 
 static void add_string(struct dict *d, uint32_t id, const char *text)
@@ -76,6 +78,11 @@ static void fill(struct dict *d)
 		 "NeuralNet.train_step.<locals>.step_fn");
 	add_code(d, AVERAGE, "/v/site-packages/torch/optim/swa_utils.py",
 		 "AveragedModel.update_parameters");
+	add_code(d, LIGHTNING, "/v/site-packages/lightning/pytorch/loops/optimization/automatic.py",
+		 "ClosureResult.from_training_step_output");
+	add_code(d, LIGHTNING_CLOSURE,
+		 "/v/site-packages/lightning/pytorch/loops/optimization/automatic.py",
+		 "Closure.closure");
 	add_stack(d, 1, (uint32_t[]){ 0, STEP, WRAPPER, CALLER }, 4);
 	add_stack(d, 2, (uint32_t[]){ 0, MODULE, CALLER }, 3);
 	add_stack(d, 3, (uint32_t[]){ 0, MODULE, CLOSURE, STEP, WRAPPER, CALLER }, 6);
@@ -85,6 +92,7 @@ static void fill(struct dict *d)
 	add_stack(d, 7, (uint32_t[]){ 0, OTHER_LIBRARY, STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 8, (uint32_t[]){ 0, TRAINER, STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 9, (uint32_t[]){ 0, AVERAGE, CALLER }, 3);
+	add_stack(d, 10, (uint32_t[]){ 0, LIGHTNING, LIGHTNING_CLOSURE, STEP, WRAPPER, CALLER }, 6);
 }
 
 static void test_hints(void **state)
@@ -104,6 +112,8 @@ static void test_hints(void **state)
 	/* a trainer's closure, and an average of the weights, which belongs to the step before it */
 	assert_int_equal(learn_frames_hints(&x, &d, 29, 8), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | LEVEL_OPTIMIZER);
+	/* ...and Lightning's, which is a framework: what it does with the loss that it gets */
+	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
 	/* a stack that the dictionary does not have, and a launch without one */

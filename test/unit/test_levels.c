@@ -142,6 +142,84 @@ static void test_first_step_without_the_anchor(void **state)
 	sequence_free(&s);
 }
 
+/* One batch of evaluation and the set-up behind it come before the first step: a step's first launches have come once more than its last ones, and
+ * come in each later evaluation, too. */
+static void test_batch_before_the_first_step(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	launch_range(&s, MAIN_THREAD, 500, 9, 0);
+	forward(&s);
+	launch_range(&s, MAIN_THREAD, 520, 19, 0);
+	for (int i = 1; i <= 40; i++) {
+		train_step(&s);
+		for (int k = 0; i % 10 == 0 && k < 10; k++) {
+			forward(&s);
+			launch_range(&s, MAIN_THREAD, 540, 3, 0);
+		}
+	}
+	struct sequence_result r;
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_int_equal(r.choice.count, 40);
+	check_steps(&s, 1, 1, 8);
+	sequence_free(&s);
+}
+
+/* DDP makes the ranks' models alike by the launches of a bucket, which come once in each step, too, and stand in for the anchor. */
+static void launch_bucket(struct sequence *s, uint32_t thread)
+{
+	copy(s, thread, COPY_D2H, LEVEL_D2H);
+	for (int k = 0; k < 4; k++)
+		copy(s, thread, COPY_D2D, 0);
+}
+
+static void test_backup_before_the_first_step(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	launch_range(&s, MAIN_THREAD, 500, 9, 0);
+	launch_bucket(&s, MAIN_THREAD);
+	for (int i = 0; i < 40; i++) {
+		copy(&s, MAIN_THREAD, COPY_H2D, LEVEL_H2D);
+		forward(&s);
+		backward(&s);
+		launch_bucket(&s, BACKWARD);
+		launch_range(&s, MAIN_THREAD, 300, 10, LEVEL_OPTIMIZER);
+		sequence_end_step(&s);
+	}
+	struct sequence_result r;
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_int_equal(r.choice.backup, token_trigram(token_copy(COPY_D2H), token_copy(COPY_D2D),
+							token_copy(COPY_D2D)));
+	assert_int_equal(r.choice.n_early_backups, 1);
+	assert_int_equal(r.choice.count, 40);
+	sequence_free(&s);
+}
+
+/* Two optimizers of the same launches: a turn's last three come twice in it, so that its anchor ends in the next one. */
+static void test_end_before_the_anchor(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 40; i++) {
+		forward(&s);
+		backward(&s);
+		optimizer(&s);
+		launch_range(&s, MAIN_THREAD, 130, 9, 0);
+		launch_range(&s, BACKWARD, 230, 12, 0);
+		optimizer(&s);
+		sequence_end_step(&s);
+	}
+	struct sequence_result r;
+	sequence_run(&s, 1, false, &r);
+	assert_true(r.locked);
+	assert_int_equal(r.choice.anchor, token_trigram(kernel(304), kernel(305), kernel(100)));
+	assert_int_equal(r.choice.end, token_pair_hash(kernel(304), kernel(305)));
+	sequence_free(&s);
+}
+
 static void test_accumulation(void **state)
 {
 	(void)state;
@@ -731,6 +809,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_first_step_without_the_anchor),
+		cmocka_unit_test(test_batch_before_the_first_step),
+		cmocka_unit_test(test_backup_before_the_first_step),
+		cmocka_unit_test(test_end_before_the_anchor),
 		cmocka_unit_test(test_accumulation),
 		cmocka_unit_test(test_evaluation),
 		cmocka_unit_test(test_variable_inner_loop),
