@@ -65,6 +65,7 @@ struct levels_level {
 	uint32_t inside; /* level_hint bits of events between its first turn and its last, and: */
 #define LEVEL_THREADS 0x10000u /* ...there were launches of other threads */
 	double alike;	       /* mean share of events that a turn has in common with the next */
+	double again;	       /* share of its turns that are much like one of the two before */
 	double ordered;	       /* mean share of a turn's trigrams that the one before had too */
 	double coverage;       /* share of the stretch that its turns fill */
 	double score;	       /* how much there is of it */
