@@ -13,10 +13,9 @@
 #define WEIGHT_MARKED	 2.0
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
-/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then half of them and more are much like one of
- * the two before. */
-#define ALIKE_AGAIN 0.75
-#define MIN_AGAIN   0.5
+/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three turns two are as one of the two
+ * before. */
+#define ALIKE_EITHER 0.66
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
 /* Turns that are looked at: the latest with so many events, and so many turns at least. */
@@ -43,9 +42,9 @@
 /* What a look at every turn of a level tells. */
 struct turns {
 	double alike,
-		ordered;    /* summed over pairs of neighbours: common launches, common trigrams */
-	uint32_t again;	    /* turns that are much like one of the two before */
-	uint32_t with_work; /* turns that launch something */
+		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
+	double alike_either; /* ...with that of the two turns before that is more alike */
+	uint32_t with_work;  /* turns that launch something */
 	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t since_optimizer; /* turns from the first such one on */
 	uint32_t with_threads;	  /* turns on two threads or more */
@@ -155,7 +154,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 			       share_of_longer(common_earlier, end - begin, lengths_before[1]);
 		t->ordered += (double)n_ordered / (end - begin);
 		t->alike += alike;
-		t->again += alike >= ALIKE_AGAIN || alike_earlier >= ALIKE_AGAIN;
+		t->alike_either += alike > alike_earlier ? alike : alike_earlier;
 	}
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
@@ -411,7 +410,7 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
-	level->again = (double)t.again / (n - 1);
+	level->alike_either = t.alike_either / (n - 1);
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_TURNS * n;
@@ -451,7 +450,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
-	bool is_alike = level->alike >= MIN_ALIKE || level->again >= MIN_AGAIN;
+	bool is_alike = level->alike >= MIN_ALIKE || level->alike_either >= ALIKE_EITHER;
 	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
 	       (is_request || ((is_exact ? level->alike >= EXACTLY_ALIKE : is_alike) &&
 			       level->ordered >= MIN_ORDERED));
