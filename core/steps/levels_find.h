@@ -65,14 +65,14 @@ struct levels_level {
 	uint32_t inside; /* level_hint bits of events between its first turn and its last, and: */
 #define LEVEL_THREADS 0x10000u /* ...there were launches of other threads */
 	double alike;	       /* mean share of events that a turn has in common with the next */
-	double alike_either; /* ...with one of the two turns before it, the one that is more alike */
-	double ordered;	     /* mean share of a turn's trigrams that the one before had too */
-	double coverage;     /* share of the stretch that its turns fill */
-	double score;	     /* how much there is of it */
-	uint32_t round;	     /* turns until the same work comes again, 1: the next */
-	bool optimizer;	     /* its turns have an optimizer phase, and other work */
-	bool threads;	     /* its turns launch from more than one thread */
-	bool alone;	     /* ...few of them do, as where a loop begins anew */
+	double ordered;	       /* mean share of a turn's trigrams that the one before had too */
+	double coverage;       /* share of the stretch that its turns fill */
+	double score;	       /* how much there is of it */
+	uint32_t round;	       /* turns until the same work comes again, 1: the next */
+	bool has_rare_work;    /* more in some turns than in others, which are alike */
+	bool optimizer;	       /* its turns have an optimizer phase, and other work */
+	bool threads;	       /* its turns launch from more than one thread */
+	bool alone;	       /* ...few of them do, as where a loop begins anew */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
 	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
 	bool fed;  /* its turns copy to the device */

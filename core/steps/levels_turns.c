@@ -14,8 +14,9 @@
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
 /* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three turns two are as one of the two
- * before. */
+ * before. It is none if more is learned in it: those are other steps. */
 #define ALIKE_EITHER 0.66
+#define NEARLY	     4
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
 /* Turns that are looked at: the latest with so many events, and so many turns at least. */
@@ -44,7 +45,10 @@ struct turns {
 	double alike,
 		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
 	double alike_either; /* ...with that of the two turns before that is more alike */
-	uint32_t with_work;  /* turns that launch something */
+	uint32_t n_optimizer,
+		n_foreign; /* launches of the last turn: the optimizer's, and the backward pass' */
+	uint32_t learns_alike;	  /* turns that have as many as the one before, but for a few */
+	uint32_t with_work;	  /* turns that launch something */
 	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t since_optimizer; /* turns from the first such one on */
 	uint32_t with_threads;	  /* turns on two threads or more */
@@ -120,6 +124,12 @@ static double share_of_longer(uint32_t common, uint32_t length, uint32_t other)
 	return (double)common / (length > other ? length : other);
 }
 
+/* But for a part, as where some launches are lost. */
+static bool is_near(uint32_t a, uint32_t b)
+{
+	return (a > b ? a - b : b - a) <= (a > b ? a : b) / NEARLY;
+}
+
 /* `number`: of the turn, from 1. `lengths_before`: of the last turn, and the one before that; 0: there is none. */
 static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
 			const uint32_t lengths_before[2], struct turns *t)
@@ -155,7 +165,11 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		t->ordered += (double)n_ordered / (end - begin);
 		t->alike += alike;
 		t->alike_either += alike > alike_earlier ? alike : alike_earlier;
+		t->learns_alike += is_near(n_optimizer, t->n_optimizer) &&
+				   is_near(n_foreign, t->n_foreign);
 	}
+	t->n_optimizer = n_optimizer;
+	t->n_foreign = n_foreign;
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
@@ -410,7 +424,8 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
-	level->alike_either = t.alike_either / (n - 1);
+	level->has_rare_work = t.alike_either >= ALIKE_EITHER * (n - 1) &&
+			       t.learns_alike >= MOST_TURNS * (n - 1);
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_TURNS * n;
@@ -450,7 +465,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
-	bool is_alike = level->alike >= MIN_ALIKE || level->alike_either >= ALIKE_EITHER;
+	bool is_alike = level->alike >= MIN_ALIKE || level->has_rare_work;
 	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
 	       (is_request || ((is_exact ? level->alike >= EXACTLY_ALIKE : is_alike) &&
 			       level->ordered >= MIN_ORDERED));
