@@ -45,10 +45,10 @@ struct turns {
 	double alike,
 		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
 	double alike_either; /* ...with that of the two turns before that is more alike */
-	uint32_t n_optimizer,
-		n_foreign; /* launches of the last turn: the optimizer's, and the backward pass' */
-	uint32_t learns_alike;	  /* turns that have as many as the one before, but for a few */
-	uint32_t with_work;	  /* turns that launch something */
+	uint32_t n_optimizer; /* launches of the last turn's optimizer */
+	uint32_t
+		learns_alike; /* turns whose optimizer has as many as the one before, but for a few */
+	uint32_t with_work;   /* turns that launch something */
 	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t since_optimizer; /* turns from the first such one on */
 	uint32_t with_threads;	  /* turns on two threads or more */
@@ -165,11 +165,9 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		t->ordered += (double)n_ordered / (end - begin);
 		t->alike += alike;
 		t->alike_either += alike > alike_earlier ? alike : alike_earlier;
-		t->learns_alike += is_near(n_optimizer, t->n_optimizer) &&
-				   is_near(n_foreign, t->n_foreign);
+		t->learns_alike += is_near(n_optimizer, t->n_optimizer);
 	}
 	t->n_optimizer = n_optimizer;
-	t->n_foreign = n_foreign;
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
