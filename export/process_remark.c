@@ -57,7 +57,7 @@ static void explain_function(struct process *p, const char *value)
 		err_set(&p->remark, 0,
 			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
 			"they launch; name one that is called once a step and launches in more "
-			"than one of its lines",
+			"than one of its lines, and not only in a loop of its own",
 			value);
 	else
 		err_set(&p->remark, 0,

@@ -12,6 +12,8 @@
 enum {
 	HANDED_ON_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
 	HANDED_ON_PART = 8,   /* of the pause may lie behind the batch's copy */
+	READS_OF_MANY =
+		4, /* a loop that logs reads fewer values; one that saves a model copies each parameter */
 };
 
 void phases_free(struct phases *p)
@@ -117,7 +119,7 @@ static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t
 /* What the host does before a call belongs to it; but until a batch is copied it is made, or waited for. */
 static uint8_t part_before(uint8_t last, uint8_t next)
 {
-	if (last == PART_LOADER)
+	if (last == PART_LOADER || last == PART_FILE)
 		return last;
 	return next == PART_TO_DEVICE && last != PART_TO_DEVICE ? PART_AWAITED : next;
 }
@@ -147,6 +149,8 @@ static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_
 static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
 			   uint8_t last, uint64_t gap_ns)
 {
+	if (i && i == p->n_reads)
+		return PART_NONE;
 	uint8_t part = part_before(last, p->part_of_call.at[p->calls.at[i]]);
 	if (part == PART_ZERO_GRAD && last != PART_ZERO_GRAD &&
 	    is_zeroed_ahead_of_batch(p, m, i, gap_ns))
@@ -420,6 +424,31 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 	}
 }
 
+/*
+ * ...and what copies many values to the host there is no forward pass either: a model that is saved, norms that are logged. What follows
+ * the last copy, up to the next call, is done with the copies, as a file is written.
+ */
+static void settle_early_reads(struct phases *p, const struct model_step *m, uint32_t thread,
+			       struct frames *frames)
+{
+	size_t before, n_copies = 0, n = 0;
+	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0;
+	p->n_reads = 0;
+	for (; backward && n < before; n++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[n]];
+		uint8_t part = p->part_of_call.at[p->calls.at[n]];
+		if ((part != PART_USER && part != PART_NONE) ||
+		    !phase_rules_is_behind(frames, c->stack, backward))
+			break;
+		n_copies += c->category == CAT_MEMCPY && c->copy == COPY_D2H;
+	}
+	if (n_copies < READS_OF_MANY)
+		return;
+	p->n_reads = n;
+	for (size_t i = 0; i < n; i++)
+		p->part_of_call.at[p->calls.at[i]] = PART_NONE;
+}
+
 /* What a loop evaluates ahead of its forward pass. */
 static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
@@ -477,6 +506,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	gather_calls(p, m, thread, workers);
 	settle_behind_batch(p, m, frames);
 	settle_before_batch(p, m, frames);
+	settle_early_reads(p, m, lane.thread, frames);
 	settle_users_calls(p);
 	settle_evaluation(p, m, frames);
 	settle_early_evaluation(p, m, lane.thread, frames);

@@ -1,6 +1,7 @@
 /* See learn_function.h. */
 #include "core/steps/learn_function.h"
 
+#include "core/journal/pylines.h"
 #include "core/runtime/record.h"
 
 #include <string.h>
@@ -23,6 +24,8 @@ void learn_function_free(struct learn_function *x)
 {
 	vec_free(&x->match_of_code);
 	map_free(&x->at_of_stack);
+	source_free(&x->source);
+	strtab_free(&x->texts);
 	vec_free(&x->launches);
 }
 
@@ -54,15 +57,27 @@ static bool matches(struct learn_function *x, const struct dict *d, const char *
 	return x->match_of_code.at[code] == 2;
 }
 
+static uint32_t loop_of(struct learn_function *x, const struct dict *d, uint32_t code, uint32_t at)
+{
+	const struct code_entry *c = dict_code(d, code);
+	const char *folder = dict_find_info(d, "cwd");
+	uint32_t line = pylines_line((enum line_table)c->lines, d->tables.at + c->table,
+				     c->table_bytes, c->first_line, at);
+	return source_loop(&x->source, &x->texts, folder ? folder : "",
+			   strtab_text(&d->names, c->file), c->first_line, line);
+}
+
 /* The outermost frame of the function counts: where it calls itself that is part of one call. */
-static uint32_t find_at(struct learn_function *x, const struct dict *d, const char *setting,
+static uint64_t find_at(struct learn_function *x, const struct dict *d, const char *setting,
 			uint32_t stack)
 {
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags;
-	for (size_t i = dict_stack(d, stack, raw, &flags); i-- > 0;)
-		if (raw[i] & FRAME_PYTHON && matches(x, d, setting, raw[i] >> 32 & 0x7fffffff))
-			return (uint32_t)raw[i];
+	for (size_t i = dict_stack(d, stack, raw, &flags); i-- > 0;) {
+		uint32_t code = raw[i] >> 32 & 0x7fffffff, at = (uint32_t)raw[i];
+		if (raw[i] & FRAME_PYTHON && matches(x, d, setting, code))
+			return (uint64_t)loop_of(x, d, code, at) << 32 | at;
+	}
 	return FUNCTION_OUTSIDE;
 }
 
@@ -73,31 +88,40 @@ void learn_function_feed(struct learn_function *x, const struct dict *d, const c
 	uint64_t *at = map_at(&x->at_of_stack, stack, &is_new);
 	if (is_new)
 		*at = stack ? find_at(x, d, setting, stack) : FUNCTION_OUTSIDE;
-	bool is_in = *at != FUNCTION_OUTSIDE;
+	bool is_in = (uint32_t)*at != FUNCTION_OUTSIDE;
 	if (!x->launches.n && is_in)
 		x->thread = thread;
 	if ((!x->launches.n && !is_in) || thread != x->thread || x->launches.n == MOST_LAUNCHES)
 		return;
-	vec_push(&x->launches, ((struct function_launch){ hash, (uint32_t)*at }));
+	vec_push(&x->launches, ((struct function_launch){ hash, (uint32_t)*at, *at >> 32 }));
 }
 
 /* ---- Where calls begin ---- */
 
 typedef VEC(size_t) call_list;
 
-/* With the first instruction that ever launches: after one outside, or after a later one. All that one instruction launches, such as a
- * model's whole forward pass, is one stretch. */
+/*
+ * With the first instruction that ever launches: after one outside, or after a later one. All that one instruction launches, such as a
+ * model's whole forward pass, is one stretch. Where it stands in a loop of the function it comes in each turn of that: then a call is one
+ * that something comes before which the loop does not hold.
+ */
 static void find_calls(const struct learn_function *x, call_list *calls)
 {
-	uint32_t first = FUNCTION_OUTSIDE, before = FUNCTION_OUTSIDE;
+	uint32_t first = FUNCTION_OUTSIDE, before = FUNCTION_OUTSIDE, loop = 0;
+	bool was_left = true; /* the loop, or the function, since the last call began */
 	for (size_t i = 0; i < x->launches.n; i++)
-		if (x->launches.at[i].at < first)
+		if (x->launches.at[i].at < first) {
 			first = x->launches.at[i].at;
+			loop = x->launches.at[i].loop;
+		}
 	for (size_t i = 0; i < x->launches.n; i++) {
-		uint32_t at = x->launches.at[i].at;
-		if (at == first && before != first)
+		const struct function_launch *launch = &x->launches.at[i];
+		was_left |= !loop || launch->at == FUNCTION_OUTSIDE || launch->loop != loop;
+		if (launch->at == first && before != first && was_left) {
 			vec_push(calls, i);
-		before = at;
+			was_left = false;
+		}
+		before = launch->at;
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/journal/dict.h"
 #include "core/steps/levels.h"
+#include "core/symbols/source.h"
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
@@ -14,12 +15,15 @@
 
 struct function_launch {
 	uint64_t hash;
-	uint32_t at; /* the function's instruction that it came from, or FUNCTION_OUTSIDE */
+	uint32_t at;   /* the function's instruction that it came from, or FUNCTION_OUTSIDE */
+	uint32_t loop; /* the line of the function's loop that this stands in; 0: in none */
 };
 
 struct learn_function {
 	VEC(uint8_t) match_of_code; /* 1 it is not, 2 it is, 0: not asked yet */
-	struct map at_of_stack;
+	struct map at_of_stack;	    /* and in the upper half the loop */
+	struct source source;
+	struct strtab texts;
 	VEC(struct function_launch)
 	launches; /* of the thread that called the function first, from there on */
 	uint32_t thread;

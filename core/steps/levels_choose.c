@@ -30,6 +30,9 @@
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
+/* Copies to the host and waits for them, more than a step reads. */
+#define MANY_READS 4.0
+
 /* Batches of an epoch, at least, and the share of the last one's launches that have other shapes. */
 #define TURNS_OF_EPOCH 3.0
 #define OTHER_SHAPES   0.1
@@ -132,6 +135,12 @@ static bool is_epoch(const struct levels_level *inner, const struct levels_extra
 	       extra->replaced >= OTHER_SHAPES * inner->calls_per_turn;
 }
 
+/* Whether turns of the outer one have hardly more than copies to the host, one for each parameter. A step reads little of what it has computed. */
+static bool is_checkpoint(const struct levels_extra *extra)
+{
+	return extra->read >= MANY_READS && extra->novel + extra->known < extra->read;
+}
+
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
@@ -159,6 +168,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
 	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
 		return true;
+	if (is_checkpoint(&extra))
+		return false;
 	if (inner->tail) /* a step of its own: what comes beside it is evaluation, or a log */
 		return false;
 	if (inner->threads && inner->fed && extra.fed < 0.5)

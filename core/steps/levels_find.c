@@ -227,6 +227,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		.index = x,
 		.candidates = malloc(room * sizeof(*q.candidates)),
 		.groups = malloc(MAX_GROUPS * sizeof(*q.groups)),
+		.earlier = malloc((s->tokens.used + 1) * sizeof(*q.earlier)),
 		.before = malloc((s->tokens.used + 1) * sizeof(*q.before)),
 		.here = malloc((s->tokens.used + 1) * sizeof(*q.here)),
 	};
@@ -236,7 +237,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	for (q.last_turn_mask = 1023; q.last_turn_mask < 2 * (x->end - x->start);)
 		q.last_turn_mask = q.last_turn_mask * 2 + 1;
 	q.last_turn = malloc((q.last_turn_mask + 1ul) * sizeof(*q.last_turn));
-	if (q.candidates && q.groups && q.before && q.here && q.last_turn) {
+	if (q.candidates && q.groups && q.earlier && q.before && q.here && q.last_turn) {
 		struct levels_level forgiving;
 		search_candidates(&q);
 		q.forgiven = FORGIVEN;
@@ -258,6 +259,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	}
 	free(q.candidates);
 	free(q.groups);
+	free(q.earlier);
 	free(q.before);
 	free(q.here);
 	free(q.last_turn);

@@ -69,6 +69,7 @@ struct levels_level {
 	double coverage;       /* share of the stretch that its turns fill */
 	double score;	       /* how much there is of it */
 	uint32_t round;	       /* turns until the same work comes again, 1: the next */
+	bool has_rare_work;    /* more in some turns than in others, which are alike */
 	bool optimizer;	       /* its turns have an optimizer phase, and other work */
 	bool threads;	       /* its turns launch from more than one thread */
 	bool alone;	       /* ...few of them do, as where a loop begins anew */

@@ -262,7 +262,9 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 			values[2 * n + k] += is_new;
 			extra.optimizers += is_new && hints & LEVEL_OPTIMIZER;
 			values[4 * n + k] += !(hints & LEVEL_COPY);
-			values[3 * n + k] += !(hints & LEVEL_COPY) && !search_is_own(q, &events[i]);
+			values[3 * n + k] += !(hints & LEVEL_COPY) &&
+					     events[i].thread == q->backward &&
+					     !search_is_own(q, &events[i]);
 		}
 	extra.optimizers /= outer->turns;
 	extra.replaced = (double)sum_replaced(values, n) / outer->turns;

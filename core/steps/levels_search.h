@@ -36,8 +36,8 @@ struct search {
 	uint32_t n_candidates;
 	struct group *groups;
 	uint32_t n_groups;
-	uint32_t *before,
-		*here; /* by kernel or token: how often in the turn before, and in this one */
+	uint32_t *earlier, *before,
+		*here; /* by kernel or token: how often in the turn before the last, in the last, and in this one */
 	uint32_t
 		*last_turn; /* by hash of six launches: the number of the last turn that had them */
 	uint32_t last_turn_mask;
@@ -74,7 +74,7 @@ struct levels_extra {
 	double fed, read;  /* copies to the device; copies to the host and waits: per outer turn */
 	double novel;	   /* launches that the inner turns do not have, per outer turn */
 	double known;	   /* other launches, per outer turn */
-	double foreign;	   /* launches of other threads than the turns' own, per outer turn */
+	double foreign;	   /* launches of the backward thread, per outer turn */
 	double optimizers; /* those that are an optimizer's, of `novel` */
 	double replaced; /* launches of inner turns that others stand in place of, per outer turn */
 	double inner_turns; /* per outer turn */

@@ -13,6 +13,10 @@
 #define WEIGHT_MARKED	 2.0
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
+/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three turns two are as one of the two
+ * before. It is none if more is learned in it: those are other steps. */
+#define ALIKE_EITHER 0.66
+#define NEARLY	     4
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
 /* Turns that are looked at: the latest with so many events, and so many turns at least. */
@@ -39,8 +43,12 @@
 /* What a look at every turn of a level tells. */
 struct turns {
 	double alike,
-		ordered;    /* summed over pairs of neighbours: common launches, common trigrams */
-	uint32_t with_work; /* turns that launch something */
+		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
+	double alike_either; /* ...with that of the two turns before that is more alike */
+	uint32_t n_optimizer; /* launches of the last turn's optimizer */
+	uint32_t
+		learns_alike; /* turns whose optimizer has as many as the one before, but for a few */
+	uint32_t with_work;   /* turns that launch something */
 	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t since_optimizer; /* turns from the first such one on */
 	uint32_t with_threads;	  /* turns on two threads or more */
@@ -111,18 +119,31 @@ static uint32_t *search_last_turn(struct search *q, const struct levels_stored *
 	return &q->last_turn[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_turn_mask];
 }
 
-/* `number`: of the turn, from 1. */
+static double share_of_longer(uint32_t common, uint32_t length, uint32_t other)
+{
+	return (double)common / (length > other ? length : other);
+}
+
+/* But for a part, as where some launches are lost. */
+static bool is_near(uint32_t a, uint32_t b)
+{
+	return (a > b ? a - b : b - a) <= (a > b ? a : b) / NEARLY;
+}
+
+/* `number`: of the turn, from 1. `lengths_before`: of the last turn, and the one before that; 0: there is none. */
 static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
-			uint32_t before_length, struct turns *t)
+			const uint32_t lengths_before[2], struct turns *t)
 {
 	const struct levels_stored *events = q->store->events;
-	uint32_t common = 0, n_optimizer = 0, n_work = 0, n_old = 0, n_foreign = 0;
+	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
+		 n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
 	bool has_old_graph = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
 		common += ++q->here[kernel] <= q->before[kernel];
+		common_earlier += q->here[kernel] <= q->earlier[kernel];
 		n_optimizer += (events[i].hints & LEVEL_OPTIMIZER) != 0;
 		n_work += !is_copy;
 		bool is_old = levels_store_form(q->store, &events[i]) <
@@ -137,11 +158,16 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		*last = number;
 		own_hints |= is_own ? events[i].hints : 0;
 	}
-	if (before_length)
+	if (lengths_before[0]) {
+		double alike = share_of_longer(common, end - begin, lengths_before[0]),
+		       alike_earlier =
+			       share_of_longer(common_earlier, end - begin, lengths_before[1]);
 		t->ordered += (double)n_ordered / (end - begin);
-	if (before_length)
-		t->alike += (double)common /
-			    (before_length > end - begin ? before_length : end - begin);
+		t->alike += alike;
+		t->alike_either += alike > alike_earlier ? alike : alike_earlier;
+		t->learns_alike += is_near(n_optimizer, t->n_optimizer);
+	}
+	t->n_optimizer = n_optimizer;
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
@@ -155,17 +181,22 @@ static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struc
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t n_tokens = q->store->tokens.used;
+	memset(q->earlier, 0, n_tokens * sizeof(*q->earlier));
 	memset(q->before, 0, n_tokens * sizeof(*q->before));
 	memset(q->here, 0, n_tokens * sizeof(*q->here));
 	memset(q->last_turn, 0, (q->last_turn_mask + 1ul) * sizeof(*q->last_turn));
 	*t = (struct turns){ 0 };
 	for (uint32_t k = 0; k + 1 < n; k++) {
-		search_turn(q, k + 1, at[k], at[k + 1], k ? at[k] - at[k - 1] : 0, t);
-		for (uint32_t i = k ? at[k - 1] : at[k]; i < at[k]; i++)
-			q->before[levels_store_kernel(q->store, &events[i])] = 0;
-		uint32_t *swap = q->before;
+		const uint32_t lengths_before[] = { k ? at[k] - at[k - 1] : 0,
+						    k > 1 ? at[k - 1] - at[k - 2] : 0 };
+		search_turn(q, k + 1, at[k], at[k + 1], lengths_before, t);
+		for (uint32_t i = at[k] - lengths_before[0] - lengths_before[1];
+		     i < at[k] - lengths_before[0]; i++)
+			q->earlier[levels_store_kernel(q->store, &events[i])] = 0;
+		uint32_t *oldest = q->earlier;
+		q->earlier = q->before;
 		q->before = q->here;
-		q->here = swap;
+		q->here = oldest;
 	}
 }
 
@@ -391,6 +422,8 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
+	level->has_rare_work = t.alike_either >= ALIKE_EITHER * (n - 1) &&
+			       t.learns_alike >= MOST_TURNS * (n - 1);
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_TURNS * n;
@@ -430,8 +463,9 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
+	bool is_alike = level->alike >= MIN_ALIKE || level->has_rare_work;
 	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
-	       (is_request || (level->alike >= (is_exact ? EXACTLY_ALIKE : MIN_ALIKE) &&
+	       (is_request || ((is_exact ? level->alike >= EXACTLY_ALIKE : is_alike) &&
 			       level->ordered >= MIN_ORDERED));
 }
 

@@ -4,8 +4,12 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* More than any line is indented. */
+#define NO_CODE SIZE_MAX
 
 enum {
 	FILE_MOST_BYTES = 4 << 20,
@@ -70,11 +74,9 @@ static const char *show(struct strtab *texts, const char *from)
 	return strtab_text(texts, strtab_intern(texts, text));
 }
 
-const char *source_line(struct source *s, struct strtab *texts, const char *folder,
-			const char *file, uint32_t line)
+static const struct source_file *file_of(struct source *s, struct strtab *texts, const char *folder,
+					 const char *file)
 {
-	if (!*file || !line)
-		return "";
 	uint32_t path = strtab_intern(texts, file);
 	size_t i = 0;
 	while (i < s->files.n && s->files.at[i].path != path)
@@ -83,8 +85,52 @@ const char *source_line(struct source *s, struct strtab *texts, const char *fold
 		vec_push(&s->files, (struct source_file){ .path = path });
 		load(s, &s->files.at[i], folder, file);
 	}
-	const struct source_file *f = &s->files.at[i];
+	return &s->files.at[i];
+}
+
+const char *source_line(struct source *s, struct strtab *texts, const char *folder,
+			const char *file, uint32_t line)
+{
+	if (!*file || !line)
+		return "";
+	const struct source_file *f = file_of(s, texts, folder, file);
 	return line <= f->lines.n ? show(texts, f->text + f->lines.at[line - 1]) : "";
+}
+
+/* The blanks that a line begins with; NO_CODE: nothing follows but a comment. */
+static size_t indent_of(const char *line)
+{
+	size_t n = strspn(line, " \t");
+	return strchr("#\r\n", line[n]) ? NO_CODE : n;
+}
+
+static bool begins_loop(const char *line)
+{
+	static const char *const words[] = { "for ", "while ", "while(", "async for " };
+	line += strspn(line, " \t");
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(line, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+uint32_t source_loop(struct source *s, struct strtab *texts, const char *folder, const char *file,
+		     uint32_t first_line, uint32_t line)
+{
+	const struct source_file *f = *file ? file_of(s, texts, folder, file) : NULL;
+	if (!f || line > f->lines.n)
+		return 0;
+	uint32_t loop = 0;
+	size_t least = NO_CODE;
+	for (; line > first_line; line--) {
+		const char *text = f->text + f->lines.at[line - 1];
+		size_t indent = indent_of(text);
+		if (indent >= least)
+			continue;
+		least = indent;
+		loop = begins_loop(text) ? line : loop;
+	}
+	return loop;
 }
 
 void source_free(struct source *s)

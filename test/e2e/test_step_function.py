@@ -10,8 +10,8 @@ STEPS = 80
 
 
 class StepFunction(Case):
-    def steps(self, function, evaluate_every=0, **settings):
-        run = self.profiled([*script("python_steps.py"), str(STEPS), str(evaluate_every)], PROF_STEP=function,
+    def steps(self, function, evaluate_every=0, decode=(), **settings):
+        run = self.profiled([*script("python_steps.py"), str(STEPS), str(evaluate_every), *decode], PROF_STEP=function,
                             **{"PROF_SCHEDULE": SCHEDULE, **settings})
         self.assertEqual((run.status, run.out), (0, f"{STEPS} steps\n"), run.err)
         (process,) = run.json["processes"]
@@ -41,6 +41,17 @@ class StepFunction(Case):
         for path in run.traces():
             names = self.work(path)
             self.assertEqual((len(names), names[0]), (STEP_WORK, "linear_forward_200us"))
+
+    def test_a_loop_in_the_function_has_turns_that_are_no_calls(self):
+        run, process = self.steps("python:python_steps.py:decode", decode=["decode"])
+        self.assertIn(process["steps"]["count"], (STEPS, STEPS - 1), run.err)
+
+    def test_calls_that_are_nothing_but_turns_of_a_loop(self):
+        """Nothing is launched outside of the loop: the calls cannot be told, and are not said to be as many as the turns."""
+        run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"])
+        said = [line for line in run.own_lines() if "could not be told apart" in line]
+        self.assertEqual(len(said), 1, run.err)
+        self.assertEqual(process["steps"]["detector"], "none")
 
     def test_one_that_is_never_called(self):
         for function in ("python:python_steps.py:never_called", "python:steps.py:train_step"):

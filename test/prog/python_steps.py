@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Steps that are calls of a function, for PROF_STEP=python: of which demo.py's model makes the launches.
 
-usage: python_steps.py STEPS EVALUATE_EVERY     0: never. Prints how many launches a training step has.
+usage: python_steps.py STEPS EVALUATE_EVERY [decode|decode-alone]     0: never. Behind each step tokens are decoded, or instead of it.
 """
 import ctypes
 import sys
 
 from demo import TO_DEVICE, TO_HOST, Cuda, Model
 
-STEPS, EVALUATE_EVERY = int(sys.argv[1]), int(sys.argv[2])
+STEPS, EVALUATE_EVERY, DECODE = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 
 
 class Trainer:
@@ -34,6 +34,12 @@ class Trainer:
         self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST, self.model.compute)
         self.cuda.StreamSynchronize(self.model.compute)
 
+    def decode(self):
+        for _ in range(6):
+            for activation in self.forward():
+                self.cuda.FreeAsync(activation, self.model.compute)
+            self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST, self.model.compute)
+
 
 def never_called():
     pass
@@ -44,7 +50,10 @@ def main():
     trainer.model.zero_grad()  # set-up
     trainer.model.zero_grad()
     for step in range(STEPS):
-        trainer.train_step()
+        if DECODE != ["decode-alone"]:
+            trainer.train_step()
+        if DECODE:
+            trainer.decode()
         if EVALUATE_EVERY and step % EVALUATE_EVERY == EVALUATE_EVERY - 1:
             trainer.evaluate()
     print(f"{STEPS} steps")

@@ -2,7 +2,7 @@
 #include "test/steps/kinds.h"
 #include "test/steps/network.h"
 
-enum { STEPS = 60, LINE_EVALUATION = 40 };
+enum { STEPS = 60, LINE_EVALUATION = 40, LINE_CHECKPOINT = 50 };
 
 static void step(struct program *p, const struct network *net)
 {
@@ -214,6 +214,57 @@ KIND(extras)
 			program_copy(p, WHAT_D2H);
 		program_end(p, END_STEP);
 		program_pause(p, net.pause_us);
+	}
+}
+
+/* Of all parameters, behind every `every`th step, each copied to the host and waited for: a checkpoint. */
+static void checkpoint(struct program *p, uint32_t size, uint32_t every)
+{
+	struct network net;
+	network_start(&net, p, size);
+	uint32_t copies = program_between(p, 4, 40) * (program_chance(p, 30) ? 3 : 1);
+	for (uint32_t i = 1; i <= 2 * STEPS; i++) {
+		network_gradients(p, &net);
+		network_optimizer(p, &net);
+		if (net.reads_loss)
+			program_read_back(p);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, LINE_CHECKPOINT);
+		for (uint32_t k = 0; i % every == 0 && k < copies; k++)
+			program_read_back(p);
+		program_pause(p, i % every == 0 ? 2000 : 0);
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
+KIND(checkpoint_every_2)
+{
+	checkpoint(p, size, 2);
+}
+
+KIND(checkpoint_every_n)
+{
+	static const uint32_t everies[] = { 3, 4, 5, 10 };
+	checkpoint(p, size, everies[program_below(p, 4)]);
+}
+
+/* Norms of all parameters, each read, behind every second step. */
+KIND(norms_every_2)
+{
+	struct network net;
+	struct kernels norm;
+	network_start(&net, p, size);
+	kernels_make(&norm, p, program_between(p, 1, 3), 3);
+	uint32_t times = program_between(p, 4, 40);
+	for (uint32_t i = 1; i <= 2 * STEPS; i++) {
+		network_gradients(p, &net);
+		network_optimizer(p, &net);
+		program_at(p, PHASE_OTHER, THREAD_MAIN, LINE_CHECKPOINT);
+		for (uint32_t k = 0; i % 2 == 0 && k < times; k++) {
+			launch_all(p, &norm, k % 3);
+			program_read_back(p);
+		}
+		network_finish_step(p, &net, END_STEP);
 	}
 }
 

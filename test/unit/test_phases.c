@@ -495,6 +495,42 @@ static void evaluation_of_the_turn_before(void **state)
 	expect(0, PART_MODULE, 0, 60);
 }
 
+/* Behind the optimizer of a step that was cut there `n_copies` to the host are made, at `save`; then come the model and backward(). */
+static void turn_with_reads(uint32_t save, uint64_t n_copies)
+{
+	for (uint64_t i = 0; i < n_copies; i++) {
+		call(1, 10 * i, 10 * i + 5, save);
+		step.calls.at[step.calls.n - 1].category = CAT_MEMCPY;
+		step.calls.at[step.calls.n - 1].copy = COPY_D2H;
+	}
+	call(1, 150, 160,
+	     STACK("train.py:<module>@26", CALL, "train.py:Net.forward", "at::_ops::mm"));
+	call(1, 200, 210, STACK("train.py:<module>@28", SITE "torch/_tensor.py:Tensor.backward"));
+	find();
+}
+
+/* A model that is saved has a copy for each parameter, and then its file is written. */
+static void reads_of_the_turn_before(void **state)
+{
+	turn_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 4);
+	expect(0, PART_NONE, 0, 150);
+	expect(1, PART_MODULE, 150, 160);
+	end(state);
+	begin(state);
+	/* a value or two are a log, behind which the next batch is on its way */
+	turn_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 1);
+	expect(0, PART_FUNCTIONAL, 0, 5);
+	expect(1, PART_MODULE, 5, 160);
+	end(state);
+	begin(state);
+	/* PyTorch's own code of a file goes on behind its last call */
+	turn_with_reads(STACK("train.py:<module>@31", SITE "torch/serialization.py:save",
+			      "at::_ops::copy_"),
+			1);
+	expect(0, PART_FILE, 0, 150);
+	expect(1, PART_MODULE, 150, 160);
+}
+
 /* A forward pass of three layers, a block for each, of which the last `n_kept` are there until the backward pass. */
 static void pass_of_layers(uint64_t at, const uint32_t layers[3], size_t n_kept)
 {
@@ -738,6 +774,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
 						end),
 		cmocka_unit_test_setup_teardown(evaluation_of_the_turn_before, begin, end),
+		cmocka_unit_test_setup_teardown(reads_of_the_turn_before, begin, end),
 		cmocka_unit_test_setup_teardown(forward_alone_is_no_evaluation, begin, end),
 		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(hardly_a_call_with_a_stack, begin, end),
