@@ -111,9 +111,9 @@ static bool is_far(int64_t launches, int64_t median)
 
 /*
  * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: half as much
- * again is waited for, or steps would end launches before their anchors; what is waited for in vain ends a step in the next one. One turn alone may be longer by a log, unless launches come and go in all
- * of them: then those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to
- * wait for.
+ * again is waited for, or steps would end launches before their anchors; what is waited for in vain ends a step in the next one. One turn
+ * alone may be longer by a log, unless launches come and go in all of them: then those that are much longer or shorter are left out. Much
+ * more in many turns is an evaluation, or an inner loop, and nothing to wait for.
  */
 static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
