@@ -21,6 +21,8 @@
 /* Share of the turns in which something must come to stand in for the anchor. */
 #define TURNS_LEAST  0.66
 #define TURNS_OF_LOG 4u
+/* Turns that show about half of how much they may differ. */
+#define FEW_SHOW 6
 
 struct backup {
 	const struct levels_store *store;
@@ -110,10 +112,10 @@ static bool is_far(int64_t launches, int64_t median)
 }
 
 /*
- * How long the anchor is waited for. Where launches come and go between, the few turns seen have not shown all of it: half as much
- * again is waited for, or steps would end launches before their anchors; what is waited for in vain ends a step in the next one. One turn
- * alone may be longer by a log, unless launches come and go in all of them: then those that are much longer or shorter are left out. Much
- * more in many turns is an evaluation, or an inner loop, and nothing to wait for.
+ * How long the anchor is waited for. Where launches come and go between, the turns seen have not shown all of it, and the fewer they are the
+ * less: of six or fewer as much again as they differ is waited for, of more a part, or steps would end launches before their anchors. What is
+ * waited for in vain ends a step in the next one. One turn alone may be longer by a log, unless launches come and go in all of them: then
+ * those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to wait for.
  */
 static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
@@ -125,7 +127,8 @@ static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 		last--;
 	bool are_many_far = is_noisy && (n - 1 - (last - first)) * SPREAD_MOST > n;
 	int64_t longest = launches[last], spread = longest - launches[first];
-	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + spread / 2
+	int64_t unseen = n <= FEW_SHOW ? spread : spread * FEW_SHOW / n;
+	return (uint32_t)(spread <= median / SPREAD_MOST && !are_many_far ? longest + unseen
 									  : median);
 }
 
