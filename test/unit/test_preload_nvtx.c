@@ -261,11 +261,16 @@ static void test_more_than_is_kept(void **state)
 
 enum { THREADS = 8, ROUNDS = 2000 };
 
+/* Each thread has made a range, while recording was on: on a busy machine all could be done before it is on once more. */
+static pthread_barrier_t one_made;
+
 static void *makes_ranges(void *argument)
 {
 	char name[32];
 	intptr_t bad = 0;
 	for (int i = 0; i < ROUNDS; i++) {
+		if (i == 1)
+			pthread_barrier_wait(&one_made);
 		snprintf(name, sizeof(name), "name %d", (i * 7 + (int)(intptr_t)argument) % 50);
 		bad += nvtxRangePushA(name) != 0;
 		nvtxRangeId_t id = nvtxRangeStartA(name);
@@ -283,8 +288,11 @@ static void test_many_threads(void **state)
 	(void)state;
 	pthread_t threads[THREADS];
 	struct seen before = look();
+	pthread_barrier_init(&one_made, NULL, THREADS + 1);
+	record(true);
 	for (intptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, makes_ranges, (void *)i), 0);
+	pthread_barrier_wait(&one_made);
 	for (int i = 0; i < 200; i++) {
 		record(i % 2 == 0);
 		usleep(50);
@@ -295,6 +303,7 @@ static void test_many_threads(void **state)
 		assert_null(bad);
 	}
 	record(false);
+	pthread_barrier_destroy(&one_made);
 	struct seen after = look();
 	int64_t pushed = 0, started = 0;
 	for (size_t i = before.ranges.n; i < after.ranges.n; i++) {
