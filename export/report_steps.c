@@ -148,7 +148,7 @@ static void say_late(struct textout *o, const json_t *steps)
 		return;
 	snprintf(text, sizeof(text),
 		 "%.0f step%s later than PROF_SCHEDULE says: steps were not known in time; "
-		 "a larger skip_first=, or PROF_STEP, is met",
+		 "set a larger skip_first=, or PROF_STEP",
 		 n, n > 1 ? "s" : "");
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
