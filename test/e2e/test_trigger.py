@@ -252,6 +252,15 @@ class Triggers(TriggerCase):
                 self.assertIn(text, asked.err)
                 self.assertEqual(len(asked.err.splitlines()), 1)
 
+    def test_before_the_first_cuda_call(self):
+        line, folder, env = self.launched("cat")
+        with subprocess.Popen(line, env=env, cwd=self.base, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as job:
+            self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
+            asked = self.trigger(folder)
+            job.communicate(b"")
+        self.assertEqual((asked.status, asked.out), (1, ""))
+        self.assertIn("no process of this run has called CUDA, so there is no journal/", asked.err)
+
     def test_bad_values(self):
         for value, text in (("sgnal", "(did you mean signal?)"), ("slow:x", "a factor from 1.1 to 1000"), ("none,file", "none stands alone"),
                             ("slow", "slow needs a factor: slow:FACTOR, as in slow:3")):
