@@ -2,8 +2,11 @@
  * `profrun trigger PID|DIR [--steps N]`: asks a running job for steps, now. Writes into the header of its journals
  * (core/runtime/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
  */
+#include "core/journal/dict.h"
 #include "core/journal/reader.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/ranks.h"
+#include "core/runtime/schedule.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/procfs.h"
@@ -23,12 +26,19 @@ enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
 	LOOK_EVERY_MS = 5,
+	WATCH_MS = 50,	 /* how fast ranks are: 0.4 ms steps come a hundred times in it */
+	AHEAD = 2,	 /* steps, and as many as came in WATCH_MS */
+	APART_MOST = 20, /* ranks a second apart are no job that works in step */
 };
 
 /* One journal of a process that lives. */
 struct target {
 	struct reader reader;
+	struct dict dict;
 	char folder[PATH_MAX];
+	uint64_t
+		current; /* its step when it was looked at, if it is one of several ranks that know theirs */
+	bool is_rank;
 	uint32_t request; /* 0: it was not asked */
 };
 
@@ -62,6 +72,13 @@ static bool has_collector(const struct journal_header *h)
 	}
 }
 
+static void free_target(struct target *t)
+{
+	dict_free(&t->dict);
+	reader_close(&t->reader);
+	free(t);
+}
+
 /* `pid`: only that process's, 0: whoever's. */
 static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
 {
@@ -74,13 +91,15 @@ static void add_journal(struct asking *a, const char *folder, const char *path, 
 	}
 	bool is_wanted = !pid || t->reader.header->pid == pid;
 	if (is_wanted && is_alive(t->reader.header)) {
+		const struct dict_head *entry;
+		while ((entry = reader_next_dictionary(&t->reader, false)))
+			dict_add(&t->dict, entry);
 		snprintf(t->folder, sizeof(t->folder), "%s", folder);
 		vec_push(&a->targets, t);
 		return;
 	}
 	a->n_over += is_wanted;
-	reader_close(&t->reader);
-	free(t);
+	free_target(t);
 }
 
 static int add_folder(struct asking *a, const char *folder, uint32_t pid)
@@ -151,8 +170,11 @@ static bool can_be_asked(struct asking *a, const struct target *t)
 	bool is_learning = step_state_is_learning(state);
 	if (!(accepts & 1u << TRIGGER_FILE)) {
 		a->status = data_error("%s: its PROF_TRIGGER does not have file, so it does not "
-				       "listen",
-				       who(t));
+				       "listen%s",
+				       who(t),
+				       accepts & 1u << TRIGGER_SIGNAL
+					       ? "; it has signal: kill -USR2 arms it"
+					       : "");
 		return false;
 	}
 	if (has_collector(h))
@@ -163,14 +185,69 @@ static bool can_be_asked(struct asking *a, const struct target *t)
 	return !is_learning;
 }
 
+/* ---- Several ranks ---- */
+
+static const char *in_journal(void *context, const char *name)
+{
+	return dict_find_info(context, name);
+}
+
+/* One of several whose steps have numbers that mean the same in all. Where a rank has evaluated before it trained its own may not. */
+static bool is_rank(struct target *t)
+{
+	const struct journal_steps *s = &t->reader.header->steps;
+	uint32_t state = atomic_load(&s->state);
+	return ranks_number(dict_find_info(&t->dict, "rank")) >= 0 &&
+	       ranks_local_size(in_journal, &t->dict) > 1 &&
+	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
+	       atomic_load(&s->start_of) != START_BEHIND_OTHERS;
+}
+
+/* Looks where the ranks are. `fastest`: the most steps that one made since the last look. How many ranks there are. */
+static size_t look_at_ranks(struct asking *a, uint64_t *first, uint64_t *last, uint64_t *fastest)
+{
+	size_t n = 0;
+	*first = UINT64_MAX;
+	*last = *fastest = 0;
+	for (size_t i = 0; i < a->targets.n; i++) {
+		struct target *t = a->targets.at[i];
+		uint64_t then = t->current;
+		t->is_rank = is_rank(t);
+		if (!t->is_rank)
+			continue;
+		n++;
+		t->current = atomic_load(&t->reader.header->steps.current);
+		*first = t->current < *first ? t->current : *first;
+		*last = t->current > *last ? t->current : *last;
+		*fastest = t->current - then > *fastest ? t->current - then : *fastest;
+	}
+	return n;
+}
+
+/* The step that all ranks can begin with: a little ahead of the foremost. 0: each begins when it hears of it. */
+static uint64_t common_step(struct asking *a)
+{
+	const struct timespec pause = { .tv_nsec = WATCH_MS * 1000000L };
+	uint64_t first, last, fastest;
+	if (look_at_ranks(a, &first, &last, &fastest) < 2)
+		return 0;
+	nanosleep(&pause, NULL);
+	if (look_at_ranks(a, &first, &last, &fastest) < 2 ||
+	    last - first > APART_MOST * (fastest + 1))
+		return 0;
+	return last + AHEAD + fastest;
+}
+
 static void ask(struct asking *a)
 {
+	uint64_t from = common_step(a);
 	for (size_t i = 0; i < a->targets.n; i++) {
 		struct target *t = a->targets.at[i];
 		struct journal_trigger *to = &t->reader.header->trigger;
 		if (!can_be_asked(a, t))
 			continue;
 		atomic_store(&to->asked_steps, a->n_steps);
+		atomic_store(&to->asked_from, t->is_rank ? from : 0);
 		/* release: who sees the request sees how many steps it wants */
 		t->request = atomic_fetch_add_explicit(&to->asked, 1, memory_order_release) + 1;
 	}
@@ -222,14 +299,23 @@ static void say_kept(const struct target *t)
 	printf("; traces come to %s/traces\n", t->folder);
 }
 
+static bool is_flying(const struct target *t)
+{
+	const char *text = dict_find_info(&t->dict, "PROF_SCHEDULE");
+	struct schedule schedule;
+	return text && !schedule_parse(text, &schedule, NULL) && schedule.flight;
+}
+
 static void say_unanswered(const struct target *t)
 {
 	const struct journal_steps *s = &t->reader.header->steps;
 	bool is_learning = step_state_is_learning(atomic_load(&s->state));
-	printf("%s: asked, but in %d s %s; steps are recorded from its next one on, traces come to "
-	       "%s/traces\n",
-	       who(t), ANSWER_WITHIN_MS / 1000,
-	       is_learning ? "it made no step that could be told" : "it began no step", t->folder);
+	printf("%s: asked, but in %d s %s; %s, traces come to %s/traces\n", who(t),
+	       ANSWER_WITHIN_MS / 1000,
+	       is_learning ? "it made no step that could be told" : "it began no step",
+	       is_flying(t) ? "the steps that the flight recorder keeps are written as they are"
+			    : "steps are recorded from its next one on",
+	       t->folder);
 }
 
 static void say(const struct target *t)
@@ -296,8 +382,7 @@ int cmd_trigger(int argc, char **argv)
 		struct target *t = a.targets.at[i];
 		if (t->request)
 			say(t);
-		reader_close(&t->reader);
-		free(t);
+		free_target(t);
 	}
 	vec_free(&a.targets);
 	return error ? error : a.status;

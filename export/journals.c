@@ -54,6 +54,20 @@ static bool is_journal_name(const char *name)
 	return n > suffix && !strcmp(name + n - suffix, ".journal");
 }
 
+/* journal/ is made with the first CUDA call, run.json by the launcher before it. */
+static int refuse(const char *folder, int error, struct err *e)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/run.json", folder);
+	if (error == ENOENT && !access(path, F_OK))
+		return err_set(e, -error,
+			       "%.150s: no process of this run has called CUDA, so there is no "
+			       "journal/",
+			       folder);
+	return err_set(e, -error, "%.180s: no run's folder: it has no journal/ (%s)", folder,
+		       strerror(error));
+}
+
 int journals_list(struct journals *j, const char *folder, struct err *e)
 {
 	char path[PATH_MAX];
@@ -62,8 +76,7 @@ int journals_list(struct journals *j, const char *folder, struct err *e)
 	memset(j, 0, sizeof(*j));
 	DIR *d = opendir(path);
 	if (!d)
-		return err_set(e, -errno, "%.180s: no run's folder: it has no journal/ (%s)",
-			       folder, strerror(errno));
+		return refuse(folder, errno, e);
 	for (struct dirent *entry; (entry = readdir(d));) {
 		char file[PATH_MAX + 300];
 		if (!is_journal_name(entry->d_name))

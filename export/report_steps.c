@@ -138,6 +138,21 @@ static void say_why(struct textout *o, const char *what, const json_t *list, con
 		text_wrap(o, TEXT_PLAIN, "         ", text, LINES);
 }
 
+/* Where a training's own schedule began anew, that is said (trains_from), and it is no delay. */
+static void say_late(struct textout *o, const json_t *steps)
+{
+	char text[160];
+	double n = report_number(steps, "schedule_shift");
+	if (!(n > 0) || json_object_get(steps, "trains_from") ||
+	    !json_array_size(json_object_get(steps, "armed")))
+		return;
+	snprintf(text, sizeof(text),
+		 "%.0f step%s later than PROF_SCHEDULE says: steps were not known in time; "
+		 "set a larger skip_first=, or PROF_STEP",
+		 n, n > 1 ? "s" : "");
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+}
+
 void report_steps_say(struct textout *o, const json_t *p)
 {
 	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES], numbers[80];
@@ -185,6 +200,7 @@ void report_steps_say(struct textout *o, const json_t *p)
 		 report_number(steps, "count"), detector, report_number(steps, "confidence"),
 		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",
 		 numbers);
+	say_late(o, steps);
 	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
 	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
 }

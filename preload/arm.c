@@ -39,9 +39,15 @@ static uint64_t window_end(const struct arm *a)
 	return a->window.first + a->window.n;
 }
 
+/* A window that was asked for goes on with step `number`, or has not begun by then. */
+static bool is_to_come(const struct arm *a, uint64_t number)
+{
+	return number < window_end(a);
+}
+
 bool arm_is_asked(const struct arm *a, uint64_t number)
 {
-	return number + a->window.n_warmup >= a->window.first && number < window_end(a);
+	return number + a->window.n_warmup >= a->window.first && is_to_come(a, number);
 }
 
 static enum sched_action asked(const struct arm *a, uint64_t number)
@@ -65,24 +71,26 @@ bool arm_is_flying(const struct arm *a, uint64_t number)
 	return a->schedule.flight && scheduled(a, number) >= SCHED_RECORD;
 }
 
-static void lengthen(struct arm *a, uint64_t next, uint64_t n)
+static void lengthen(struct arm *a, uint64_t from, uint64_t n)
 {
-	uint64_t first = next > a->window.first ? next : a->window.first;
+	uint64_t first = from > a->window.first ? from : a->window.first;
 	if (first + n > window_end(a))
 		a->window.n = first + n - a->window.first;
 }
 
-struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t n)
+struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t from, uint64_t n)
 {
 	bool is_flying = arm_is_flying(a, next);
 	if (!n)
 		n = is_flying ? a->schedule.active : a->n_active;
 	if (is_flying)
 		return (struct arm_window){ .first = next, .n = n };
-	if (arm_is_asked(a, next))
-		lengthen(a, next, n);
+	if (from < next)
+		from = next;
+	if (is_to_come(a, next))
+		lengthen(a, from, n);
 	else
-		a->window = (struct arm_window){ next + a->n_warmup, n, a->n_warmup };
+		a->window = (struct arm_window){ from + a->n_warmup, n, a->n_warmup };
 	return a->window;
 }
 
@@ -116,7 +124,7 @@ void arm_take_back(struct arm *a, const struct arm *then, uint64_t next)
 
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next)
 {
-	if (arm_is_asked(a, before))
+	if (is_to_come(a, before))
 		a->window.first += next - before;
 	else
 		a->window = (struct arm_window){ 0 };

@@ -50,9 +50,9 @@ void arm_take_back(struct arm *a, const struct arm *then, uint64_t next);
 /* The step that was to be `before` is known to be `next`: a window under way goes on. */
 void arm_renumber(struct arm *a, uint64_t before, uint64_t next);
 
-/* Asks for `n` steps (0: as many as the schedule records at a time); `next` is the first that has not begun. What is under way is
- * made longer. Which steps that gives. */
-struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t n);
+/* Asks for `n` steps (0: as many as the schedule records at a time); `next` is the first that has not begun. To warm up begins with step
+ * `from`, if that is still to come. What is under way is made longer. Which steps that gives. */
+struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t from, uint64_t n);
 
 /* Whether the flight recorder has step `number`. */
 bool arm_is_flying(const struct arm *a, uint64_t number);

@@ -164,7 +164,8 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 		enum trigger_answer how = arm_is_flying(&g->arm, next) ? TRIGGER_FROM_KEPT
 					  : g->slice_ms		       ? TRIGGER_BY_TIME
 								       : TRIGGER_BY_STEPS;
-		struct arm_window w = arm_ask(&g->arm, next, ask.n);
+		/* slices have numbers of their own in each rank */
+		struct arm_window w = arm_ask(&g->arm, next, g->slice_ms ? 0 : ask.from, ask.n);
 		steps_write_record(&(struct rec_step){
 			.event = STEP_TRIGGERED,
 			.action = (uint8_t)ask.cause,

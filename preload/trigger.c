@@ -120,7 +120,7 @@ void trigger_step_took(uint64_t ticks, bool may_ask)
 
 static bool is_asked_by_file(const struct journal_trigger *s)
 {
-	/* pairs with the asker's release: asked_steps is there */
+	/* pairs with the asker's release: asked_steps and asked_from are there */
 	return g.config.file && atomic_load_explicit(&s->asked, memory_order_acquire) !=
 					atomic_load_explicit(&s->taken, memory_order_relaxed);
 }
@@ -147,6 +147,7 @@ bool trigger_take(struct trigger_ask *ask)
 		ask->cause = TRIGGER_FILE;
 		ask->request = atomic_load_explicit(&s->asked, memory_order_acquire);
 		ask->n = atomic_load_explicit(&s->asked_steps, memory_order_relaxed);
+		ask->from = atomic_load_explicit(&s->asked_from, memory_order_relaxed);
 	} else if (is_asked_by_signal(s)) {
 		ask->cause = TRIGGER_SIGNAL;
 		ask->request = atomic_load_explicit(&s->signals, memory_order_relaxed);

@@ -13,6 +13,7 @@ struct trigger_ask {
 	enum trigger_cause cause;
 	uint32_t request; /* of TRIGGER_FILE */
 	uint64_t n;	  /* steps, 0: as the schedule has it */
+	uint64_t from;	  /* not before this one, 0: at once */
 };
 
 /* Installs the signal's handler where it is wanted and the application has none. At arming. */

@@ -94,6 +94,7 @@ struct follow {
 	VEC(uint32_t) voided; /* generations of anchors that told what were no steps */
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
+	bool was_silent;	  /* the step before was not journaled */
 	VEC(struct rec_external) externals;
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;

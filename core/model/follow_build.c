@@ -241,9 +241,26 @@ static void build_tail(struct build *b)
 			vec_push(&b->f->tail, b->cut->works[i]);
 }
 
+/*
+ * CUPTI stays on for a while behind a window. Where the next one opens meanwhile, work of the steps between, which are not in the journal, is
+ * still to come: no call of it can be found, and none is lost. CUPTI numbers work by when it was launched. The lowest number of this step's
+ * own, where the step before was not journaled; 0: nothing is of steps before.
+ */
+static uint32_t first_own(const struct build *b)
+{
+	uint32_t first = 0;
+	for (size_t i = 0; b->f->was_silent && i < b->cut->n_works; i++) {
+		uint32_t number = b->cut->works[i].correlation;
+		if (b->cut->call_of[i] < b->cut->n_calls && (!first || number < first))
+			first = number;
+	}
+	return first;
+}
+
 static void build_works(struct build *b)
 {
 	const struct follow_cut *cut = b->cut;
+	uint32_t first = first_own(b);
 	if (b->is_armed)
 		vec_reserve(&b->m->works, cut->n_works);
 	for (size_t i = 0; i < cut->n_works; i++) {
@@ -253,11 +270,12 @@ static void build_works(struct build *b)
 		/* of a call that was handed on before: its step's trace is written already */
 		bool is_late = call == PAIR_EARLIER ||
 			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
+		bool is_of_before = is_late || (is_nobodys && g->correlation < first);
 		if (is_late && g->kind != REC_GPU_SYNC)
 			b->f->counts.late += b->is_armed;
-		if (is_late && b->is_armed)
+		if (is_of_before && b->is_armed)
 			build_earlier(b, g);
-		if (is_late || !b->is_armed)
+		if (is_of_before || !b->is_armed)
 			continue;
 		if (is_nobodys && g->kind != REC_GPU_SYNC) {
 			b->f->counts.works_without_call++;
@@ -471,6 +489,7 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 		build_thread(&b, i);
 	build_works(&b);
 	build_tail(&b);
+	f->was_silent = cut->mark->action == SCHED_NONE;
 	if (b.is_armed)
 		follow_build_segments(f, m);
 	build_memory(&b);

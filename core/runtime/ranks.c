@@ -90,15 +90,21 @@ struct span {
 	long first, last; /* -1: not a number */
 	const char *text;
 	size_t length;
+	const char *end; /* its comma, or the list's end */
 };
 
+/* Blanks may stand around it, not within. */
 static struct span span_at(const char *text)
 {
-	size_t length = strcspn(text, ",");
-	const char *dash = memchr(text, '-', length);
-	size_t first = dash ? (size_t)(dash - text) : length;
-	struct span s = { .first = number_of(text, first), .text = text, .length = length };
-	s.last = dash ? number_of(dash + 1, length - first - 1) : s.first;
+	text += strspn(text, " ");
+	size_t length = strcspn(text, ","), kept = length;
+	while (kept && text[kept - 1] == ' ')
+		kept--;
+	const char *dash = memchr(text, '-', kept);
+	size_t first = dash ? (size_t)(dash - text) : kept;
+	struct span s = { .first = number_of(text, first), .text = text, .length = kept };
+	s.last = dash ? number_of(dash + 1, kept - first - 1) : s.first;
+	s.end = text + length;
 	return s;
 }
 
@@ -119,7 +125,7 @@ int ranks_check(const char *list, struct err *e)
 		if (s.last < s.first)
 			return err_set(e, -EINVAL, "'%.*s' ends before it begins", (int)s.length,
 				       s.text);
-		at += s.length;
+		at = s.end;
 		if (!*at++)
 			break;
 	}
@@ -132,7 +138,7 @@ bool ranks_has(const char *list, long rank)
 		struct span s = span_at(at);
 		if (rank >= s.first && rank <= s.last)
 			return true;
-		at += s.length;
+		at = s.end;
 		if (!*at++)
 			return false;
 	}

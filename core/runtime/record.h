@@ -704,6 +704,8 @@ enum trigger_answer {
 struct journal_trigger {
 	_Atomic uint32_t asked;
 	_Atomic uint32_t asked_steps; /* 0: as many as the schedule's active */
+	_Atomic uint64_t
+		asked_from; /* no step before it: several ranks take the same ones; 0: at once */
 	/* written by the library */
 	_Atomic uint32_t accepts; /* 1 << enum trigger_cause: what PROF_TRIGGER has */
 	_Atomic uint32_t signals; /* that came, counted by their handler */

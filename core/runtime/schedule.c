@@ -5,8 +5,11 @@
  */
 #include "core/runtime/schedule.h"
 
+#include "core/runtime/config.h"
+
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A million million steps is more than any job has, and sums of a few do not overflow. */
@@ -80,6 +83,15 @@ static bool piece_number(struct piece p, uint64_t *out)
 	return p.length > 0;
 }
 
+/* A word or a key that there is none of; `words`: those that there are. */
+static int schedule_refuse(struct piece p, const char *what, const char *words, struct err *e)
+{
+	char word[48], meant[CONFIG_MEANT_BYTES];
+	snprintf(word, sizeof(word), "%.*s", piece_shown(p), p.at);
+	return err_set(e, -EINVAL, "%s \"%s\"%s; " SCHEDULE_ACCEPTED, what, word,
+		       config_did_you_mean(meant, sizeof(meant), word, words));
+}
+
 static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], unsigned *seen,
 			       struct err *e)
 {
@@ -87,16 +99,16 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 		return err_set(e, -EINVAL, "a key=N is missing; " SCHEDULE_ACCEPTED);
 	const char *equals = memchr(pair.at, '=', pair.length);
 	if (!equals)
-		return err_set(e, -EINVAL, "\"%.*s\" is not key=N; " SCHEDULE_ACCEPTED,
-			       piece_shown(pair), pair.at);
+		return schedule_refuse(pair, "not key=N:", "always|off", e);
 	struct piece key = piece_trim(pair.at, equals);
 	struct piece value = piece_trim(equals + 1, pair.at + pair.length);
 	int k = 0;
 	while (k < KEY_COUNT && !piece_is(key, schedule_keys[k].name))
 		k++;
 	if (k == KEY_COUNT)
-		return err_set(e, -EINVAL, "unknown key \"%.*s\"; " SCHEDULE_ACCEPTED,
-			       piece_shown(key), key.at);
+		return schedule_refuse(
+			key, "unknown key",
+			"skip_first|wait|warmup|active|repeat|skip_first_wait|flight", e);
 	if (*seen & 1u << k)
 		return err_set(e, -EINVAL, "%s is given twice", schedule_keys[k].name);
 	*seen |= 1u << k;

@@ -19,6 +19,8 @@ static int parse_slow(const char *factor, struct trigger_config *out, struct err
 {
 	char *end;
 	double value = strtod(factor, &end);
+	if (out->slow > 0)
+		return err_set(e, -EINVAL, "slow:FACTOR is given twice");
 	if (end == factor || *end || !(value >= SLOW_LEAST) || !(value <= SLOW_MOST))
 		return err_set(e, -EINVAL, "slow:%.40s: a factor from %.1f to %.0f is wanted",
 			       factor, SLOW_LEAST, SLOW_MOST);
@@ -80,12 +82,12 @@ int trigger_parse(const char *text, struct trigger_config *out, struct err *e)
 	}
 	for (const char *at = text;; at++) {
 		char word[64];
-		size_t length = strcspn(at, ",");
-		while (length && *at == ' ') {
-			at++;
-			length--;
-		}
-		snprintf(word, sizeof(word), "%.*s", (int)length, at);
+		size_t length, kept;
+		at += strspn(at, " ");
+		length = kept = strcspn(at, ",");
+		while (kept && at[kept - 1] == ' ')
+			kept--;
+		snprintf(word, sizeof(word), "%.*s", (int)kept, at);
 		int error = parse_word(word, &parsed, e);
 		if (error)
 			return error;

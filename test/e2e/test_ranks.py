@@ -1,8 +1,11 @@
 """Several ranks of one job: which are profiled, and that all that are take the same steps, whenever each of them knows its own."""
 import os
+import re
+import subprocess
+import time
 import unittest
 
-from harness import Case, prog
+from harness import Case, Run, prog
 from journal import STEP
 
 RECORD = 2  # enum sched_action of core/runtime/record.h
@@ -95,6 +98,19 @@ class Ranks(Case):
         for one, other in zip(*begun):
             self.assertAlmostEqual(one, other, delta=0.1)  # with the first launch of a whole second
             self.assertLess(one % 1, 0.1)
+
+    def test_trigger_names_the_same_steps(self):
+        """Of ranks that are some hundred steps apart."""
+        text = JOB.format(specs="0:0 1:0.2", size=2, command=f"{prog('loop')} 4000 plain 500")
+        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off"])
+        with subprocess.Popen(line, env=env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+            time.sleep(1)
+            asked = self.tool("trigger", folder, "--steps", "2")
+            _, err = job.communicate()
+        windows = re.findall(r"steps (\d+) to (\d+) are recorded", asked.out)
+        self.assertEqual((len(windows), len(set(windows))), (2, 1), asked.out + asked.err)
+        first = int(windows[0][0])
+        self.assertEqual(self.armed(Run(0, "", err, folder)), {0: [first, first + 1], 1: [first, first + 1]})
 
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""

@@ -137,6 +137,11 @@ class Steps(Case):
         first = run.trace_steps()[0]
         self.check_steps(run, [first, first + 1])
         self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
+        late = f"{first - 1} steps later than PROF_SCHEDULE says: steps were not known in time"
+        self.assertEqual(" ".join(run.err.split()).count(late), 1, run.err)
+        in_time = self.loop("plain", 260, 2000, PROF_SCHEDULE="skip_first=200,wait=0,warmup=1,active=2,repeat=1")
+        self.check_steps(in_time, [201, 202])
+        self.assertNotIn("later than PROF_SCHEDULE", in_time.err)
         self.assertEqual(self.iteration_of(run, first), first)
 
     def test_auto_always(self):

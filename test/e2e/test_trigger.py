@@ -209,7 +209,7 @@ class Triggers(TriggerCase):
         live = self.start("off", PROF_TRIGGER="signal")
         asked = self.trigger(live.folder)
         self.assertEqual((asked.status, asked.out), (1, ""))
-        self.assertIn("its PROF_TRIGGER does not have file", asked.err)
+        self.assertIn("its PROF_TRIGGER does not have file, so it does not listen; it has signal: kill -USR2 arms it", asked.err)
 
     def test_no_step_comes(self):
         live = self.start("off")
@@ -251,6 +251,15 @@ class Triggers(TriggerCase):
                 self.assertEqual((asked.status, asked.out), (status, ""))
                 self.assertIn(text, asked.err)
                 self.assertEqual(len(asked.err.splitlines()), 1)
+
+    def test_before_the_first_cuda_call(self):
+        line, folder, env = self.launched("cat")
+        with subprocess.Popen(line, env=env, cwd=self.base, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as job:
+            self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
+            asked = self.trigger(folder)
+            job.communicate(b"")
+        self.assertEqual((asked.status, asked.out), (1, ""))
+        self.assertIn("no process of this run has called CUDA, so there is no journal/", asked.err)
 
     def test_bad_values(self):
         for value, text in (("sgnal", "(did you mean signal?)"), ("slow:x", "a factor from 1.1 to 1000"), ("none,file", "none stands alone"),
@@ -325,6 +334,15 @@ class Flight(TriggerCase):
         batches = [(k["why"], k["first"], k["last"]) for k in self.facts(run)["kept"]]
         self.assertEqual(batches[0], ("trigger", first - 4, first + 1), total)
         self.assertEqual([why for why, _, _ in batches], ["trigger", "exit"])
+
+    def test_trigger_of_a_program_that_hangs(self):
+        """The answer is what happens: no step comes, what is kept is written."""
+        live = self.start("flight=4")
+        live.do(50)
+        asked = self.tool("trigger", live.folder)
+        self.assertIn("it began no step; the steps that the flight recorder keeps are written as they are, traces come to ", asked.out)
+        self.eventually_on_disk(live, [45, 46, 47, 48])
+        live.end()
 
     def test_signal_to_a_program_that_hangs(self):
         """It begins no step any more; what is kept is written all the same, while it hangs."""

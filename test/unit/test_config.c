@@ -41,6 +41,8 @@ static const struct {
 	{ "PROF_TRIGGER", "file", true },
 	{ "PROF_TRIGGER", "none", true },
 	{ "PROF_TRIGGER", "signal, slow:2.5,file", true },
+	{ "PROF_TRIGGER", "signal ,file ", true },
+	{ "PROF_TRIGGER", "slow:2,slow:3", false },
 	{ "PROF_TRIGGER", "slow", false },
 	{ "PROF_TRIGGER", "slow:", false },
 	{ "PROF_TRIGGER", "slow:1", false },
@@ -61,6 +63,9 @@ static const struct {
 	{ "PROF_KEEP_MB", "0", false },
 	{ "PROF_RANKS", "0,3-5", true },
 	{ "PROF_RANKS", "all", true },
+	{ "PROF_RANKS", "0, 3-5 ,7", true },
+	{ "PROF_RANKS", "0,3 -5", false },
+	{ "PROF_RANKS", "0, ", false },
 	{ "PROF_RANKS", "0,", false },
 	{ "PROF_BUFFER_MB", "8", true },
 	{ "PROF_BUFFER_MB", "65536", true },
@@ -186,6 +191,9 @@ static void test_did_you_mean(void **state)
 					       { "", "on|off", "" } };
 	static const char *const refused[][3] = {
 		{ "PROF_FORMAT", "perfetto,memroy", "(did you mean memory?)" },
+		{ "PROF_SCHEDULE", "skip_first=1,wiat=3", "\"wiat\" (did you mean wait?)" },
+		{ "PROF_SCHEDULE", "activ=3", "\"activ\" (did you mean active?)" },
+		{ "PROF_SCHEDULE", "alwyas", "\"alwyas\" (did you mean always?)" },
 		{ "PROF_TRIGGER", "slow", "slow:FACTOR, as in slow:3" },
 		{ "PROF_TRIGGER", "file,slow:", "slow:FACTOR, as in slow:3" },
 		{ "PROF_TRIGGER", "slwo:3", "(did you mean slow:FACTOR?)" },

@@ -291,6 +291,43 @@ static void test_a_step_inherits_work_under_way(void **state)
 	jb_free(b);
 }
 
+/* Two windows without a warm-up, so close that CUPTI stayed on: the second one's first kernels are of the step before, which nobody
+ * journaled. They are not lost, nor work of this step. */
+static void test_a_window_inherits_work_of_steps_between(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t at = 10 + i * 10000;
+		jb_step(b, 1, STEP_BEGIN, at, i + 1, i == 1 ? SCHED_NONE : SCHED_RECORD_AND_SAVE);
+		if (i != 1) {
+			jb_call(b, 1, JB_LAUNCH, at + 100, 50, 10 * i + 1, 7);
+			jb_external(b, 1, 10 * i + 1, 1, 10 * i + 1);
+		}
+		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, 10 * i + 1, 7);
+	}
+	jb_work(b, 1, REC_KERNEL, 1, 20100, 800, 15, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, 16, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 27500, 800, 25,
+		7); /* launched behind the step's own: its call is lost */
+	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
+	jb_end(b, 40000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[1].n_works, 2);
+	assert_int_equal(seen.steps.at[1].n_linked, 1);
+	assert_int_equal(seen.steps.at[1].n_earlier, 2);
+	assert_int_equal(counts.works_without_call, 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 static void test_steps_whose_ends_were_dropped_have_no_length(void **state)
 {
 	(void)state;
@@ -510,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_counts_what_is_missing),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
+		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),
 		cmocka_unit_test(test_steps_whose_ends_were_dropped_have_no_length),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),

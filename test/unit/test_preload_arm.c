@@ -45,11 +45,11 @@ static void test_asked_when_the_schedule_is_over(void **state)
 {
 	(void)state;
 	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
-	struct arm_window w = arm_ask(&a, 10, 0);
+	struct arm_window w = arm_ask(&a, 10, 0, 0);
 	assert_int_equal(w.first, 11);
 	assert_int_equal(w.n, 2);
 	expect(&a, 8, "NNWRSNNN");
-	arm_ask(&a, 20, 4);
+	arm_ask(&a, 20, 0, 4);
 	expect(&a, 18, "NNWRRRSNN");
 }
 
@@ -70,10 +70,10 @@ static void test_asked_of_a_schedule_without_numbers(void **state)
 {
 	(void)state;
 	struct arm a = armed("off");
-	arm_ask(&a, 5, 0);
+	arm_ask(&a, 5, 0, 0);
 	expect(&a, 4, "NWWRRSNN");
 	a = armed("always");
-	arm_ask(&a, 5, 1);
+	arm_ask(&a, 5, 0, 1);
 	expect(&a, 4, "RRRSR");
 }
 
@@ -81,16 +81,35 @@ static void test_asked_again_while_a_window_lasts(void **state)
 {
 	(void)state;
 	struct arm a = armed("off");
-	arm_ask(&a, 0, 2);
+	arm_ask(&a, 0, 0, 2);
 	expect(&a, 0, "WWRSN");
-	arm_ask(&a, 1, 3); /* warming up: it is only longer */
+	arm_ask(&a, 1, 0, 3); /* warming up: it is only longer */
 	expect(&a, 0, "WWRRSN");
-	arm_ask(&a, 4, 3);
+	arm_ask(&a, 4, 0, 3);
 	expect(&a, 0, "WWRRRRSN");
-	arm_ask(&a, 5, 1); /* what is asked for is there already */
+	arm_ask(&a, 5, 0, 1); /* what is asked for is there already */
 	expect(&a, 0, "WWRRRRSN");
 	assert_true(arm_is_asked(&a, 6));
 	assert_false(arm_is_asked(&a, 7));
+}
+
+/* A step that several ranks were named. */
+static void test_asked_from_a_step_on(void **state)
+{
+	(void)state;
+	struct arm a = armed("off");
+	assert_int_equal(arm_ask(&a, 3, 6, 2).first, 8);
+	expect(&a, 3, "NNNWWRSN");
+	assert_false(arm_is_asked(&a, 5));
+	arm_ask(&a, 4, 0, 3); /* before it has begun: it is only longer */
+	expect(&a, 3, "NNNWWRRSN");
+	arm_ask(&a, 9, 12, 1); /* under way: nothing is cut */
+	expect(&a, 3, "NNNWWRRRRSN");
+	arm_ask(&a, 20, 15, 1); /* over when it was heard of */
+	expect(&a, 20, "WWSN");
+	arm_ask(&a, 30, 33, 1);
+	arm_renumber(&a, 31, 131); /* what is to come comes as many steps later */
+	expect(&a, 131, "NNWWSN");
 }
 
 static void test_asked_beside_the_schedule(void **state)
@@ -98,7 +117,7 @@ static void test_asked_beside_the_schedule(void **state)
 	(void)state;
 	struct arm a = armed("wait=4,active=2,repeat=0");
 	expect(&a, 0, "NNNNRSNNNNRS");
-	arm_ask(&a, 3, 4);
+	arm_ask(&a, 3, 0, 4);
 	expect(&a, 0, "NNNRRSSNNNRS");
 }
 
@@ -127,12 +146,12 @@ static void test_steps_get_their_numbers(void **state)
 	struct arm a;
 	schedule_parse("off", &s, NULL);
 	arm_start(&a, &s, true, true);
-	arm_ask(&a, 1, 3);
+	arm_ask(&a, 1, 0, 3);
 	expect(&a, 0, "NWWRRSN");
 	arm_renumber(&a, 4, 104);
 	expect(&a, 100, "NWWRRSN");
 	arm_start(&a, &s, true, true);
-	arm_ask(&a, 1, 3);
+	arm_ask(&a, 1, 0, 3);
 	arm_renumber(&a, 6, 3); /* it was over */
 	expect(&a, 0, "NNNNNNNN");
 }
@@ -142,17 +161,17 @@ static void test_flight(void **state)
 	(void)state;
 	struct arm a = armed("flight=5");
 	expect(&a, 0, "RRRR");
-	struct arm_window w = arm_ask(&a, 7, 0);
+	struct arm_window w = arm_ask(&a, 7, 0, 0);
 	assert_int_equal(w.first, 7);
 	assert_int_equal(w.n, 0);
-	w = arm_ask(&a, 8, 3);
+	w = arm_ask(&a, 8, 0, 3);
 	assert_int_equal(w.n, 3);
 	expect(&a, 6, "RRRRRR");
 	a = armed("flight=5,skip_first=3,active=2");
 	expect(&a, 0, "NNNRRR");
 	assert_false(arm_is_flying(&a, 2));
 	assert_true(arm_is_flying(&a, 3));
-	assert_int_equal(arm_ask(&a, 4, 0).n, 2);
+	assert_int_equal(arm_ask(&a, 4, 0, 0).n, 2);
 }
 
 /* Nobody is kept waiting: steps of a flight are not moved by a late lock. */
@@ -180,7 +199,7 @@ static void test_held_until_all_begin_anew(void **state)
 	expect(&a, 8, "NNWRSN");
 	/* who asks gets steps meanwhile */
 	arm_hold(&a);
-	arm_ask(&a, 20, 1);
+	arm_ask(&a, 20, 0, 1);
 	expect(&a, 19, "NWSN");
 	a = armed("flight=3,skip_first=2");
 	arm_hold(&a);
@@ -195,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_skipped_steps_cost_no_window),
 		cmocka_unit_test(test_asked_of_a_schedule_without_numbers),
 		cmocka_unit_test(test_asked_again_while_a_window_lasts),
+		cmocka_unit_test(test_asked_from_a_step_on),
 		cmocka_unit_test(test_asked_beside_the_schedule),
 		cmocka_unit_test(test_late_lock_moves_the_schedule),
 		cmocka_unit_test(test_steps_get_their_numbers),
