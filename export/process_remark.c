@@ -179,12 +179,35 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 	return to;
 }
 
+/* Steps of which the schedule would have had its own first one were known too late for it: no other schedule helps. */
+static void explain_too_short(struct process *p, uint64_t first)
+{
+	const struct journal_steps *s = &p->follow.reader.header->steps;
+	uint64_t n_steps = follow_count_steps(&p->follow), shift = atomic_load(&s->schedule_shift);
+	char fitting[96];
+	if (first - shift < n_steps)
+		err_set(&p->remark, 0,
+			"over before recording could begin: of %llu steps the schedule's first is "
+			"step %llu (from 0), but what a step is was known too late for it%s; make "
+			"the run longer, or set PROF_SCHEDULE=always",
+			(unsigned long long)n_steps, (unsigned long long)(first - shift),
+			dict_find_info(&p->follow.dict, "rank")
+				? " (ranks begin together, once each knows its own)"
+				: "");
+	else
+		err_set(&p->remark, 0,
+			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
+			"been the first recorded; set %sPROF_SCHEDULE=always",
+			(unsigned long long)n_steps, (unsigned long long)first,
+			fitting_schedule(fitting, sizeof(fitting), n_steps));
+}
+
 void process_explain_nothing_armed(struct process *p)
 {
 	const struct follow *f = &p->follow;
 	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
-	char damage[DAMAGE_BYTES], fitting[96];
+	char damage[DAMAGE_BYTES];
 	if (*process_damage(p, damage, sizeof(damage)))
 		err_set(&p->remark, 0, "no recorded step is in what is left of the journal");
 	else if (f->schedule.off)
@@ -192,9 +215,5 @@ void process_explain_nothing_armed(struct process *p)
 	else if (!p->has_steps)
 		explain_no_steps(p);
 	else
-		err_set(&p->remark, 0,
-			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
-			"been the first recorded; set %sPROF_SCHEDULE=always",
-			(unsigned long long)follow_count_steps(f), (unsigned long long)first,
-			fitting_schedule(fitting, sizeof(fitting), follow_count_steps(f)));
+		explain_too_short(p, first);
 }

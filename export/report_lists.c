@@ -278,9 +278,19 @@ static const struct list_column collectives_columns[] = {
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
 	{ "bus GB/s", COLUMN_NUMBER, cell_number, "bus_gb_per_s" },
 	{ "waits", COLUMN_NUMBER, cell_wait, "wait_ms_per_step" },
-	{ "line", COLUMN_PLACE, cell_place, NULL },
 };
-LIST(collectives);
+
+/* Where it is called has no room beside names of 17 characters and who is waited for. */
+static void note_of_collective(const struct row *r)
+{
+	char place[PLACE_BYTES], note[TEXT_BYTES];
+	snprintf(note, sizeof(note), "%s  %s",
+		 report_place(place, sizeof(place), r->item, r->v->cwd),
+		 report_string(r->item, "source"));
+	table_note(r->t, note);
+}
+
+LIST(collectives, .note = note_of_collective);
 
 static const struct list_column lines_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place, NULL },

@@ -11,7 +11,7 @@
 #define NOTES "arrivals"
 #define STEPS "gpu_steps"
 
-enum { COMM, SEQUENCE, ROW, BEGIN_NS, END_NS, NOTE_NUMBERS };
+enum { COMM, SEQUENCE, ROW, BEGIN_NS, END_NS, GPU_NS };
 
 void report_meetings_note(json_t *report, const struct findings *f)
 {
@@ -19,9 +19,10 @@ void report_meetings_note(json_t *report, const struct findings *f)
 	for (size_t i = 0; i < f->arrivals.n; i++) {
 		const struct finding_arrival *a = &f->arrivals.at[i];
 		json_array_append_new(list,
-				      json_pack("[I, I, I, I, I]", (json_int_t)a->comm,
+				      json_pack("[I, I, I, I, I, I]", (json_int_t)a->comm,
 						(json_int_t)a->sequence, (json_int_t)a->row,
-						(json_int_t)a->begin_ns, (json_int_t)a->end_ns));
+						(json_int_t)a->begin_ns, (json_int_t)a->end_ns,
+						(json_int_t)a->gpu_ns));
 	}
 	json_object_set_new(report, NOTES, list);
 	json_object_set_new(report, STEPS, json_real(f->n_gpu_steps));
@@ -82,6 +83,13 @@ struct row_waits {
 	bool is_known;
 };
 
+/* The members of a group are launched as one, and wait as one: each has the share of the wait that it has of the time. */
+static uint64_t share_of(const json_t *note, uint64_t wait_ns)
+{
+	uint64_t all_ns = number(note, END_NS) - number(note, BEGIN_NS), ns = number(note, GPU_NS);
+	return ns < all_ns ? (uint64_t)((double)wait_ns * (double)ns / (double)all_ns) : wait_ns;
+}
+
 static void add_wait(struct row_waits *w, const struct meeting *m, const json_t *note)
 {
 	uint64_t begin_ns = number(note, BEGIN_NS), end_ns = number(note, END_NS);
@@ -89,6 +97,7 @@ static void add_wait(struct row_waits *w, const struct meeting *m, const json_t 
 	uint64_t ns = until_ns > begin_ns ? until_ns - begin_ns : 0;
 	if (m->n < 2)
 		return;
+	ns = share_of(note, ns);
 	w->is_known = true;
 	w->all_ns += ns;
 	w->for_ns[m->last] += ns;

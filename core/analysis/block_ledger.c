@@ -22,6 +22,7 @@ struct adding {
 	const struct model_step *m;
 	const struct phases *phases;
 	struct frames *frames;
+	uint64_t *made_ns; /* each of the model's threads' last block in this step; 0: none */
 };
 
 enum { IS_WORKER = PHASES_N };
@@ -49,6 +50,8 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	}
 	if (b->event == BLOCK_MADE) {
 		uint64_t *last = map_at(&a->l->phase_of, tid_of(a, b), NULL);
+		if (b->thread < a->m->threads.n)
+			a->made_ns[b->thread] = b->ns;
 		if (s.is_worker)
 			*last = IS_WORKER;
 		else if (*last != IS_WORKER)
@@ -57,13 +60,29 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	return phase;
 }
 
-/* Frees have no stack. A thread of autograd's does nothing but backward; any other is where it made its last block. */
+/* Of the last call that the thread made before the free, and behind its last block; PART_NONE: there is none. */
+static uint8_t part_of_call_before(const struct adding *a, const struct model_block *b)
+{
+	if (b->thread >= a->m->threads.n)
+		return PART_NONE;
+	const struct model_thread *t = &a->m->threads.at[b->thread];
+	size_t n = bisect(t->n, i, a->m->calls.at[t->first + i].begin_ns <= b->ns);
+	if (!n || a->m->calls.at[t->first + n - 1].begin_ns < a->made_ns[b->thread])
+		return PART_NONE;
+	return a->phases->part_of_call.at[t->first + n - 1];
+}
+
+/* Frees have no stack. A thread of autograd's does nothing but backward; any other is where it made its last call or block: an optimizer may
+ * need none for itself, and a gradient that is given back behind it has outlived backward. */
 static enum phase freed_in(const struct adding *a, const struct model_block *b)
 {
 	const uint64_t *last = map_find(&a->l->phase_of, tid_of(a, b));
 	if (!last)
 		return phase_at(a->phases, b->ns);
-	return *last == IS_WORKER ? PHASE_BACKWARD : (enum phase) * last;
+	if (*last == IS_WORKER)
+		return PHASE_BACKWARD;
+	uint8_t part = part_of_call_before(a, b);
+	return is_told(part) ? phase_of_part(part) : (enum phase) * last;
 }
 
 /* ---- Lives ---- */
@@ -128,7 +147,7 @@ static void note_peak(struct block_ledger *l, const struct model_block *b)
 void block_ledger_add(struct block_ledger *l, const struct model_step *m, const struct phases *p,
 		      struct frames *frames)
 {
-	struct adding a = { l, m, p, frames };
+	struct adding a = { l, m, p, frames, mem_zero((m->threads.n + 1) * sizeof(*a.made_ns)) };
 	if (m->block_window != l->window)
 		begin_window(&a);
 	uint32_t step = (uint32_t)l->steps.n;
@@ -141,6 +160,7 @@ void block_ledger_add(struct block_ledger *l, const struct model_step *m, const 
 			end_life(l, b->address, b->ns, step, (uint8_t)freed_in(&a, b));
 		}
 	}
+	free(a.made_ns);
 	vec_push(&l->steps, (struct block_step){ m->end_ns, m->block_window });
 }
 

@@ -183,6 +183,7 @@ struct finding_arrival {
 	uint32_t row; /* in collectives */
 	uint32_t sequence;
 	uint64_t comm, begin_ns, end_ns;
+	uint64_t gpu_ns; /* its part of that time: a group's members share it */
 };
 
 struct finding_block {

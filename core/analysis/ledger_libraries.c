@@ -180,7 +180,8 @@ static void note_arrivals(struct findings *f, struct moves *moves)
 								 .sequence = l->sequence,
 								 .comm = l->comm,
 								 .begin_ns = l->gpu_begin_ns,
-								 .end_ns = l->gpu_end_ns });
+								 .end_ns = l->gpu_end_ns,
+								 .gpu_ns = l->gpu_ns });
 	}
 }
 

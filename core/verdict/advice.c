@@ -131,12 +131,24 @@ static bool is_free(const struct timeline_call *c)
 	return c->category == CAT_FREE;
 }
 
-/* The site from whose calls the last play took most; with `counts`, from those of its calls. */
+static uint32_t largest(const double *sum, uint32_t n_sites)
+{
+	uint32_t top = 0;
+	for (uint32_t i = 1; i <= n_sites; i++)
+		if (!top || sum[i] > sum[top])
+			top = i;
+	return top;
+}
+
+/* The site from whose calls the last play took most; with `counts`, from those of its calls. While a loader's thread waits for a batch the line
+ * that takes it waits for that thread: the same time again. So a thread's is a line's only where lines were seen to wait much less. */
 static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
 			    double *per_step_ms)
 {
-	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), top = 0;
-	double *sum = mem_zero((n_sites + 1) * sizeof(*sum)), helpers_ms = 0;
+	const double least_share = 1.0 / 4;
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames);
+	double *own = mem_zero((n_sites + 1) * sizeof(*own)),
+	       *for_them = mem_zero((n_sites + 1) * sizeof(*for_them)), helpers_ms = 0;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
 		uint32_t site = call == REPLAY_NONE	  ? 0
@@ -148,16 +160,18 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 			helpers_ms += advice_taken_ms(j, i);
 			continue;
 		}
-		sum[site] += advice_taken_ms(j, i) + helpers_ms;
+		own[site] += advice_taken_ms(j, i);
+		for_them[site] += helpers_ms;
 		helpers_ms = 0;
 	}
-	for (uint32_t i = 1; i <= n_sites; i++)
-		if (!top || sum[i] > sum[top])
-			top = i;
+	uint32_t top = largest(own, n_sites), helped = largest(for_them, n_sites);
+	const double *sum = own[top] >= least_share * for_them[helped] ? own : for_them;
+	top = sum == own ? top : helped;
 	*per_step_ms = sum[top];
 	if (sum[top] <= 0)
 		top = 0;
-	free(sum);
+	free(own);
+	free(for_them);
 	return top;
 }
 

@@ -84,6 +84,13 @@ class Ranks(Case):
         self.assertEqual(start["ranks"], 2)
         self.assertEqual(self.armed(run)[0], [start["step"] + k for k in (2, 3, 4)])
 
+    def test_over_before_the_other_rank_knows_its_steps(self):
+        """No schedule of 60 steps would have begun sooner."""
+        run = self.job(["0:0", "1:3"], [prog("loop"), 60, "plain", 500])
+        remark, = [p["remark"] for p in run.json["processes"] if p["rank"] == "0"]
+        self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but what a step is was known too late for it (ranks begin together", remark)
+        self.assertNotIn("skip_first", remark)
+
     def test_slices_of_the_same_time(self):
         """Two programs that never repeat, which gave up looking 1.6 s apart."""
         odd = "(sleep {}; echo odd {} | RANK={} LOCAL_WORLD_SIZE=2 {}) & "

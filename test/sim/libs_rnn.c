@@ -11,6 +11,7 @@ struct rnn {
 	int cell, gates, layers, directions;
 	int input, hidden;
 	int output; /* of a layer and direction: the projection's, where there is one, else the state's */
+	int type; /* cudnnDataType_t of the weights */
 };
 
 /* Also what a filter or tensor descriptor holds where somebody reads it back. */
@@ -29,15 +30,22 @@ SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, 
 					int math, int input, int hidden, int projection, int layers)
 {
 	static const int gates[] = { 1, 1, 4, 3 }; /* RELU, TANH, LSTM, GRU */
-	(void)algorithm, (void)bias, (void)input_mode, (void)data_type, (void)precision, (void)math;
+	(void)algorithm, (void)bias, (void)input_mode, (void)precision, (void)math;
 	*r = (struct rnn){ .cell = cell & 3,
 			   .gates = gates[cell & 3],
 			   .layers = layers,
 			   .directions = direction ? 2 : 1 };
 	r->input = input;
 	r->hidden = hidden;
+	r->type = data_type;
 	r->output = projection > 0 && projection < hidden ? projection : hidden;
 	return 0;
+}
+
+static size_t number_bytes(const struct rnn *r)
+{
+	enum { FLOAT = 0, DOUBLE = 1 }; /* else half or bfloat16, as under autocast */
+	return r->type == FLOAT ? 4 : r->type == DOUBLE ? 8 : 2;
 }
 
 /* Pseudo layers count directions. */
@@ -60,7 +68,7 @@ SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes)
 	(void)h;
 	for (int i = 0; i < r->layers * r->directions; i++)
 		numbers += layer_numbers(r, i) + 2ul * r->gates * r->hidden;
-	*bytes = numbers * sizeof(float);
+	*bytes = numbers * number_bytes(r);
 	return 0;
 }
 
@@ -69,9 +77,9 @@ static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct sh
 {
 	int input = layer_input(r, pseudo_layer), gates = r->gates;
 	bool of_state = id >= gates, is_projection = id == 2 * gates;
-	*shape = (struct shape){ 0, 3, { 1, r->hidden, of_state ? r->output : input } };
+	*shape = (struct shape){ r->type, 3, { 1, r->hidden, of_state ? r->output : input } };
 	if (is_projection)
-		*shape = (struct shape){ 0, 3, { 1, r->output, r->hidden } };
+		*shape = (struct shape){ r->type, 3, { 1, r->output, r->hidden } };
 	size_t columns = of_state ? (size_t)gates * input + (size_t)(id - gates) * r->output
 				  : (size_t)id * input;
 	return columns * (size_t)r->hidden;
@@ -97,11 +105,11 @@ SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer,
 	biases += ((size_t)pseudo_layer * 2 * r->gates + id) * r->hidden;
 	if (matrix && matrix_to) {
 		*matrix = shape;
-		*matrix_to = space + at * sizeof(float);
+		*matrix_to = space + at * number_bytes(r);
 	}
 	if (bias && bias_to) {
-		*bias = (struct shape){ 0, 3, { 1, r->hidden, 1 } };
-		*bias_to = id < 2 * r->gates ? space + biases * sizeof(float) : NULL;
+		*bias = (struct shape){ r->type, 3, { 1, r->hidden, 1 } };
+		*bias_to = id < 2 * r->gates ? space + biases * number_bytes(r) : NULL;
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 """Trains an MLP with Adam, and says on stdout, as JSON, what PyTorch's own counters say of its memory: at each step's end, and in all.
 
-usage: memory.py [leak] [grown]      leak: a tensor is kept each step; grown: one step after the 20th needs much more
+usage: memory.py [leak] [grown] [sgd]    leak: a tensor is kept each step; grown: one step after the 20th needs much more; sgd: an optimizer without a
+state or blocks of its own, behind which gradients and the step's scratch are given back
 """
 import json
 import sys
@@ -10,20 +11,25 @@ import torch
 from torch import nn
 
 STEPS, WIDTH, BATCH = 40, 128, 32
-LEAKS, GROWS = "leak" in sys.argv, "grown" in sys.argv
+LEAKS, GROWS, SGD = "leak" in sys.argv, "grown" in sys.argv, "sgd" in sys.argv
 torch.manual_seed(0)
 layers = []
 for _ in range(6):
     layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
 model = nn.Sequential(*layers[:-1]).cuda()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3) if SGD else torch.optim.Adam(model.parameters(), lr=1e-3)
 kept, ends = [], []
 for step in range(STEPS):
     inputs, targets = torch.randn(BATCH, WIDTH).cuda(), torch.randn(BATCH, WIDTH).cuda()
+    scratch = torch.empty(16 << 20, device="cuda", dtype=torch.uint8) if SGD else None
     loss = nn.functional.mse_loss(model(inputs), targets)
-    optimizer.zero_grad()
+    if not SGD:
+        optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    if SGD:
+        optimizer.zero_grad()
+        del scratch
     if LEAKS:
         kept.append(inputs * 2)  # the leak
     if GROWS and step == 30:

@@ -83,6 +83,14 @@ class Memory(Case):
         # blocks and the segments that they lie in are the same memory
         self.assertLessEqual(sum(row["bytes"] for row in memory["at_peak"]), memory["device_peak_bytes"])
 
+    def test_what_is_given_back_behind_an_optimizer_without_blocks(self):
+        """Gradients have outlived backward, and scratch of the user's own is no activation."""
+        _, said, process = self.run_program("sgd")
+        peak = {row["kind"]: row["peak_bytes"] for row in process["memory"]["by_kind"]}
+        self.assertEqual(peak.get("gradient"), said["parameters"], peak)
+        self.assertLess(peak["activation"], 16 << 20)
+        self.assertGreaterEqual(peak["temporary"], 16 << 20)
+
     def snapshots_are_read(self, run, said):
         paths = run.paths("memory/*/*.pickle")
         self.assertEqual(len(paths), 4)

@@ -8,7 +8,11 @@
 #include "core/symbols/frames.h"
 #include "test/unit/frame_facts.h"
 
-enum { STACKS = 64, LOADERS = 60 /* made by a loader's code */ };
+enum {
+	STACKS = 64,
+	LOADERS = 60,	     /* made by a loader's code */
+	LOADERS_THREADS = 61 /* no line of the user's below it */
+};
 
 static struct frame frames[STACKS];
 static const struct frame *frame_lists[STACKS][1];
@@ -25,7 +29,8 @@ static void make_frames(void)
 		sites[i] = (struct site){ "/home/me/train.py", "step", i, true };
 		frame_lists[i][0] = &frames[i];
 	}
-	frames[LOADERS].function = "DataLoaderShard.__iter__";
+	frames[LOADERS].function = frames[LOADERS_THREADS].function = "DataLoaderShard.__iter__";
+	sites[LOADERS_THREADS].is_user = false;
 }
 
 struct frame_list frames_of(struct frames *f, uint32_t stack)

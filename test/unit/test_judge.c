@@ -154,6 +154,20 @@ static void what_comes_beside_input(void **state)
 	forget();
 }
 
+/* It waits longer than the loop does, and that is no wait of the line behind it. */
+static void a_loaders_thread_is_no_line_that_waits(void **state)
+{
+	(void)state;
+	judge(pinning_thread, false, 5);
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, "make the next batch")) {
+			assert_int_equal(f.advice.at[i].site, COPY);
+			assert_non_null(strstr(f.advice.at[i].why, " 0.49 ms of it here"));
+		}
+	assert_true(advises("make the next batch"));
+	forget();
+}
+
 /* Fused code has neither the host's work between the launches nor the launches. */
 static void a_line_with_less_to_say_wins_its_launches_too(void **state)
 {
@@ -570,6 +584,7 @@ int main(void)
 		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
+		cmocka_unit_test(a_loaders_thread_is_no_line_that_waits),
 		cmocka_unit_test(a_line_with_less_to_say_wins_its_launches_too),
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_mending_wins),

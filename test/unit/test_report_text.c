@@ -281,6 +281,26 @@ static void test_usual_steps(void **state)
 	json_decref(root);
 }
 
+/* However long their names and waits: where they are called stands below. */
+static void test_collectives_have_their_line(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(p, "collectives",
+			    json_pack("[{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:i, s:s, s:i, s:s}]",
+				      "name", "ncclReduceScatter", "ranks", 8, "per_step", 1.5,
+				      "bytes_per_step", 524.25 * 1024, "gpu_ms_per_step", 19.654,
+				      "bus_gb_per_s", 89.3, "wait_ms_per_step", 19.63, "last_rank",
+				      1, "file", "/home/me/job/train.py", "line", 31, "source",
+				      "loss.backward()"));
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "  19.63 for rank 1\n");
+	assert_says(text, "    train.py:31  loss.backward()\n");
+	free(text);
+	json_decref(root);
+}
+
 /* A leak is on the first screen, with its line, where the device is going to be full. */
 static void test_memory_that_grows(void **state)
 {
@@ -812,6 +832,7 @@ int main(void)
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_names_that_differ_look_different),
 		cmocka_unit_test(test_usual_steps),
+		cmocka_unit_test(test_collectives_have_their_line),
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),

@@ -308,6 +308,23 @@ void slow_loader(struct twin *tw)
 	}
 }
 
+/* A thread of the loader's pins the next batch while the program is on its way from this one's copy to its first layer. */
+void pinning_thread(struct twin *tw)
+{
+	twin_host(tw, tw->is_mended ? 12 : 500);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	twin_record_event(tw, 1, 1, COPY);
+	tw->thread = 1;
+	tw->now[1] = tw->now[0] + 700;
+	twin_poll_event(tw, 1, LOADERS_THREAD);
+	tw->thread = 0;
+	twin_host(tw, 1000);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(tw, 12);
+		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
+	}
+}
+
 /* Every other batch takes nine times as long to read. */
 void uneven_input(struct twin *tw)
 {

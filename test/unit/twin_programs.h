@@ -13,7 +13,8 @@ enum {
 	MALLOC = 43,
 	FREE = 44,
 	NEXT = 50,
-	LOADER = 60
+	LOADER = 60,
+	LOADERS_THREAD = 61
 };
 enum { FORWARD = 1, OTHER_FORWARD, BACKWARD, FORWARD_LAUNCHES = 20, BOTH_PASSES = 52 };
 
@@ -43,6 +44,7 @@ void slow_input(struct twin *tw);
 void slow_input_behind(struct twin *tw);
 void slow_input_asked(struct twin *tw);
 void slow_loader(struct twin *tw);
+void pinning_thread(struct twin *tw);
 void uneven_input(struct twin *tw);
 void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);

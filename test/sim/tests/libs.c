@@ -247,7 +247,8 @@ static void convolution(cudaStream_t stream, unsigned id, int operation, const c
 }
 
 /* Weights lie side by side: each matrix ends where the next begins, and all of them within the space. */
-static void recurrent(cudaStream_t stream, unsigned id)
+/* `number`: bytes of one of cudnnDataType_t `data` */
+static void recurrent(cudaStream_t stream, unsigned id, int data, size_t number)
 {
 	enum {
 		LSTM = 2,
@@ -267,7 +268,7 @@ static void recurrent(cudaStream_t stream, unsigned id)
 	CALL(cudnnCreateRNNDescriptor, &rnn);
 	CALL(cudnnCreateTensorDescriptor, &matrix);
 	CALL(cudnnCreateTensorDescriptor, &bias);
-	CALL(cudnnSetRNNDescriptor_v8, rnn, 0, LSTM, 0, 1, 0, 0, 0, 0, INPUT, HIDDEN, PROJECTED,
+	CALL(cudnnSetRNNDescriptor_v8, rnn, 0, LSTM, 0, 1, 0, data, 0, 0, INPUT, HIDDEN, PROJECTED,
 	     LAYERS);
 	CALL(cudnnGetRNNWeightSpaceSize, handle, rnn, &bytes);
 	bool side_by_side = true;
@@ -275,10 +276,10 @@ static void recurrent(cudaStream_t stream, unsigned id)
 		CALL(cudnnGetRNNWeightParams, handle, rnn, i / MATRICES, bytes, space, i % MATRICES,
 		     matrix, &at, NULL, NULL);
 		CALL(cudnnGetTensorNdDescriptor, matrix, 3, &type, &dimensions, sizes, strides);
-		side_by_side = side_by_side && (char *)at - space == (long)expected;
-		expected += sizeof(float) * (size_t)sizes[1] * (size_t)sizes[2];
+		side_by_side = side_by_side && type == data && (char *)at - space == (long)expected;
+		expected += number * (size_t)sizes[1] * (size_t)sizes[2];
 	}
-	expected += sizeof(float) * 2 * LAYERS * 2 * GATES * HIDDEN; /* the biases */
+	expected += number * 2 * LAYERS * 2 * GATES * HIDDEN; /* the biases */
 	check(side_by_side && expected == bytes, "weights lie side by side", "%zu of %zu bytes",
 	      expected, bytes);
 	CALL(cudnnRNNForward, handle, rnn);
@@ -309,6 +310,7 @@ int main(void)
 	convolution(stream, id, 10, "fprop_implicit_gemm_f16f16_f16f32_f32", 10);
 	convolution(stream, id, 12, "dgrad_implicit_gemm_f16f16_f16f32_f32", 40.5);
 	convolution(stream, id, 11, "wgrad_implicit_gemm_f16f16_f16f32_f32", 10);
-	recurrent(stream, id);
+	recurrent(stream, id, 0, sizeof(float));
+	recurrent(stream, id, 2, sizeof(float) / 2); /* CUDNN_DATA_HALF */
 	return check_failed;
 }
