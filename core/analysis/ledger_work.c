@@ -112,7 +112,7 @@ void ledger_fill_kernels(struct findings *f)
 
 struct copy_sum {
 	uint32_t name, site;
-	uint64_t n, n_blocking, bytes, ns;
+	uint64_t n, bytes, blocking_bytes, ns;
 };
 
 struct copy_sums {
@@ -166,8 +166,9 @@ void ledger_fill_copies(struct findings *f, const struct waits *waits)
 			continue;
 		struct copy_sum *sum = copy_of(&sums, t, w);
 		sum->n++;
-		sum->n_blocking += w->call != MODEL_NO_CALL && waits_holds_line(waits, t, w->call);
 		sum->bytes += w->bytes;
+		if (w->call != MODEL_NO_CALL && waits_holds_line(waits, t, w->call))
+			sum->blocking_bytes += w->bytes;
 		sum->ns += length_ns(w);
 	}
 	for (size_t i = 0; i < sums.at.n; i++) {
@@ -177,7 +178,8 @@ void ledger_fill_copies(struct findings *f, const struct waits *waits)
 			.per_step = (double)s->n / steps,
 			.bytes = (double)s->bytes / steps,
 			.gb_per_s = s->ns ? (double)s->bytes / (double)s->ns : 0,
-			.blocking = 2 * s->n_blocking > s->n,
+			/* a batch is waited for, whatever small tensors go with it */
+			.blocking = 2 * s->blocking_bytes > s->bytes,
 		};
 		split_name(t, s->name, &copy);
 		vec_push(&f->copies, copy);

@@ -12,6 +12,9 @@
  * that fails more often than the other counts other steps. */
 #define MISSED_SHARE_NOISY 3u
 
+/* Ends that lie no further apart than such a part of a turn are of one step. */
+#define NEAR_SHARE 4u
+
 struct anchor_count {
 	uint64_t n;
 	int64_t n_missed;
@@ -173,42 +176,90 @@ static bool is_as_long(const struct level_choice *a, const struct level_choice *
 	return (most - least) * ALIKE_SHARE <= most;
 }
 
-enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
-				     const struct level_choice *now)
+/* Ends that both choices take, in the order in which they come. */
+struct comparison {
+	bool is_alike, is_noisy, ends_alike;
+	uint32_t near;	 /* events: ends that lie so near are of one step, whichever comes first */
+	int last;	 /* whose end came last, -1: none has come */
+	uint32_t at;	 /* its event, and: */
+	uint32_t before; /* ...events since the end before it */
+	bool is_owed;	 /* it was the second in a row, and the other's may still come */
+	bool is_other;
+	uint32_t n, n_before, n_missing, n_missed_by_was;
+};
+
+/* The last end was that choice's second in a row. */
+static void miss_one(struct comparison *c)
+{
+	bool is_more = c->last && !c->is_noisy;
+	c->is_other |= is_more || !c->is_alike || !c->ends_alike;
+	c->n_missing++;
+	c->n_missed_by_was += c->last != 0;
+	c->is_owed = false;
+}
+
+/*
+ * Choice `k` ends a step at event `i`. Where a step has a launch more than the others, one choice's backup ends it before its anchor comes, and the other's
+ * end, which came first until then, comes second: nothing was missed. Only where the ends lay as near before is that told from a step that the
+ * other choice has missed.
+ */
+static void take_end(struct comparison *c, int k, uint32_t i)
+{
+	bool is_before = !k && !c->n && c->is_alike;
+	bool is_paid = c->is_owed && k != c->last && i - c->at <= c->near;
+	if (c->is_owed && !is_paid)
+		miss_one(c);
+	bool is_second = k == c->last && c->n > 1;
+	c->is_owed = is_second && c->before <= c->near;
+	if (is_second && !c->is_owed)
+		miss_one(c);
+	c->before = i - c->at;
+	c->at = i;
+	c->last = is_paid ? !k : k;
+	c->n_before += is_before;
+	c->n += !is_before;
+}
+
+static void compare_ends(const struct levels_store *s, const struct level_choice *was,
+			 const struct level_choice *now, struct comparison *out)
 {
 	const struct level_choice *choices[] = { was, now };
 	struct turn turns[2] = { 0 };
 	uint32_t at[2] = { 0 };
-	bool is_alike = is_as_long(was, now);
-	bool is_noisy = was->signs.is_noisy || now->signs.is_noisy;
-	int last = -1;
-	uint32_t n = 0, n_before = 0, n_missing = 0, n_missed_by_was = 0;
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n && !out->is_other; i++) {
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
 			const struct turn_anchors anchors = levels_turn_of(c);
 			uint32_t thread = s->events[i].thread;
 			uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
 			at[k] += thread == c->thread;
-			if (!turn_is_moved(&turns[k], &anchors, thread, hash) ||
-			    !turn_take(&turns[k], &anchors, thread, at[k], hash))
-				continue;
-			bool is_before = !k && !n && is_alike;
-			if (k == last && n > 1) {
-				if ((k && !is_noisy) || !is_alike || was->boundary != now->boundary)
-					return LEVELS_OTHER;
-				n_missing++;
-				n_missed_by_was += k;
-			}
-			n_before += is_before;
-			n += !is_before;
-			last = k;
+			if (turn_is_moved(&turns[k], &anchors, thread, hash) &&
+			    turn_take(&turns[k], &anchors, thread, at[k], hash))
+				take_end(out, k, i);
 		}
 	}
-	bool is_worse = is_noisy && 2 * n_missed_by_was < n_missing;
-	if (is_worse || n_missing * (is_noisy ? MISSED_SHARE_NOISY : MISSED_SHARE) > n)
+	if (out->is_owed)
+		miss_one(out);
+}
+
+enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
+				     const struct level_choice *now)
+{
+	uint32_t calls = was->calls_per_step < now->calls_per_step ? was->calls_per_step
+								   : now->calls_per_step;
+	struct comparison c = {
+		.is_alike = is_as_long(was, now),
+		.is_noisy = was->signs.is_noisy || now->signs.is_noisy,
+		.ends_alike = was->boundary == now->boundary,
+		.near = calls / NEAR_SHARE,
+		.last = -1,
+	};
+	compare_ends(s, was, now, &c);
+	bool is_worse = c.is_noisy && 2 * c.n_missed_by_was < c.n_missing;
+	uint32_t share = c.is_noisy ? MISSED_SHARE_NOISY : MISSED_SHARE;
+	if (c.is_other || is_worse || c.n_missing * share > c.n)
 		return LEVELS_OTHER;
-	if (n_before > 1)
-		return n && was->boundary == now->boundary ? LEVELS_SAME_FEWER : LEVELS_OTHER;
-	return n_missing && !is_noisy ? LEVELS_SAME_FEWER : LEVELS_SAME;
+	if (c.n_before > 1)
+		return c.n && c.ends_alike ? LEVELS_SAME_FEWER : LEVELS_OTHER;
+	return c.n_missing && !c.is_noisy ? LEVELS_SAME_FEWER : LEVELS_SAME;
 }

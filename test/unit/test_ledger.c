@@ -132,15 +132,15 @@ static void copies(void **state)
 	assert_int_equal(frames_site_at(NULL, c->site)->line, 40);
 }
 
-/* x.cuda() of some kilobytes: what is copied aside returns at once, and the operator then waits for the stream. */
-static void staged_copy(struct fixture *f, double at, uint32_t stack_of_wait)
+/* From pageable memory: what is copied aside returns at once. */
+static void copy_aside(struct fixture *f, double at, uint64_t bytes)
 {
 	uint32_t call = sb_call(&f->b, (struct sb_call){ .name = "cudaMemcpyAsync",
 							 .category = CAT_MEMCPY,
 							 .begin_us = at,
 							 .end_us = at + 5,
 							 .stack = 4,
-							 .bytes = 16384,
+							 .bytes = bytes,
 							 .copy = COPY_H2D });
 	sb_work(&f->b, (struct sb_work){ .name = "Memcpy HtoD (Pageable -> Device)",
 					 .kind = REC_MEMCPY,
@@ -148,9 +148,15 @@ static void staged_copy(struct fixture *f, double at, uint32_t stack_of_wait)
 					 .end_us = at + 10,
 					 .call = call,
 					 .stream = 7,
-					 .bytes = 16384,
+					 .bytes = bytes,
 					 .source = 1,
 					 .target = 3 });
+}
+
+/* x.cuda() of some kilobytes: the operator then waits for the stream. */
+static void staged_copy(struct fixture *f, double at, uint32_t stack_of_wait)
+{
+	copy_aside(f, at, 16384);
 	sb_call(&f->b, (struct sb_call){ .name = "cudaStreamSynchronize",
 					 .category = CAT_SYNC,
 					 .begin_us = at + 6,
@@ -168,6 +174,20 @@ static void copies_agree_with_waits(void **state)
 	assert_int_equal(f->f.syncs.n, 1);
 	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
 	assert_int_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
+	assert_true(f->f.copies.at[0].blocking);
+}
+
+/* A batch from pageable memory, with two small tensors that are copied aside: the row's bytes are what is waited for. */
+static void a_batch_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	sb_step(&f->b, 0, 0, 1000);
+	staged_copy(f, 100, 4);
+	copy_aside(f, 200, 64);
+	copy_aside(f, 300, 64);
+	sb_end(&f->b, &f->t);
+	ledger_fill(&f->f, &f->t);
+	assert_int_equal(f->f.copies.n, 1);
 	assert_true(f->f.copies.at[0].blocking);
 }
 
@@ -442,6 +462,7 @@ int main(void)
 		TEST(rows_of_equal_time_stand_by_name),
 		TEST(copies),
 		TEST(copies_agree_with_waits),
+		TEST(a_batch_is_waited_for),
 		TEST(a_wait_on_another_line_is_its_own),
 		TEST(lines),
 		TEST(lines_of_a_full_queue),

@@ -209,6 +209,42 @@ static void counts_rounds_of_many_prompts(void **state)
 	levels_free(s.levels);
 }
 
+enum { DENOISE = 80, IMAGES = 50 };
+
+/*
+ * One of the iterations that an image is made in: the last one makes a value of its own, so many launches before the end, where the others take one
+ * that is there. Between images the next one is begun.
+ */
+static void denoise(struct stream *s, uint64_t iteration, uint64_t before_end)
+{
+	bool is_last = iteration % IMAGES == IMAGES - 1;
+	for (uint64_t k = 1; k <= DENOISE; k++) {
+		if (is_last && k == DENOISE - before_end)
+			feed(s, 500, LEVEL_FRAMED, 5000);
+		feed(s, 100 + k, LEVEL_FRAMED, 5000);
+	}
+	feed(s, 1, LEVEL_COPY | LEVEL_D2H, 90000);
+	for (uint64_t k = 0; is_last && k < 10; k++)
+		feed(s, 600 + k, LEVEL_FRAMED, 5000);
+}
+
+/* What is counted on probation, and recorded, is not given up where another backup ends one step of fifty a launch sooner. */
+static void stays_where_some_steps_have_one_launch_more(void **state)
+{
+	(void)state;
+	for (uint64_t before_end = 0; before_end < 2 * (DENOISE / 4); before_end++) {
+		struct stream s = { .levels = levels_new() };
+		struct level_choice choice = { .on_probation = true };
+		for (uint64_t i = 0; choice.on_probation && i < 4 * IMAGES; i++) {
+			denoise(&s, i, before_end);
+			levels_vote(s.levels, &choice);
+		}
+		assert_false(choice.on_probation);
+		assert_int_not_equal(choice.change, LEVEL_CORRECTED);
+		levels_free(s.levels);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +253,7 @@ int main(void)
 		cmocka_unit_test(ends_where_too_many_calls_are_held),
 		cmocka_unit_test(counts_on_where_shapes_change),
 		cmocka_unit_test(counts_rounds_of_many_prompts),
+		cmocka_unit_test(stays_where_some_steps_have_one_launch_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
