@@ -58,7 +58,7 @@ static uint32_t hints_of(const struct launch_entry *launch, const struct rec_cal
 	if (category == CAT_GRAPH)
 		return framed | LEVEL_GRAPH;
 	return framed | LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
-	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
+	       (c->detail == COPY_D2H && !(framed & LEARN_FRAMES_IN_MODULE) ? LEVEL_D2H : 0);
 }
 
 static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
@@ -96,7 +96,7 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
 {
 	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
 		t->blocked_ticks += record_duration(c);
-	t->has_synced |= category == CAT_SYNC;
+	t->has_synced |= category == CAT_SYNC && !t->is_within;
 }
 
 static bool wants_function(const struct follow *f)
@@ -212,6 +212,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
 			 hints = hints_of(launch, c, category, framed);
+		t->is_within = category == CAT_MEMCPY && framed & LEARN_FRAMES_IN_MODULE;
 		if (goes_back(l, f, t, hash, hints))
 			hints |= LEVEL_GOES_BACK;
 		feed_levels(l, f,

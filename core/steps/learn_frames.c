@@ -46,16 +46,11 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
  * what the closure itself asks for, as a loss that it prints: code outside of PyTorch that an optimizer calls, the user's or a trainer's, is its
  * step, of an optimizer that was written there, or a closure.
  */
-static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
+static uint32_t part_hints(const struct learn_code *codes, size_t n)
 {
-	uint64_t raw[DICT_FRAMES_MOST];
-	uint32_t flags;
-	size_t n = dict_stack(d, stack, raw, &flags);
 	bool is_closures = false;
 	for (size_t i = 0; i < n; i++) {
-		if (!(raw[i] & FRAME_PYTHON))
-			continue;
-		struct learn_code code = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
+		struct learn_code code = codes[i];
 		/* the weights' average follows the optimizer, and ends the step that it belongs to */
 		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !is_closures)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
@@ -66,6 +61,22 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 			is_closures = !code.is_step; /* of the outermost one so far */
 	}
 	return 0;
+}
+
+static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
+{
+	uint64_t raw[DICT_FRAMES_MOST];
+	struct learn_code codes[DICT_FRAMES_MOST];
+	uint32_t flags, in_module = 0;
+	size_t n = dict_stack(d, stack, raw, &flags), n_codes = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!(raw[i] & FRAME_PYTHON))
+			continue;
+		codes[n_codes] = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
+		if (codes[n_codes++].part == PART_MODULE)
+			in_module = LEARN_FRAMES_IN_MODULE;
+	}
+	return part_hints(codes, n_codes) | in_module;
 }
 
 static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)

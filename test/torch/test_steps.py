@@ -14,6 +14,8 @@ from test_torch import python
 NOT_YET = {
     "td3": {"place", "numbers"},  # every step ends behind the critics: the actor's half, of every other one, goes to the next
 }
+# From launches alone: layers that each read a value look like tokens, and the batch that is fed looks like a prompt.
+NOT_YET_WITHOUT_FRAMES = {"hooked_layers": {"count", "period", "place", "numbers"}}
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
 # launches end its iteration alone; that the last one is over is known by its last two. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
 # server that batches what has come, reading the last one's answer and feeding what follows. A loop over parameters ends in launches that most
@@ -69,7 +71,8 @@ class StepsOfRealPrograms(unittest.TestCase):
         self.assertIsInstance(found, steps.Found, found)
         print(found.row())
         self.assertEqual(found.detector, "auto")
-        self.assertEqual(wrong(found), NOT_YET.get(name, set()), found.row())
+        not_yet = {**NOT_YET, **(NOT_YET_WITHOUT_FRAMES if frames == "no frames" else {})}
+        self.assertEqual(wrong(found), not_yet.get(name, set()), found.row())
 
     def test_every_program_is_tried(self):
         tried = {name for name in dir(self) if name.startswith("test_")}

@@ -92,6 +92,7 @@ static void fill(struct dict *d)
 	add_stack(d, 7, (uint32_t[]){ 0, OTHER_LIBRARY, STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 8, (uint32_t[]){ 0, TRAINER, STEP, WRAPPER, CALLER }, 5);
 	add_stack(d, 9, (uint32_t[]){ 0, AVERAGE, CALLER }, 3);
+	add_stack(d, 11, (uint32_t[]){ 0, OWN_PART, MODULE, CALLER }, 4);
 	add_stack(d, 10, (uint32_t[]){ 0, LIGHTNING, LIGHTNING_CLOSURE, STEP, WRAPPER, CALLER }, 6);
 }
 
@@ -102,9 +103,9 @@ static void test_hints(void **state)
 	struct learn_frames x = { 0 };
 	fill(&d);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | LEARN_FRAMES_IN_MODULE);
 	/* the forward pass in a closure is none of the optimizer's */
-	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | LEARN_FRAMES_IN_MODULE);
 	/* ...nor is the loss that the closure reads; an optimizer of the user's own is one, as is what it calls */
 	assert_int_equal(learn_frames_hints(&x, &d, 23, 5), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 25, 6), SURE | LEVEL_OPTIMIZER);
@@ -116,6 +117,9 @@ static void test_hints(void **state)
 	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
+	/* a hook of a module's, unless the same launches come elsewhere too */
+	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE | LEARN_FRAMES_IN_MODULE);
+	assert_int_equal(learn_frames_hints(&x, &d, 35, 8), SURE | LEARN_FRAMES_DISAGREE);
 	/* a stack that the dictionary does not have, and a launch without one */
 	assert_int_equal(learn_frames_hints(&x, &d, 19, 99), 0);
 	assert_int_equal(learn_frames_hints(&x, &d, 21, 0), 0);
