@@ -55,6 +55,8 @@ struct hook_thread {
 	uint8_t libraries;	  /* whose functions the thread is in: libs.c */
 	uint32_t
 		settled; /* of `tokens`, those that are in `window`; the last two behind them are in `passed` */
+	const void *
+		entered; /* the stack pointer of who called the wrapper whose function is being called; NULL: in none */
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
 	struct token_window window;
@@ -63,12 +65,18 @@ struct hook_thread {
 	struct hook_polls polls;
 	bool in_context;  /* in a call that makes or ends a context: gpu_teardown.h */
 	bool calls_cupti; /* on profrun's behalf: gpu_yield.h */
-	const void *
-		entered; /* the stack pointer of who called the wrapper whose function is being called; NULL: in none */
 	struct hook_passed passed[2] __attribute__((aligned(64))); /* by their number's parity */
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;
+
+/* Its address, kept in a register: GCC asks for the thread's base anew for each of its fields that is an array's. */
+static inline __attribute__((always_inline)) struct hook_thread *hook_thread_here(void)
+{
+	struct hook_thread *t = &hook_thread;
+	__asm__("" : "+r"(t));
+	return t;
+}
 
 /* What counting steps looks at with every launch (steps.h), in the switch's cache line, which a call has fetched by then. */
 struct steps_hot {

@@ -158,7 +158,8 @@ bool hook_was_left(const void *frame)
 			return aside_##symbol args;                                             \
 		if (LIKELY(!hook_watches(CAT_##category_)))                                     \
 			return next args;                                                       \
-		if (UNLIKELY(hook_thread.depth))                                                \
+		struct hook_thread *t = hook_thread_here();                                     \
+		if (UNLIKELY(t->depth))                                                         \
 			return aside_##symbol args;                                             \
 		if (CAT_##category_ == CAT_LAUNCH && UNLIKELY(steps_let_by())) {                \
 			struct rec_call facts, *c = &facts;                                     \
@@ -167,11 +168,11 @@ bool hook_was_left(const void *frame)
 			c->seq = false;                                                         \
 			before;                                                                 \
 			if (LIKELY(c->seq)) {                                                   \
-				hook_thread.depth = 1;                                          \
-				hook_thread.entered = __builtin_dwarf_cfa();                    \
+				t->depth = 1;                                                   \
+				t->entered = __builtin_dwarf_cfa();                             \
 				ret status = next args;                                         \
-				hook_thread.entered = NULL;                                     \
-				hook_thread.depth = 0;                                          \
+				t->entered = NULL;                                              \
+				t->depth = 0;                                                   \
 				return status;                                                  \
 			}                                                                       \
 		}                                                                               \

@@ -34,14 +34,15 @@ __attribute__((always_inline)) static inline bool steps_passes(uint64_t function
 	const struct steps_hot *s = &hook_switch.steps;
 	return LIKELY(function != atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
 		      function != atomic_load_explicit(&s->backup_function, memory_order_relaxed) &&
-		      (hook_thread.tokens + 1) % STEPS_LOOK_EVERY);
+		      (hook_thread_here()->tokens + 1) % STEPS_LOOK_EVERY);
 }
 
 /* The place for one that does. */
 __attribute__((always_inline)) static inline struct hook_passed *steps_passed(uint32_t *is_passed)
 {
+	struct hook_thread *t = hook_thread_here();
 	*is_passed = true;
-	return &hook_thread.passed[hook_thread.tokens++ % 2];
+	return &t->passed[t->tokens++ % 2];
 }
 
 /* Launches that were let by are in the window before the next one is. */
