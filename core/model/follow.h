@@ -48,6 +48,7 @@ struct gpu_switch {
 	bool is_on;
 	bool lacks_copies; /* these have none */
 	uint32_t first_id; /* struct rec_gpu_state */
+	bool is_anew; /* on again, and CUPTI was on all the time: work of calls in between is recorded, they are not */
 };
 
 struct follow_counts {
@@ -114,7 +115,8 @@ struct follow {
 	size_t works_at_last_try, works_at_group_try;
 	uint64_t records_paired; /* by order: nothing has come since so many */
 	bool saw_gpu_on;
-	uint32_t gpu_state; /* enum gpu_state, the last */
+	uint32_t last_on_id; /* first_id of the last switch that was on */
+	uint32_t gpu_state;  /* enum gpu_state, the last */
 	struct memory memory;
 	struct blocks blocks;
 	struct sample step_ms, armed_step_ms;

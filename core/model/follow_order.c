@@ -10,9 +10,11 @@ struct stay {
 	uint64_t begin_ticks, end_ticks;
 	uint32_t first_id, next_id;
 	bool is_first, is_last;
+	bool is_closed; /* calls at its end were not recorded, though CUPTI was on */
 };
 
 typedef VEC(struct stay) stays;
+typedef VEC(uint64_t) opened;
 
 static void list_stays(const struct follow *f, stays *list)
 {
@@ -22,10 +24,12 @@ static void list_stays(const struct follow *f, stays *list)
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i];
 		bool is_new = s->is_on && s->first_id && id && s->first_id != id;
-		id = s->is_on ? s->first_id : id;
-		if (!is_new)
-			continue;
 		struct stay *last = &list->at[list->n - 1];
+		id = s->is_on ? s->first_id : id;
+		if (!is_new) {
+			last->is_closed = !s->is_on;
+			continue;
+		}
 		last->end_ticks = s->ticks;
 		last->next_id = s->first_id;
 		last->is_last = false;
@@ -74,19 +78,34 @@ static struct rec_gpu *list_works(const struct follow *f, const struct stay *sta
 	return *copy;
 }
 
+static void list_opened(const struct follow *f, const struct stay *stay, opened *list)
+{
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		if (s->is_anew && s->ticks >= stay->begin_ticks && s->ticks < stay->end_ticks)
+			vec_push(list, s->ticks);
+	}
+}
+
 static void pair_stay(struct follow *f, const struct stay *stay)
 {
 	struct rec_gpu *copy;
+	opened when = { 0 };
+	list_opened(f, stay, &when);
 	struct pair_input in = { .dict = &f->dict,
 				 .threads = list_calls(f, stay),
 				 .n_threads = f->threads.n,
 				 .expects_work = follow_expects,
-				 .context = f };
+				 .context = f,
+				 .opened_ticks = when.at,
+				 .n_opened = when.n,
+				 .is_closed = stay->is_closed };
 	in.works = list_works(f, stay, &in.n_works, &copy);
 	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
 	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
 	free((void *)in.threads);
 	free(copy);
+	vec_free(&when);
 }
 
 void follow_pair_by_order(struct follow *f)

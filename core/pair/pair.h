@@ -37,6 +37,11 @@ struct pair_input {
 	/* for pair_order.h and pair_first.h: whether CUPTI was on for it */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
+	/* for pair_order.h: when calls were recorded anew, ascending. Those just before each are not among these, and may be any number; CUPTI
+	 * may have recorded their work. is_closed: nor are those behind the last ones */
+	const uint64_t *opened_ticks;
+	size_t n_opened;
+	bool is_closed;
 };
 
 /* Answers for work that is none of the calls given; all above any call's number. */

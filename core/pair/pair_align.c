@@ -57,6 +57,13 @@ static struct gap gap_to(const struct align *a, const struct way *w, size_t i, s
 	return (struct gap){ a->pairs.at[w->pair].i, a->pairs.at[w->pair].j, i, j };
 }
 
+/* Between its last pair and call i recording began anew: what lies between is of calls that are not known. */
+static bool is_silent_before(const struct align *a, const struct way *w, size_t i)
+{
+	const struct caller *calls = a->s->calls.at;
+	return w->pair != NO_PAIR && calls[a->pairs.at[w->pair].i].silences != calls[i].silences;
+}
+
 static struct way extended(struct align *a, const struct way *w, size_t i, size_t j, uint32_t more)
 {
 	const struct gap gap = gap_to(a, w, i, j);
@@ -175,7 +182,8 @@ static size_t branch(struct align *a, struct way *w, struct way *to)
 		return n;
 	}
 	bool agrees = w->next < a->s->groups.n && is_behind_last(a, w) &&
-		      !a->s->calls.at[a->i].lost && pair_agree(a->s, a->i, w->next);
+		      !a->s->calls.at[a->i].lost && !is_silent_before(a, w, a->i) &&
+		      pair_agree(a->s, a->i, w->next);
 	size_t n_parked = a->n_parked;
 	park_later(a, w);
 	try_expected(a, w, to, &n);
@@ -196,7 +204,8 @@ static size_t branch(struct align *a, struct way *w, struct way *to)
 static uint32_t cost_so_far(const struct align *a, const struct way *w)
 {
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
-	size_t calls = last ? a->i - last->i : a->i + 1, works = last ? w->next - last->j - 1 : 0;
+	size_t calls = last ? a->i - last->i : a->i + 1;
+	size_t works = last && !is_silent_before(a, w, a->i) ? w->next - last->j - 1 : 0;
 	return w->cost + gap_length_cost(calls, works);
 }
 
@@ -270,11 +279,11 @@ static void lay_call(struct align *a)
 	choose(a, all, n);
 }
 
-/* Work behind the last call is of calls that are not read yet: few, for they are read before it. Calls without work behind the last work are
- * under way, which is usual. */
+/* Work behind the last call is of calls that are not read yet: few, for they are read before it; or of any number that were not recorded.
+ * Calls without work behind the last work are under way, which is usual. */
 static uint32_t cost_in_all(const struct align *a, const struct way *w)
 {
-	size_t left = a->s->groups.n - w->next;
+	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
 	bool are_calls_left = w->pair == NO_PAIR || a->pairs.at[w->pair].i + 1 < a->s->calls.n;
 	return w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0) +
 	       (are_calls_left ? COST_STEP : 0);

@@ -67,7 +67,7 @@ static void learn_others(const struct table *t, const struct sides *s)
 
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->is_behind_other)
+	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->silences != c[-1].silences)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
@@ -125,10 +125,14 @@ static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 
 static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 {
+	const struct caller *b = &s->calls.at[g->i];
 	if (g->from_i == PAIR_START)
-		return gap_length_cost(g->i, g->j - g->from_j);
-	const struct caller *a = &s->calls.at[g->from_i], *b = &s->calls.at[g->i];
+		return b->silences ? gap_length_cost(g->i, 0) + COST_EARLIER
+				   : gap_length_cost(g->i, g->j - g->from_j);
+	const struct caller *a = &s->calls.at[g->from_i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
+	if (a->silences != b->silences)
+		return gap_length_cost(calls, 0) + COST_EARLIER;
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
 	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
 	bool is_said = a->unsaid == b->unsaid;

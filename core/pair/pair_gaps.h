@@ -36,7 +36,7 @@ enum {
 	COST_FOREIGN = 160,	/* likewise work without a call */
 	COST_WAITED = 41,	/* work that begins late though the GPU had nothing to do */
 	COST_LOST = 8,	  /* as many pieces of work without a call as records of calls were lost */
-	COST_EARLIER = 8, /* work of calls before the first */
+	COST_EARLIER = 8, /* work, however much, of calls that were not recorded */
 	FOREIGN_STEPS = 16, /* at most: a library's own launches come by the hundred */
 };
 

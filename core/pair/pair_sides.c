@@ -402,6 +402,18 @@ bool sides_race(const struct sides *s)
 	return false;
 }
 
+static void note_silences(struct sides *s)
+{
+	const struct pair_input *in = s->in;
+	size_t n = 0;
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct caller *c = &s->calls.at[i];
+		while (n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks)
+			n++;
+		c->silences = (uint32_t)n;
+	}
+}
+
 static void list_calls(struct sides *s)
 {
 	struct listing l = { .s = s };
@@ -414,6 +426,7 @@ static void list_calls(struct sides *s)
 			    s->calls.at[i].call->begin_ticks;
 	if (!is_sorted)
 		qsort(s->calls.at, s->calls.n, sizeof(*s->calls.at), by_begin);
+	note_silences(s);
 	list_births(&l);
 	list_waits(&l);
 	sort_waits(&l);

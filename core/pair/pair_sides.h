@@ -26,6 +26,7 @@ struct caller {
 	uint32_t expected; /* by how much CUPTI's number should have grown */
 	uint32_t unsaid;   /* between how many neighbours that is not known */
 	uint32_t losses;   /* sum of lost */
+	uint32_t silences; /* so often calls had been recorded anew by then (pair.h) */
 	uint8_t category;
 	bool is_alone;	      /* no other call was under way */
 	bool is_behind_other; /* calls without work lie between it and its thread's one before */

@@ -33,6 +33,8 @@ static struct made {
 	} threads[THREADS];
 	VEC(struct rec_gpu) works;
 	uint64_t off_begin, off_end; /* CUPTI is off between */
+	VEC(uint64_t) opened;
+	bool is_closed;
 	struct rec_external *answers;
 	size_t n_answers;
 } m;
@@ -82,6 +84,7 @@ static int tear_down(void **state)
 	for (size_t i = 0; i < THREADS; i++)
 		vec_free(&m.threads[i].calls);
 	vec_free(&m.works);
+	vec_free(&m.opened);
 	free(m.answers);
 	return 0;
 }
@@ -144,7 +147,10 @@ static void pair_all(void)
 				       .n_threads = THREADS,
 				       .works = m.works.at,
 				       .n_works = m.works.n,
-				       .expects_work = expects_work };
+				       .expects_work = expects_work,
+				       .opened_ticks = m.opened.at,
+				       .n_opened = m.opened.n,
+				       .is_closed = m.is_closed };
 	m.answers = mem_resize(m.answers, m.works.n * sizeof(*m.answers));
 	m.n_answers = pair_by_order(&in, m.answers);
 }

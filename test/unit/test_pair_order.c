@@ -97,6 +97,68 @@ static void test_leftovers_before_and_behind(void **state)
 		assert_int_equal(found(10 + k), k);
 }
 
+/* ---- Windows close to each other: CUPTI is on throughout, and calls are recorded in one step of a few ---- */
+
+enum { STEP_TICKS = 4000000, STEP_CALLS = 8, CALL_TICKS = 100000 };
+
+static uint32_t number_of(uint32_t n, uint32_t k)
+{
+	return n * 100 + k;
+}
+
+/* Step n of a loop. Where the GPU is that far behind, a recorded step waits for it. */
+static void loop_step(uint32_t n, bool is_recorded, uint32_t lag)
+{
+	uint64_t begin = (uint64_t)n * STEP_TICKS;
+	if (is_recorded)
+		vec_push(&m.opened, begin);
+	for (uint32_t k = 1; k <= STEP_CALLS; k++) {
+		uint64_t at = begin + k * CALL_TICKS;
+		if (is_recorded)
+			call(HOOK_LAUNCH, at, k);
+		work(REC_KERNEL, number_of(n, k), at + lag, k)->end_ticks = at + lag + CALL_TICKS;
+	}
+	if (is_recorded && lag)
+		call(HOOK_SYNC, begin + (STEP_CALLS + 1) * CALL_TICKS + lag, 0);
+}
+
+static void each_has_its_own(const uint32_t *steps, uint32_t n_steps)
+{
+	m.is_closed = true;
+	pair_all();
+	assert_int_equal(m.n_answers, n_steps * STEP_CALLS);
+	for (uint32_t i = 0; i < n_steps; i++)
+		for (uint32_t k = 1; k <= STEP_CALLS; k++)
+			assert_int_equal(found(number_of(steps[i], k)), i * STEP_CALLS + k);
+}
+
+/* None, one, and so many that their work is more than is looked through for what agrees. */
+static void test_steps_between_are_not_recorded(void **state)
+{
+	static const uint32_t steps[] = { 1, 3, 4, 30 };
+	uint32_t next = 0;
+	(void)state;
+	for (uint32_t n = 1; n < 40; n++) {
+		bool is_recorded = next < 4 && steps[next] == n;
+		next += is_recorded;
+		loop_step(n, is_recorded, 0);
+	}
+	each_has_its_own(steps, 4);
+}
+
+/* The window before is handed on by then, and work of the steps between is still under way when this one begins. */
+static void test_unrecorded_work_comes_first(void **state)
+{
+	static const uint32_t step = 6;
+	(void)state;
+	for (uint32_t n = 1; n < 12; n++)
+		loop_step(n, n == step, 3 * CALL_TICKS);
+	for (uint32_t k = 1; k <= 16; k++)
+		work(REC_KERNEL, number_of(step, 0) - 20 + k,
+		     step * STEP_TICKS + CALL_TICKS + k * 1000, KERNELS - 1);
+	each_has_its_own(&step, 1);
+}
+
 /* The last calls of a step are told by what comes behind it: the third's work is lost, and the next turn's is not taken for it. */
 static void test_what_comes_behind_counts(void **state)
 {
@@ -311,6 +373,8 @@ int main(void)
 		CASE(test_calls_that_have_none),
 		CASE(test_work_without_a_call),
 		CASE(test_leftovers_before_and_behind),
+		CASE(test_steps_between_are_not_recorded),
+		CASE(test_unrecorded_work_comes_first),
 		CASE(test_what_comes_behind_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
