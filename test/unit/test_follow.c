@@ -340,7 +340,38 @@ static void test_a_window_inherits_work_of_steps_between(void **state)
 	inherit_work_of_steps_between(UINT32_MAX - 22);
 }
 
-/* The same behind a warm-up, which the GPU has not come to when the window opens. */
+/* Where the step before was journaled, what has a lower number than the step's own has lost its call. */
+static void test_a_call_lost_before_a_step_begins(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t at = 10 + i * 10000;
+		jb_step(b, 1, STEP_BEGIN, at, i + 1, i ? SCHED_RECORD : SCHED_NONE);
+		if (!i)
+			continue;
+		jb_call(b, 1, JB_LAUNCH, at + 100, 50, i, 7);
+		jb_external(b, 1, 10 * i, 1, i);
+		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, 10 * i, 7);
+	}
+	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, 15, 7);
+	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
+	jb_end(b, 40000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[1].n_works, 2);
+	assert_int_equal(counts.works_without_call, 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* Work of a step that was not journaled comes behind the warm-up too, which the GPU has not come to when the window opens. */
 static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 {
 	(void)state;
@@ -598,6 +629,7 @@ int main(void)
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),
+		cmocka_unit_test(test_a_call_lost_before_a_step_begins),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_before_its_warmup),
 		cmocka_unit_test(test_steps_whose_ends_were_dropped_have_no_length),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
