@@ -10,6 +10,7 @@
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/procfs.h"
+#include "export/ranks_meet.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,9 +27,7 @@ enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
 	LOOK_EVERY_MS = 5,
-	WATCH_MS = 50,	 /* how fast ranks are: 0.4 ms steps come a hundred times in it */
-	AHEAD = 2,	 /* steps, and as many as came in WATCH_MS */
-	APART_MOST = 20, /* ranks a second apart are no job that works in step */
+	WATCH_MS = 50, /* how fast ranks are: 0.4 ms steps come a hundred times in it */
 };
 
 /* One journal of a process that lives. */
@@ -36,9 +35,7 @@ struct target {
 	struct reader reader;
 	struct dict dict;
 	char folder[PATH_MAX];
-	uint64_t
-		current; /* its step when it was looked at, if it is one of several ranks that know theirs */
-	bool is_rank;
+	bool can_be_asked;
 	uint32_t request; /* 0: it was not asked */
 };
 
@@ -46,7 +43,8 @@ struct asking {
 	uint32_t n_steps; /* 0: as the schedule has it */
 	const char *what; /* PID or DIR */
 	VEC(struct target *) targets;
-	size_t n_over; /* journals of processes that have ended */
+	VEC(struct rank_look) looks; /* at each of them */
+	size_t n_over;		     /* journals of processes that have ended */
 	int status;
 };
 
@@ -192,63 +190,63 @@ static const char *in_journal(void *context, const char *name)
 	return dict_find_info(context, name);
 }
 
-/* One of several whose steps have numbers that mean the same in all. Where a rank has evaluated before it trained its own may not. */
+/*
+ * One of several whose steps have numbers that mean the same in all. Where a rank has evaluated before it trained its own may not; those of steps of
+ * time say how long it has run.
+ */
 static bool is_rank(struct target *t)
 {
 	const struct journal_steps *s = &t->reader.header->steps;
 	uint32_t state = atomic_load(&s->state);
-	return ranks_number(dict_find_info(&t->dict, "rank")) >= 0 &&
+	return t->can_be_asked && ranks_number(dict_find_info(&t->dict, "rank")) >= 0 &&
 	       ranks_local_size(in_journal, &t->dict) > 1 &&
 	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
-	       atomic_load(&s->start_of) != START_BEHIND_OTHERS;
+	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_BEHIND_OTHERS;
 }
 
-/* Looks where the ranks are. `fastest`: the most steps that one made since the last look. How many ranks there are. */
-static size_t look_at_ranks(struct asking *a, uint64_t *first, uint64_t *last, uint64_t *fastest)
+/* How many ranks there are. */
+static size_t look_at_ranks(struct asking *a)
 {
 	size_t n = 0;
-	*first = UINT64_MAX;
-	*last = *fastest = 0;
 	for (size_t i = 0; i < a->targets.n; i++) {
 		struct target *t = a->targets.at[i];
-		uint64_t then = t->current;
-		t->is_rank = is_rank(t);
-		if (!t->is_rank)
-			continue;
-		n++;
-		t->current = atomic_load(&t->reader.header->steps.current);
-		*first = t->current < *first ? t->current : *first;
-		*last = t->current > *last ? t->current : *last;
-		*fastest = t->current - then > *fastest ? t->current - then : *fastest;
+		struct rank_look *look = &a->looks.at[i];
+		look->was_one = look->is_one;
+		look->then = look->now;
+		look->is_one = is_rank(t);
+		look->now = atomic_load(&t->reader.header->steps.current);
+		n += look->is_one;
 	}
 	return n;
 }
 
-/* The step that all ranks can begin with: a little ahead of the foremost. 0: each begins when it hears of it. */
+/* The step that all ranks can begin with. 0: each begins when it hears of it. */
 static uint64_t common_step(struct asking *a)
 {
 	const struct timespec pause = { .tv_nsec = WATCH_MS * 1000000L };
-	uint64_t first, last, fastest;
-	if (look_at_ranks(a, &first, &last, &fastest) < 2)
+	if (look_at_ranks(a) < 2)
 		return 0;
 	nanosleep(&pause, NULL);
-	if (look_at_ranks(a, &first, &last, &fastest) < 2 ||
-	    last - first > APART_MOST * (fastest + 1))
-		return 0;
-	return last + AHEAD + fastest;
+	look_at_ranks(a);
+	return ranks_meet(a->looks.at, a->looks.n);
 }
 
 static void ask(struct asking *a)
 {
+	/* before ranks are looked at: one may have to be waited for, while the others go on */
+	for (size_t i = 0; i < a->targets.n; i++) {
+		a->targets.at[i]->can_be_asked = can_be_asked(a, a->targets.at[i]);
+		vec_push(&a->looks, (struct rank_look){ 0 });
+	}
 	uint64_t from = common_step(a);
 	for (size_t i = 0; i < a->targets.n; i++) {
 		struct target *t = a->targets.at[i];
 		struct journal_trigger *to = &t->reader.header->trigger;
-		if (!can_be_asked(a, t))
+		if (!t->can_be_asked)
 			continue;
 		atomic_store(&to->asked_steps, a->n_steps);
-		atomic_store(&to->asked_from, t->is_rank ? from : 0);
-		/* release: who sees the request sees how many steps it wants */
+		atomic_store(&to->asked_from, a->looks.at[i].is_one ? from : 0);
+		/* release: who sees the request sees which steps it wants */
 		t->request = atomic_fetch_add_explicit(&to->asked, 1, memory_order_release) + 1;
 	}
 }
@@ -385,5 +383,6 @@ int cmd_trigger(int argc, char **argv)
 		free_target(t);
 	}
 	vec_free(&a.targets);
+	vec_free(&a.looks);
 	return error ? error : a.status;
 }

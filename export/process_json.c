@@ -35,6 +35,17 @@ static json_t *describe_lengths(const struct sample *s)
 			 milliseconds(sample_percentile(s, 0.99)), "max", milliseconds(s->max));
 }
 
+/* Steps by which the schedule's first window came late; what moved the schedule behind it does not count. */
+static uint64_t steps_late(const struct follow *f)
+{
+	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
+	if (!f->armed.n || f->schedule.off)
+		return 0;
+	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup,
+		 late = f->armed.at[0] > first ? f->armed.at[0] - first : 0;
+	return late < shift ? late : shift;
+}
+
 static json_t *describe_steps(const struct process *p)
 {
 	const struct follow *f = &p->follow;
@@ -43,14 +54,15 @@ static json_t *describe_steps(const struct process *p)
 	json_t *armed = json_array();
 	for (size_t i = 0; i < f->armed.n; i++)
 		json_array_append_new(armed, integer(f->armed.at[i]));
-	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o}", "count",
+	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "count",
 			      integer(follow_count_steps(f)), "detector",
 			      !has_steps	      ? "none"
 			      : process_has_slices(p) ? STEP_SLICES_NAME
 						      : step_detector_name(shared),
 			      "confidence", has_steps ? p->confidence : 0.0, "armed", armed,
 			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
-			      "step_ms", describe_lengths(&f->step_ms), "armed_step_ms",
+			      "schedule_late", integer(steps_late(f)), "step_ms",
+			      describe_lengths(&f->step_ms), "armed_step_ms",
 			      describe_lengths(&f->armed_step_ms));
 	if (atomic_load(&shared->slices))
 		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));

@@ -113,9 +113,9 @@ static void explain_graph(struct process *p, const char *value)
 static void explain_sync(struct process *p, const char *value)
 {
 	err_set(&p->remark, 0,
-		"PROF_STEP=%.40s: no launch came behind a synchronisation (cudaDeviceSynchronize "
-		"and "
-		"its like: a copy that waits is none), so no step ended with one",
+		"PROF_STEP=%.40s: no launch came behind a synchronisation "
+		"(cudaDeviceSynchronize and its like: a cudaMemcpy that waits is none), so no step "
+		"ended with one",
 		value);
 }
 

@@ -609,9 +609,10 @@ static json_t *steps(const json_t *described)
 {
 	const json_t *from = json_object_get(described, "steps");
 	json_t *o = json_object();
-	static const char *const kept[] = { "count",	 "detector",	"armed",  "schedule_shift",
-					    "triggers",	 "kept",	"period", "boundary",
-					    "corrected", "trains_from", "last" };
+	static const char *const kept[] = { "count",	      "detector",      "armed",
+					    "schedule_shift", "schedule_late", "triggers",
+					    "kept",	      "period",	       "boundary",
+					    "corrected",      "trains_from",   "last" };
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (json_object_get(from, kept[i]))
 			json_object_set(o, kept[i], json_object_get(from, kept[i]));

@@ -284,6 +284,8 @@ static const struct list_column collectives_columns[] = {
 static void note_of_collective(const struct row *r)
 {
 	char place[PLACE_BYTES], note[TEXT_BYTES];
+	if (!*report_string(r->item, "file") && !*report_string(r->item, "function"))
+		return;
 	snprintf(note, sizeof(note), "%s  %s",
 		 report_place(place, sizeof(place), r->item, r->v->cwd),
 		 report_string(r->item, "source"));

@@ -142,9 +142,8 @@ static void say_why(struct textout *o, const char *what, const json_t *list, con
 static void say_late(struct textout *o, const json_t *steps)
 {
 	char text[160];
-	double n = report_number(steps, "schedule_shift");
-	if (!(n > 0) || json_object_get(steps, "trains_from") ||
-	    !json_array_size(json_object_get(steps, "armed")))
+	double n = report_number(steps, "schedule_late");
+	if (!(n > 0) || json_object_get(steps, "trains_from"))
 		return;
 	snprintf(text, sizeof(text),
 		 "%.0f step%s later than PROF_SCHEDULE says: steps were not known in time; "

@@ -95,7 +95,9 @@ struct follow {
 	VEC(uint32_t) voided; /* generations of anchors that told what were no steps */
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
-	bool was_silent;	  /* the step before was not journaled */
+	bool was_silent;    /* steps were not journaled, and no work launched since is known */
+	bool has_first_own; /* ...or some is, and the first has: */
+	uint32_t first_own; /* this number of CUPTI's */
 	VEC(struct rec_external) externals;
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;

@@ -243,24 +243,37 @@ static void build_tail(struct build *b)
 
 /*
  * CUPTI stays on for a while behind a window. Where the next one opens meanwhile, work of the steps between, which are not in the journal, is
- * still to come: no call of it can be found, and none is lost. CUPTI numbers work by when it was launched. The lowest number of this step's
- * own, where the step before was not journaled; 0: nothing is of steps before.
+ * still to come, if the GPU is far behind in the steps after the first one too: no call of it can be found, and none is lost. CUPTI numbers work
+ * by when it was launched, so it has a lower number than all that the steps behind launched themselves. Numbers wrap around.
  */
-static uint32_t first_own(const struct build *b)
+static void note_first_own(struct build *b)
 {
-	uint32_t first = 0;
-	for (size_t i = 0; b->f->was_silent && i < b->cut->n_works; i++) {
+	struct follow *f = b->f;
+	bool is_silent = b->cut->mark->action == SCHED_NONE;
+	f->has_first_own &= !is_silent;
+	f->was_silent |= is_silent;
+	if (is_silent || !f->was_silent)
+		return;
+	for (size_t i = 0; i < b->cut->n_works; i++) {
 		uint32_t number = b->cut->works[i].correlation;
-		if (b->cut->call_of[i] < b->cut->n_calls && (!first || number < first))
-			first = number;
+		if (b->cut->call_of[i] >= b->cut->n_calls)
+			continue;
+		if (!f->has_first_own || (int32_t)(number - f->first_own) < 0)
+			f->first_own = number;
+		f->has_first_own = true;
 	}
-	return first;
+	f->was_silent = !f->has_first_own;
+}
+
+static bool is_of_silent_step(const struct follow *f, const struct rec_gpu *g)
+{
+	return f->has_first_own && (int32_t)(g->correlation - f->first_own) < 0;
 }
 
 static void build_works(struct build *b)
 {
 	const struct follow_cut *cut = b->cut;
-	uint32_t first = first_own(b);
+	note_first_own(b);
 	if (b->is_armed)
 		vec_reserve(&b->m->works, cut->n_works);
 	for (size_t i = 0; i < cut->n_works; i++) {
@@ -270,7 +283,7 @@ static void build_works(struct build *b)
 		/* of a call that was handed on before: its step's trace is written already */
 		bool is_late = call == PAIR_EARLIER ||
 			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
-		bool is_of_before = is_late || (is_nobodys && g->correlation < first);
+		bool is_of_before = is_late || (is_nobodys && is_of_silent_step(b->f, g));
 		if (is_late && g->kind != REC_GPU_SYNC)
 			b->f->counts.late += b->is_armed;
 		if (is_of_before && b->is_armed)
@@ -489,7 +502,6 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 		build_thread(&b, i);
 	build_works(&b);
 	build_tail(&b);
-	f->was_silent = cut->mark->action == SCHED_NONE;
 	if (b.is_armed)
 		follow_build_segments(f, m);
 	build_memory(&b);

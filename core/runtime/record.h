@@ -698,7 +698,7 @@ enum trigger_answer {
 };
 
 /*
- * Requests for steps. `profrun trigger` stores how many it wants, then counts `asked` up (release); the library looks at it when a
+ * Requests for steps. `profrun trigger` stores how many it wants and from which on, then counts `asked` up (release); the library looks at it when a
  * step begins, and while it learns with each launch. It stores its answer, then the request's number in `taken` (release).
  */
 struct journal_trigger {

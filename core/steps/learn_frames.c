@@ -97,9 +97,11 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	uint64_t *known = map_at(&x->hints_of_trigram, hash, &is_new);
 	uint32_t hints = hints_of_stack(x, d, stack);
 	note_stack(x, hash, stack);
-	/* where two stacks disagree the launches are not the optimizer's alone */
-	if (is_new || *known == hints)
+	if (is_new)
 		*known = hints;
+	/* where two stacks disagree the launches are not the optimizer's alone; those within a module and without it are not for that */
+	else if (!((*known ^ hints) & ~LEARN_FRAMES_IN_MODULE))
+		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;

@@ -106,18 +106,28 @@ class Ranks(Case):
             self.assertAlmostEqual(one, other, delta=0.1)  # with the first launch of a whole second
             self.assertLess(one % 1, 0.1)
 
-    def test_trigger_names_the_same_steps(self):
-        """Of ranks that are some hundred steps apart."""
-        text = JOB.format(specs="0:0 1:0.2", size=2, command=f"{prog('loop')} 4000 plain 500")
-        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off"])
+    def asked_for_two(self, specs, steps, *options):
+        """What `trigger` answers a job of 3 s after two of them, and what it records."""
+        text = JOB.format(specs=specs, size=2, command=f"{prog('loop')} {steps} plain 500")
+        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off", *options])
         with subprocess.Popen(line, env=env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
-            time.sleep(1)
+            time.sleep(2)
             asked = self.tool("trigger", folder, "--steps", "2")
             _, err = job.communicate()
-        windows = re.findall(r"steps (\d+) to (\d+) are recorded", asked.out)
-        self.assertEqual((len(windows), len(set(windows))), (2, 1), asked.out + asked.err)
-        first = int(windows[0][0])
-        self.assertEqual(self.armed(Run(0, "", err, folder)), {0: [first, first + 1], 1: [first, first + 1]})
+        windows = [(int(first), int(last)) for first, last in re.findall(r"steps (\d+) to (\d+) are recorded", asked.out)]
+        self.assertEqual(len(windows), 2, asked.out + asked.err)
+        return windows, self.armed(Run(0, "", err, folder))
+
+    def test_trigger_names_the_same_steps(self):
+        """Of ranks that are some hundred steps apart."""
+        windows, armed = self.asked_for_two("0:0 1:0.2", 5000)
+        self.assertEqual(windows[0], windows[1])
+        self.assertEqual(armed, {0: list(windows[0]), 1: list(windows[0])})
+
+    def test_trigger_of_steps_of_time(self):
+        """Their numbers tell how long a rank has run: the same ones would come at other times."""
+        windows, _ = self.asked_for_two("0:0 1:1.2", 5000, "--step", "time:100")
+        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), 12, delta=2)
 
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""

@@ -134,6 +134,21 @@ class Regime(RegimeCase):
         self.assertEqual(info.status, 0, info.err)
         self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
 
+    def test_a_window_before_it_was_in_time(self):
+        """The schedule waits for steps that nobody counts: what it had recorded by then is none the later for it."""
+        live, made = self.locked("skip_first=5000,wait=0,warmup=0,active=2,repeat=1")
+        live.do(str(5100 - made))
+        more = 0
+        while self.journal(live).anchor_generation < 2 or self.journal(live).step_state != LOCKED:
+            live.do("other 200")
+            more += 200
+            self.assertLess(more, 40000, live.err())
+        live.do("other 100")
+        run = live.end()
+        self.assertEqual(self.facts(run)["armed"], [5000, 5001])
+        self.assertGreater(self.facts(run)["schedule_shift"], 0)
+        self.assertNotIn("later than PROF_SCHEDULE", run.err)
+
     def test_the_old_anchor_comes_back_first(self):
         live, made = self.locked()
         self.go_lost(live)

@@ -291,11 +291,12 @@ static void test_a_step_inherits_work_under_way(void **state)
 	jb_free(b);
 }
 
-/* Two windows without a warm-up, so close that CUPTI stayed on: the second one's first kernels are of the step before, which nobody
- * journaled. They are not lost, nor work of this step. */
-static void test_a_window_inherits_work_of_steps_between(void **state)
+/*
+ * Two windows, so close that CUPTI stayed on: the second one's first kernels are of the step before, which nobody journaled. They are not lost,
+ * nor work of this step. `before`: CUPTI's number of the last call ahead of all that.
+ */
+static void inherit_work_of_steps_between(uint32_t before)
 {
-	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
 	struct follow_counts counts;
 	jb_thread(b, 1, 100, "main");
@@ -304,16 +305,17 @@ static void test_a_window_inherits_work_of_steps_between(void **state)
 	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		uint64_t at = 10 + i * 10000;
+		uint32_t number = before + 10 * i + 1;
 		jb_step(b, 1, STEP_BEGIN, at, i + 1, i == 1 ? SCHED_NONE : SCHED_RECORD_AND_SAVE);
 		if (i != 1) {
-			jb_call(b, 1, JB_LAUNCH, at + 100, 50, 10 * i + 1, 7);
-			jb_external(b, 1, 10 * i + 1, 1, 10 * i + 1);
+			jb_call(b, 1, JB_LAUNCH, at + 100, 50, i + 1, 7);
+			jb_external(b, 1, number, 1, i + 1);
 		}
-		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, 10 * i + 1, 7);
+		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, number, 7);
 	}
-	jb_work(b, 1, REC_KERNEL, 1, 20100, 800, 15, 7);
-	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, 16, 7);
-	jb_work(b, 1, REC_KERNEL, 1, 27500, 800, 25,
+	jb_work(b, 1, REC_KERNEL, 1, 20100, 800, before + 15, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, before + 16, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 27500, 800, before + 25,
 		7); /* launched behind the step's own: its call is lost */
 	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
@@ -324,6 +326,85 @@ static void test_a_window_inherits_work_of_steps_between(void **state)
 	assert_int_equal(seen.steps.at[1].n_linked, 1);
 	assert_int_equal(seen.steps.at[1].n_earlier, 2);
 	assert_int_equal(counts.works_without_call, 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+static void test_a_window_inherits_work_of_steps_between(void **state)
+{
+	(void)state;
+	inherit_work_of_steps_between(0);
+	/* numbers wrap around: before what is between, behind it, behind the step's own */
+	inherit_work_of_steps_between(UINT32_MAX - 13);
+	inherit_work_of_steps_between(UINT32_MAX - 17);
+	inherit_work_of_steps_between(UINT32_MAX - 22);
+}
+
+/* Where the step before was journaled, what has a lower number than the step's own has lost its call. */
+static void test_a_call_lost_before_a_step_begins(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t at = 10 + i * 10000;
+		jb_step(b, 1, STEP_BEGIN, at, i + 1, i ? SCHED_RECORD : SCHED_NONE);
+		if (!i)
+			continue;
+		jb_call(b, 1, JB_LAUNCH, at + 100, 50, i, 7);
+		jb_external(b, 1, 10 * i, 1, i);
+		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, 10 * i, 7);
+	}
+	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, 15, 7);
+	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
+	jb_end(b, 40000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[1].n_works, 2);
+	assert_int_equal(counts.works_without_call, 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* Work of a step that was not journaled comes behind the warm-up too, which the GPU has not come to when the window opens. */
+static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct follow_counts counts;
+	static const uint8_t actions[] = { SCHED_RECORD_AND_SAVE, SCHED_NONE, SCHED_WARMUP,
+					   SCHED_RECORD_AND_SAVE };
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t at = 10 + i * 10000;
+		jb_step(b, 1, STEP_BEGIN, at, i + 1, actions[i]);
+		if (i != 1) {
+			jb_call(b, 1, JB_LAUNCH, at + 100, 50, 10 * i + 1, 7);
+			jb_external(b, 1, 10 * i + 1, 1, 10 * i + 1);
+		}
+	}
+	/* the first step's, two of the one between, the warm-up's and the window's own */
+	jb_work(b, 1, REC_KERNEL, 1, 6000, 20000, 1, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 31000, 500, 11, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 32000, 500, 15, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 33000, 500, 21, 7);
+	jb_work(b, 1, REC_KERNEL, 1, 34000, 500, 31, 7);
+	jb_step(b, 1, STEP_BEGIN, 40010, 5, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 40010, 0);
+	jb_end(b, 50000);
+	struct seen seen = follow_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[1].n_works, 1);
+	assert_int_equal(seen.steps.at[1].n_earlier, 3);
+	assert_int_equal(counts.works_without_call, 0);
 	vec_free(&seen.steps);
 	jb_free(b);
 }
@@ -548,6 +629,8 @@ int main(void)
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),
+		cmocka_unit_test(test_a_call_lost_before_a_step_begins),
+		cmocka_unit_test(test_a_window_inherits_work_of_steps_before_its_warmup),
 		cmocka_unit_test(test_steps_whose_ends_were_dropped_have_no_length),
 		cmocka_unit_test(test_a_killed_process_gives_its_open_step),
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),

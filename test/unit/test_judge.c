@@ -168,6 +168,20 @@ static void a_loaders_thread_is_no_line_that_waits(void **state)
 	forget();
 }
 
+/* Where lines were not seen to wait, what the loader waits for is of the line that comes next. */
+static void what_a_loader_without_a_line_waits_for(void **state)
+{
+	(void)state;
+	judge(lineless_loader, false, 5);
+	assert_true(advises("make the next batch"));
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, "make the next batch")) {
+			assert_int_equal(f.advice.at[i].site, 1);
+			assert_non_null(strstr(f.advice.at[i].why, " 0.70 ms of it here"));
+		}
+	forget();
+}
+
 /* Fused code has neither the host's work between the launches nor the launches. */
 static void a_line_with_less_to_say_wins_its_launches_too(void **state)
 {
@@ -585,6 +599,7 @@ int main(void)
 		cmocka_unit_test(host_work_is_where_it_is),
 		cmocka_unit_test(what_comes_beside_input),
 		cmocka_unit_test(a_loaders_thread_is_no_line_that_waits),
+		cmocka_unit_test(what_a_loader_without_a_line_waits_for),
 		cmocka_unit_test(a_line_with_less_to_say_wins_its_launches_too),
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_mending_wins),

@@ -185,7 +185,7 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 		  "PROF_STEP=graph: no CUDA graph was launched more than once" },
 		{ STEP_MODE_SYNC, "sync",
 		  "PROF_STEP=sync: no launch came behind a synchronisation (cudaDeviceSynchronize "
-		  "and its like: a copy that waits is none), so no step ended with one" },
+		  "and its like: a cudaMemcpy that waits is none), so no step ended with one" },
 		{ STEP_MODE_TIME, "time:9000", "PROF_STEP=time:9000: the program's launches" },
 		{ STEP_MODE_API, "api",
 		  "PROF_STEP=api: neither cudaProfilerStart() nor profrun_step() was called" },

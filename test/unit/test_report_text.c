@@ -287,14 +287,16 @@ static void test_collectives_have_their_line(void **state)
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
 	json_object_set_new(p, "collectives",
-			    json_pack("[{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:i, s:s, s:i, s:s}]",
+			    json_pack("[{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:i, s:s, s:i, s:s}, "
+				      "{s:s, s:i}]",
 				      "name", "ncclReduceScatter", "ranks", 8, "per_step", 1.5,
 				      "bytes_per_step", 524.25 * 1024, "gpu_ms_per_step", 19.654,
 				      "bus_gb_per_s", 89.3, "wait_ms_per_step", 19.63, "last_rank",
 				      1, "file", "/home/me/job/train.py", "line", 31, "source",
-				      "loss.backward()"));
+				      "loss.backward()", "name", "ncclBcast", "ranks", 8));
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
+	assert_null(strstr(text, "(not known)")); /* no line is said of a call without stacks */
 	assert_says(text, "  19.63 for rank 1\n");
 	assert_says(text, "    train.py:31  loss.backward()\n");
 	free(text);

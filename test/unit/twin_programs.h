@@ -45,6 +45,7 @@ void slow_input_behind(struct twin *tw);
 void slow_input_asked(struct twin *tw);
 void slow_loader(struct twin *tw);
 void pinning_thread(struct twin *tw);
+void lineless_loader(struct twin *tw);
 void uneven_input(struct twin *tw);
 void busy_before(struct twin *tw);
 void short_wait(struct twin *tw);

@@ -1,0 +1,27 @@
+/* See ranks_meet.h. */
+#include "export/ranks_meet.h"
+
+enum {
+	AHEAD = 2,	 /* steps, and as many as the fastest rank made between the looks */
+	APART_MOST = 20, /* times those: ranks so far apart are no job that works in step */
+};
+
+uint64_t ranks_meet(const struct rank_look *ranks, size_t n)
+{
+	uint64_t first = UINT64_MAX, last = 0, fastest = 0;
+	size_t n_ranks = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_look *r = &ranks[i];
+		if (!r->is_one)
+			continue;
+		n_ranks++;
+		first = r->now < first ? r->now : first;
+		last = r->now > last ? r->now : last;
+		/* who has just learned its steps, or has had its numbers corrected, has made no such leap */
+		if (r->was_one && r->now > r->then && r->now - r->then > fastest)
+			fastest = r->now - r->then;
+	}
+	if (n_ranks < 2 || last - first > APART_MOST * (fastest + 1))
+		return 0;
+	return last + AHEAD + fastest;
+}
