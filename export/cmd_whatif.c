@@ -120,10 +120,28 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 /* ---- The answer ---- */
 
 struct answer {
-	struct whatif_result with, line; /* line: with whole lines gone in place of their waits */
+	struct whatif_result with, line,
+		before; /* line, before: with whole lines, or the host's work before them, gone in place of their waits */
 	bool has_line;
 	uint32_t pid;
 };
+
+/* The same question with something else of each line gone than its waits. */
+static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kind,
+			const struct whatif_result *with, struct whatif_result *out, struct err *e)
+{
+	VEC(struct whatif_change) asked = { 0 };
+	for (size_t i = 0; i < r->changes.n; i++) {
+		vec_push(&asked, r->changes.at[i]);
+		if (asked.at[i].kind == WHATIF_WAIT)
+			asked.at[i].kind = kind;
+	}
+	int error = whatif_run(t, asked.at, asked.n, out, e);
+	vec_free(&asked);
+	if (!error && with->is_of_mean) /* a line of every step may wait in few */
+		whatif_tell_mean(out);
+	return error;
+}
 
 static int ask(const struct request *r, struct process *p, struct answer *a, struct err *e)
 {
@@ -134,13 +152,8 @@ static int ask(const struct request *r, struct process *p, struct answer *a, str
 	int error = whatif_run(t, r->changes.at, r->changes.n, &a->with, e);
 	if (error || !a->has_line)
 		return error;
-	for (size_t i = 0; i < r->changes.n; i++)
-		if (r->changes.at[i].kind == WHATIF_WAIT)
-			r->changes.at[i].kind = WHATIF_LINE;
-	error = whatif_run(t, r->changes.at, r->changes.n, &a->line, e);
-	if (!error && a->with.is_of_mean) /* a line of every step may wait in few */
-		whatif_tell_mean(&a->line);
-	return error;
+	error = ask_of_lines(r, t, WHATIF_LINE, &a->with, &a->line, e);
+	return error ? error : ask_of_lines(r, t, WHATIF_BEFORE, &a->with, &a->before, e);
 }
 
 static json_t *result(const struct whatif_result *x)
@@ -171,6 +184,7 @@ static void print_json(const struct request *r, const struct answer *a)
 	json_object_update(o, with);
 	json_decref(with);
 	json_object_set_new(o, "whole_line", a->has_line ? result(&a->line) : json_null());
+	json_object_set_new(o, "before_line", a->has_line ? result(&a->before) : json_null());
 	json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(o);
@@ -201,8 +215,10 @@ static void print_text(const struct answer *a)
 		printf("%-24s %10s ms   what changes are held against\n", "not recorded",
 		       report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
-	if (a->has_line)
+	if (a->has_line) {
 		print_gain("without the whole line", &a->line);
+		print_gain("without host work before", &a->before);
+	}
 	printf("%-24s %10s ms   of %s measured, the mean: an error of %.1f %%\n",
 	       "replayed unchanged", report_ms(replayed, sizeof(replayed), x->replayed_ms),
 	       report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));

@@ -39,7 +39,8 @@ static const struct command commands[] = {
 	{ "whatif",
 	  "DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]",
 	  "how long a step would take without a line, with faster kernels, ...",
-	  "  --without FILE:LINE     that line does not wait; and, beside it, is gone as a whole\n"
+	  "  --without FILE:LINE     that line does not wait; beside it: is gone as a whole,\n"
+	  "                          and: the host does nothing before its calls\n"
 	  "  --kernel REGEX=FACTOR   kernels with such a name take FACTOR times as long\n"
 	  "  --free WHAT             launch, input, alloc, copy, collective or sync costs nothing\n"
 	  "  --json                  the answer as JSON\n",

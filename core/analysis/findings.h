@@ -78,6 +78,7 @@ struct finding_slow {
 struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
+	double before_ms; /* of busy_ms, with what was launched before the recorded steps */
 	double late_ms; /* of the work that the steps launched, what ran when the last of them was over */
 	double tensor_core_pct; /* of kernel time; -1: not known */
 	double usual_busy_ms, usual_idle_ms,

@@ -124,6 +124,7 @@ static void walk_step(struct walk *w, const struct timeline_step *step)
 		if (w->until_ns > at_ns) {
 			uint64_t end_ns = w->until_ns < step->end_ns ? w->until_ns : step->end_ns;
 			w->device.busy_ns += end_ns - at_ns;
+			w->device.before_ns += w->last == IDLE_NO_WORK ? end_ns - at_ns : 0;
 			w->idle->steps.at[w->idle->steps.n - 1].busy_ns += end_ns - at_ns;
 			at_ns = end_ns;
 			continue;
@@ -269,6 +270,7 @@ void idle_fill(struct findings *f, const struct idle *idle)
 			.span_ns = d->span_ns,
 			.busy_ms = (double)d->busy_ns / 1e6 / steps,
 			.idle_ms = (double)d->idle_ns / 1e6 / steps,
+			.before_ms = (double)d->before_ns / 1e6 / steps,
 			.late_ms = (double)d->late_ns / 1e6 / steps,
 			.tensor_core_pct = -1,
 		};

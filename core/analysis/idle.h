@@ -17,7 +17,8 @@ struct idle_piece {
 struct idle_device {
 	uint32_t device;
 	uint64_t busy_ns, idle_ns, span_ns;
-	uint64_t late_ns; /* of work that they launched, behind the recorded steps */
+	uint64_t before_ns; /* busy with what was launched before the recorded steps */
+	uint64_t late_ns;   /* of work that they launched, behind the recorded steps */
 };
 
 struct idle_span {

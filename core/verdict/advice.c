@@ -12,8 +12,6 @@ enum {
 };
 
 static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
-static const double pause_share =
-	0.05; /* of the step: host work between two lines that is worth a word */
 static const double unlike =
 	0.5; /* of the mean: how far apart steps' gains may lie without a word */
 static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
@@ -175,9 +173,34 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 	return top;
 }
 
-static uint32_t top_site(const struct judge *j, double *per_step_ms)
+uint32_t advice_top_site(const struct judge *j, double *per_step_ms)
 {
 	return top_site_of(j, NULL, per_step_ms);
+}
+
+/* What the host does there makes no CUDA calls, and so has no line of its own: it stands between the line whose calls most of it is behind, and
+ * this one. */
+char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes)
+{
+	struct frames *frames = j->w.timeline->frames;
+	uint32_t n_sites = frames_n_sites(frames);
+	double all_ms = 0, *behind_ms = mem_zero((n_sites + 1) * sizeof(*behind_ms));
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t last = j->w.before[i];
+		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
+		all_ms += ms;
+		if (last != REPLAY_NONE && j->w.site[last] <= n_sites)
+			behind_ms[j->w.site[last]] += ms;
+	}
+	uint32_t top = largest(behind_ms, n_sites);
+	const struct site *s = frames_site_at(frames, top);
+	if (top && top != site && behind_ms[top] * 2 > all_ms)
+		snprintf(to, bytes, "behind the calls of %s:%u and up to those of this line",
+			 path_base(s->file), s->line);
+	else
+		snprintf(to, bytes, "before the calls of this line");
+	free(behind_ms);
+	return to;
 }
 
 struct inner_share {
@@ -228,7 +251,7 @@ static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
 {
 	const double least_share = 1.0 / 4;
 	double freed_ms, top_ms;
-	uint32_t freed = top_site_of(j, is_free, &freed_ms), top = top_site(j, &top_ms);
+	uint32_t freed = top_site_of(j, is_free, &freed_ms), top = advice_top_site(j, &top_ms);
 	bool is_cause = freed && freed_ms >= least_share * top_ms;
 	*per_step_ms = is_cause ? freed_ms : top_ms;
 	return is_cause ? freed : top;
@@ -433,92 +456,11 @@ static void advise_general(struct judge *j, const struct general *g)
 		return;
 	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
 									: g->what;
-	advise(j, site, &g->change, 1, what, "%s; %.2f ms of it here", g->why, here_ms);
-}
-
-/* Where the host works: before the calls of one line, or between them; there it is the line that works, a library's code under it, or whatever
- * is in a loop around it. */
-enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
-
-static const struct {
-	const char *what, *where;
-} pauses[] = {
-	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
-			   "thread, not at all",
-			   "before the calls of this line" },
-	[PAUSE_LOOP] = { "spend less of the host's time in the loop around this line: fused or "
-			 "compiled code, fewer turns",
-			 "between one run of this line and the next" },
-	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
-			   "fewer calls",
-			   "between the calls of this line" },
-	[PAUSE_LIBRARY] = { "have this line's library do less on the host: call it less often, in "
-			    "another thread, or compiled",
-			    "in the library that this line calls" },
-};
-
-#define PAUSE_WHY "the host works %.2f ms a step without giving the device anything"
-
-/* Where most of the pauses of one line lie that the last play took away. */
-static enum pause_place pause_place(const struct judge *j, uint32_t site)
-{
-	double all_ms = 0, between_ms = 0, within_ms = 0, library_ms = 0;
-	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
-		uint32_t last = j->w.before[i];
-		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
-		if (ms <= 0)
-			continue;
-		bool is_between = last != REPLAY_NONE && j->w.site[last] == site;
-		all_ms += ms;
-		between_ms += is_between ? ms : 0;
-		within_ms += whatif_is_within(&j->w, i) ? ms : 0;
-		library_ms += is_between && host_share_is_library(&j->w.share, last, i) ? ms : 0;
-	}
-	if (library_ms * 2 > all_ms)
-		return PAUSE_LIBRARY;
-	if (within_ms * 2 > all_ms)
-		return PAUSE_WITHIN;
-	return between_ms * 2 > all_ms ? PAUSE_LOOP : PAUSE_BEFORE;
-}
-
-/* What the last play took from the calls of the line. */
-static double taken_here_ms(const struct judge *j, uint32_t site)
-{
-	double ms = 0;
-	for (uint32_t i = 0; i < j->w.replay.ops.n; i++)
-		ms += j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
-	return ms;
-}
-
-/* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
-static void advise_pause(struct judge *j)
-{
-	struct whatif_change change = { .kind = WHATIF_PAUSE };
-	double here_ms;
-	if (judge_gain_ms(j, &change, 1) < pause_share * j->step_ms)
-		return;
-	change.site = top_site(j, &here_ms);
-	if (!change.site)
-		return;
-	double least_ms = fmax(judge_worth_ms(j), pause_share * j->step_ms);
-	if (judge_gain_ms(j, &change, 1) < least_ms)
-		return;
-	enum pause_place place = pause_place(j, change.site);
-	change.is_within = place == PAUSE_WITHIN || place == PAUSE_LIBRARY;
-	if (judge_gain_ms(j, &change, 1) < least_ms)
-		return;
-	here_ms = taken_here_ms(j, change.site);
-	const struct whatif_change fused[] = { change,
-					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
-	if (place != PAUSE_WITHIN && place != PAUSE_LOOP) {
-		advise(j, change.site, fused, 1, pauses[place].what, "%s " PAUSE_WHY,
-		       pauses[place].where, here_ms);
-		return;
-	}
-	judge_gain_ms(j, fused, 2);
-	advise(j, change.site, fused, 2, pauses[place].what,
-	       "%s " PAUSE_WHY "; its launches but one take it %.2f ms", pauses[place].where,
-	       here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
+	char before[BEFORE_BYTES];
+	bool is_before = g->change.what == WHATIF_FREE_INPUT;
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms of it here",
+	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
+	       here_ms);
 }
 
 /* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */
@@ -571,8 +513,8 @@ void advice_fill(struct judge *j)
 		0,
 		false,
 		"make the next batch while the device works: more loader processes, prefetching",
-		"before this line the step waits for its input",
-		top_site,
+		" the step waits for its input",
+		advice_top_site,
 		NULL,
 	};
 	static const struct general copies = {
@@ -581,7 +523,7 @@ void advice_fill(struct judge *j)
 		true,
 		"copy less, from pinned memory, on a stream of its own",
 		"copies take their time in every step",
-		top_site,
+		advice_top_site,
 		"copy less, or on a stream of its own",
 	};
 	advise_waits(j);

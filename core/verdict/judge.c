@@ -255,9 +255,10 @@ static void give_evidence(struct judge *j)
 		    1 / j->w.usual_share, f->step_ms);
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		const struct finding_gpu *g = &f->gpus.at[i];
-		if (g->late_ms > g->busy_ms)
+		double own_ms = g->busy_ms - g->before_ms;
+		if (g->late_ms > own_ms)
 			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
-			    g->busy_ms + g->late_ms);
+			    own_ms + g->late_ms);
 		else if (f->n_usual < f->n_played)
 			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
 			    g->device, g->usual_busy_ms,

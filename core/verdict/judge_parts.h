@@ -49,6 +49,16 @@ __attribute__((format(printf, 6, 7))) void advise(struct judge *j, uint32_t site
 /* What the last play took of a call and its work, a step: of the steps that its gain is of. */
 double advice_taken_ms(const struct judge *j, uint32_t op);
 
+/* The line from whose calls the last play took most time, and how much. 0: none. */
+uint32_t advice_top_site(const struct judge *j, double *per_step_ms);
+
+enum { BEFORE_BYTES = 160 };
+/* Where the time lies that the last play took from before the line's calls. Returns `to`. */
+char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes);
+
+/* advice_pause.c: the host works for itself while the device waits. */
+void advise_pause(struct judge *j);
+
 /* advice_launches.c: the device waits for launches. */
 void advise_launches(struct judge *j);
 

@@ -12,32 +12,11 @@
 enum {
 	/* Up to this size a copy out is a value that somebody looks at: mended, it is not made at all. A larger one goes on by itself. */
 	READ_BYTES = 65536,
-	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
-	CALLS_TO_BATCH = 4,
-	/* A gap within a removed line that is this much longer than its frames' share holds something else. */
-	TIMES_SHARE = 4,
 };
-
-/* Pauses shorter than this are never taken for input. */
-#define INPUT_LEAST_NS 20e3
-/* ...behind a loader's last call, where it may be on its way to what comes next already. */
-#define BEHIND_LOADER_LEAST_NS 200e3
 
 static bool is_memory(const struct timeline_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_FREE;
-}
-
-/* What the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
-static uint8_t copy_kind(const struct whatif *w, const struct timeline_call *c)
-{
-	if (c->copy != COPY_UNKNOWN || !c->n_work)
-		return c->copy;
-	const struct timeline_work *work =
-		&w->timeline->works.at[w->timeline->work_of_call.at[c->first_work]];
-	if (work->target == HOST_PAGEABLE || work->target == HOST_PINNED)
-		return COPY_D2H;
-	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
 }
 
 /* ---- Opening ---- */
@@ -167,7 +146,7 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	if (c->category == CAT_SYNC)
 		return EDIT_GONE;
 	if (wait_of(w, c) && c->category == CAT_MEMCPY) {
-		bool is_read = copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES;
+		bool is_read = whatif_copy_kind(w, c) == COPY_D2H && c->bytes <= READ_BYTES;
 		return is_read ? EDIT_GONE : EDIT_NO_WAIT;
 	}
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
@@ -251,92 +230,6 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 
 /* ---- What costs nothing ---- */
 
-static bool is_batch(const struct whatif *w, uint32_t op)
-{
-	const struct timeline_call *c = whatif_call(w, op);
-	return c && c->category == CAT_MEMCPY && copy_kind(w, c) == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
-}
-
-/* The first one of the step that the call is in. */
-static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
-{
-	uint32_t i = 0;
-	while (i < w->replay.ops.n && (!whatif_call(w, i) || whatif_call(w, i)->step != c->step))
-		i++;
-	return i;
-}
-
-/* A loader that copies its batches itself waits for the next one behind that, before it hands the last one on (accelerate). */
-static bool is_behind_loader(const struct whatif *w, uint32_t op)
-{
-	uint32_t last = w->before[op];
-	const struct timeline_call *c = last == REPLAY_NONE ? NULL : whatif_call(w, last);
-	return c && c->about & ABOUT_INPUT &&
-	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
-}
-
-uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
-{
-	return w->site[is_behind_loader(w, op) ? w->before[op] : op];
-}
-
-/* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
- * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
-static bool is_input(const struct whatif *w, uint32_t op)
-{
-	const struct timeline_call *c = whatif_call(w, op);
-	uint32_t n = w->replay.ops.n;
-	int calls = 0;
-	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
-		return false;
-	if (c->about & ABOUT_INPUT || is_behind_loader(w, op))
-		return true;
-	for (uint32_t k = op, i = op; calls < CALLS_TO_BATCH && k < op + n; k++, i++) {
-		if (i == n)
-			i = first_of_step(w, c);
-		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !whatif_call(w, i))
-			continue;
-		if (is_batch(w, i))
-			return true;
-		if (w->replay.ops.at[i].n_work || whatif_call(w, i)->category == CAT_SYNC)
-			return false;
-		calls++;
-	}
-	return false;
-}
-
-/* What the user could do about the time before the call is to move it elsewhere. Not so a library's own way from one call to the next,
- * unless it does something else on that way, as pickling: then one may call the library less often. Passes and optimizers one needs. */
-static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
-{
-	uint32_t last = w->before[op];
-	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
-		return true;
-	return w->share.is_known && w->site[last] == w->site[op] &&
-	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
-	       (double)w->replay.ops.at[op].gap_ns > TIMES_SHARE * (own.out_ns + own.in_ns);
-}
-
-/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere; `is_within`: of the
- * line itself). */
-static void free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within)
-{
-	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct replay_op *op = &w->replay.ops.at[i];
-		uint32_t last = w->before[i];
-		if (op->role == ROLE_ORPHAN || (site && w->site[i] != site) ||
-		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
-			continue;
-		struct host_split own = { 0, 0 };
-		if (last != REPLAY_NONE)
-			own = host_share_of(&w->share, last, i, op->gap_ns);
-		if (!of_input && !is_movable(w, i, own))
-			continue;
-		w->edit.cut_ns[i] += (float)((double)op->gap_ns - own.out_ns - own.in_ns);
-	}
-}
-
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -370,10 +263,10 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	case WHATIF_FREE_ALLOC:
 		return is_of_memory(w, c) ? EDIT_GONE | EDIT_KEEP_GAP : 0;
 	case WHATIF_FREE_COPY:
-		return is_copy && copy_kind(w, c) == COPY_H2D ? EDIT_NO_WAIT : 0;
+		return is_copy && whatif_copy_kind(w, c) == COPY_H2D ? EDIT_NO_WAIT : 0;
 	case WHATIF_FREE_SYNC:
 		if (is_of_memory(w, c) ||
-		    (c->category != CAT_SYNC && (!is_copy || copy_kind(w, c) != COPY_D2H)))
+		    (c->category != CAT_SYNC && (!is_copy || whatif_copy_kind(w, c) != COPY_D2H)))
 			return 0;
 		return without_wait(w, op, c);
 	default:
@@ -388,7 +281,8 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 	uint32_t last = w->before[op];
 	if (!(w->traits[op] & IS_OF_RANKS))
 		return false;
-	for (int i = 0; i < CALLS_TO_BATCH && last != REPLAY_NONE; i++, last = w->before[last])
+	for (int i = 0; i < WHATIF_CALLS_TO_BATCH && last != REPLAY_NONE;
+	     i++, last = w->before[last])
 		if (whatif_call(w, last)->thread == c->thread)
 			return c->about & whatif_call(w, last)->about & ABOUT_COLLECTIVE;
 	return false;
@@ -407,7 +301,7 @@ static void free_collectives(struct whatif *w)
 static void change_free(struct whatif *w, uint8_t what)
 {
 	if (what == WHATIF_FREE_INPUT) {
-		free_gaps(w, true, 0, false);
+		whatif_free_gaps(w, true, 0, false);
 		return;
 	}
 	if (what == WHATIF_FREE_COLLECTIVE) {
@@ -440,7 +334,8 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
 		return gap; /* whatever the library does there, it does it for this line */
 	if (a & b & EDIT_GONE && is_one_line)
-		return w->share.is_known ? fmin(gap, TIMES_SHARE * (own.out_ns + own.in_ns)) : gap;
+		return w->share.is_known ? fmin(gap, WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns))
+					 : gap;
 	double sum = 0;
 	if ((a & (EDIT_GONE | EDIT_KEEP_GAP)) == EDIT_GONE)
 		sum += own.out_ns;
@@ -461,21 +356,26 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- All together ---- */
 
-/* The line of that file that is nearest to the one that was asked for. */
+/* The line of that file that is nearest to the one that was asked for, of those that a played step runs. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
-	for (uint32_t site = 1; site <= frames_n_sites(w->timeline->frames); site++) {
-		const struct site *s = frames_site_at(w->timeline->frames, site);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (!w->site[i] || w->site[i] > frames_n_sites(w->timeline->frames))
+			continue;
+		const struct site *s = frames_site_at(w->timeline->frames, w->site[i]);
 		if (path_ends_with(s->file, c->file) &&
 		    (!nearest || labs((long)s->line - (long)c->line) <
 					 labs((long)nearest->line - (long)c->line)))
 			nearest = s;
 	}
 	if (nearest)
-		return err_set(e, -ENOENT, "no CUDA call is made at %s:%u; the nearest is line %u",
+		return err_set(e, -ENOENT,
+			       "no CUDA call is made at %s:%u in the recorded steps; the nearest "
+			       "is line %u",
 			       c->file, c->line, nearest->line);
-	return err_set(e, -ENOENT, "no CUDA call is made in a file named %s", c->file);
+	return err_set(e, -ENOENT, "no CUDA call is made in a file named %s in the recorded steps",
+		       c->file);
 }
 
 static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
@@ -496,7 +396,10 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		change_free(w, c->what);
 		return 0;
 	case WHATIF_PAUSE:
-		free_gaps(w, false, c->site, c->is_within);
+		whatif_free_gaps(w, false, c->site, c->is_within);
+		return 0;
+	case WHATIF_BEFORE:
+		whatif_free_gaps_before(w, c);
 		return 0;
 	case WHATIF_ONE_LAUNCH:
 		join_launches(w, c->site);
@@ -536,7 +439,7 @@ static void tell_steps(const struct whatif *w, struct whatif_result *out)
 static bool is_of_calls(const struct whatif_change *changes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (changes[i].kind == WHATIF_PAUSE ||
+		if (changes[i].kind == WHATIF_PAUSE || changes[i].kind == WHATIF_BEFORE ||
 		    (changes[i].kind == WHATIF_FREE && changes[i].what == WHATIF_FREE_INPUT))
 			return false;
 	return true;

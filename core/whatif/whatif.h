@@ -24,6 +24,8 @@ enum whatif_kind {
 	WHATIF_FREE,
 	/* The host's own work before the calls of `site` is gone, 0: before every call; making calls and input stay. */
 	WHATIF_PAUSE,
+	/* The host's own work before the calls of a line is gone, input or not. */
+	WHATIF_BEFORE,
 	/* Launches that follow each other are made as one: a CUDA graph. */
 	WHATIF_ONE_LAUNCH,
 };
@@ -47,7 +49,7 @@ enum whatif_free {
 struct whatif_change {
 	uint8_t kind;  /* enum whatif_kind */
 	uint8_t what;  /* FREE: enum whatif_free */
-	uint32_t site; /* WAIT, LINE: 0: by file and line */
+	uint32_t site; /* WAIT, LINE, BEFORE: 0: by file and line */
 	const struct frame *
 		inner; /* WAIT, LINE with `site`: only what this line of a library makes under it; NULL: all */
 	bool is_within;	 /* PAUSE with `site`: only what the line itself does between its calls */

@@ -17,6 +17,13 @@ static inline const struct timeline_call *whatif_call(const struct whatif *w, ui
 	return call == REPLAY_NONE ? NULL : &w->timeline->calls.at[call];
 }
 
+enum {
+	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
+	WHATIF_CALLS_TO_BATCH = 4,
+	/* A gap that is this much longer than its frames' share holds something else. */
+	WHATIF_TIMES_SHARE = 4,
+};
+
 /* whatif_pinned.c: the op's copies come from pinned memory, and take the device as long as such ones do. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
@@ -50,6 +57,14 @@ bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uin
 
 /* What the host does between two calls of one run of the line goes with it. */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place);
+
+/* whatif_gaps.c: what the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
+uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
+/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere; `is_within`: of the
+ * line itself). */
+void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within);
+/* The same from those before the calls of the change's line, of input or not. */
+void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
 
 /* whatif_steps.c: which of the recorded steps are usual ones, by the last play; how long these take by the last play, with nothing changed. */
 void whatif_choose_usual(struct whatif *w);

@@ -101,6 +101,14 @@ class Example(Case):
         self.assertAlmostEqual(answer["gain_ms"], read["recoverable_ms_per_step"], places=3)
         self.assertAlmostEqual(answer["whole_line"]["gain_ms"], read["line_ms_per_step"], places=3)
 
+    def test_without_the_input_of_a_line(self):
+        """What is advised for a line's input is what is asked for by the line."""
+        (p,) = report_of(self.run_.folder)["processes"]
+        (advice,) = [a for a in p["advice"] if "next batch" in a["what"]]
+        self.assertIn(" and up to those of this line", advice["why"])
+        answer = json.loads(self.tool("whatif", self.run_.folder, "--without", f"demo.py:{advice['line']}", "--json").out)
+        self.assertAlmostEqual(answer["before_line"]["gain_ms"], advice["expected_ms_per_step"], delta=0.02)
+
     def test_why_there_are_no_phases(self):
         """The example has no PyTorch in it."""
         (p,) = report_of(self.run_.folder)["processes"]

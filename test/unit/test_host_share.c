@@ -356,6 +356,54 @@ static void a_library_makes_no_pause(void **state)
 	assert_true(pause_ms(library_between) < 0.05);
 }
 
+static double before_ms(twin_step step, uint32_t site)
+{
+	return gain_ms(step, (struct whatif_change){ .kind = WHATIF_BEFORE, .site = site });
+}
+
+/* Input or not: what the report advises for a line one can ask for by that line. */
+static void what_is_before_a_line_leaves(void **state)
+{
+	(void)state;
+	assert_true(before_ms(user_between, 21) > 0.25);
+	assert_true(before_ms(user_between, 20) < 0.05);
+	assert_true(before_ms(copying_a_batch, BATCH) > 0.25);
+	assert_true(before_ms(library_between, OPTIMIZER + 1) < 0.05);
+}
+
+/* Work without CUDA calls has no line: it is told by the one behind which it begins. */
+static void where_the_host_works_is_said(void **state)
+{
+	static const struct {
+		twin_step step;
+		uint32_t site;
+		const char *why;
+	} programs[] = {
+		{ user_between, 21,
+		  "behind the calls of train.py:20 and up to those of this line the host works" },
+		{ copying_a_batch, BATCH,
+		  "behind the calls of train.py:11 and up to those of this line the step waits" },
+	};
+	(void)state;
+	make_frames();
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct twin *tw = mem_zero(sizeof(*tw));
+		struct findings f = { 0 };
+		const struct finding_advice *told = NULL;
+		twin_record(tw, programs[i].step, 5);
+		ledger_fill(&f, &tw->t);
+		replay_fill(&f);
+		for (size_t k = 0; k < f.advice.n; k++)
+			if (strstr(f.advice.at[k].why, programs[i].why))
+				told = &f.advice.at[k];
+		assert_non_null(told);
+		assert_int_equal(told->site, programs[i].site);
+		findings_free(&f);
+		twin_free(tw);
+		free(tw);
+	}
+}
+
 /* But it may be called less often, if it works long on its way, and no pass or optimizer is it that one needs. */
 static void a_library_that_works_long_is_advised(void **state)
 {
@@ -397,6 +445,8 @@ int main(void)
 		cmocka_unit_test(a_librarys_work_leaves_with_the_line),
 		cmocka_unit_test(a_lines_work_leaves_with_the_line),
 		cmocka_unit_test(a_library_makes_no_pause),
+		cmocka_unit_test(what_is_before_a_line_leaves),
+		cmocka_unit_test(where_the_host_works_is_said),
 		cmocka_unit_test(a_library_that_works_long_is_advised),
 		cmocka_unit_test(the_way_into_an_optimizer),
 	};

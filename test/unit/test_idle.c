@@ -574,6 +574,8 @@ static void work_from_long_before(void **state)
 	finish(f);
 	assert_int_equal(f->f.gpus.at[0].idle_ns, 0);
 	assert_int_equal(f->f.gpus.at[0].busy_ns, 1000000);
+	assert_float_equal(f->f.gpus.at[0].before_ms, 1, 1e-9); /* what a step gives is the rest */
+	assert_float_equal(f->f.gpus.at[0].late_ms, 2, 1e-9);
 }
 
 /* Launched in two steps that follow each other, run in the second and behind it; and the same of two that do not follow. */
@@ -587,6 +589,7 @@ static void work_behind_the_steps(void **state)
 	finish(f);
 	assert_float_equal(f->f.gpus.at[0].late_ms, 3.0 / 2, 1e-9);
 	assert_float_equal(f->f.gpus.at[0].busy_ms, 1.1 / 2, 1e-9);
+	assert_float_equal(f->f.gpus.at[0].before_ms, 0, 1e-9);
 }
 
 /* ---- At random ---- */

@@ -239,16 +239,18 @@ static void free_launches_win_what_they_cost(void **state)
 
 static void what_is_not_there_is_refused(void **state)
 {
-	static const struct whatif_change line = { .kind = WHATIF_WAIT,
-						   .file = "train.py",
-						   .line = 700 };
+	struct whatif_change line = { .kind = WHATIF_WAIT, .file = "train.py", .line = 700 };
 	static const struct whatif_change kernel = { .kind = WHATIF_KERNEL, .pattern = "winograd" };
 	struct whatif_result r;
 	struct err e;
 	(void)state;
 	struct twin *tw = record(host_bound);
 	assert_int_equal(whatif_run(&tw->t, &line, 1, &r, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "train.py:700"));
+	assert_non_null(strstr(e.text, "train.py:700 in the recorded steps"));
+	/* a line of the run's that no recorded step comes to is not the nearest to itself */
+	line.line = 45;
+	assert_int_equal(whatif_run(&tw->t, &line, 1, &r, &e), -ENOENT);
+	assert_null(strstr(e.text, "nearest is line 45"));
 	assert_int_equal(whatif_run(&tw->t, &kernel, 1, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "winograd"));
 	twin_free(tw);

@@ -1,0 +1,95 @@
+/* What to do about the host's own work, which makes no CUDA calls: whose it is follows from the calls around it. */
+#include "core/verdict/judge_parts.h"
+
+#include <math.h>
+
+static const double pause_share =
+	0.05; /* of the step: host work between two lines that is worth a word */
+
+/* Where the host works: before the calls of one line, or between them; there it is the line that works, a library's code under it, or whatever
+ * is in a loop around it. */
+enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
+
+static const struct {
+	const char *what, *where;
+} pauses[] = {
+	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
+			   "thread, not at all",
+			   NULL },
+	[PAUSE_LOOP] = { "spend less of the host's time in the loop around this line: fused or "
+			 "compiled code, fewer turns",
+			 "between one run of this line and the next" },
+	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
+			   "fewer calls",
+			   "between the calls of this line" },
+	[PAUSE_LIBRARY] = { "have this line's library do less on the host: call it less often, in "
+			    "another thread, or compiled",
+			    "in the library that this line calls" },
+};
+
+#define PAUSE_WHY "the host works %.2f ms a step without giving the device anything"
+
+/* Where most of the pauses of one line lie that the last play took away. */
+static enum pause_place pause_place(const struct judge *j, uint32_t site)
+{
+	double all_ms = 0, between_ms = 0, within_ms = 0, library_ms = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t last = j->w.before[i];
+		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
+		if (ms <= 0)
+			continue;
+		bool is_between = last != REPLAY_NONE && j->w.site[last] == site;
+		all_ms += ms;
+		between_ms += is_between ? ms : 0;
+		within_ms += whatif_is_within(&j->w, i) ? ms : 0;
+		library_ms += is_between && host_share_is_library(&j->w.share, last, i) ? ms : 0;
+	}
+	if (library_ms * 2 > all_ms)
+		return PAUSE_LIBRARY;
+	if (within_ms * 2 > all_ms)
+		return PAUSE_WITHIN;
+	return between_ms * 2 > all_ms ? PAUSE_LOOP : PAUSE_BEFORE;
+}
+
+/* What the last play took from the calls of the line. */
+static double taken_here_ms(const struct judge *j, uint32_t site)
+{
+	double ms = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++)
+		ms += j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
+	return ms;
+}
+
+/* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
+void advise_pause(struct judge *j)
+{
+	struct whatif_change change = { .kind = WHATIF_PAUSE };
+	double here_ms;
+	char before[BEFORE_BYTES];
+	if (judge_gain_ms(j, &change, 1) < pause_share * j->step_ms)
+		return;
+	change.site = advice_top_site(j, &here_ms);
+	if (!change.site)
+		return;
+	double least_ms = fmax(judge_worth_ms(j), pause_share * j->step_ms);
+	if (judge_gain_ms(j, &change, 1) < least_ms)
+		return;
+	enum pause_place place = pause_place(j, change.site);
+	change.is_within = place == PAUSE_WITHIN || place == PAUSE_LIBRARY;
+	if (judge_gain_ms(j, &change, 1) < least_ms)
+		return;
+	here_ms = taken_here_ms(j, change.site);
+	const struct whatif_change fused[] = { change,
+					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
+	if (place == PAUSE_BEFORE)
+		advice_say_before(j, change.site, before, sizeof(before));
+	if (place != PAUSE_WITHIN && place != PAUSE_LOOP) {
+		advise(j, change.site, fused, 1, pauses[place].what, "%s " PAUSE_WHY,
+		       place == PAUSE_BEFORE ? before : pauses[place].where, here_ms);
+		return;
+	}
+	judge_gain_ms(j, fused, 2);
+	advise(j, change.site, fused, 2, pauses[place].what,
+	       "%s " PAUSE_WHY "; its launches but one take it %.2f ms", pauses[place].where,
+	       here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
+}

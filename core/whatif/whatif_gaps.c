@@ -1,0 +1,122 @@
+/* The host's own time between two calls: which of it makes a batch, and which the program could do elsewhere or without. */
+#include "core/symbols/stack_about.h"
+#include "core/whatif/whatif_parts.h"
+
+/* Pauses shorter than this are never taken for input. */
+#define INPUT_LEAST_NS 20e3
+/* ...behind a loader's last call, where it may be on its way to what comes next already. */
+#define BEHIND_LOADER_LEAST_NS 200e3
+
+uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
+{
+	if (c->copy != COPY_UNKNOWN || !c->n_work)
+		return c->copy;
+	const struct timeline_work *work =
+		&w->timeline->works.at[w->timeline->work_of_call.at[c->first_work]];
+	if (work->target == HOST_PAGEABLE || work->target == HOST_PINNED)
+		return COPY_D2H;
+	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
+}
+
+static bool is_batch(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = whatif_call(w, op);
+	return c && c->category == CAT_MEMCPY && whatif_copy_kind(w, c) == COPY_H2D &&
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
+}
+
+/* The first one of the step that the call is in. */
+static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
+{
+	uint32_t i = 0;
+	while (i < w->replay.ops.n && (!whatif_call(w, i) || whatif_call(w, i)->step != c->step))
+		i++;
+	return i;
+}
+
+/* A loader that copies its batches itself waits for the next one behind that, before it hands the last one on (accelerate). */
+static bool is_behind_loader(const struct whatif *w, uint32_t op)
+{
+	uint32_t last = w->before[op];
+	const struct timeline_call *c = last == REPLAY_NONE ? NULL : whatif_call(w, last);
+	return c && c->about & ABOUT_INPUT &&
+	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
+}
+
+uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
+{
+	return w->site[is_behind_loader(w, op) ? w->before[op] : op];
+}
+
+/* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
+ * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
+static bool is_input(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = whatif_call(w, op);
+	uint32_t n = w->replay.ops.n;
+	int calls = 0;
+	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
+		return false;
+	if (c->about & ABOUT_INPUT || is_behind_loader(w, op))
+		return true;
+	for (uint32_t k = op, i = op; calls < WHATIF_CALLS_TO_BATCH && k < op + n; k++, i++) {
+		if (i == n)
+			i = first_of_step(w, c);
+		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !whatif_call(w, i))
+			continue;
+		if (is_batch(w, i))
+			return true;
+		if (w->replay.ops.at[i].n_work || whatif_call(w, i)->category == CAT_SYNC)
+			return false;
+		calls++;
+	}
+	return false;
+}
+
+/* What the user could do about the time before the call is to move it elsewhere. Not so a library's own way from one call to the next,
+ * unless it does something else on that way, as pickling: then one may call the library less often. Passes and optimizers one needs. */
+static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
+{
+	uint32_t last = w->before[op];
+	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+		return true;
+	return w->share.is_known && w->site[last] == w->site[op] &&
+	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
+	       (double)w->replay.ops.at[op].gap_ns > WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns);
+}
+
+/* What the calls on both sides don't need of the gap; 0 where the user could not do without. */
+static double spare_ns(const struct whatif *w, uint32_t op, bool of_input)
+{
+	uint32_t last = w->before[op];
+	double gap = w->replay.ops.at[op].gap_ns;
+	struct host_split own = { 0, 0 };
+	if (last != REPLAY_NONE)
+		own = host_share_of(&w->share, last, op, gap);
+	return of_input || is_movable(w, op, own) ? gap - own.out_ns - own.in_ns : 0;
+}
+
+void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->replay.ops.at[i].role == ROLE_ORPHAN || (site && w->site[i] != site) ||
+		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
+			continue;
+		w->edit.cut_ns[i] += (float)spare_ns(w, i, of_input);
+	}
+}
+
+void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change)
+{
+	struct whatif_place place;
+	whatif_place_open(&place, w, change);
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
+			continue;
+		uint32_t whose = is_behind_loader(w, i) ? w->before[i] : i;
+		if (!whatif_is_here(&place, whatif_call(w, whose)))
+			continue;
+		w->edit.cut_ns[i] += (float)spare_ns(w, i, is_input(w, i));
+	}
+	whatif_place_close(&place);
+}
