@@ -126,6 +126,20 @@ class Pairing(Case):
         self.assertEqual(self.joints("order"), [1, 1])
         self.assertGreater(min(self.joints("external")), 1)
 
+    def test_steps_between_windows_are_not_taken_for_theirs(self):
+        """CUPTI stays on through nine steps that are not recorded, each like those that are, to the end of a window."""
+        run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0")
+        (process,) = run.json["processes"]
+        self.assertEqual(len(process["steps"]["armed"]), 11)
+        self.assertEqual([process["losses"][what] for what in ("calls_without_gpu_work", "gpu_work_without_call", "late")], [0, 0, 0])
+        late_ms = []
+        for trace in map(Trace, run.traces_in_order()):
+            calls = dict(trace.flows_out)
+            late_ms += [(work.time - calls[flow].time) / 1e6 for flow, work in trace.flows_in]
+        self.assertEqual(len(late_ms), 11 * 6)
+        self.assertLess(max(late_ms), 1)  # a step takes longer
+
 
 if __name__ == "__main__":
     unittest.main()
