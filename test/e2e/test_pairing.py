@@ -128,7 +128,7 @@ class Pairing(Case):
 
     def test_steps_between_windows_are_not_taken_for_theirs(self):
         """CUPTI stays on through nine steps that are not recorded, each like those that are, to the end of a window."""
-        run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:first",
+        run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:last",
                             PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0")
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["armed"]), 11)
