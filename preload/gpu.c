@@ -88,8 +88,9 @@ static struct {
 	enum agent_order order;
 	bool going_down; /* cuptiFinalize() is under way, and the lock is free */
 	uint64_t window_end_ticks;
-	bool gave_way;		/* the window ended for the application's own profiler */
-	_Atomic int64_t pushed; /* calls announced by gpu_push in this window */
+	bool gave_way;		  /* the window ended for the application's own profiler */
+	_Atomic int64_t pushed;	  /* calls announced by gpu_push in this window */
+	_Atomic uint32_t n_stays; /* how often CUPTI came on */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, enum gpu_pairing pairing)
@@ -384,6 +385,7 @@ static void switch_on(void)
 	if (!g.on && take_over()) {
 		switch_kinds(true);
 		g.on = true;
+		atomic_fetch_add_explicit(&g.n_stays, 1, memory_order_relaxed);
 		devices_describe();
 		life_register_exit();
 	}
@@ -603,9 +605,22 @@ void gpu_finish(unsigned timeout_ms)
 	errno = saved;
 }
 
+/* Where work is counted, that of the thread's calls since the window before counts, too, if CUPTI has recorded it: else a window whose work is
+ * still to come would be taken for delivered when theirs is. */
+static uint32_t calls_since(uint32_t number)
+{
+	struct hook_thread *t = &hook_thread;
+	uint32_t stay = atomic_load_explicit(&g.n_stays, memory_order_relaxed), n = 1;
+	if (t->announced_in == stay && g.pairing == GPU_BY_ORDER)
+		n = number - t->announced;
+	t->announced = number;
+	t->announced_in = stay;
+	return n;
+}
+
 HOT void gpu_push(uint64_t id)
 {
-	atomic_fetch_add_explicit(&g.pushed, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&g.pushed, calls_since((uint32_t)id), memory_order_relaxed);
 	if (g.pairing == GPU_BY_ID)
 		cupti.cuptiActivityPushExternalCorrelationId(
 			CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);

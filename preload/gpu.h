@@ -42,7 +42,7 @@ void gpu_flush_now(void);
 /* Delivers what there is, by force, at the process's end. Bounded: at most `timeout_ms`. */
 void gpu_finish(unsigned timeout_ms);
 
-/* Around the real call: announces it, by `id` = thread slot << 32 | seq where calls are paired by ids. */
+/* Around the real call: announces it, by `id` = thread slot << 32 | seq. */
 void gpu_push(uint64_t id);
 void gpu_pop(void);
 

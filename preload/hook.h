@@ -46,7 +46,7 @@ struct hook_thread {
 	/* Above 0 inside a hooked call and inside the library: what is called from there is passed on unseen, so that
 	 * nested calls count once and CUPTI's or the library's own calls never. */
 	uint32_t depth;
-	uint32_t seq;	  /* of the thread's GPU-work calls */
+	uint32_t fills;	  /* calls with GPU work that are no tokens, counted while tokens are */
 	uint32_t tokens;  /* launches and copies, counted while steps are (steps.h) */
 	uint8_t device;	  /* of the runtime, as cudaSetDevice left it */
 	bool has_end;	  /* the key whose destructor hands the chunk over is set */
@@ -60,8 +60,9 @@ struct hook_thread {
 	struct stack_thread *stacks; /* stack.h; NULL until the first one is taken */
 	struct journal_writer writer;
 	struct token_window window;
-	uint64_t step_seen;   /* the step under way when `tokens` was looked at */
-	uint32_t tokens_then; /* when that step was first seen */
+	uint32_t announced, announced_in; /* the call that gpu_push was last told of; gpu.c */
+	uint64_t step_seen;		  /* the step under way when `tokens` was looked at */
+	uint32_t tokens_then;		  /* when that step was first seen */
 	struct hook_polls polls;
 	bool in_context;  /* in a call that makes or ends a context: gpu_teardown.h */
 	bool calls_cupti; /* on profrun's behalf: gpu_yield.h */

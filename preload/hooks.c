@@ -38,10 +38,19 @@ static HOT_DATA struct {
 /* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
-HOT static inline void call_begin(struct rec_call *c, unsigned category, bool pushed)
+/* Numbers the thread's calls with GPU work, of which most are tokens, counted by now. Those that are counted and not recorded take numbers,
+ * too: the next recorded one says how many they were. */
+HOT static inline void take_number(struct rec_call *c, unsigned category)
 {
-	if (record_gpu_work >> category & 1)
-		c->seq = ++hook_thread.seq;
+	bool has_work = record_gpu_work >> category & 1;
+	if (has_work && !(RECORD_TOKENS >> category & 1))
+		hook_thread.fills++;
+	if (has_work)
+		c->seq = hook_thread.tokens + hook_thread.fills;
+}
+
+HOT static inline void call_begin(struct rec_call *c, bool pushed)
+{
 	if (pushed) {
 		if (UNLIKELY(!hook_thread.writer.slot))
 			hook_thread_keep();
@@ -210,8 +219,9 @@ bool hook_was_left(const void *frame)
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
 		bool stacked = recorded && hook_asks_stack(CAT_##category_);                    \
+		take_number(c, CAT_##category_);                                                \
 		if (recorded)                                                                   \
-			call_begin(c, CAT_##category_, pushed);                                 \
+			call_begin(c, pushed);                                                  \
 		hook_thread.entered = __builtin_dwarf_cfa();                                    \
 		ret status = next args;                                                         \
 		hook_thread.entered = NULL;                                                     \

@@ -25,7 +25,7 @@
 enum {
 	/* What gives the counters and the report their ground at any time: rare calls, slow ones. */
 	ALWAYS = BIT(ALLOC) | BIT(FREE) | BIT(CONTROL) | BIT(PROFILER) | BIT(STREAM) | BIT(CAPTURE),
-	TOKENS = BIT(LAUNCH) | BIT(GRAPH) | BIT(MEMCPY),
+	TOKENS = RECORD_TOKENS,
 	LEARNING = ALWAYS | TOKENS | BIT(SYNC),
 	EVERYTHING = (1 << CAT_COUNT) - 1,
 };
@@ -58,7 +58,7 @@ static uint64_t ticks_of_ns(uint64_t ns)
 static uint32_t counting_categories(void)
 {
 	static const uint32_t by_mode[] = {
-		[STEP_MODE_AUTO] = TOKENS,
+		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for their numbers (rec_call's seq) */
 		[STEP_MODE_KERNEL] = BIT(LAUNCH),
 		[STEP_MODE_GRAPH] = BIT(GRAPH),
 		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC),

@@ -118,6 +118,9 @@ static void take_call(struct follow *f, struct follow_thread *t, const struct re
 		return;
 	}
 	saw(f, c->begin_ticks);
+	/* days after the one before: numbers are compared modulo 2^32 */
+	if (!t->calls.n && category_has_work(category) && c->seq - t->closed_seq >= 1u << 30)
+		t->closed_seq = c->seq - 1;
 	f->counts.calls++;
 	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;
 	f->counts.launches += category_has_work(category);

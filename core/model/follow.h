@@ -116,6 +116,11 @@ struct follow {
 	uint64_t expected;	      /* calls in it that GPU work is awaited for */
 	size_t works_at_last_try, works_at_group_try;
 	uint64_t records_paired; /* by order: nothing has come since so many */
+	struct follow_gone {
+		uint32_t id; /* the highest that had its call, if any had; above it were so many: */
+		uint32_t n;
+		bool is_any;
+	} gone; /* work that was let go of */
 	bool saw_gpu_on;
 	uint32_t last_on_id; /* first_id of the last switch that was on */
 	uint32_t gpu_state;  /* enum gpu_state, the last */
@@ -198,13 +203,15 @@ size_t follow_cut_calls(struct follow *f, uint64_t end);
 struct pair_thread *follow_cut_threads(const struct follow *f);
 void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of);
-/* Of the thread's last call with GPU work among those that are marked or gone. */
-uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t);
+/* Of the thread's last call with GPU work among the first n_calls held or those that are gone. */
+uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t, size_t n_calls);
 void follow_close_first(struct follow *f);
 
 /* follow_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. What was
  * found stands until more is read: it was found of more than what is left. */
 void follow_pair_by_order(struct follow *f);
+/* Of a step's works, when they are let go of. */
+void follow_note_gone(struct follow *f, const struct follow_cut *cut);
 
 /* follow_group.c: closes the first n steps; each of them has a successor. */
 void follow_close_group(struct follow *f, size_t n);

@@ -82,7 +82,7 @@ static void put_aside(struct follow *f, uint64_t end, struct aside *aside)
 	memset(aside, 0, sizeof(*aside));
 	follow_cut_calls(f, end);
 	for (size_t i = 0; i < f->threads.n; i++)
-		last_seq[i] = follow_last_seq(f, &f->threads.at[i]);
+		last_seq[i] = follow_last_seq(f, &f->threads.at[i], f->threads.at[i].n_cut);
 	put_works_aside(f, end, aside);
 	MOVE_IF(&f->externals, &aside->externals, e, is_later_external(&memo, last_seq, e));
 	MOVE_IF(&f->apis, &aside->apis, a, a->begin_ticks >= end);

@@ -57,6 +57,7 @@ static struct pair_thread *list_calls(const struct follow *f, const struct stay 
 		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < stay->end_ticks);
 		threads[i] = (struct pair_thread){ .slot = t->slot,
 						   .calls = t->calls.at + first,
+						   .closed_seq = follow_last_seq(f, t, first),
 						   .n_calls = end - first };
 	}
 	return threads;
@@ -99,6 +100,7 @@ static void pair_stay(struct follow *f, const struct stay *stay)
 				 .context = f,
 				 .opened_ticks = when.at,
 				 .n_opened = when.n,
+				 .n_gone = is_within(stay, f->gone.id) ? f->gone.n : 0,
 				 .is_closed = stay->is_closed };
 	in.works = list_works(f, stay, &in.n_works, &copy);
 	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
@@ -119,4 +121,33 @@ void follow_pair_by_order(struct follow *f)
 	for (size_t i = 0; i < list.n; i++)
 		pair_stay(f, &list.at[i]);
 	vec_free(&list);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int32_t apart = (int32_t)(*(const uint32_t *)a - *(const uint32_t *)b);
+	return apart < 0 ? -1 : apart > 0;
+}
+
+/* What went with windows close to each other, and with the steps between: the next one's work is found by how many of its calls came before. */
+void follow_note_gone(struct follow *f, const struct follow_cut *cut)
+{
+	struct follow_gone *gone = &f->gone;
+	VEC(uint32_t) ids = { 0 };
+	for (size_t i = 0; i < cut->n_works; i++) {
+		const struct rec_gpu *g = &cut->works[i];
+		if (g->kind == REC_GPU_SYNC)
+			continue;
+		if (cut->call_of[i] >= cut->n_calls) {
+			vec_push(&ids, g->correlation);
+		} else if (!gone->is_any || (int32_t)(g->correlation - gone->id) > 0) {
+			*gone = (struct follow_gone){ .id = g->correlation, .is_any = true };
+		}
+	}
+	if (ids.n && gone->is_any)
+		qsort(ids.at, ids.n, sizeof(*ids.at), by_id);
+	for (size_t i = 0; gone->is_any && i < ids.n; i++)
+		gone->n += (int32_t)(ids.at[i] - gone->id) > 0 &&
+			   (!i || ids.at[i] != ids.at[i - 1]);
+	vec_free(&ids);
 }

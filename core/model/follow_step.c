@@ -245,6 +245,7 @@ static void take_works(struct follow *f, struct follow_cut *cut)
 		cut->works[cut->n_works++] = cut->works[i];
 	}
 	cut->call_of = call_of;
+	follow_note_gone(f, cut);
 }
 
 /* Before the step is shown: what is built needs room, too. */
@@ -257,9 +258,9 @@ static void drop_works(struct follow_cut *cut)
 	cut->n_works = 0;
 }
 
-uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t)
+uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t, size_t n_calls)
 {
-	for (size_t k = t->n_cut; k > 0; k--) {
+	for (size_t k = n_calls; k > 0; k--) {
 		const struct rec_call *c = &t->calls.at[k - 1];
 		if (category_has_work(dict_category(&f->dict, c->hook)))
 			return c->seq;
@@ -290,7 +291,7 @@ static void drop_cut(struct follow *f, uint64_t end)
 {
 	for (size_t i = 0; i < f->threads.n; i++) {
 		struct follow_thread *t = &f->threads.at[i];
-		t->closed_seq = follow_last_seq(f, t);
+		t->closed_seq = follow_last_seq(f, t, t->n_cut);
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)

@@ -37,10 +37,10 @@ struct pair_input {
 	/* for pair_order.h and pair_first.h: whether CUPTI was on for it */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
-	/* for pair_order.h: when calls were recorded anew, ascending. Those just before each are not among these, and may be any number; CUPTI
-	 * may have recorded their work. is_closed: nor are those behind the last ones */
+	/* for pair_order.h: when calls were recorded anew, ascending. Those just before each are not among these; CUPTI has recorded their work, of
+	 * which n_gone pieces before the first of these calls are not among these either. is_closed: nor are calls behind the last ones */
 	const uint64_t *opened_ticks;
-	size_t n_opened;
+	size_t n_opened, n_gone;
 	bool is_closed;
 };
 

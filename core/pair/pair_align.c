@@ -114,17 +114,34 @@ static void add_way(struct align *a, struct way *to, size_t *n, const struct way
 	to[(*n)++] = extended(a, from, a->i, j, 0);
 }
 
+/* Behind as many pieces of work as calls are not known; where that does not agree, nearest to it: some have none, or two. */
+static void try_counted(struct align *a, const struct way *w, size_t at, struct way *to, size_t *n)
+{
+	const struct sides *s = a->s;
+	if (at >= w->next && at < s->groups.n && pair_agree(s, a->i, at))
+		return add_way(a, to, n, w, at);
+	for (size_t k = 1; s->calls.at[a->i].lost > NEAR && k <= NEAR; k++) {
+		if (at + k >= w->next && at + k < s->groups.n && agree_in_a_row(s, a->i, at + k))
+			return add_way(a, to, n, w, at + k);
+		if (at >= w->next + k && at - k < s->groups.n && agree_in_a_row(s, a->i, at - k))
+			return add_way(a, to, n, w, at - k);
+	}
+}
+
 /* Where the number that is expected here says. */
 static void try_expected(struct align *a, const struct way *w, struct way *to, size_t *n)
 {
 	const struct sides *s = a->s;
-	if (w->pair == NO_PAIR)
+	const struct caller *c = &s->calls.at[a->i];
+	if (w->pair == NO_PAIR) {
+		if (s->begins_late && !c->silences && c->losses >= s->in->n_gone)
+			try_counted(a, w, c->losses - s->in->n_gone, to, n);
 		return;
+	}
 	const struct pair *last = &a->pairs.at[w->pair];
-	const struct caller *from = &s->calls.at[last->i], *c = &s->calls.at[a->i];
-	size_t by_count = (size_t)w->next + (c->losses - from->losses);
-	if (c->losses != from->losses && by_count < s->groups.n && pair_agree(s, a->i, by_count))
-		add_way(a, to, n, w, by_count);
+	const struct caller *from = &s->calls.at[last->i];
+	if (c->losses != from->losses && c->silences == from->silences)
+		try_counted(a, w, last->j + 1 + (c->losses - from->losses), to, n);
 	if (c->unsaid != from->unsaid)
 		return;
 	uint32_t order = s->groups.at[last->j].order + c->expected - from->expected;

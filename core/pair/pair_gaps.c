@@ -123,12 +123,26 @@ static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 	return s->groups.at[j].begin_ticks > ready + s->clocks_differ_ticks ? COST_WAITED : 0;
 }
 
+static size_t apart(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static uint32_t start_cost(const struct sides *s, const struct gap *g)
+{
+	const struct caller *c = &s->calls.at[g->i];
+	if (!s->begins_late)
+		return gap_length_cost(g->i, g->j - g->from_j);
+	if (c->silences)
+		return gap_length_cost(g->i, 0) + COST_EARLIER;
+	return gap_length_cost(g->i, apart(s->in->n_gone + g->j, c->losses)) + COST_LOST;
+}
+
 static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 {
 	const struct caller *b = &s->calls.at[g->i];
 	if (g->from_i == PAIR_START)
-		return b->silences ? gap_length_cost(g->i, 0) + COST_EARLIER
-				   : gap_length_cost(g->i, g->j - g->from_j);
+		return start_cost(s, g);
 	const struct caller *a = &s->calls.at[g->from_i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
 	if (a->silences != b->silences)
@@ -136,7 +150,7 @@ static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
 	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
 	bool is_said = a->unsaid == b->unsaid;
-	size_t foreign = works > lost ? works - lost : lost - works;
+	size_t foreign = apart(works, lost);
 	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
 		      (is_said && !foreign && step != expected);
 	uint32_t odd = is_odd ? s->odd_cost : 0;

@@ -211,7 +211,7 @@ static void list_thread(struct listing *l, uint32_t thread)
 {
 	const struct pair_input *in = l->s->in;
 	const struct pair_thread *t = &in->threads[thread];
-	uint32_t expected_seq = 0, others = 0;
+	uint32_t expected_seq = t->closed_seq + 1, others = 0;
 	bool knows_seq = false, is_behind_other = false;
 	struct capture capture = { 0 };
 	vec_reserve(&l->s->calls, t->n_calls);
@@ -228,7 +228,8 @@ static void list_thread(struct listing *l, uint32_t thread)
 		if (expects_work) {
 			add_call(l, call, thread, category);
 			struct caller *c = &l->s->calls.at[l->s->calls.n - 1];
-			c->lost = knows_seq ? call->seq - expected_seq : 0;
+			c->skipped = call->seq - expected_seq;
+			c->lost = knows_seq ? c->skipped : 0;
 			c->is_behind_other = is_behind_other || !knows_seq;
 			c->others = others - 1;
 			others = 0;
@@ -402,16 +403,35 @@ bool sides_race(const struct sides *s)
 	return false;
 }
 
+/* Of calls between two windows it is known how many they were, by the number of each thread's first one behind. */
 static void note_silences(struct sides *s)
 {
 	const struct pair_input *in = s->in;
-	size_t n = 0;
+	uint32_t *seen = mem_zero(in->n_threads * sizeof(*seen));
+	uint32_t n = 0, unsaid = 0;
+	struct caller *first = s->calls.at;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		while (n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks)
-			n++;
-		c->silences = (uint32_t)n;
+		for (; n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks; n++)
+			first = c;
+		if (seen[c->thread] != n) {
+			c->lost = 0;
+			first->lost += c->skipped;
+		}
+		seen[c->thread] = n;
 	}
+	s->begins_late = in->n_opened && s->calls.n &&
+			 in->opened_ticks[0] <= s->calls.at[0].call->begin_ticks;
+	n = 0;
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct caller *c = &s->calls.at[i];
+		bool is_first = false;
+		for (; n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks; n++)
+			is_first = true;
+		unsaid += is_first && !c->lost;
+		c->silences = unsaid;
+	}
+	free(seen);
 }
 
 static void list_calls(struct sides *s)
@@ -426,7 +446,8 @@ static void list_calls(struct sides *s)
 			    s->calls.at[i].call->begin_ticks;
 	if (!is_sorted)
 		qsort(s->calls.at, s->calls.n, sizeof(*s->calls.at), by_begin);
-	note_silences(s);
+	if (s->in->n_opened)
+		note_silences(s);
 	list_births(&l);
 	list_waits(&l);
 	sort_waits(&l);

@@ -20,13 +20,15 @@ struct caller {
 	uint32_t lane;		 /* place in lanes */
 	uint32_t home;		 /* place in the whole sequence, where this is a part of it */
 	uint32_t
-		lost; /* calls of its thread whose records were dropped, between it and the one before */
-	uint32_t others; /* calls of its thread without work, since the one before */
+		lost; /* calls of its thread between it and the one before whose records were dropped; where calls were recorded anew, all threads' that were not */
+	uint32_t skipped; /* calls with work of its thread that were not recorded before it */
+	uint32_t others;  /* calls of its thread without work, since the one before */
 	/* pair_gaps.c; counted from the first call on */
 	uint32_t expected; /* by how much CUPTI's number should have grown */
 	uint32_t unsaid;   /* between how many neighbours that is not known */
 	uint32_t losses;   /* sum of lost */
-	uint32_t silences; /* so often calls had been recorded anew by then (pair.h) */
+	uint32_t
+		silences; /* so often calls had been recorded anew by then, and nothing says how many were not */
 	uint8_t category;
 	bool is_alone;	      /* no other call was under way */
 	bool is_behind_other; /* calls without work lie between it and its thread's one before */
@@ -57,6 +59,7 @@ struct sides {
 	VEC(struct caller) calls;
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
+	bool begins_late; /* calls before the first were not recorded, and CUPTI was on (pair.h) */
 	bool knows_streams;
 	bool is_of_race;	      /* other streams' calls take numbers in between, at random */
 	uint32_t odd_cost;	      /* pair_gaps.h */

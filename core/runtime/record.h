@@ -58,6 +58,9 @@ static const uint32_t record_gpu_work =
 #undef X
 		0;
 
+/* Of them, those that are tokens (token.h). */
+enum { RECORD_TOKENS = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY };
+
 /* What an ALLOC or FREE call is about. */
 enum record_space {
 	SPACE_NONE,
@@ -116,8 +119,8 @@ struct rec_head {
  *   QUERY     detail = how many said "not ready" before it, with no other record between; seq = how long ago the first of them
  *             returned, in ticks >> REC_POLLED_SHIFT
  *   STREAM    stream = the handle
- * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32); (thread slot, seq) is what CUPTI's external correlation
- * id and so struct rec_external carries.
+ * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32), with those that were counted and not recorded: what is missing between two was
+ * dropped, or made between two windows. (thread slot, seq) is what CUPTI's external correlation id and so struct rec_external carries.
  */
 struct rec_call {
 	uint8_t kind, words;

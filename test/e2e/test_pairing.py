@@ -1,5 +1,7 @@
 """The default way of pairing, by order, against CUPTI's ids: the same journal, read both ways."""
+import collections
 import os
+import re
 import shutil
 import unittest
 
@@ -139,6 +141,20 @@ class Pairing(Case):
             late_ms += [(work.time - calls[flow].time) / 1e6 for flow, work in trace.flows_in]
         self.assertEqual(len(late_ms), 11 * 6)
         self.assertLess(max(late_ms), 1)  # a step takes longer
+
+    def test_windows_while_the_gpu_is_behind(self):
+        """Steps between two windows have work like theirs, still under way when the second begins: by time alone it could be its own."""
+        for schedule in ("skip_first=20,wait=3,warmup=0,active=1,repeat=0", "skip_first=20,wait=1,warmup=1,active=3,repeat=0"):
+            run = self.profiled([prog("order"), "ahead"], PROF_SCHEDULE=schedule)
+            (process,) = run.json["processes"]
+            self.assertGreater(len(process["steps"]["armed"]), 5)
+            self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
+            apart = collections.Counter()
+            for path in run.traces_in_order():
+                number = int(re.search(r"step-(\d+)", path)[1])
+                apart.update(work.args["dynamic_shared_bytes"] // 16 - number for _, work in Trace(path).flows_in
+                             if "dynamic_shared_bytes" in work.args)
+            self.assertEqual(len(apart), 1, apart)
 
 
 if __name__ == "__main__":

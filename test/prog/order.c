@@ -6,9 +6,11 @@
  *   order again       two threads whose streams are destroyed and made again
  *   order graphs      graphs and launches in turn
  *   order windows     cudaProfilerStart and Stop around some of the launches
+ *   order ahead       steps that nothing waits in, and the GPU is far behind; the shared memory of a launch says which step it is of
  */
 #include <pthread.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "test/prog/modes.h"
 #include "test/prog/work.h"
@@ -139,15 +141,34 @@ static int windows(void)
 	return 0;
 }
 
+static void launch_of_step(const void *what, unsigned blocks, unsigned step)
+{
+	MUST(cudaLaunchKernel(what, (dim3){ blocks, 1, 1 }, (dim3){ 32, 1, 1 }, NULL, 16 * step,
+			      NULL));
+}
+
+static int ahead(void)
+{
+	void *p;
+	MUST(cudaMalloc(&p, 4096));
+	for (unsigned step = 0; step < 400; step++) {
+		MUST(cudaMemsetAsync(p, 0, 64, NULL));
+		for (unsigned i = 1; i <= 90; i++)
+			launch_of_step(other, i % 3 + 1, step);
+		launch_of_step(kernel, 1, step);
+		usleep(300);
+	}
+	MUST(cudaDeviceSynchronize());
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct mode modes[] = { { "irregular", irregular },
-					     { "devices", devices },
-					     { "own", own },
-					     { "again", again },
-					     { "graphs", graphs },
-					     { "windows", windows },
-					     { NULL, NULL } };
+	static const struct mode modes[] = {
+		{ "irregular", irregular }, { "devices", devices }, { "own", own },
+		{ "again", again },	    { "graphs", graphs },   { "windows", windows },
+		{ "ahead", ahead },	    { NULL, NULL }
+	};
 	kernel = work_kernel("spin_5us");
 	other = work_kernel("last_15us");
 	return modes_run(modes, argc, argv);

@@ -34,6 +34,8 @@ static struct made {
 	VEC(struct rec_gpu) works;
 	uint64_t off_begin, off_end; /* CUPTI is off between */
 	VEC(uint64_t) opened;
+	size_t n_gone;
+	uint32_t closed_seq;
 	bool is_closed;
 	struct rec_external *answers;
 	size_t n_answers;
@@ -141,7 +143,8 @@ static void pair_all(void)
 	for (uint32_t i = 0; i < THREADS; i++)
 		threads[i] = (struct pair_thread){ .slot = i + 1,
 						   .calls = m.threads[i].calls.at,
-						   .n_calls = m.threads[i].calls.n };
+						   .n_calls = m.threads[i].calls.n,
+						   .closed_seq = m.closed_seq };
 	const struct pair_input in = { .dict = &m.dict,
 				       .threads = threads,
 				       .n_threads = THREADS,
@@ -150,6 +153,7 @@ static void pair_all(void)
 				       .expects_work = expects_work,
 				       .opened_ticks = m.opened.at,
 				       .n_opened = m.opened.n,
+				       .n_gone = m.n_gone,
 				       .is_closed = m.is_closed };
 	m.answers = mem_resize(m.answers, m.works.n * sizeof(*m.answers));
 	m.n_answers = pair_by_order(&in, m.answers);

@@ -159,6 +159,55 @@ static void test_unrecorded_work_comes_first(void **state)
 	each_has_its_own(&step, 1);
 }
 
+/* Nothing waits, and the GPU is two steps behind: work of the steps between fits as well, but for how many their calls were. */
+static void loop_runs_ahead(uint32_t from, uint32_t first, uint32_t second)
+{
+	for (uint32_t n = 1; n < second + 6; n++) {
+		bool is_recorded = n == first || n == second;
+		if (!is_recorded || n < from)
+			m.threads[0].seq += STEP_CALLS;
+		if (n < from)
+			continue;
+		uint64_t begin = (uint64_t)n * STEP_TICKS;
+		if (is_recorded)
+			vec_push(&m.opened, begin);
+		for (uint32_t k = 1; k <= STEP_CALLS; k++) {
+			uint64_t done = begin + 2 * STEP_TICKS + k * STEP_TICKS / STEP_CALLS;
+			if (is_recorded)
+				call(HOOK_LAUNCH, begin + k * CALL_TICKS, k);
+			work(REC_KERNEL, number_of(n, k), done, k)->end_ticks =
+				done + STEP_TICKS / STEP_CALLS;
+		}
+	}
+	m.is_closed = true;
+}
+
+static void test_as_many_calls_are_between(void **state)
+{
+	(void)state;
+	loop_runs_ahead(5, 5, 9);
+	vec_shift(&m.opened, 1); /* CUPTI came on with the first */
+	pair_all();
+	assert_int_equal(m.n_answers, 2 * STEP_CALLS);
+	for (uint32_t k = 1; k <= STEP_CALLS; k++) {
+		assert_int_equal(found(number_of(5, k)), 4 * STEP_CALLS + k);
+		assert_int_equal(found(number_of(9, k)), 8 * STEP_CALLS + k);
+	}
+}
+
+/* The first window was handed on, and two of the three steps between. */
+static void test_some_of_what_is_between_is_gone(void **state)
+{
+	(void)state;
+	loop_runs_ahead(8, 5, 9);
+	m.closed_seq = 5 * STEP_CALLS;
+	m.n_gone = 2 * STEP_CALLS;
+	pair_all();
+	assert_int_equal(m.n_answers, STEP_CALLS);
+	for (uint32_t k = 1; k <= STEP_CALLS; k++)
+		assert_int_equal(found(number_of(9, k)), 8 * STEP_CALLS + k);
+}
+
 /* The last calls of a step are told by what comes behind it: the third's work is lost, and the next turn's is not taken for it. */
 static void test_what_comes_behind_counts(void **state)
 {
@@ -375,6 +424,8 @@ int main(void)
 		CASE(test_leftovers_before_and_behind),
 		CASE(test_steps_between_are_not_recorded),
 		CASE(test_unrecorded_work_comes_first),
+		CASE(test_as_many_calls_are_between),
+		CASE(test_some_of_what_is_between_is_gone),
 		CASE(test_what_comes_behind_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
