@@ -88,7 +88,8 @@ static struct {
 	enum agent_order order;
 	bool going_down; /* cuptiFinalize() is under way, and the lock is free */
 	uint64_t window_end_ticks;
-	bool gave_way;		  /* the window ended for the application's own profiler */
+	bool gave_way; /* the window ended for the application's own profiler */
+	bool forced;   /* what was under way behind the window was asked for, and has no times */
 	_Atomic int64_t pushed;	  /* calls announced by gpu_push in this window */
 	_Atomic uint32_t n_stays; /* how often CUPTI came on */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -271,6 +272,7 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 		return;
 	/* A thread's buffer is kept back for as long as any record in it is under way, and it may have the window's. What is under way was launched
 	 * behind the window, unless something is still waited for. */
+	g.forced = true;
 	if (order == AGENT_DRAIN && !is_waiting())
 		gpu_records_want(GPU_WANTS_TIMED);
 	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -369,7 +371,8 @@ static void settle(void)
  */
 static void begin_announcing(bool was_on)
 {
-	bool joins = was_on && !g.gave_way && g.pairing != GPU_BY_ID;
+	bool joins = was_on && !g.gave_way && !g.forced && g.pairing != GPU_BY_ID;
+	g.forced = false;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
 		gpu_write_state(g.no_copies ? GPU_ON_BUT_COPIES : GPU_ON,
 				joins ? g.window_end_ticks + 1 : hook_ticks(), g.version);

@@ -61,8 +61,8 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for their numbers (rec_call's seq) */
 		[STEP_MODE_KERNEL] = BIT(LAUNCH),
 		[STEP_MODE_GRAPH] = BIT(GRAPH),
-		[STEP_MODE_SYNC] = TOKENS | BIT(SYNC),
-		[STEP_MODE_TIME] = TOKENS | BIT(SYNC),
+		[STEP_MODE_SYNC] = TOKENS | BIT(MEMSET) | BIT(SYNC),
+		[STEP_MODE_TIME] = TOKENS | BIT(MEMSET) | BIT(SYNC),
 		[STEP_MODE_API] = 0,
 		[STEP_MODE_NVTX] = 0,
 	};

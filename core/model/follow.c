@@ -232,13 +232,16 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
 {
 	bool is_on = s->state == GPU_ON || s->state == GPU_ON_BUT_COPIES;
-	bool was_off = f->gpu_switches.n && !f->gpu_switches.at[f->gpu_switches.n - 1].is_on;
+	const struct gpu_switch *off =
+		f->gpu_switches.n ? &f->gpu_switches.at[f->gpu_switches.n - 1] : NULL;
+	bool is_anew = is_on && off && !off->is_on && s->first_id && s->first_id == f->last_on_id;
 	const struct gpu_switch new = {
 		.ticks = s->ticks,
 		.is_on = is_on,
 		.lacks_copies = s->state == GPU_ON_BUT_COPIES,
 		.first_id = s->first_id,
-		.is_anew = is_on && was_off && s->first_id && s->first_id == f->last_on_id,
+		.is_anew = is_anew,
+		.joins = is_anew && s->ticks == off->ticks + 1,
 	};
 	f->last_on_id = is_on ? s->first_id : f->last_on_id;
 	vec_push(&f->gpu_switches, new);

@@ -48,7 +48,8 @@ struct gpu_switch {
 	bool is_on;
 	bool lacks_copies; /* these have none */
 	uint32_t first_id; /* struct rec_gpu_state */
-	bool is_anew; /* on again, and CUPTI was on all the time: work of calls in between is recorded, they are not */
+	bool is_anew; /* on again, with ids that go on: CUPTI has work of calls in between, which were not recorded */
+	bool joins; /* of all of them */
 };
 
 struct follow_counts {

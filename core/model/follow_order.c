@@ -14,7 +14,7 @@ struct stay {
 };
 
 typedef VEC(struct stay) stays;
-typedef VEC(uint64_t) opened;
+typedef VEC(struct pair_opening) openings;
 
 static void list_stays(const struct follow *f, stays *list)
 {
@@ -79,28 +79,38 @@ static struct rec_gpu *list_works(const struct follow *f, const struct stay *sta
 	return *copy;
 }
 
-static void list_opened(const struct follow *f, const struct stay *stay, opened *list)
+/* Whether calls with work that were not recorded took numbers (preload/steps.c, counting_categories). */
+static bool counts_all_calls(const struct follow *f)
 {
+	uint32_t mode = f->reader.header->steps.mode;
+	return mode == STEP_MODE_AUTO || mode == STEP_MODE_SYNC || mode == STEP_MODE_TIME;
+}
+
+static void list_openings(const struct follow *f, const struct stay *stay, openings *list)
+{
+	bool counts = counts_all_calls(f);
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i];
 		if (s->is_anew && s->ticks >= stay->begin_ticks && s->ticks < stay->end_ticks)
-			vec_push(list, s->ticks);
+			vec_push(list, ((struct pair_opening){ s->ticks, s->joins && counts }));
 	}
 }
 
 static void pair_stay(struct follow *f, const struct stay *stay)
 {
 	struct rec_gpu *copy;
-	opened when = { 0 };
-	list_opened(f, stay, &when);
+	openings when = { 0 };
+	list_openings(f, stay, &when);
 	struct pair_input in = { .dict = &f->dict,
 				 .threads = list_calls(f, stay),
 				 .n_threads = f->threads.n,
 				 .expects_work = follow_expects,
 				 .context = f,
-				 .opened_ticks = when.at,
-				 .n_opened = when.n,
-				 .n_gone = is_within(stay, f->gone.id) ? f->gone.n : 0,
+				 .openings = when.at,
+				 .n_openings = when.n,
+				 .has_gone = f->gone.is_any && is_within(stay, f->gone.id),
+				 .gone_id = f->gone.id,
+				 .n_gone = f->gone.n,
 				 .is_closed = stay->is_closed };
 	in.works = list_works(f, stay, &in.n_works, &copy);
 	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */

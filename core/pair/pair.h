@@ -23,6 +23,12 @@ struct pair_thread {
 	uint32_t closed_seq; /* of the last call before these that had GPU work */
 };
 
+/* From `ticks` on calls were recorded again; CUPTI was on before. */
+struct pair_opening {
+	uint64_t ticks;
+	bool is_whole; /* it has the work of all calls that were not recorded, and these took numbers, too */
+};
+
 struct pair_input {
 	const struct dict *dict;
 	const struct pair_thread *threads;
@@ -37,11 +43,14 @@ struct pair_input {
 	/* for pair_order.h and pair_first.h: whether CUPTI was on for it */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
-	/* for pair_order.h: when calls were recorded anew, ascending. Those just before each are not among these; CUPTI has recorded their work, of
-	 * which n_gone pieces before the first of these calls are not among these either. is_closed: nor are calls behind the last ones */
-	const uint64_t *opened_ticks;
-	size_t n_opened, n_gone;
+	/* for pair_order.h: ascending. is_closed: calls behind the last ones were not recorded, though CUPTI was on */
+	const struct pair_opening *openings;
+	size_t n_openings;
 	bool is_closed;
+	/* of work before the first of these calls: this id had its call; behind it n_gone pieces had none, which are not among these */
+	bool has_gone;
+	uint32_t gone_id;
+	size_t n_gone;
 };
 
 /* Answers for work that is none of the calls given; all above any call's number. */

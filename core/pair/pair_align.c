@@ -134,8 +134,8 @@ static void try_expected(struct align *a, const struct way *w, struct way *to, s
 	const struct sides *s = a->s;
 	const struct caller *c = &s->calls.at[a->i];
 	if (w->pair == NO_PAIR) {
-		if (s->begins_late && !c->silences && c->losses >= s->in->n_gone)
-			try_counted(a, w, c->losses - s->in->n_gone, to, n);
+		if (s->begins_late && !c->silences && s->first_left + c->losses >= s->n_gone)
+			try_counted(a, w, s->first_left + c->losses - s->n_gone, to, n);
 		return;
 	}
 	const struct pair *last = &a->pairs.at[w->pair];

@@ -135,7 +135,8 @@ static uint32_t start_cost(const struct sides *s, const struct gap *g)
 		return gap_length_cost(g->i, g->j - g->from_j);
 	if (c->silences)
 		return gap_length_cost(g->i, 0) + COST_EARLIER;
-	return gap_length_cost(g->i, apart(s->in->n_gone + g->j, c->losses)) + COST_LOST;
+	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->losses)) +
+	       COST_LOST;
 }
 
 static uint32_t left_out_cost(const struct sides *s, const struct gap *g)

@@ -403,16 +403,16 @@ bool sides_race(const struct sides *s)
 	return false;
 }
 
-/* Of calls between two windows it is known how many they were, by the number of each thread's first one behind. */
+/* How many calls between two windows were not recorded is said by the number of each thread's first one behind. */
 static void note_silences(struct sides *s)
 {
 	const struct pair_input *in = s->in;
 	uint32_t *seen = mem_zero(in->n_threads * sizeof(*seen));
-	uint32_t n = 0, unsaid = 0;
+	uint32_t n = 0;
 	struct caller *first = s->calls.at;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		for (; n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks; n++)
+		for (; n < in->n_openings && in->openings[n].ticks <= c->call->begin_ticks; n++)
 			first = c;
 		if (seen[c->thread] != n) {
 			c->lost = 0;
@@ -420,18 +420,28 @@ static void note_silences(struct sides *s)
 		}
 		seen[c->thread] = n;
 	}
-	s->begins_late = in->n_opened && s->calls.n &&
-			 in->opened_ticks[0] <= s->calls.at[0].call->begin_ticks;
-	n = 0;
+	free(seen);
+}
+
+/* Where that is not the work that CUPTI has of them. */
+static void note_unsaid_silences(struct sides *s)
+{
+	const struct pair_input *in = s->in;
+	size_t n = 0;
+	uint32_t silences = 0;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		bool is_first = false;
-		for (; n < in->n_opened && in->opened_ticks[n] <= c->call->begin_ticks; n++)
+		bool is_first = false, is_whole = i || in->has_gone;
+		for (; n < in->n_openings && in->openings[n].ticks <= c->call->begin_ticks; n++) {
 			is_first = true;
-		unsaid += is_first && !c->lost;
-		c->silences = unsaid;
+			is_whole &= in->openings[n].is_whole;
+		}
+		if (is_first && !is_whole)
+			c->lost = 0;
+		silences += is_first && !is_whole;
+		c->silences = silences;
+		s->begins_late |= is_first && !i;
 	}
-	free(seen);
 }
 
 static void list_calls(struct sides *s)
@@ -446,8 +456,10 @@ static void list_calls(struct sides *s)
 			    s->calls.at[i].call->begin_ticks;
 	if (!is_sorted)
 		qsort(s->calls.at, s->calls.n, sizeof(*s->calls.at), by_begin);
-	if (s->in->n_opened)
+	if (s->in->n_openings) {
 		note_silences(s);
+		note_unsaid_silences(s);
+	}
 	list_births(&l);
 	list_waits(&l);
 	sort_waits(&l);
@@ -593,11 +605,22 @@ bool sides_learn_streams(struct sides *s)
 	return are_any_wrong;
 }
 
+/* Nothing is known of how many calls came before where no work of theirs had its call. */
+static void note_gone(struct sides *s)
+{
+	const struct pair_input *in = s->in;
+	uint32_t order = in->gone_id - first_order(in);
+	s->n_gone = in->n_gone;
+	s->first_left = bisect(s->groups.n, j, s->groups.at[j].order <= order);
+}
+
 void sides_list(struct sides *s, const struct pair_input *in)
 {
 	*s = (struct sides){ .in = in, .clocks_differ_ticks = CLOCKS_DIFFER_TICKS };
 	list_calls(s);
 	list_groups(s);
+	if (in->has_gone)
+		note_gone(s);
 }
 
 void sides_free(struct sides *s)

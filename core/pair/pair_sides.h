@@ -59,7 +59,8 @@ struct sides {
 	VEC(struct caller) calls;
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
-	bool begins_late; /* calls before the first were not recorded, and CUPTI was on (pair.h) */
+	bool begins_late; /* calls before the first were not recorded, and CUPTI was on; of work of these calls it is known that... */
+	size_t n_gone, first_left; /* ...so many pieces are not here, and the first that is */
 	bool knows_streams;
 	bool is_of_race;	      /* other streams' calls take numbers in between, at random */
 	uint32_t odd_cost;	      /* pair_gaps.h */

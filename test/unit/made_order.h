@@ -33,7 +33,8 @@ static struct made {
 	} threads[THREADS];
 	VEC(struct rec_gpu) works;
 	uint64_t off_begin, off_end; /* CUPTI is off between */
-	VEC(uint64_t) opened;
+	VEC(struct pair_opening) opened;
+	uint32_t gone_id; /* 0: none is */
 	size_t n_gone;
 	uint32_t closed_seq;
 	bool is_closed;
@@ -151,8 +152,10 @@ static void pair_all(void)
 				       .works = m.works.at,
 				       .n_works = m.works.n,
 				       .expects_work = expects_work,
-				       .opened_ticks = m.opened.at,
-				       .n_opened = m.opened.n,
+				       .openings = m.opened.at,
+				       .n_openings = m.opened.n,
+				       .has_gone = m.gone_id,
+				       .gone_id = m.gone_id,
 				       .n_gone = m.n_gone,
 				       .is_closed = m.is_closed };
 	m.answers = mem_resize(m.answers, m.works.n * sizeof(*m.answers));

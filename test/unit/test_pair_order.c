@@ -111,7 +111,7 @@ static void loop_step(uint32_t n, bool is_recorded, uint32_t lag)
 {
 	uint64_t begin = (uint64_t)n * STEP_TICKS;
 	if (is_recorded)
-		vec_push(&m.opened, begin);
+		vec_push(&m.opened, ((struct pair_opening){ begin, false }));
 	for (uint32_t k = 1; k <= STEP_CALLS; k++) {
 		uint64_t at = begin + k * CALL_TICKS;
 		if (is_recorded)
@@ -170,7 +170,7 @@ static void loop_runs_ahead(uint32_t from, uint32_t first, uint32_t second)
 			continue;
 		uint64_t begin = (uint64_t)n * STEP_TICKS;
 		if (is_recorded)
-			vec_push(&m.opened, begin);
+			vec_push(&m.opened, ((struct pair_opening){ begin, true }));
 		for (uint32_t k = 1; k <= STEP_CALLS; k++) {
 			uint64_t done = begin + 2 * STEP_TICKS + k * STEP_TICKS / STEP_CALLS;
 			if (is_recorded)
@@ -201,7 +201,11 @@ static void test_some_of_what_is_between_is_gone(void **state)
 	(void)state;
 	loop_runs_ahead(8, 5, 9);
 	m.closed_seq = 5 * STEP_CALLS;
+	m.gone_id = number_of(5, STEP_CALLS);
 	m.n_gone = 2 * STEP_CALLS;
+	for (uint32_t k = 1; k <= 5;
+	     k++) /* of the steps before it: still here, since they end late */
+		work(REC_KERNEL, number_of(4, k), 9 * STEP_TICKS + k, k);
 	pair_all();
 	assert_int_equal(m.n_answers, STEP_CALLS);
 	for (uint32_t k = 1; k <= STEP_CALLS; k++)
