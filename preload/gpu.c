@@ -253,19 +253,31 @@ static bool is_waiting(void)
 	       gpu_records_outstanding();
 }
 
-/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. */
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. Windows may come and go meanwhile: then it is
+ * about the last one. */
 static void drain(enum agent_order order, unsigned at_most_ms)
 {
-	unsigned lingered = 0,
-		 linger = order == AGENT_DRAIN && g.pairing == GPU_BY_ORDER ? LINGER_MS : 0;
-	for (unsigned waited = 0; g.order == order && waited < at_most_ms;
-	     waited += DRAIN_EVERY_MS) {
+	unsigned linger_ms = order == AGENT_DRAIN && g.pairing == GPU_BY_ORDER ? LINGER_MS : 0;
+	uint64_t window = g.window_end_ticks, began_ms = now_ms(), delivered_ms = began_ms;
+	while (g.order == order) {
 		flush(0);
+		uint64_t now = now_ms();
+		if (window != g.window_end_ticks)
+			began_ms = delivered_ms = now;
+		window = g.window_end_ticks;
 		if (is_waiting())
-			lingered = 0;
-		else if (lingered >= linger)
+			delivered_ms = now;
+		else if (now - delivered_ms >= linger_ms)
 			break;
-		lingered += DRAIN_EVERY_MS;
+		if (now - began_ms >= at_most_ms)
+			break;
 		wait_ms(DRAIN_EVERY_MS);
 	}
 	if (g.order != order)
