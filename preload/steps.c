@@ -59,7 +59,7 @@ static uint32_t counting_categories(void)
 {
 	static const uint32_t by_mode[] = {
 		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for their numbers (rec_call's seq) */
-		[STEP_MODE_KERNEL] = BIT(LAUNCH),
+		[STEP_MODE_KERNEL] = TOKENS | BIT(MEMSET),
 		[STEP_MODE_GRAPH] = BIT(GRAPH),
 		[STEP_MODE_SYNC] = TOKENS | BIT(MEMSET) | BIT(SYNC),
 		[STEP_MODE_TIME] = TOKENS | BIT(MEMSET) | BIT(SYNC),

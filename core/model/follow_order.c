@@ -83,7 +83,8 @@ static struct rec_gpu *list_works(const struct follow *f, const struct stay *sta
 static bool counts_all_calls(const struct follow *f)
 {
 	uint32_t mode = f->reader.header->steps.mode;
-	return mode == STEP_MODE_AUTO || mode == STEP_MODE_SYNC || mode == STEP_MODE_TIME;
+	return mode == STEP_MODE_AUTO || mode == STEP_MODE_KERNEL || mode == STEP_MODE_SYNC ||
+	       mode == STEP_MODE_TIME;
 }
 
 static void list_openings(const struct follow *f, const struct stay *stay, openings *list)
