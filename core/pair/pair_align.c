@@ -138,13 +138,13 @@ static void try_expected(struct align *a, const struct way *w, struct way *to, s
 			try_counted(a, w, s->first_left + c->losses - s->n_gone, to, n);
 		return;
 	}
-	const struct pair *last = &a->pairs.at[w->pair];
-	const struct caller *from = &s->calls.at[last->i];
+	const struct pair last = a->pairs.at[w->pair]; /* a copy: pairs move as ways are added */
+	const struct caller *from = &s->calls.at[last.i];
 	if (c->losses != from->losses && c->silences == from->silences)
-		try_counted(a, w, last->j + 1 + (c->losses - from->losses), to, n);
+		try_counted(a, w, last.j + 1 + (c->losses - from->losses), to, n);
 	if (c->unsaid != from->unsaid)
 		return;
-	uint32_t order = s->groups.at[last->j].order + c->expected - from->expected;
+	uint32_t order = s->groups.at[last.j].order + c->expected - from->expected;
 	size_t at =
 		w->next + bisect(s->groups.n - w->next, k, s->groups.at[w->next + k].order < order);
 	if (at < s->groups.n && s->groups.at[at].order == order && pair_agree(s, a->i, at))
