@@ -8,6 +8,7 @@
 
 enum {
 	NUMBER_BYTES = 32,
+	OF_TRAINING_BYTES = 64,
 	SKIP_STEP = 10, /* a round number of steps to skip */
 };
 
@@ -152,9 +153,29 @@ static void say_late(struct textout *o, const json_t *steps)
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
+/* How many, of which the training's, where others were told before it; and which were recorded. */
+static void say_count(struct textout *o, const json_t *steps)
+{
+	char numbers[80], of_training[OF_TRAINING_BYTES] = "";
+	double count = report_number(steps, "count"), from = report_number(steps, "trains_from");
+	if (json_object_get(steps, "trains_from")) {
+		text_say(o, REPORT_UNDER,
+			 "the training begins with step %.0f: those before, which no "
+			 "optimizer ends, are in no figure",
+			 from);
+		snprintf(of_training, sizeof(of_training), ", %.0f of them the training's",
+			 count - from);
+	}
+	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
+	text_say(o, REPORT_UNDER, "%.0f steps in all%s, by %s (confidence %.2f)%s%s", count,
+		 of_training, report_string(steps, "detector"), report_number(steps, "confidence"),
+		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",
+		 numbers);
+}
+
 void report_steps_say(struct textout *o, const json_t *p)
 {
-	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES], numbers[80];
+	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES];
 	const json_t *steps = json_object_get(p, "steps"), *ms = report_step_lengths(p);
 	const char *detector = report_string(steps, "detector");
 	if (!json_is_object(ms)) {
@@ -173,7 +194,6 @@ void report_steps_say(struct textout *o, const json_t *p)
 	say_warm_up(o, p);
 	say_slow(o, p);
 	say_recorded(o, p);
-	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
 	if (json_object_get(steps, "boundary"))
 		text_say(o, REPORT_UNDER, "%.0f call%s a step; where it ends: %s",
 			 report_number(steps, "period"),
@@ -190,15 +210,7 @@ void report_steps_say(struct textout *o, const json_t *p)
 			 "of "
 			 "those",
 			 before);
-	if (json_object_get(steps, "trains_from"))
-		text_say(o, REPORT_UNDER,
-			 "the training begins with step %.0f: those before, which no "
-			 "optimizer ends, are in no figure",
-			 report_number(steps, "trains_from"));
-	text_say(o, REPORT_UNDER, "%.0f steps in all, by %s (confidence %.2f)%s%s",
-		 report_number(steps, "count"), detector, report_number(steps, "confidence"),
-		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",
-		 numbers);
+	say_count(o, steps);
 	say_late(o, steps);
 	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
 	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");

@@ -108,6 +108,8 @@ struct finding_sync {
 	const struct frame *
 		inner; /* the library's line, where the user's makes most calls; NULL: not told apart */
 	const char *api;
+	const char *
+		op; /* the framework's operator that waits for reasons of its own; NULL: a library's, or none */
 	uint8_t kind;
 	bool is_from_device; /* SYNC_COPY: copies from the device took most of it */
 	double per_step, blocked_ms, gpu_idle_ms;

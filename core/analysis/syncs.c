@@ -231,6 +231,8 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 	s->longest_ns = blocked_ns;
 	s->finding.stack = c->stack;
 	s->finding.api = strtab_text(&t->dict->names, c->name);
+	bool is_operators = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
+	s->finding.op = is_operators ? strtab_text(&t->texts, c->op) : NULL;
 }
 
 void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_ns)

@@ -77,18 +77,19 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 						.is_backup = hash != l->choice.anchor }));
 }
 
-/* Whether an optimizer's launches are behind, and the program now stands before them again, as its frames say. */
-static bool goes_back(struct learn *l, const struct follow *f, struct learn_thread *t,
-		      uint64_t hash, uint32_t hints)
+/* On which side of the thread's last optimizer the program stands, as its frames say: before it again, behind it still; 0: not known. */
+static uint32_t side_hint(const struct learn *l, const struct follow *f, struct learn_thread *t,
+			  uint64_t hash, uint32_t hints)
 {
 	if (hints & LEVEL_OPTIMIZER) {
 		t->optimizer = hash;
-		return false;
+		return 0;
 	}
-	if (!t->optimizer || !learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
-		return false;
-	t->optimizer = 0;
-	return true;
+	if (!t->optimizer)
+		return 0;
+	if (learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
+		return LEVEL_GOES_BACK;
+	return learn_frames_is_before(&l->frames, &f->dict, t->optimizer, hash) ? LEVEL_GOES_ON : 0;
 }
 
 /* Time that the host did not spend on work of its own: no pause between steps, however long. */
@@ -213,8 +214,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
 			 hints = hints_of(launch, c, category, framed);
 		t->is_within = category == CAT_MEMCPY && framed & LEARN_FRAMES_IN_MODULE;
-		if (goes_back(l, f, t, hash, hints))
-			hints |= LEVEL_GOES_BACK;
+		hints |= side_hint(l, f, t, hash, hints);
 		feed_levels(l, f,
 			    &(struct learn_held){
 				    .slot = slot,

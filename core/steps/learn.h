@@ -20,8 +20,7 @@ struct learn_thread {
 	uint64_t blocked_ticks;
 	uint64_t
 		read_until_ticks; /* the end of its newest call: all that it did before has been read */
-	uint64_t
-		optimizer; /* its last launch that was an optimizer's, by trigram, until its loop has gone round; 0: none */
+	uint64_t optimizer;	  /* its last launch that was an optimizer's, by trigram; 0: none */
 	bool has_synced;
 	bool is_within;	 /* its newest call of those counted was a read of a module's own */
 	bool has_anchor; /* came by since the choice */

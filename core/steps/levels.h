@@ -30,6 +30,7 @@ enum level_hint {
 		128, /* ...and, by Python's frames, whatever its name; set beside LEVEL_NAMED */
 	LEVEL_GOES_BACK =
 		256, /* by these the program stands before the optimizer's last launch again: its loop went round */
+	LEVEL_GOES_ON = 512, /* ...and behind it still: it did not yet */
 };
 
 /* One call that the library pushes into its thread's token window (preload/steps.h): a launch,

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Latest occurrences looked at for each member: a median over more says the same. */
 #define MAX_LOOKED_AT 64u
@@ -33,8 +34,21 @@
 struct boundary {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	uint32_t *targets; /* by event: the step end nearest to it, or NO_TARGET */
-	uint64_t *gaps_ns; /* by event: how long the host launched nothing after it */
+	uint32_t *targets;  /* by event: the step end nearest to it, or NO_TARGET */
+	uint64_t *gaps_ns;  /* by event: how long the host launched nothing after it */
+	bool *is_end;	    /* by event: a step ends with it */
+	bool without_turns; /* what frames say of the loop's turns does not count */
+	bool has_turns;	    /* and it set an end */
+};
+
+/* The member that ends steps, if any. */
+struct boundary_choice {
+	uint32_t trigram; /* or NO_TARGET */
+	struct merit {
+		int64_t distance; /* events from where the step ends, median */
+		double gap;
+		bool is_work; /* mostly no copy */
+	} merit;
 };
 
 /*
@@ -66,15 +80,27 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 /*
  * Where the step ends with this last launch of its optimizer, and `next` the next one's: by Python's frames before the first launch with which the
  * loop around both has gone round, as an average of the weights, a scale's update or a log are still the same step's; else there, or where what
- * comes is read back.
+ * comes is read back. Layers that are alike have their two stacks from the training pass, so an evaluation behind the optimizer seems to go back
+ * with them: what goes on after it says that it did not. And its first launches are the training pass's as well, so the step ends with what goes on last.
  */
-static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t next)
+static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
 {
 	const struct levels_stored *events = b->store->events;
-	for (uint32_t i = end + 1; i < next; i++)
-		if (events[i].hints & LEVEL_GOES_BACK && events[i].thread == events[end].thread)
-			return boundary_before(b, i, end);
-	return boundary_after_read_back(b, end);
+	uint32_t behind = end, back = NO_TARGET;
+	for (uint32_t i = end + 1; i < next && !b->without_turns; i++) {
+		if (events[i].thread != events[end].thread)
+			continue;
+		if (events[i].hints & LEVEL_GOES_ON) {
+			behind = i;
+			back = NO_TARGET;
+		} else if (events[i].hints & LEVEL_GOES_BACK && back == NO_TARGET) {
+			back = i;
+		}
+	}
+	if (back == NO_TARGET)
+		return boundary_after_read_back(b, end);
+	b->has_turns = true;
+	return behind != end ? behind : boundary_before(b, back, end);
 }
 
 /*
@@ -82,8 +108,7 @@ static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t
  * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
  * optimizer begins, one for each turn.
  */
-static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
-			       bool *is_end)
+static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
@@ -100,21 +125,21 @@ static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uin
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			is_end[boundary_behind(b, end, end + longest)] = true;
+			b->is_end[boundary_behind(b, end, end + longest)] = true;
 	}
 }
 
-static void boundary_set_targets(struct boundary *b, const bool *is_end)
+static void boundary_set_targets(struct boundary *b)
 {
 	uint32_t n = b->index->end, last = NO_TARGET;
 	for (uint32_t i = b->index->start; i < n; i++) {
-		if (is_end[i])
+		if (b->is_end[i])
 			last = i;
 		b->targets[i] = last;
 	}
 	uint32_t next = NO_TARGET;
 	for (uint32_t i = n; i-- > b->index->start;) {
-		if (is_end[i])
+		if (b->is_end[i])
 			next = i;
 		uint32_t before = b->targets[i];
 		if (next != NO_TARGET && (before == NO_TARGET || next - i < i - before))
@@ -140,11 +165,6 @@ static void boundary_set_gaps(struct boundary *b)
 
 /* How good a boundary a member is: near the optimizer's end first (rather after than before it),
  * then by its gap. */
-struct merit {
-	int64_t distance; /* events from the optimizer's end, median */
-	double gap;
-};
-
 static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -155,12 +175,13 @@ static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 		n = MAX_LOOKED_AT;
 	}
 	int64_t distances[MAX_LOOKED_AT], gaps[MAX_LOOKED_AT];
-	uint32_t n_read_back = 0, n_wait = 0, n_input = 0;
+	uint32_t n_read_back = 0, n_wait = 0, n_input = 0, n_copy = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t next = at[i] + 1 < b->index->end ? events[at[i] + 1].hints : 0;
 		distances[i] = b->targets[at[i]] == NO_TARGET ? 0
 							      : (int64_t)at[i] - b->targets[at[i]];
 		gaps[i] = (int64_t)b->gaps_ns[at[i]];
+		n_copy += (events[at[i]].hints & LEVEL_COPY) != 0;
 		n_read_back += (events[at[i]].hints & LEVEL_D2H) != 0;
 		n_wait += (next & LEVEL_SYNCED) != 0;
 		n_input += (next & LEVEL_H2D) != 0;
@@ -170,6 +191,7 @@ static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 	return (struct merit){
 		.distance = levels_median(distances, n),
 		.gap = (double)(levels_median(gaps, n) + GAP_FLOOR_NS) * favour,
+		.is_work = n_copy * 2 < n,
 	};
 }
 
@@ -245,6 +267,47 @@ static uint64_t boundary_end_pair(const struct boundary *b, uint32_t trigram)
 	return pair;
 }
 
+static struct boundary_choice boundary_choose(struct boundary *b, const struct levels_level *level)
+{
+	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
+	if (level->optimizer)
+		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
+				   level->turns + 1);
+	boundary_set_targets(b);
+	struct boundary_choice best = { .trigram = NO_TARGET };
+	uint32_t wanted = boundary_most_turns(b->index, level);
+	for (uint32_t m = 0; m < level->n_members && best.trigram != LEVELS_EXCHANGE; m++) {
+		uint32_t member = level->members[m];
+		if (boundary_turns(b->index, level, member) < wanted)
+			continue;
+		struct merit merit = boundary_merit(b, member);
+		if (best.trigram == NO_TARGET || member == LEVELS_EXCHANGE ||
+		    merit_better(merit, best.merit))
+			best = (struct boundary_choice){ member, merit };
+	}
+	return best;
+}
+
+/*
+ * Where none ends a step just where the loop's turn does, as behind two evaluations that are alike, but one the optimizer, that is taken: two launches
+ * of the next forward pass would be a pass of their own in this step, and the rest be short of them; and what ends an evaluation may come in one
+ * behind the loop. A batch's copy that comes too late cuts nothing.
+ */
+static struct boundary_choice boundary_choose_whole(struct boundary *b,
+						    const struct levels_level *level)
+{
+	struct boundary_choice turn = boundary_choose(b, level);
+	if (!b->has_turns || !turn.merit.distance ||
+	    (turn.merit.distance > 0 && !turn.merit.is_work))
+		return turn;
+	b->without_turns = true;
+	struct boundary_choice optimizer = boundary_choose(b, level);
+	if (!optimizer.merit.distance)
+		return optimizer;
+	b->without_turns = false;
+	return boundary_choose(b, level);
+}
+
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
 			 const struct levels_level *level, struct levels_boundary *found)
 {
@@ -253,38 +316,25 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 		.index = x,
 		.targets = malloc(x->end * sizeof(*b.targets)),
 		.gaps_ns = malloc(x->end * sizeof(*b.gaps_ns)),
+		.is_end = malloc(x->end * sizeof(*b.is_end)),
 	};
-	bool *is_end = calloc(x->end, sizeof(*is_end));
 	int rc = -ENOMEM;
-	if (b.targets && b.gaps_ns && is_end) {
-		if (level->optimizer)
-			boundary_mark_ends(&b, levels_index_of(x, level->reference),
-					   level->turns + 1, is_end);
-		boundary_set_targets(&b, is_end);
+	if (b.targets && b.gaps_ns && b.is_end) {
 		boundary_set_gaps(&b);
-		struct merit best = { 0 };
-		uint32_t wanted = boundary_most_turns(x, level);
-		found->trigram = NO_TARGET;
-		for (uint32_t m = 0; m < level->n_members && found->trigram != LEVELS_EXCHANGE;
-		     m++) {
-			if (boundary_turns(x, level, level->members[m]) < wanted)
-				continue;
-			struct merit merit = boundary_merit(&b, level->members[m]);
-			if (found->trigram == NO_TARGET || level->members[m] == LEVELS_EXCHANGE ||
-			    merit_better(merit, best)) {
-				best = merit;
-				found->trigram = level->members[m];
-			}
-		}
-		found->how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP;
-		found->end = found->trigram == NO_TARGET ? 0
-							 : boundary_end_pair(&b, found->trigram);
-		found->is_near_end = !level->optimizer || (best.distance >= -NEAR_BEFORE &&
-							   best.distance <= NEAR_BEHIND);
+		struct boundary_choice choice = boundary_choose_whole(&b, level);
+		int64_t distance = choice.merit.distance;
+		*found = (struct levels_boundary){
+			.trigram = choice.trigram,
+			.how = level->optimizer ? LEVEL_BY_OPTIMIZER : LEVEL_BY_GAP,
+			.end = choice.trigram == NO_TARGET ? 0
+							   : boundary_end_pair(&b, choice.trigram),
+			.is_near_end = !level->optimizer ||
+				       (distance >= -NEAR_BEFORE && distance <= NEAR_BEHIND),
+		};
 		rc = 0;
 	}
 	free(b.targets);
 	free(b.gaps_ns);
-	free(is_end);
+	free(b.is_end);
 	return rc;
 }

@@ -28,9 +28,9 @@ struct levels_intern {
 };
 
 /* Of a stored event's hints: it is a TOKEN_EXCHANGE, beside the trigram that it completes. */
-#define LEVELS_EXCHANGES 0x400u
+#define LEVELS_EXCHANGES 0x800u
 /* This and the two calls of its thread before it only copy, as a loader does. */
-#define LEVELS_ONLY_COPIES 0x200u
+#define LEVELS_ONLY_COPIES 0x400u
 
 struct levels_thread {
 	struct token_window kernels;

@@ -294,7 +294,17 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 	if (is_any && is_small)
 		return "make it once, before the loop; what changes: on the device, or from "
 		       "pinned memory";
-	return mending[s->kind].what;
+	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
+	return s->op ? "use an operator that does not wait, or this one less often"
+		     : mending[s->kind].what;
+}
+
+static const char *reason_of(char *text, size_t size, const struct finding_sync *s)
+{
+	if (!s->op)
+		return mending[s->kind].why;
+	snprintf(text, size, "%s waits for the device here, for its own sake", s->op);
+	return text;
 }
 
 static bool is_first_of_site(const struct findings *f, size_t row)
@@ -308,7 +318,7 @@ static bool is_first_of_site(const struct findings *f, size_t row)
 
 static void advise_waits(struct judge *j)
 {
-	char times[TIMES_BYTES];
+	char times[TIMES_BYTES], reason[REASON_BYTES];
 	for (size_t i = 0; i < j->f->syncs.n; i++) {
 		const struct finding_sync *s = &j->f->syncs.at[i];
 		const struct whatif_change change = { .kind = WHATIF_WAIT,
@@ -325,9 +335,9 @@ static void advise_waits(struct judge *j)
 		advise(j, s->site, &change, 1, mending_of(j, s),
 		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
 		       "%.2f ms less",
-		       mending[s->kind].why, advice_times(times, sizeof(times), s->per_step),
-		       s->blocked_ms, is_of_others ? " (all recorded)" : "",
-		       judge_line_gain_ms(j, change, &wait));
+		       reason_of(reason, sizeof(reason), s),
+		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
+		       is_of_others ? " (all recorded)" : "", judge_line_gain_ms(j, change, &wait));
 	}
 }
 

@@ -37,7 +37,7 @@ bool judge_has_other_kind(const struct findings *f, size_t row);
 
 void advice_fill(struct judge *j);
 
-enum { TIMES_BYTES = 32 };
+enum { TIMES_BYTES = 32, REASON_BYTES = 128 };
 /* "once", "2.5 times": of what comes so often in a step. Returns `to`. */
 char *advice_times(char *to, size_t bytes, double per_step);
 

@@ -48,7 +48,9 @@ class Training(OverdueCase):
         self.assertEqual(process["steps"]["trains_from"], first)
         self.assertEqual(round(sum(device["kernels_per_step"] for device in process["gpu"])), TRAIN_CALLS)
         with open(os.path.join(run.folder, "report.txt")) as file:
-            self.assertIn(f"the training begins with step {first}", " ".join(file.read().split()))
+            text = " ".join(file.read().split())
+        self.assertIn(f"the training begins with step {first}", text)
+        self.assertIn(f"{facts['count']} steps in all, {facts['count'] - first} of them the training's, by auto", text)
 
     def test_it_begins_once(self):
         """Not behind each evaluation that is long enough to have steps of its own."""

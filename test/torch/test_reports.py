@@ -59,6 +59,8 @@ class Reports(SimCase):
             found["copies"] = process["copies"]
         if key.row:
             found.update(self.wrong_row(key, lists(process)[key.row], said))
+        if key.why and not (process["advice"] and process["advice"][0]["why"].startswith(key.why)):
+            found["why"] = process["advice"][:1]
         if set(process["self"]["losses"].values()) != {0}:
             found["losses"] = process["self"]["losses"]
         return found

@@ -587,6 +587,30 @@ static void test_loop_goes_back(void **state)
 	}
 }
 
+/* Two evaluations behind the optimizer begin with the training pass's launches: their ends are alike, and the next pass's first launches of its own
+ * come too late. Steps end with the optimizer, between whole passes. As layers are alike too, what comes in both passes seems to go back. */
+static void test_evaluations_alike_behind_the_optimizer(void **state)
+{
+	(void)state;
+	struct sequence s = { 0 };
+	for (int i = 0; i < 30; i++) {
+		for (int k = 0; i && k < 2; k++) {
+			launch(&s, MAIN_THREAD, 100, k ? 0 : LEVEL_GOES_ON);
+			launch_range(&s, MAIN_THREAD, 101, 4, LEVEL_GOES_BACK);
+			launch_range(&s, MAIN_THREAD, 500, 3, LEVEL_GOES_ON);
+			copy(&s, MAIN_THREAD, 1, LEVEL_D2H | LEVEL_GOES_ON);
+		}
+		launch_range(&s, MAIN_THREAD, 100, 2, 0);
+		launch(&s, MAIN_THREAD, 120, LEVEL_GOES_BACK);
+		launch_range(&s, MAIN_THREAD, 102, 3, LEVEL_GOES_BACK);
+		backward(&s);
+		optimizer(&s);
+		sequence_end_step(&s);
+	}
+	check_steps(&s, 1, 1, 9);
+	sequence_free(&s);
+}
+
 /* The loss that is read back behind the optimizer, with or without a launch between, is its step's; a copy that nobody waits
  * for, and one in the next step's first launches, are not. */
 static void test_read_back_after_optimizer(void **state)
@@ -832,6 +856,7 @@ int main(void)
 		cmocka_unit_test(test_waits_of_a_loop_around),
 		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_loop_goes_back),
+		cmocka_unit_test(test_evaluations_alike_behind_the_optimizer),
 		cmocka_unit_test(test_short_turns),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),
