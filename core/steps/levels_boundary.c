@@ -63,24 +63,41 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 	return at;
 }
 
-/*
- * Where the step ends with this last launch of its optimizer, and `next` the next one's: by Python's frames before the first launch with which the
- * loop around both has gone round, as an average of the weights, a scale's update or a log are still the same step's; else there, or where what
- * comes is read back.
- */
-static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t next)
+/* Behind a launch of an optimizer, and before the next one: the first launch with which, by Python's frames, the loop around both has gone round;
+ * or NO_TARGET. */
+static uint32_t boundary_goes_back(const struct boundary *b, uint32_t end, uint32_t next)
 {
 	const struct levels_stored *events = b->store->events;
 	for (uint32_t i = end + 1; i < next; i++)
 		if (events[i].hints & LEVEL_GOES_BACK && events[i].thread == events[end].thread)
-			return boundary_before(b, i, end);
-	return boundary_after_read_back(b, end);
+			return i;
+	return NO_TARGET;
+}
+
+/*
+ * Where the step ends with this last launch of its optimizer, and `next` the next one's: before the loop goes round, as an average of the weights, a
+ * scale's update or a log are still the same step's; else there, or where what comes is read back.
+ */
+static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t next)
+{
+	uint32_t goes_back = boundary_goes_back(b, end, next);
+	return goes_back == NO_TARGET ? boundary_after_read_back(b, end)
+				      : boundary_before(b, goes_back, end);
+}
+
+/* Whether the loop goes round there for sure: of launches that come more than once in each of `turns` it is known where one of them was made, and
+ * not which. */
+static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next, uint32_t turns)
+{
+	uint32_t i = boundary_goes_back(b, end, next);
+	return i != NO_TARGET &&
+	       levels_index_count(b->index, b->store->events[i].trigram) <= turns + 1;
 }
 
 /*
  * Marks the launches that end a step. An optimizer's phase may be broken by other
- * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
- * optimizer begins, one for each turn.
+ * launches, and a turn may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
+ * where the longest stretch without any optimizer begins, one for each turn.
  */
 static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
 			       bool *is_end)
@@ -89,14 +106,18 @@ static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uin
 	uint32_t next_optimizer = b->index->end;
 	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
 		uint32_t longest = 0, end = NO_TARGET;
+		bool is_round = false;
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
-			if (next_optimizer - i > longest) {
-				longest = next_optimizer - i;
-				end = i;
-			}
+			uint32_t length = next_optimizer - i;
+			bool is_this = boundary_is_round(b, i, next_optimizer, n - 1);
 			next_optimizer = i;
+			if (is_this == is_round ? length <= longest : is_round)
+				continue;
+			longest = length;
+			end = i;
+			is_round = is_this;
 		}
 		i = at[k];
 		if (end != NO_TARGET)
