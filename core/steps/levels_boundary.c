@@ -77,36 +77,57 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 	return at;
 }
 
-/*
- * Where the step ends with this last launch of its optimizer, and `next` the next one's: by Python's frames before the first launch with which the
- * loop around both has gone round, as an average of the weights, a scale's update or a log are still the same step's; else there, or where what
- * comes is read back. Layers that are alike have their two stacks from the training pass, so an evaluation behind the optimizer seems to go back
- * with them: what goes on after it says that it did not. And its first launches are the training pass's as well, so the step ends with what goes on last.
- */
-static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
+/* What Python's frames say of launches behind one of an optimizer, and before the next one: */
+struct behind {
+	uint32_t goes_on; /* the last that still belongs to the step; without one the optimizer's */
+	uint32_t
+		back; /* behind it the first with which the loop around both has gone round, or NO_TARGET */
+};
+
+/* Layers that are alike have their two stacks from the training pass, so an evaluation behind the optimizer seems to go back with them: what goes on
+ * after it says that it did not. */
+static struct behind boundary_look_behind(const struct boundary *b, uint32_t end, uint32_t next)
 {
 	const struct levels_stored *events = b->store->events;
-	uint32_t behind = end, back = NO_TARGET;
+	struct behind found = { end, NO_TARGET };
 	for (uint32_t i = end + 1; i < next && !b->without_turns; i++) {
 		if (events[i].thread != events[end].thread)
 			continue;
-		if (events[i].hints & LEVEL_GOES_ON) {
-			behind = i;
-			back = NO_TARGET;
-		} else if (events[i].hints & LEVEL_GOES_BACK && back == NO_TARGET) {
-			back = i;
-		}
+		if (events[i].hints & LEVEL_GOES_ON)
+			found = (struct behind){ i, NO_TARGET };
+		else if (events[i].hints & LEVEL_GOES_BACK && found.back == NO_TARGET)
+			found.back = i;
 	}
-	if (back == NO_TARGET)
+	return found;
+}
+
+/*
+ * Where the step ends with this last launch of its optimizer, and `next` the next one's: before the loop goes round, as an average of the weights, a
+ * scale's update or a log are still the same step's; else there, or where what comes is read back. The first launches of an evaluation that goes on
+ * are the training pass's as well, so the step ends with what goes on last.
+ */
+static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
+{
+	struct behind behind = boundary_look_behind(b, end, next);
+	if (behind.back == NO_TARGET)
 		return boundary_after_read_back(b, end);
 	b->has_turns = true;
-	return behind != end ? behind : boundary_before(b, back, end);
+	return behind.goes_on != end ? behind.goes_on : boundary_before(b, behind.back, end);
+}
+
+/* Whether the loop goes round there for sure: of launches that come more than once in each of `turns` it is known where one of them was made, and
+ * not which. */
+static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next, uint32_t turns)
+{
+	uint32_t back = boundary_look_behind(b, end, next).back;
+	return back != NO_TARGET &&
+	       levels_index_count(b->index, b->store->events[back].trigram) <= turns + 1;
 }
 
 /*
  * Marks the launches that end a step. An optimizer's phase may be broken by other
- * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
- * optimizer begins, one for each turn.
+ * launches, and a turn may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
+ * where the longest stretch without any optimizer begins, one for each turn.
  */
 static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n)
 {
@@ -114,14 +135,18 @@ static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t 
 	uint32_t next_optimizer = b->index->end;
 	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
 		uint32_t longest = 0, end = NO_TARGET;
+		bool is_round = false;
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
-			if (next_optimizer - i > longest) {
-				longest = next_optimizer - i;
-				end = i;
-			}
+			uint32_t length = next_optimizer - i;
+			bool is_this = boundary_is_round(b, i, next_optimizer, n - 1);
 			next_optimizer = i;
+			if (is_this == is_round ? length <= longest : is_round)
+				continue;
+			longest = length;
+			end = i;
+			is_round = is_this;
 		}
 		i = at[k];
 		if (end != NO_TARGET)

@@ -20,9 +20,6 @@
 /* So many turns of a loop that talks to the host do not belong to one step. */
 #define MANY_TURNS 48.0
 
-/* So alike are turns of a loop in which other ones come in the same order. */
-#define ALIKE_WHOLE 0.85
-
 /* Networks that learn between two of an agent's exchanges with the host, as two critics, an actor and a temperature do; and of its steps one at
  * least of fewer has all of them. */
 #define MANY_NETWORKS 4.5
@@ -99,10 +96,11 @@ static bool is_same_again(const struct levels_extra *extra)
 	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
 }
 
-/* Whether each turn reads an answer, feeds what follows and learns, as an agent's does. */
+/* Whether each turn reads an answer, feeds what follows and learns, as an agent's does. A wait is no answer: copies from pageable memory wait, and so do
+ * parts of a GAN's iteration that are fed by these. */
 static bool is_agents(const struct levels_level *level)
 {
-	return level->optimizer && level->fed && level->read;
+	return level->optimizer && level->fed && level->answered;
 }
 
 /* Whether a turn is an agent's whole step, though with every second one another network learns, too. */
@@ -160,7 +158,7 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
 	 * they are what some steps draw, as a head of several */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
-	    (!inner->optimizer || outer->alike >= ALIKE_WHOLE))
+	    (!inner->optimizer || outer->mostly_alike))
 		return true;
 	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
 		return extra.optimizers >= 0.5 &&

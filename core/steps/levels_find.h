@@ -69,14 +69,16 @@ struct levels_level {
 	double coverage;       /* share of the stretch that its turns fill */
 	double score;	       /* how much there is of it */
 	uint32_t round;	       /* turns until the same work comes again, 1: the next */
-	bool has_rare_work;    /* more in some turns than in others, which are alike */
-	bool optimizer;	       /* its turns have an optimizer phase, and other work */
-	bool threads;	       /* its turns launch from more than one thread */
-	bool alone;	       /* ...few of them do, as where a loop begins anew */
+	bool mostly_alike; /* nearly all of most turns comes in the next, whatever the others are, as the first ones */
+	bool has_rare_work; /* more in some turns than in others, which are alike */
+	bool optimizer;	    /* its turns have an optimizer phase, and other work */
+	bool threads;	    /* its turns launch from more than one thread */
+	bool alone;	    /* ...few of them do, as where a loop begins anew */
 	bool tail; /* after the backward thread's work each turn does more before it is fed again */
 	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
-	bool fed;  /* its turns copy to the device */
-	bool read; /* its turns read back, wait, or launch graphs */
+	bool fed;      /* its turns copy to the device */
+	bool read;     /* its turns read back, wait, or launch graphs */
+	bool answered; /* its turns copy to the host */
 	bool waited; /* of few trigrams, and turns that differ, but each ends with the only wait for the device */
 	bool exchanges; /* each of its turns holds the same few exchanges with the host */
 	bool dialogue; /* of however few trigrams, each of its turns is one exchange with the host */

@@ -14,6 +14,8 @@
 #define NO_GROUP   UINT32_MAX
 /* Turns that share so much are the same. */
 #define EXACTLY_ALIKE 0.995
+/* So alike are turns of a loop in which other ones come in the same order. */
+#define ALIKE_WHOLE 0.85
 /* A level of fewer trigrams is an accident, unless its turns have no more: three lie across any place where two calls meet, such
  * as where an evaluation's batch ends. */
 #define MIN_MEMBERS 4u

@@ -37,6 +37,9 @@
 /* Share of turns below which a backward pass is what stands between two rounds of them. */
 #define FEW_WITH_THREADS 0.34
 
+/* Share of pairs of neighbours. Of ten turns two may be odd ones, each of which is unlike both its neighbours. */
+#define MOSTLY 0.66
+
 /* Of micro-batches never two turns one after the other have one. */
 #define OPTIMIZER_AGAIN 2u
 
@@ -45,6 +48,7 @@ struct turns {
 	double alike,
 		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
 	double alike_either; /* ...with that of the two turns before that is more alike */
+	uint32_t n_whole;    /* pairs that are as alike as ALIKE_WHOLE */
 	uint32_t n_optimizer; /* launches of the last turn's optimizer */
 	uint32_t
 		learns_alike; /* turns whose optimizer has as many as the one before, but for a few */
@@ -52,8 +56,8 @@ struct turns {
 	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
 	uint32_t since_optimizer; /* turns from the first such one on */
 	uint32_t with_threads;	  /* turns on two threads or more */
-	uint32_t with_fed, with_graph,
-		with_read; /* turns whose own thread copies to the device; launches graphs; copies back or waits */
+	uint32_t with_fed, with_graph, with_read,
+		with_answer; /* turns whose own thread copies to the device; launches graphs; copies back or waits; copies back */
 };
 
 bool search_is_own(const struct search *q, const struct levels_stored *e)
@@ -164,6 +168,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 			       share_of_longer(common_earlier, end - begin, lengths_before[1]);
 		t->ordered += (double)n_ordered / (end - begin);
 		t->alike += alike;
+		t->n_whole += alike >= ALIKE_WHOLE;
 		t->alike_either += alike > alike_earlier ? alike : alike_earlier;
 		t->learns_alike += is_near(n_optimizer, t->n_optimizer);
 	}
@@ -175,6 +180,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
 	t->with_graph += (own_hints & LEVEL_GRAPH) != 0;
 	t->with_read += (own_hints & (LEVEL_D2H | LEVEL_SYNCED)) != 0;
+	t->with_answer += (own_hints & LEVEL_D2H) != 0;
 }
 
 static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
@@ -422,6 +428,7 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	uint32_t n = level->turns - level->first_looked_at;
 	search_turns(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
+	level->mostly_alike = t.n_whole >= MOSTLY * (n - 1);
 	level->has_rare_work = t.alike_either >= ALIKE_EITHER * (n - 1) &&
 			       t.learns_alike >= MOST_TURNS * (n - 1);
 	level->ordered = t.ordered / (n - 1);
@@ -431,6 +438,7 @@ static double search_look_at_turns(struct search *q, struct levels_level *level)
 	level->fed = t.with_fed >= MOST_TURNS * n;
 	level->graph = t.with_graph >= MOST_TURNS * n;
 	level->read = t.with_read >= MOST_TURNS * n;
+	level->answered = t.with_answer >= MOST_TURNS * n;
 	level->marked = level->fed || level->read || level->graph;
 	return (double)t.with_work / n;
 }

@@ -25,8 +25,8 @@ NOT_YET_WITHOUT_FRAMES = {"hooked_layers": {"count", "period", "place", "numbers
 LATE = {"gan": 1, "sac": 1, "heads": 3, "continuous_batching": 1, "per_parameter": 1,
         "speculative": -1}
 # Where no frames say when the loop goes round, a step ends with its optimizer: GradScaler.update's one launch comes behind that, and an average of
-# the weights.
-LATE_WITHOUT_FRAMES = {"transformer": -1, "averaging": -9}
+# the weights; of several optimizers with the one that most is launched behind, the generator's.
+LATE_WITHOUT_FRAMES = {"transformer": -1, "averaging": -9, "three_losses": 103}
 # A second model's first steps, before it is known that the first one's have ended, are seen by nobody; some more are told afterwards, and
 # begun by nobody. The numbers go on from the last one that was seen.
 # A training's first steps, until it is seen that no evaluation's come any more, are counted as these.

@@ -472,6 +472,44 @@ static void test_two_critics_and_an_actor(void **state)
 	sequence_free(&s);
 }
 
+/* A batch from pageable memory: each copy is waited for. */
+static void feed_waiting(struct sequence *s)
+{
+	copy(s, COPY_H2D, LEVEL_H2D);
+	copy(s, COPY_H2D, LEVEL_H2D | LEVEL_SYNCED);
+}
+
+/* InfoGAN: in the generator's part and the last one the same two networks run on what is fed anew, between them the critic learns on its own. Both are
+ * fed and wait, and are no agent's turns. The first iterations draw samples, too. */
+static void test_parts_of_an_iteration_that_are_fed(void **state)
+{
+	enum { GENERATOR = 1000, CRITIC = 1100, LOSSES = 1200, TWO = 1300, LEARN = 1400 };
+	struct sequence s = { 0 };
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		for (uint32_t part = 0; part < 3; part++) {
+			if (part != 1) {
+				feed_waiting(&s);
+				launch_of(&s, 0, GENERATOR, 24, 0);
+			}
+			launch_of(&s, 0, CRITIC, 16, 0);
+			launch_of(&s, 0, LOSSES + 10 * part, 4, 0);
+			if (part == 1)
+				launch_of(&s, 0, TWO, 20, 0);
+			launch_of(&s, 1, CRITIC + 40, 30, 0);
+			launch_of(&s, 1, part == 1 ? TWO + 40 : GENERATOR + 40, 40, 0);
+			launch_of(&s, 0, LEARN, 8 + 4 * part, LEVEL_OPTIMIZER);
+		}
+		for (int k = 0; k < 3; k++)
+			copy(&s, COPY_D2H, LEVEL_D2H);
+		for (int k = 0; i < 1 && k < 3; k++)
+			launch_of(&s, 0, GENERATOR, 24, 0);
+		sequence_end_step(&s);
+	}
+	check_counts_all(&s);
+	sequence_free(&s);
+}
+
 /* A sample's gradients, by as many backward passes: it is then taken or not, which the host asks. */
 static void test_leapfrogs_of_a_sample(void **state)
 {
@@ -517,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_one_of_several_heads),
 		cmocka_unit_test(test_actor_every_third_step),
 		cmocka_unit_test(test_two_critics_and_an_actor),
+		cmocka_unit_test(test_parts_of_an_iteration_that_are_fed),
 		cmocka_unit_test(test_leapfrogs_of_a_sample),
 		cmocka_unit_test(test_bare_loop_with_a_long_first_turn),
 	};
