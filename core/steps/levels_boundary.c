@@ -77,13 +77,21 @@ static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t
 	return boundary_after_read_back(b, end);
 }
 
+/* Whether the optimizer's step is over somewhere in [begin, end). */
+static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
+{
+	while (begin < end && !(b->store->events[begin].hints & LEVEL_OUTSIDE))
+		begin++;
+	return begin < end;
+}
+
 /*
  * Marks the launches that end a step. An optimizer's phase may be broken by other
  * launches, and a turn may have two (a GAN): the end is where the longest stretch without any
- * optimizer begins, one for each turn.
+ * optimizer begins, one for each turn. Where its step evaluates a closure (`evaluates`) these stretches are within the step, but for one.
  */
 static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uint32_t n,
-			       bool *is_end)
+			       bool evaluates, bool *is_end)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
@@ -92,7 +100,8 @@ static void boundary_mark_ends(const struct boundary *b, const uint32_t *at, uin
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
-			if (next_optimizer - i > longest) {
+			if (next_optimizer - i > longest &&
+			    (!evaluates || boundary_leaves_optimizer(b, i + 1, next_optimizer))) {
 				longest = next_optimizer - i;
 				end = i;
 			}
@@ -259,7 +268,7 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 	if (b.targets && b.gaps_ns && is_end) {
 		if (level->optimizer)
 			boundary_mark_ends(&b, levels_index_of(x, level->reference),
-					   level->turns + 1, is_end);
+					   level->turns + 1, level->evaluates, is_end);
 		boundary_set_targets(&b, is_end);
 		boundary_set_gaps(&b);
 		struct merit best = { 0 };
