@@ -112,13 +112,13 @@ static bool is_evaluation(const struct pythons *p)
 
 /*
  * What is done within the outermost optimizer's step may be a part of it, of which there are more: L-BFGS evaluates its closure once, and then in its
- * loop, from another place. From one place alone it cannot be told whether it comes again or a new step has begun.
+ * loop, in another place. Where there is but one place it cannot be told whether it comes again or a new step has begun.
  */
 static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
 {
 	size_t i = n_within_optimizer(p);
 	if (!i)
-		return p->n && p->is_whole ? LEVEL_OUTSIDE : 0;
+		return p->n && p->is_whole ? LEVEL_AFRESH : 0;
 	while (i > 0 && !p->codes[i - 1].is_step)
 		i--;
 	if (!i || !is_evaluation(p))
@@ -127,7 +127,7 @@ static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
 		 at = (uint32_t)p->frames[i - 1] + 1;
 	if (!*first || at < *first)
 		*first = at;
-	return at > *first ? LEVEL_AGAIN : 0;
+	return at > *first ? LEVEL_AGAIN : LEVEL_AFRESH;
 }
 
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
@@ -162,7 +162,7 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	if (is_new)
 		*known = hints;
 	/* where two stacks disagree the launches are not the optimizer's alone; those of one kind from two places are not for that */
-	else if (!((*known ^ hints) & ~(LEARN_FRAMES_IN_MODULE | LEVEL_OUTSIDE | LEVEL_AGAIN)))
+	else if (!((*known ^ hints) & ~(LEARN_FRAMES_IN_MODULE | LEVEL_AFRESH | LEVEL_AGAIN)))
 		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;

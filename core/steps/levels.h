@@ -30,9 +30,10 @@ enum level_hint {
 		128, /* ...and, by Python's frames, whatever its name; set beside LEVEL_NAMED */
 	LEVEL_GOES_BACK =
 		256, /* by these the program stands before the optimizer's last launch again: its loop went round */
-	LEVEL_OUTSIDE = 512, /* by Python's frames no optimizer's step is under way */
+	LEVEL_AFRESH =
+		512, /* by Python's frames no optimizer's step is under way, or one that evaluates its closure where it does so first */
 	LEVEL_AGAIN =
-		1024, /* ...one is, and evaluates its closure from another place than at first: not for the first time */
+		1024, /* ...one is, and evaluates its closure in another place: not for the first time */
 };
 
 /* One call that the library pushes into its thread's token window (preload/steps.h): a launch,

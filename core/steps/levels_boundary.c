@@ -77,10 +77,10 @@ static uint32_t boundary_behind(const struct boundary *b, uint32_t end, uint32_t
 	return boundary_after_read_back(b, end);
 }
 
-/* Whether the optimizer's step is over somewhere in [begin, end). */
+/* Whether the optimizer's step is over somewhere in [begin, end), or another has begun. */
 static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
 {
-	while (begin < end && !(b->store->events[begin].hints & LEVEL_OUTSIDE))
+	while (begin < end && !(b->store->events[begin].hints & LEVEL_AFRESH))
 		begin++;
 	return begin < end;
 }

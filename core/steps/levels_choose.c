@@ -147,7 +147,7 @@ static bool are_evaluations(const struct search *q, const struct levels_level *i
 			    const struct levels_level *outer)
 {
 	return search_has_whole_steps(q, outer) &&
-	       2 * (inner->turns - search_count_turns(q, inner, LEVEL_OUTSIDE)) >= outer->turns;
+	       2 * (inner->turns - search_count_turns(q, inner, LEVEL_AFRESH)) >= outer->turns;
 }
 
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */

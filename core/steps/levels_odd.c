@@ -196,7 +196,7 @@ uint32_t search_count_turns(const struct search *q, const struct levels_level *l
 bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
 {
 	return search_count_turns(q, level, LEVEL_AGAIN) >= MOST_TURNS * level->turns &&
-	       search_count_turns(q, level, LEVEL_OUTSIDE) >= MOST_TURNS * level->turns;
+	       search_count_turns(q, level, LEVEL_AFRESH) >= MOST_TURNS * level->turns;
 }
 
 void search_count_odd(struct search *q, struct levels_level *level)
@@ -206,7 +206,7 @@ void search_count_odd(struct search *q, struct levels_level *level)
 	level->other_steps = count_other_steps(q, level);
 	uint32_t n_again = search_count_turns(q, level, LEVEL_AGAIN);
 	level->evaluates = n_again >= MOST_TURNS * level->turns;
-	level->within = n_again ? level->turns - search_count_turns(q, level, LEVEL_OUTSIDE) : 0;
+	level->within = n_again ? level->turns - search_count_turns(q, level, LEVEL_AFRESH) : 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 

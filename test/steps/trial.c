@@ -20,7 +20,7 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	};
 	static const uint32_t of_around[] = {
 		[AROUND_UNTOLD] = 0,
-		[AROUND_NONE] = LEVEL_OUTSIDE,
+		[AROUND_NONE] = LEVEL_AFRESH,
 		[AROUND_AGAIN] = LEVEL_AGAIN,
 	};
 	uint32_t hints = of_what[e->what] | (e->waited ? LEVEL_SYNCED : 0);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SURE = LEVEL_NAMED | LEVEL_FRAMED, OUTSIDE = LEVEL_OUTSIDE };
+enum { SURE = LEVEL_NAMED | LEVEL_FRAMED, AFRESH = LEVEL_AFRESH };
 enum {
 	CALLER = 1,
 	WRAPPER,
@@ -103,24 +103,23 @@ static void test_hints(void **state)
 	struct learn_frames x = { 0 };
 	fill(&d);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 13, 2),
-			 SURE | OUTSIDE | LEARN_FRAMES_IN_MODULE);
+	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
 	/* the forward pass in a closure is none of the optimizer's */
-	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | LEARN_FRAMES_IN_MODULE);
+	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
 	/* ...nor is the loss that the closure reads; an optimizer of the user's own is one, as is what it calls */
 	assert_int_equal(learn_frames_hints(&x, &d, 23, 5), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 25, 6), SURE | LEVEL_OPTIMIZER);
 	assert_int_equal(learn_frames_hints(&x, &d, 27, 7), SURE | LEVEL_OPTIMIZER);
 	/* a trainer's closure, and an average of the weights, which belongs to the step before it */
 	assert_int_equal(learn_frames_hints(&x, &d, 29, 8), SURE);
-	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | OUTSIDE | LEVEL_OPTIMIZER);
+	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | AFRESH | LEVEL_OPTIMIZER);
 	/* ...and Lightning's, which is a framework: what it does with the loss that it gets */
-	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE);
+	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE | AFRESH);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
-	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), OUTSIDE);
+	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), AFRESH);
 	/* a hook of a module's, unless the same launches come elsewhere too */
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 11),
-			 SURE | OUTSIDE | LEARN_FRAMES_IN_MODULE);
+			 SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 8), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 1), SURE | LEARN_FRAMES_DISAGREE);
@@ -222,13 +221,13 @@ static void test_closure_that_is_evaluated_again(void **state)
 	fill(&d);
 	add_evaluation(&d, 20, 10);
 	add_evaluation(&d, 21, 80);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within);
-	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 20), within);
+	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 20), within | LEVEL_AFRESH);
 	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 21), within);
 	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_AGAIN);
 	assert_int_equal(learn_frames_hints(&x, &d, STEPS, 1), SURE | LEVEL_OPTIMIZER);
 	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_AGAIN);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within);
+	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_AFRESH);
 	learn_frames_free(&x);
 	dict_free(&d);
 }
