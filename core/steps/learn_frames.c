@@ -63,20 +63,82 @@ static uint32_t part_hints(const struct learn_code *codes, size_t n)
 	return 0;
 }
 
-static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
+static uint32_t code_id(uint64_t frame)
+{
+	return frame >> 32 & 0x7fffffff;
+}
+
+/* Frames of Python's, innermost first, and their codes. */
+struct pythons {
+	uint64_t frames[DICT_FRAMES_MOST];
+	struct learn_code codes[DICT_FRAMES_MOST];
+	size_t n;
+	bool is_whole; /* none further out is missing */
+};
+
+static void read_pythons(struct learn_frames *x, const struct dict *d, uint32_t stack,
+			 struct pythons *p)
 {
 	uint64_t raw[DICT_FRAMES_MOST];
-	struct learn_code codes[DICT_FRAMES_MOST];
-	uint32_t flags, in_module = 0;
-	size_t n = dict_stack(d, stack, raw, &flags), n_codes = 0;
+	uint32_t flags = 0;
+	size_t n = dict_stack(d, stack, raw, &flags);
+	p->n = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!(raw[i] & FRAME_PYTHON))
 			continue;
-		codes[n_codes] = code_of(x, d, raw[i] >> 32 & 0x7fffffff);
-		if (codes[n_codes++].part == PART_MODULE)
-			in_module = LEARN_FRAMES_IN_MODULE;
+		p->frames[p->n] = raw[i];
+		p->codes[p->n++] = code_of(x, d, code_id(raw[i]));
 	}
-	return part_hints(codes, n_codes) | in_module;
+	p->is_whole = !(flags & STACK_PYTHON_TRUNCATED);
+}
+
+/* How many frames stand within the outermost optimizer's, it included; 0: no optimizer's step is under way. */
+static size_t n_within_optimizer(const struct pythons *p)
+{
+	for (size_t i = p->n; i-- > 0;)
+		if (p->codes[i].part == PART_OPTIMIZER)
+			return i + 1;
+	return 0;
+}
+
+static bool is_evaluation(const struct pythons *p)
+{
+	size_t i = 0;
+	while (i < p->n && p->codes[i].part == PART_NONE)
+		i++;
+	enum phase phase = i < p->n ? phase_of_part(p->codes[i].part) : PHASE_OTHER;
+	return phase == PHASE_FORWARD || phase == PHASE_BACKWARD;
+}
+
+/*
+ * What is done within the outermost optimizer's step may be a part of it, of which there are more: L-BFGS evaluates its closure once, and then in its
+ * loop, in another place. Where there is but one place it cannot be told whether it comes again or a new step has begun.
+ */
+static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
+{
+	size_t i = n_within_optimizer(p);
+	if (!i)
+		return p->n && p->is_whole ? LEVEL_AFRESH : 0;
+	while (i > 0 && !p->codes[i - 1].is_step)
+		i--;
+	if (!i || !is_evaluation(p))
+		return 0;
+	uint32_t *first = &x->codes.at[code_id(p->frames[i - 1])].closure_at,
+		 at = (uint32_t)p->frames[i - 1] + 1;
+	if (!*first || at < *first)
+		*first = at;
+	return at > *first ? LEVEL_AGAIN : LEVEL_AFRESH;
+}
+
+static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
+{
+	struct pythons p;
+	read_pythons(x, d, stack, &p);
+	uint32_t in_module = 0;
+	for (size_t i = 0; i < p.n; i++)
+		if (p.codes[i].part == PART_MODULE)
+			in_module = LEARN_FRAMES_IN_MODULE;
+	return part_hints(p.codes, p.n) | in_module | closure_hints(x, &p);
 }
 
 static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)
@@ -99,8 +161,8 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	note_stack(x, hash, stack);
 	if (is_new)
 		*known = hints;
-	/* where two stacks disagree the launches are not the optimizer's alone; those within a module and without it are not for that */
-	else if (!((*known ^ hints) & ~LEARN_FRAMES_IN_MODULE))
+	/* where two stacks disagree the launches are not the optimizer's alone; those of one kind from two places are not for that */
+	else if (!((*known ^ hints) & ~(LEARN_FRAMES_IN_MODULE | LEVEL_AFRESH | LEVEL_AGAIN)))
 		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;

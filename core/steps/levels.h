@@ -31,6 +31,10 @@ enum level_hint {
 	LEVEL_GOES_BACK =
 		256, /* by these the program stands before the optimizer's last launch again: its loop went round */
 	LEVEL_GOES_ON = 512, /* ...and behind it still: it did not yet */
+	LEVEL_AFRESH =
+		1024, /* by Python's frames no optimizer's step is under way, or one that evaluates its closure where it does so first */
+	LEVEL_AGAIN =
+		2048, /* ...one is, and evaluates its closure in another place: not for the first time */
 };
 
 /* One call that the library pushes into its thread's token window (preload/steps.h): a launch,

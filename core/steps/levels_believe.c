@@ -223,6 +223,13 @@ static bool hides_loop_around(const struct levels_level *level)
 	       (level->fed || !level->threads) && level->recurring >= UNUSUAL_ENOUGH;
 }
 
+/* Some of its turns are no step from end to end: the loop around an optimizer's step, which may evaluate its closure twenty times, has not shown
+ * itself yet, or there is nothing but that step in it. */
+static bool may_be_evaluation(const struct levels_level *level)
+{
+	return 2 * level->within >= level->turns;
+}
+
 /* Some of its turns are longer than most: a loop around it may not have shown itself yet. Where all turns differ none is unusual. */
 static bool may_be_inner(const struct levels_level *level)
 {
@@ -230,7 +237,8 @@ static bool may_be_inner(const struct levels_level *level)
 				  !level->dialogue && level->alike >= ALIKE_REQUESTS &&
 				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
-	return (is_longer_at_times || has_other_steps) && level->turns < TURNS_DESPITE;
+	return (is_longer_at_times || has_other_steps || may_be_evaluation(level)) &&
+	       level->turns < TURNS_DESPITE;
 }
 
 /* What its turns show speaks against its being the step. */

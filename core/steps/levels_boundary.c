@@ -124,12 +124,21 @@ static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t n
 	       levels_index_count(b->index, b->store->events[back].trigram) <= turns + 1;
 }
 
+/* Whether the optimizer's step is over somewhere in [begin, end), or another has begun. */
+static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
+{
+	while (begin < end && !(b->store->events[begin].hints & LEVEL_AFRESH))
+		begin++;
+	return begin < end;
+}
+
 /*
  * Marks the launches that end a step. An optimizer's phase may be broken by other
  * launches, and a turn may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
- * where the longest stretch without any optimizer begins, one for each turn.
+ * where the longest stretch without any optimizer begins, one for each turn. Where its step evaluates a closure (`evaluates`) these stretches are
+ * within the step, but for one.
  */
-static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n)
+static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool evaluates)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
@@ -141,8 +150,10 @@ static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t 
 				continue;
 			uint32_t length = next_optimizer - i;
 			bool is_this = boundary_is_round(b, i, next_optimizer, n - 1);
+			bool is_within = evaluates &&
+					 !boundary_leaves_optimizer(b, i + 1, next_optimizer);
 			next_optimizer = i;
-			if (is_this == is_round ? length <= longest : is_round)
+			if (is_within || (is_this == is_round ? length <= longest : is_round))
 				continue;
 			longest = length;
 			end = i;
@@ -296,8 +307,8 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 {
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
 	if (level->optimizer)
-		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
-				   level->turns + 1);
+		boundary_mark_ends(b, levels_index_of(b->index, level->reference), level->turns + 1,
+				   level->evaluates);
 	boundary_set_targets(b);
 	struct boundary_choice best = { .trigram = NO_TARGET };
 	uint32_t wanted = boundary_most_turns(b->index, level);

@@ -139,11 +139,22 @@ static bool is_checkpoint(const struct levels_extra *extra)
 	return extra->read >= MANY_READS && extra->novel + extra->known < extra->read;
 }
 
+/* Whether an optimizer's step evaluates its closure several times, as L-BFGS does: then turns of `inner` are these, of which some are within the step
+ * from end to end, and of `outer`'s none. */
+static bool are_evaluations(const struct search *q, const struct levels_level *inner,
+			    const struct levels_level *outer)
+{
+	return search_has_whole_steps(q, outer) &&
+	       2 * (inner->turns - search_count_turns(q, inner, LEVEL_AFRESH)) >= outer->turns;
+}
+
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
 {
 	if (!inner->optimizer && outer->optimizer)
+		return true;
+	if (are_evaluations(q, inner, outer))
 		return true;
 	/* an optimizer's loop over parameters: only the whole has a backward pass */
 	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)

@@ -87,6 +87,9 @@ struct levels_level {
 	uint32_t
 		other_steps; /* turns, of all, in which another network's step stands, with an optimizer of its own */
 	uint32_t strange; /* turns, of all, with work in one piece that most of them do not have */
+	uint32_t
+		within; /* turns, of all, that are within an optimizer's step from end to end, which evaluates its closure more than once */
+	bool evaluates; /* its turns evaluate an optimizer's closure more than once in a step of it */
 	uint32_t recurring; /* turns with a kernel that comes in every so many of them */
 	bool around;	    /* a loop around it was looked at, and is none of the step */
 	bool graph;	    /* its turns launch graphs */

@@ -179,11 +179,34 @@ static uint32_t count_recurring(struct search *q, const struct levels_level *lev
 	return most;
 }
 
+uint32_t search_count_turns(const struct search *q, const struct levels_level *level,
+			    uint32_t hints)
+{
+	const uint32_t *at = levels_index_of(q->index, level->reference);
+	uint32_t n_with = 0;
+	for (uint32_t k = 0; k < level->turns; k++) {
+		uint32_t i = at[k];
+		while (i < at[k + 1] && !(q->store->events[i].hints & hints))
+			i++;
+		n_with += i < at[k + 1];
+	}
+	return n_with;
+}
+
+bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
+{
+	return search_count_turns(q, level, LEVEL_AGAIN) >= MOST_TURNS * level->turns &&
+	       search_count_turns(q, level, LEVEL_AFRESH) >= MOST_TURNS * level->turns;
+}
+
 void search_count_odd(struct search *q, struct levels_level *level)
 {
 	level->unusual = count_unusual(q, level);
 	level->strange = count_strange(q, level);
 	level->other_steps = count_other_steps(q, level);
+	uint32_t n_again = search_count_turns(q, level, LEVEL_AGAIN);
+	level->evaluates = n_again >= MOST_TURNS * level->turns;
+	level->within = n_again ? level->turns - search_count_turns(q, level, LEVEL_AFRESH) : 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 

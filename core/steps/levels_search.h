@@ -84,6 +84,14 @@ struct levels_extra {
 struct levels_extra search_compare(struct search *q, const struct levels_level *inner,
 				   const struct levels_level *outer);
 
+/* Of its turns, those that hold a launch with one of these hints. */
+uint32_t search_count_turns(const struct search *q, const struct levels_level *level,
+			    uint32_t hints);
+
+/* Whether each turn holds a step of an optimizer's that evaluates its closure more than once, and is over within the turn: no other loop has that, as
+ * little as there may be between two of them, and as many launches as they take. */
+bool search_has_whole_steps(const struct search *q, const struct levels_level *level);
+
 /* levels_choose.c: the step, as a group's number, described in `best`; NO_GROUP: none. */
 uint32_t search_choose(struct search *q, struct levels_level *best);
 

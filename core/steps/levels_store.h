@@ -28,9 +28,9 @@ struct levels_intern {
 };
 
 /* Of a stored event's hints: it is a TOKEN_EXCHANGE, beside the trigram that it completes. */
-#define LEVELS_EXCHANGES 0x800u
+#define LEVELS_EXCHANGES 0x2000u
 /* This and the two calls of its thread before it only copy, as a loader does. */
-#define LEVELS_ONLY_COPIES 0x400u
+#define LEVELS_ONLY_COPIES 0x1000u
 
 struct levels_thread {
 	struct token_window kernels;
@@ -41,9 +41,9 @@ struct levels_stored {
 	uint64_t begin_ns, end_ns;
 	uint32_t trigram; /* number of the trigram that this event completes */
 	uint32_t token;
-	uint32_t thread : 20; /* the caller's name for it */
-	uint32_t hints : 12;
-	uint32_t blocked_us;
+	uint64_t thread : 20; /* the caller's name for it */
+	uint64_t hints : 22;
+	uint64_t blocked_us : 22;
 };
 
 struct levels_store {

@@ -32,7 +32,8 @@
 #define SPARSE 50u
 /* Share of a turn that the program must have done before its first optimizer launch, for the turn
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
- * only what is new. A graph's launch before it is much, however few calls it takes. */
+ * only what is new. A graph's launch before it is much, however few calls it takes; so is
+ * a closure that the optimizer itself evaluates, as L-BFGS does: its history makes a thousand launches to one evaluation. */
 #define MIN_OLD 0.1
 /* Share of turns below which a backward pass is what stands between two rounds of them. */
 #define FEW_WITH_THREADS 0.34
@@ -142,7 +143,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
 		 n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
-	bool has_old_graph = false;
+	bool has_old_graph = false, evaluates = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
@@ -154,6 +155,7 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 			      q->store->n_before_optimizer;
 		n_old += is_old;
 		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
+		evaluates |= (events[i].hints & LEVEL_AGAIN) != 0;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
@@ -174,7 +176,8 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	}
 	t->n_optimizer = n_optimizer;
 	t->with_work += n_work > 0;
-	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
+	t->with_optimizer += n_optimizer &&
+			     (has_old_graph || evaluates || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
@@ -456,14 +459,16 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	search_describe(q, group, level);
 	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
 	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
-	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn;
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn &&
+		      !search_has_whole_steps(q, level);
 	level->waited = !turns_are_even(at, g->count, level->calls_per_turn) &&
 			turns_are_waited(q->store->events, at, g->count);
 	bool is_exact = is_few && !level->waited && turns_are_regular(at, g->count);
 	if (is_few && !is_exact && !level->waited &&
 	    !turns_are_even(at, g->count, level->calls_per_turn))
 		return false;
-	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn;
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn &&
+			 !search_has_whole_steps(q, level);
 	if (is_sparse && !turns_are_steady(q->store->events, at, g->count))
 		return false;
 	if (search_look_at_turns(q, level) < MOST_TURNS)

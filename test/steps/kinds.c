@@ -30,6 +30,7 @@ const struct kind kinds[] = {
 	{ ROW(rollouts), KIND_BY_FRAMES },
 	{ ROW(long_inner), KIND_BY_FRAMES },
 	{ ROW(inner_steps), KIND_BY_FRAMES },
+	{ ROW(closures), KIND_BY_FRAMES | KIND_NO_NOISE },
 	{ ROW(evaluate_first), KIND_BY_FRAMES },
 	{ ROW(requests), 0 },
 	{ ROW(tokens), 0 },

@@ -58,6 +58,7 @@ KIND(reinforcement);
 KIND(rollouts);
 KIND(long_inner);
 KIND(inner_steps);
+KIND(closures);
 KIND(evaluate_first);
 KIND(requests);
 KIND(tokens);

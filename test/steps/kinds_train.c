@@ -490,6 +490,38 @@ KIND(long_inner)
 	}
 }
 
+static void evaluate_closure(struct program *p, const struct network *net, bool again)
+{
+	program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+	p->around = again ? AROUND_AGAIN : AROUND_UNTOLD;
+	program_launch(p, 14, 0);
+	p->around = AROUND_UNTOLD;
+	network_forward(p, net);
+	network_backward(p, net);
+}
+
+/* LBFGS with a line search: as many evaluations of its closure as it takes, and behind the step no more than the loss that is read: launches
+ * of three trigrams tell one step from the next. */
+KIND(closures)
+{
+	struct network net;
+	network_start(&net, p, size);
+	for (int i = 0; i < STEPS / 2; i++) {
+		evaluate_closure(p, &net, false);
+		network_optimizer(p, &net);
+		for (uint32_t n = program_between(p, 2, 5); n > 0; n--) {
+			evaluate_closure(p, &net, true);
+			network_optimizer(p, &net);
+		}
+		program_at(p, PHASE_OTHER, THREAD_MAIN, 24);
+		p->around = AROUND_NONE;
+		program_read_back(p);
+		p->around = AROUND_UNTOLD;
+		program_end(p, END_STEP);
+		program_pause(p, net.pause_us);
+	}
+}
+
 /* Four tasks, each of three steps by hand, before the optimizer's: MAML. */
 KIND(inner_steps)
 {

@@ -29,8 +29,16 @@ struct program_event {
 	uint64_t begin_ns, end_ns, blocked_ns;
 	uint32_t thread, line;
 	uint8_t what, phase;
-	bool waited; /* its thread has waited for the device since its last event */
-	bool named;  /* an optimizer's kernel that its name gives away */
+	bool waited;	/* its thread has waited for the device since its last event */
+	bool named;	/* an optimizer's kernel that its name gives away */
+	uint8_t around; /* enum program_around */
+};
+
+/* What frames say of an optimizer's step that stands around a launch. */
+enum program_around {
+	AROUND_UNTOLD,
+	AROUND_NONE,  /* there is none */
+	AROUND_AGAIN, /* it evaluates its closure, and not for the first time */
 };
 
 /* What ends behind an event. A step has one truth; where two answers are right (a GAN's iteration, or each of its optimizers'
@@ -52,7 +60,7 @@ struct program {
 	uint32_t n, allocated, n_marks, marks_allocated;
 	uint64_t now_ns, random;
 	uint32_t thread, line;
-	uint8_t phase;
+	uint8_t phase, around;
 	bool telling_names;	/* optimizers' kernels are named as such */
 	uint64_t waited_ns[16]; /* by thread, since its last event */
 	bool has_waited[16];

@@ -15,7 +15,8 @@ NOT_YET = {
     "td3": {"place", "numbers"},  # every step ends behind the critics: the actor's half, of every other one, goes to the next
 }
 # From launches alone: layers that each read a value look like tokens, and the batch that is fed looks like a prompt.
-NOT_YET_WITHOUT_FRAMES = {"hooked_layers": {"count", "period", "place", "numbers"}}
+# Of a closure that the optimizer evaluates again and again: each evaluation, with what follows of the optimizer, looks like a step.
+NOT_YET_WITHOUT_FRAMES = {name: {"count", "period", "place", "numbers"} for name in ("hooked_layers", "lbfgs", "lbfgs_search")}
 # Calls by which a boundary may stand beside the mark. Both of the GAN's optimizers launch the same kernels, so that no three
 # launches end its iteration alone; that the last one is over is known by its last two. What comes in every step, whatever the head, is the trunk alone; in every iteration of a
 # server that batches what has come, reading the last one's answer and feeding what follows. A loop over parameters ends in launches that most
