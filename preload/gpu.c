@@ -91,7 +91,7 @@ static struct {
 	bool gave_way; /* the window ended for the application's own profiler */
 	bool forced;   /* what was under way behind the window was asked for, and has no times */
 	_Atomic int64_t pushed;	  /* calls announced by gpu_push in this window */
-	_Atomic uint32_t n_stays; /* how often CUPTI came on */
+	_Atomic uint32_t n_stays; /* how often CUPTI came on, or back to us */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, enum gpu_pairing pairing)
@@ -384,6 +384,9 @@ static void settle(void)
 static void begin_announcing(bool was_on)
 {
 	bool joins = was_on && !g.gave_way && !g.forced && g.pairing != GPU_BY_ID;
+	if (was_on &&
+	    g.gave_way) /* what was launched meanwhile has no records here, to be waited for */
+		atomic_fetch_add_explicit(&g.n_stays, 1, memory_order_relaxed);
 	g.forced = false;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
 		gpu_write_state(g.no_copies ? GPU_ON_BUT_COPIES : GPU_ON,
