@@ -40,8 +40,8 @@ int main()
 	NEED(cudaGetSymbolSize(&bytes, counter));
 	check(bytes == sizeof(int), "nvcc: a variable's size", "%zu", bytes);
 	NEED(cudaDeviceSynchronize());
-	busy_700us<4><<<1, 32>>>(c);
 	double t = now_us();
+	busy_700us<4><<<1, 32>>>(c);
 	NEED(cudaDeviceSynchronize());
 	check(now_us() - t > 690, "nvcc: a mangled name's duration", "%.0f us", now_us() - t);
 	cudaFuncAttributes attributes;

@@ -117,8 +117,8 @@ static void copies(void)
 	double pinned_us = now_us() - t;
 	NEED(cudaStreamSynchronize(stream));
 	check(pinned_us < 900, "async copy to pinned memory does not block", "%.0f us", pinned_us);
-	launch(one_ms, stream);
 	t = now_us();
+	launch(one_ms, stream);
 	NEED(cudaMemcpyAsync(pageable, device, 1000, cudaMemcpyDeviceToHost, stream));
 	check(now_us() - t > 900, "async copy to pageable memory blocks", "%.0f us", now_us() - t);
 	launch(one_ms, stream);
@@ -128,13 +128,13 @@ static void copies(void)
 	NEED(cudaStreamSynchronize(stream));
 	check(small_us < 900, "a small pageable copy in is staged and does not block", "%.0f us",
 	      small_us);
-	launch(one_ms, stream);
 	t = now_us();
+	launch(one_ms, stream);
 	NEED(cudaMemcpyAsync(device, pageable, BYTES, cudaMemcpyHostToDevice, stream));
 	check(now_us() - t > 1900, "a large pageable copy in blocks to its end", "%.0f us",
 	      now_us() - t);
-	launch(one_ms, stream);
 	t = now_us();
+	launch(one_ms, stream);
 	NEED(cudaMemcpy(pinned, device, 1000, cudaMemcpyDeviceToHost));
 	check(now_us() - t > 900, "cudaMemcpy waits for blocking streams", "%.0f us", now_us() - t);
 	launch(one_ms, stream);
@@ -146,8 +146,8 @@ static void copies(void)
 	t = now_us();
 	NEED(cudaMemset(device, 0, BYTES));
 	check(now_us() - t < 900, "cudaMemset does not block", "%.0f us", now_us() - t);
-	launch(one_ms, stream);
 	t = now_us();
+	launch(one_ms, stream);
 	NEED(cudaFree(device));
 	check(now_us() - t > 900, "cudaFree waits for the device", "%.0f us", now_us() - t);
 	NEED(cudaFreeHost(pinned));
