@@ -25,7 +25,7 @@ enum { EXPORTERS_MOST = 16 };
 /* NULL: there is none of that name. */
 const struct exporter *exporter_find(const char *name);
 
-/* Each in its turn; NULL behind the last. */
+/* Each in its iteration; NULL behind the last. */
 const struct exporter *exporter_at(size_t i);
 
 /* "perfetto,csv" to rows; the number of them, or -EINVAL with one line in `e`. */

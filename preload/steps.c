@@ -98,7 +98,7 @@ static bool is_armed_next(void)
 	       g->number == g->known_in && arm_action(&g->arm, g->number + 1) != SCHED_NONE;
 }
 
-void steps_turn_switch(void)
+void steps_iteration_switch(void)
 {
 	bool armed = g->action != SCHED_NONE;
 	uint32_t record = ALWAYS;
@@ -248,7 +248,7 @@ void steps_begin(uint64_t number, uint64_t ticks)
 	g->began_ticks = ticks;
 	steps_write(STEP_BEGIN, number, ticks);
 	if ((g->action == SCHED_NONE) != (before == SCHED_NONE))
-		steps_turn_switch();
+		steps_iteration_switch();
 }
 
 /* `patient`: an anchor must not be lost because another thread looks at something else for some nanoseconds. Who finds
@@ -278,7 +278,8 @@ static void end_after_this(void)
 static bool needs_attention(void)
 {
 	return steps_still_learning() || are_unknown() || g->mode == STEP_MODE_TIME ||
-	       turn_waits(&g->turn) || atomic_load_explicit(&g->pending, memory_order_relaxed);
+	       iteration_waits(&g->iteration) ||
+	       atomic_load_explicit(&g->pending, memory_order_relaxed);
 }
 
 /* The last one of the machine's clock: slices of several ranks begin together. */
@@ -374,8 +375,8 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 	note_function(hash, function);
 	if (steps_still_learning())
 		steps_learn_from(hash);
-	const struct turn_anchors a = steps_anchors();
-	bool moves = turn_is_moved(&g->turn, &a, hook_thread.writer.slot, hash);
+	const struct iteration_anchors a = steps_anchors();
+	bool moves = iteration_is_moved(&g->iteration, &a, hook_thread.writer.slot, hash);
 	bool pending = atomic_load_explicit(&g->pending, memory_order_relaxed);
 	bool urgent = moves || is_anchor || pending;
 	enum lateness late = urgent ? IN_TIME : steps_lateness();
@@ -403,7 +404,8 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 		begin_slices(SLICE_MS, ticks);
 	else if (wants_slices())
 		begin_slices(SCHEDULE_SLICE_MS, ticks);
-	if (moves && turn_take(&g->turn, &a, hook_thread.writer.slot, hook_thread.tokens, hash))
+	if (moves &&
+	    iteration_take(&g->iteration, &a, hook_thread.writer.slot, hook_thread.tokens, hash))
 		end_after_this();
 	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
 	 * is the reverse, so one of the two sees the other */
@@ -455,7 +457,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		g->began_ticks = now;
 		steps_write(STEP_BEGIN, 0, now);
 	}
-	steps_turn_switch();
+	steps_iteration_switch();
 	pay_attention(needs_attention());
 }
 

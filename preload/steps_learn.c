@@ -11,18 +11,18 @@ static struct steps_state *const g = &steps_state;
 
 /* A thread that launched so many times a step's calls, and so often at least, without a step's end: the program has gone over to
  * something else. Evaluation between steps is shorter, or goes on for as long as to have steps of its own. */
-enum { LOST_TURNS = 20, LOST_LEAST = 10000 };
+enum { LOST_ITERATIONS = 20, LOST_LEAST = 10000 };
 
 /* So long without one it is overdue: another model's training may have begun. Mostly it is an evaluation, or a step with more in it than
  * the others: what was journaled for nothing is at most one launch in so many, 3 ns a launch in the mean. */
-enum { OVERDUE_TURNS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
+enum { OVERDUE_ITERATIONS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
 
 /* Steps that no optimizer ends are looked at for so many launches at most, 50 ms of them. */
 enum { LOOK_MOST = 1000000 };
 
-struct turn_anchors steps_anchors(void)
+struct iteration_anchors steps_anchors(void)
 {
-	return (struct turn_anchors){
+	return (struct iteration_anchors){
 		atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
 		atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed),
 		g->within,
@@ -55,15 +55,15 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&hook_switch.steps.backup,
 			      atomic_load_explicit(&g->shared->backup, memory_order_relaxed),
 			      memory_order_relaxed);
-	const struct turn_anchors a = steps_anchors();
-	turn_begin(&g->turn, &a);
+	const struct iteration_anchors a = steps_anchors();
+	iteration_begin(&g->iteration, &a);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
 /* For who reads the journal later, when there may be another anchor. */
 static void write_base(uint64_t base)
 {
-	struct turn_anchors a = steps_anchors();
+	struct iteration_anchors a = steps_anchors();
 	steps_write_record(&(struct rec_step){
 		.event = STEP_NUMBERED,
 		.action = (uint8_t)((g->begins_training ? NUMBERED_TRAINING : 0) |
@@ -142,7 +142,7 @@ static void lock_steps(void)
 		 : g->arm.is_held ? ""
 		 : g->arm.shift	  ? "; the schedule starts with the next one"
 				  : "");
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 /* Whether the collector has said something new. At each launch while learning: a few loads. */
@@ -159,7 +159,7 @@ bool steps_have_news(void)
 
 /* ---- The anchor fails to come ---- */
 
-static uint64_t turns(uint64_t n, uint64_t least)
+static uint64_t iterations(uint64_t n, uint64_t least)
 {
 	n *= g->calls_per_step;
 	return n > least ? n : least;
@@ -169,7 +169,7 @@ static uint64_t turns(uint64_t n, uint64_t least)
 static bool may_journal_in_vain(uint64_t number)
 {
 	return IN_VAIN_SHARE * atomic_load_explicit(&g->n_overdue, memory_order_relaxed) <=
-	       turns(number, 0);
+	       iterations(number, 0);
 }
 
 /* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
@@ -181,9 +181,9 @@ enum lateness steps_lateness(void)
 	if (number != hook_thread.step_seen)
 		steps_see(number);
 	uint32_t n = hook_thread.tokens - hook_thread.tokens_then;
-	if (n > turns(LOST_TURNS, LOST_LEAST))
+	if (n > iterations(LOST_ITERATIONS, LOST_LEAST))
 		return LOST;
-	return n > turns(OVERDUE_TURNS, OVERDUE_LEAST) && !steps_still_learning() &&
+	return n > iterations(OVERDUE_ITERATIONS, OVERDUE_LEAST) && !steps_still_learning() &&
 			       may_journal_in_vain(number)
 		       ? OVERDUE
 		       : IN_TIME;
@@ -210,7 +210,7 @@ static void look_again(uint64_t n_steps)
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g->is_overdue, true, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->overdue_ticks, hook_ticks(), memory_order_release);
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 void steps_doubt(void)
@@ -246,7 +246,7 @@ static void trust_steps(void)
 	doubt_over(&g->doubt, g->number - g->doubted_in);
 	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 /* Steps of another optimizer have come in their place, since the anchor was overdue. */
@@ -272,13 +272,13 @@ void steps_lose(void)
 	atomic_fetch_add_explicit(&g->shared->lost, 1, memory_order_release);
 	log_line(LOG_INFO, "step %llu does not end: steps are learned again",
 		 (unsigned long long)g->number);
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 void steps_find_again(void)
 {
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 /* ---- Steps on probation ---- */
@@ -289,7 +289,7 @@ static void confirm_steps(void)
 	g->known_in = g->number;
 	if (g->has_company)
 		begin_with_company();
-	steps_turn_switch();
+	steps_iteration_switch();
 }
 
 /* The anchor of `generation` takes the place of one whose steps were none: their numbers and their windows count for nothing. */
@@ -330,7 +330,7 @@ void steps_listen(void)
 	else if (steps_have_news())
 		lock_steps();
 	if (corrects || leaves)
-		steps_turn_switch();
+		steps_iteration_switch();
 }
 
 /* The anchor came in a step that had taken `took` ticks. */

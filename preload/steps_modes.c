@@ -99,7 +99,7 @@ void profiler_stopped(void)
 		gpu_stop();
 	g->action = SCHED_NONE;
 	steps_write(STEP_OUTSIDE, g->number, hook_ticks());
-	steps_turn_switch();
+	steps_iteration_switch();
 	steps_leave_crossing();
 }
 

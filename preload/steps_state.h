@@ -5,7 +5,7 @@
 #ifndef PRELOAD_STEPS_STATE_H
 #define PRELOAD_STEPS_STATE_H
 
-#include "core/runtime/turn.h"
+#include "core/runtime/iteration.h"
 #include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/doubt.h"
@@ -28,8 +28,8 @@ struct steps_state {
 	uint32_t generation; /* of the adopted anchor */
 	uint32_t
 		calls_per_step; /* of its steps: by now the collector may have told those of another one */
-	struct turn turn;		/* auto: what has come of it */
-	uint32_t within, thread, apart; /* of the adopted anchor: struct turn_anchors */
+	struct iteration iteration;	/* auto: what has come of it */
+	uint32_t within, thread, apart; /* of the adopted anchor: struct iteration_anchors */
 	uint64_t end;			/* of its steps: struct journal_steps */
 	bool is_late;			/* the same */
 	uint32_t heard;			/* the newest anchor that was looked at */
@@ -87,7 +87,7 @@ static inline bool steps_still_learning(void)
 /* ---- steps.c ---- */
 
 /* Categories are recorded and watched as the step under way wants it. */
-void steps_turn_switch(void);
+void steps_iteration_switch(void);
 
 void steps_write_record(const struct rec_step *from);
 void steps_write(enum step_event event, uint64_t number, uint64_t ticks);
@@ -108,7 +108,7 @@ void steps_begin_with_this(uint64_t ticks);
 
 /* ---- steps_learn.c; all but the first three within a crossing ---- */
 
-struct turn_anchors steps_anchors(void);
+struct iteration_anchors steps_anchors(void);
 
 enum lateness { IN_TIME, OVERDUE, LOST };
 

@@ -37,7 +37,7 @@ struct phases {
 	struct map stack_of;	   /* DICT_STACK -> index in `stacks` */
 	VEC(struct phase_stack) stacks;
 	VEC(uint32_t) calls; /* of the lane that is gone through */
-	size_t n_reads; /* of these the first ones, which only bring what the turn before has learned to the host */
+	size_t n_reads; /* of these the first ones, which only bring what the iteration before has learned to the host */
 	VEC(struct phase_batch) batches; /* of all threads */
 	uint64_t n_guessed, n_without_stack;
 	uint64_t

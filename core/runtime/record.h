@@ -172,7 +172,7 @@ enum step_event {
 	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked.
 			  `action`: enum step_numbered */
 	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands, and
-			above 32 bits struct turn_anchors' `apart`; follows its STEP_NUMBERED */
+			above 32 bits struct iteration_anchors' `apart`; follows its STEP_NUMBERED */
 	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
 	STEP_CORRECTED, /* auto: what the anchor of generation `detail` counted is void; that of `generation` takes its place */
 };
@@ -661,7 +661,7 @@ struct journal_steps {
 		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
 	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped coming */
 	_Atomic uint32_t boundary; /* by the collector: enum level_boundary (core/steps/levels.h) */
-	/* by the collector, with each anchor: struct turn_anchors (core/runtime/turn.h) */
+	/* by the collector, with each anchor: struct iteration_anchors (core/runtime/turn.h) */
 	_Atomic uint32_t backup_within;
 	_Atomic uint64_t backup; /* 0: none */
 	_Atomic uint32_t anchor_thread;
@@ -685,7 +685,7 @@ struct journal_steps {
 		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
 	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */
 	_Atomic uint32_t
-		anchors_apart;	   /* by the collector, with each anchor: struct turn_anchors */
+		anchors_apart; /* by the collector, with each anchor: struct iteration_anchors */
 	_Atomic uint32_t start_of; /* by the library, with waits_for_start: enum start_of */
 	/* by the collector, with each anchor: a step's last two calls by token_pair_hash(), if the anchor's last ones are the next step's, else 0;
 	 * and whether it came before the first step's end, so that it never comes behind the last one's */

@@ -1,7 +1,7 @@
 #include "core/steps/anchors.h"
 
+#include "core/runtime/iteration.h"
 #include "core/runtime/token.h"
-#include "core/runtime/turn.h"
 
 uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 {
@@ -42,14 +42,14 @@ static int by_ticks(const void *a, const void *b)
 
 void anchors_order(anchor_list *came, uint32_t apart)
 {
-	struct turn_last last = { 0 };
+	struct iteration_last last = { 0 };
 	bool is_due = true;
 	size_t n = 0;
 	if (came->n)
 		qsort(came->at, came->n, sizeof(*came->at), by_ticks);
 	for (size_t i = 0; i < came->n; i++) {
 		const struct anchor_came c = came->at[i];
-		bool early = !c.is_backup && turn_is_early(&last, apart, c.slot, c.at, is_due);
+		bool early = !c.is_backup && iteration_is_early(&last, apart, c.slot, c.at, is_due);
 		is_due = c.is_backup;
 		if (!early)
 			came->at[n++] = c;

@@ -4,11 +4,11 @@
 enum {
 	SETTLE_NS =
 		20000000, /* a launch that began before a boundary is in the journal this much later, in any thread */
-	LOST_TURNS =
+	LOST_ITERATIONS =
 		20, /* this many times a step's calls without the anchor: it was the wrong one */
 	LOST_LEAST = 10000,
 	/* so long without one that was never counted, in turns and launches, others are looked for beside it */
-	UNCOUNTED_TURNS = 2,
+	UNCOUNTED_ITERATIONS = 2,
 	UNCOUNTED_LEAST = 64,
 	HELD_MOST =
 		1000000, /* calls of steps on probation: they wait in memory for what becomes of them */
@@ -113,7 +113,7 @@ static bool seeks_others(const struct learn *l, const struct follow *f)
 {
 	return !wants_function(f) && l->has_choice && !l->has_base && !l->on_probation &&
 	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
-	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_TURNS;
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
 
 static void mind_seeker(struct learn *l, const struct follow *f)
@@ -388,7 +388,7 @@ static bool vote(struct learn *l, const struct follow *f, struct level_choice *o
 static bool anchor_is_lost(const struct learn *l)
 {
 	return l->n_since_anchor > LOST_LEAST &&
-	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_TURNS;
+	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_ITERATIONS;
 }
 
 /* Another anchor is to be found, or has been. */

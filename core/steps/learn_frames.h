@@ -11,7 +11,7 @@
 
 /* Beside enum level_hint: the trigram came with stacks that say other things. */
 #define LEARN_FRAMES_DISAGREE 0x10000u
-/* ...and was made within a module's call: what the model reads for itself, layer by layer, is no answer that ends a turn. */
+/* ...and was made within a module's call: what the model reads for itself, layer by layer, is no answer that ends a iteration. */
 #define LEARN_FRAMES_IN_MODULE 0x20000u
 
 struct learn_code {

@@ -102,7 +102,7 @@ typedef VEC(size_t) call_list;
 
 /*
  * With the first instruction that ever launches: after one outside, or after a later one. All that one instruction launches, such as a
- * model's whole forward pass, is one stretch. Where it stands in a loop of the function it comes in each turn of that: then a call is one
+ * model's whole forward pass, is one stretch. Where it stands in a loop of the function it comes in each iteration of that: then a call is one
  * that something comes before which the loop does not hold.
  */
 static void find_calls(const struct learn_function *x, call_list *calls)

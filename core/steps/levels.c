@@ -13,7 +13,7 @@
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
-/* Sooner where a loop lacks but a few turns, or is to win a second time. */
+/* Sooner where a loop lacks but a few iterations, or is to win a second time. */
 #define VOTE_LEAST 1.03
 
 /* Votes that a level must win one after the other. */
@@ -32,17 +32,17 @@
 /* Turns that have become shorter than such a share of what they were are of several loops. */
 #define AS_RARE 0.75
 
-/* An anchor on probation that did not come in so many turns is given up for another that is as good. */
-#define STALE_TURNS 3u
+/* An anchor on probation that did not come in so many iterations is given up for another that is as good. */
+#define STALE_ITERATIONS 3u
 /* A first turn that is so many times as long as most is not of the loop alone. */
 #define FIRST_LONG 8u
 /* An answer of fewer turns is a guess where launches come and go. */
-#define TURNS_GUESSED 6u
+#define ITERATIONS_GUESSED 6u
 /* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop, as a game's moves
  * that another loop stands around, though that is not known to be the step either. */
-#define TURNS_UNCONFIRMED 160u
-/* Where steps that launches come and go in end is looked at again after so many times the turns more. */
-#define TURNS_MORE 2u
+#define ITERATIONS_UNCONFIRMED 160u
+/* Where steps that launches come and go in end is looked at again after so many times the iterations more. */
+#define ITERATIONS_MORE 2u
 /* Turns of the loop around another have so many times its calls. */
 #define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
@@ -55,8 +55,8 @@ struct levels {
 	uint64_t first_graph;	   /* events by the first graph launch, it included; 0: none yet */
 	uint32_t
 		expected; /* events of the store by when the last vote's leader may win, 0: no saying */
-	uint32_t demand;      /* factor on the turns wanted, doubled by every anchor that failed */
-	uint64_t leader;      /* anchor of the last vote's winner */
+	uint32_t demand; /* factor on the iterations wanted, doubled by every anchor that failed */
+	uint64_t leader; /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
 	bool on_probation; /* `choice` is counted, and learning goes on */
@@ -162,7 +162,7 @@ static bool level_fills(const struct levels *l, const struct levels_index *x,
 			const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	uint32_t first = at[0], last = at[level->turns];
+	uint32_t first = at[0], last = at[level->iterations];
 	if (last - first < COVERAGE_FILLS * (last - x->start))
 		return false;
 	return level_is_current(x, level) ||
@@ -175,7 +175,7 @@ enum look {
 	LOOK_FOUND, /* a loop to be believed */
 };
 
-/* Whether the same steps end elsewhere, or are waited for longer, as where launches come and go a few turns have not shown how long. */
+/* Whether the same steps end elsewhere, or are waited for longer, as where launches come and go a few iterations have not shown how long. */
 static bool is_moved(const struct level_choice *was, const struct level_choice *now)
 {
 	bool ends_alike = was->anchor == now->anchor && was->count == now->count;
@@ -222,7 +222,7 @@ static void levels_begin_probation(struct levels *l, uint32_t end)
 
 /*
  * The level has won another vote; locks when it has won `wins` running. Where launches come and go its steps are settled then, but not where they
- * end: of six turns a trigram that fails in one of nine has all as often as not.
+ * end: of six iterations a trigram that fails in one of nine has all as often as not.
  */
 static void levels_win(struct levels *l, const struct levels_level *level,
 		       const struct level_choice *choice, uint32_t end, unsigned wins)
@@ -237,9 +237,9 @@ static void levels_win(struct levels *l, const struct levels_level *level,
 		l->choice.on_probation = true;
 		if (!l->on_probation)
 			levels_begin_probation(l, end);
-		l->settled_until =
-			l->store.n_forgotten + end +
-			(uint64_t)TURNS_MORE * choice->signs.turns * choice->calls_per_step;
+		l->settled_until = l->store.n_forgotten + end +
+				   (uint64_t)ITERATIONS_MORE * choice->signs.iterations *
+					   choice->calls_per_step;
 		return;
 	}
 	levels_confirm(l);
@@ -250,18 +250,18 @@ static bool is_of_choice(const struct levels *l, uint64_t hash)
 	return hash == l->choice.anchor || hash == l->choice.backup;
 }
 
-/* Whether the anchor on probation, or what stands in for it, still came in the last turns before `end`. */
+/* Whether the anchor on probation, or what stands in for it, still came in the last iterations before `end`. */
 static bool levels_goes_on(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
-	uint64_t patience = (uint64_t)STALE_TURNS * l->choice.calls_per_step;
+	uint64_t patience = (uint64_t)STALE_ITERATIONS * l->choice.calls_per_step;
 	for (uint32_t i = end; i-- > 0 && i + patience >= end;)
 		if (is_of_choice(l, levels_store_hash(s, &s->events[i], l->choice.anchor)))
 			return true;
 	return false;
 }
 
-/* Whether the level that a vote has found is the one that is counted on probation, and its turns now say that it is only a part of the step. */
+/* Whether the level that a vote has found is the one that is counted on probation, and its iterations now say that it is only a part of the step. */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
@@ -288,11 +288,11 @@ static bool is_dialogue(const struct levels *l, const struct levels_level *level
 	       levels_is_as_rare(l, end);
 }
 
-/* Whether the level is a loop around what is counted on probation, and that only a part of its turns. */
+/* Whether the level is a loop around what is counted on probation, and that only a part of its iterations. */
 static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	return level->marked && level->coverage >= COVERAGE_FILLS &&
-	       level->calls_per_turn >= AROUND * l->choice.calls_per_step &&
+	       level->calls_per_iteration >= AROUND * l->choice.calls_per_step &&
 	       !is_dialogue(l, level, end);
 }
 
@@ -313,14 +313,14 @@ static bool levels_may_try(const struct levels *l, const struct levels_level *le
 }
 
 /*
- * Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and its turns are no longer:
+ * Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and its iterations are no longer:
  * of requests of many lengths some have more launches in common than all.
  */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
 	return l->on_probation && !l->is_refuted && levels_is_as_rare(l, end) &&
-	       level->calls_per_turn < LONGER * l->choice.calls_per_step &&
+	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
 	       !levels_gives_way(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
@@ -338,12 +338,12 @@ static void levels_try(struct levels *l, const struct level_choice *choice, uint
 	levels_begin_probation(l, end);
 }
 
-/* How many events there are once `n` more turns have come: its last one is under way. */
-static uint32_t end_of_turns(const struct levels_index *x, const struct levels_level *level,
-			     uint32_t n)
+/* How many events there are once `n` more iterations have come: its last one is under way. */
+static uint32_t end_of_iterations(const struct levels_index *x, const struct levels_level *level,
+				  uint32_t n)
 {
-	uint32_t last = levels_index_of(x, level->reference)[level->turns];
-	return last + n * level->calls_per_turn + 1;
+	uint32_t last = levels_index_of(x, level->reference)[level->iterations];
+	return last + n * level->calls_per_iteration + 1;
 }
 
 /* Where the level's second turn begins, if the first is many times as long: it holds what is done once, as compiling, and launches that begin
@@ -351,38 +351,39 @@ static uint32_t end_of_turns(const struct levels_index *x, const struct levels_l
 static uint32_t behind_first(const struct levels_index *x, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	bool is_long = !level_is_bare(level) && level->turns > 2 &&
-		       at[1] - at[0] > FIRST_LONG * level->calls_per_turn;
+	bool is_long = !level_is_bare(level) && level->iterations > 2 &&
+		       at[1] - at[0] > FIRST_LONG * level->calls_per_iteration;
 	return is_long ? at[1] : 0;
 }
 
-static uint32_t n_optimizers(const struct levels_store *s, const uint32_t *turn)
+static uint32_t n_optimizers(const struct levels_store *s, const uint32_t *iteration)
 {
 	uint32_t n = 0;
-	for (uint32_t i = turn[0]; i < turn[1]; i++)
+	for (uint32_t i = iteration[0]; i < iteration[1]; i++)
 		n += (s->events[i].hints & LEVEL_OPTIMIZER) != 0;
 	return n;
 }
 
-static bool has_other_thread(const struct levels_store *s, const uint32_t *turn)
+static bool has_other_thread(const struct levels_store *s, const uint32_t *iteration)
 {
-	for (uint32_t i = turn[0]; i < turn[1]; i++)
-		if (s->events[i].thread != s->events[turn[0]].thread &&
+	for (uint32_t i = iteration[0]; i < iteration[1]; i++)
+		if (s->events[i].thread != s->events[iteration[0]].thread &&
 		    !(s->events[i].hints & LEVEL_COPY))
 			return true;
 	return false;
 }
 
 /*
- * Whether a turn without an optimizer has no backward pass either: no launch of another thread, where the last turn has some; else it is too
+ * Whether a iteration without an optimizer has no backward pass either: no launch of another thread, where the last iteration has some; else it is too
  * short for one. The loss's scale may be too high in the first steps: then the optimizer's is left out, and all else comes.
  */
-static bool lacks_backward(const struct levels_store *s, const uint32_t *turn, const uint32_t *last,
-			   uint32_t calls_per_turn)
+static bool lacks_backward(const struct levels_store *s, const uint32_t *iteration,
+			   const uint32_t *last, uint32_t calls_per_iteration)
 {
 	if (has_other_thread(s, last))
-		return !has_other_thread(s, turn);
-	return turn[1] - turn[0] + n_optimizers(s, last) + CALLS_OF_BACKWARD <= calls_per_turn;
+		return !has_other_thread(s, iteration);
+	return iteration[1] - iteration[0] + n_optimizers(s, last) + CALLS_OF_BACKWARD <=
+	       calls_per_iteration;
 }
 
 /*
@@ -394,12 +395,13 @@ static uint32_t behind_evaluation(const struct levels_store *s, const struct lev
 				  const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
-	uint32_t first = 0, last = level->turns - 1;
+	uint32_t first = 0, last = level->iterations - 1;
 	bool is_evaluation = false;
 	if (!level->optimizer)
 		return 0;
 	for (; first < last && !n_optimizers(s, at + first); first++)
-		is_evaluation |= lacks_backward(s, at + first, at + last, level->calls_per_turn);
+		is_evaluation |=
+			lacks_backward(s, at + first, at + last, level->calls_per_iteration);
 	return is_evaluation ? at[first] : 0;
 }
 
@@ -432,16 +434,16 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool found = is_described && belief.is_enough &&
 		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end)) &&
 		     !is_settled_otherwise(l, &choice);
-	/* a look amid a step knows one turn more of its begin than of its end, which is what the next looks are for */
+	/* a look amid a step knows one iteration more of its begin than of its end, which is what the next looks are for */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, end);
 	if (found)
 		levels_win(l, &level, &choice, end, wins);
 	if (found)
-		l->expected = x.end + level.calls_per_turn / 2;
-	else if (belief.turns_short)
-		l->expected = end_of_turns(&x, &level, belief.turns_short);
+		l->expected = x.end + level.calls_per_iteration / 2;
+	else if (belief.iterations_short)
+		l->expected = end_of_iterations(&x, &level, belief.iterations_short);
 	levels_level_free(&level);
 	levels_index_free(&x);
 	return found ? LOOK_FOUND : fills ? LOOK_WAIT : LOOK_NOTHING;
@@ -543,15 +545,15 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Whether nothing has confirmed the answer on probation: after so many turns more than are demanded of nearly any loop; or where launches come and go, as
- * then it may be by chance that so few turns look like a loop's, or that they looked more like one than those of the answer before. A request that
+ * Whether nothing has confirmed the answer on probation: after so many iterations more than are demanded of nearly any loop; or where launches come and go, as
+ * then it may be by chance that so few iterations look like a loop's, or that they looked more like one than those of the answer before. A request that
  * is answered is one however few there were.
  */
 static bool is_guess(const struct levels *l)
 {
 	const struct level_signs *signs = &l->choice.signs;
-	bool is_few = signs->turns < TURNS_GUESSED && !signs->is_read;
-	bool is_unconfirmed = l->choice.count >= TURNS_UNCONFIRMED;
+	bool is_few = signs->iterations < ITERATIONS_GUESSED && !signs->is_read;
+	bool is_unconfirmed = l->choice.count >= ITERATIONS_UNCONFIRMED;
 	bool is_by_chance = is_few || l->choice.change == LEVEL_CORRECTED;
 	return l->on_probation && (is_unconfirmed || (signs->is_noisy && is_by_chance));
 }

@@ -7,7 +7,7 @@
  *
  * What makes a level: trigrams that strictly alternate (between two of one there is exactly one of
  * each other) belong to one loop. The step is the level with most trigrams, weighted by how alike
- * its turns are, and by what can only happen once per step: an optimizer phase, a copy, a
+ * its iterations are, and by what can only happen once per step: an optimizer phase, a copy, a
  * synchronisation.
  */
 #ifndef CORE_LEVELS_H
@@ -49,7 +49,7 @@ struct level_event {
 	uint32_t hints; /* enum level_hint */
 };
 
-/* How the boundary within the turn was found. */
+/* How the boundary within the iteration was found. */
 enum level_boundary {
 	LEVEL_BY_OPTIMIZER, /* the optimizer's last launch */
 	LEVEL_BY_GAP,	    /* the host's longest pause; copies decide between like ones */
@@ -64,15 +64,16 @@ enum level_change {
 
 /* What an answer's confidence is made of (core/steps/levels_sure.c). */
 struct level_signs {
-	uint32_t turns;
-	double coverage, alike; /* of the stretch, by the turns; of a turn with the next */
-	double unusual;		/* share of the turns that are longer than most */
-	bool is_read;		/* its turns read back, wait, or launch graphs */
-	bool is_noisy;		/* launches come and go in its turns */
-	bool is_latter;		/* no loop fills all that came, and this one a latter part */
-	bool has_optimizer;	/* by name, by frames, or as a tail behind the backward pass */
-	bool lacks_name;	/* as a tail, though an optimizer's kernels would have been told */
-	bool is_enough;		/* turns, for it to stay */
+	uint32_t iterations;
+	double coverage,
+		alike;	    /* of the stretch, by the iterations; of a iteration with the next */
+	double unusual;	    /* share of the iterations that are longer than most */
+	bool is_read;	    /* its iterations read back, wait, or launch graphs */
+	bool is_noisy;	    /* launches come and go in its iterations */
+	bool is_latter;	    /* no loop fills all that came, and this one a latter part */
+	bool has_optimizer; /* by name, by frames, or as a tail behind the backward pass */
+	bool lacks_name;    /* as a tail, though an optimizer's kernels would have been told */
+	bool is_enough;	    /* turns, for it to stay */
 };
 
 struct level_choice {
@@ -82,7 +83,7 @@ struct level_choice {
 	uint32_t backup_within;	  /* launches of `thread` from there to the anchor */
 	uint32_t n_early_backups; /* of it came before the first step */
 	uint32_t thread;	  /* that launches it */
-	uint32_t apart;		  /* of that thread: struct turn_anchors */
+	uint32_t apart;		  /* of that thread: struct iteration_anchors */
 	uint64_t
 		end; /* token_pair_hash() of a step's last two calls, if the anchor's last ones are the next step's; else 0 */
 	uint32_t calls_per_step; /* events of all threads, median */
@@ -125,7 +126,7 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 bool levels_vote(struct levels *l, struct level_choice *out);
 
 /* The same once the stream has ended: with nothing more to wait for, a level need not win a second
- * time; an answer on probation of which the last turns showed that it is only a part of the step is none. */
+ * time; an answer on probation of which the last iterations showed that it is only a part of the step is none. */
 bool levels_conclude(struct levels *l, struct level_choice *out);
 
 /* The answer on probation stands, whatever there may be to come. */
@@ -135,7 +136,7 @@ void levels_confirm(struct levels *l);
 void levels_withdraw(struct levels *l);
 
 /*
- * The anchor failed: forget all events and learn again, from twice as many turns as the last time.
+ * The anchor failed: forget all events and learn again, from twice as many iterations as the last time.
  * Also for a hole in the stream (dropped records, a library that had stopped journaling).
  */
 void levels_relearn(struct levels *l);

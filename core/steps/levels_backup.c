@@ -1,6 +1,6 @@
 /*
  * The second anchor of a step (core/runtime/turn.h): where a program evaluates, logs or takes a branch, the launches at the boundary are
- * sometimes others, and that step would be lost. What stands in for the anchor comes a little before it: the end of a turn is
+ * sometimes others, and that step would be lost. What stands in for the anchor comes a little before it: the end of a iteration is
  * what only steps have (a backward pass, an optimizer), while evaluation goes through its beginning once more. Runs in the
  * collector.
  */
@@ -14,13 +14,13 @@
 /* So far before the anchor, in launches, what changes there is not likely to reach; in small turns a quarter of them. */
 #define APART	    12u
 #define NO_DISTANCE INT64_MAX
-/* So few turns that one may be unlike the others. */
-#define FEW_TURNS 16u
+/* So few iterations that one may be unlike the others. */
+#define FEW_ITERATIONS 16u
 /* Launches between that come and go, as a share of all between. */
 #define SPREAD_MOST 4
-/* Share of the turns in which something must come to stand in for the anchor. */
-#define TURNS_LEAST  0.66
-#define TURNS_OF_LOG 4u
+/* Share of the iterations in which something must come to stand in for the anchor. */
+#define ITERATIONS_LEAST  0.66
+#define ITERATIONS_OF_LOG 4u
 /* Turns that show about half of how much they may differ. */
 #define FEW_SHOW 6
 
@@ -47,9 +47,9 @@ static uint32_t begin_of(const struct levels_store *s, uint32_t at)
 	return i;
 }
 
-static void look_at_turns(struct backup *b, uint32_t anchor, const struct levels_level *level)
+static void look_at_iterations(struct backup *b, uint32_t anchor, const struct levels_level *level)
 {
-	uint32_t calls_per_turn = level->calls_per_turn;
+	uint32_t calls_per_iteration = level->calls_per_iteration;
 	uint32_t n = levels_index_count(b->index, anchor);
 	b->anchors = levels_index_of(b->index, anchor);
 	if (n > MAX_LOOKED_AT + 1) {
@@ -59,10 +59,10 @@ static void look_at_turns(struct backup *b, uint32_t anchor, const struct levels
 	b->n = n ? n - 1 : 0;
 	for (uint32_t k = 0; k < n; k++)
 		b->begins[k] = begin_of(b->store, b->anchors[k]);
-	b->least = calls_per_turn / 4 < APART ? calls_per_turn / 4 : APART;
+	b->least = calls_per_iteration / 4 < APART ? calls_per_iteration / 4 : APART;
 	/* where launches come and go few trigrams are left to choose from; in turns as small as a layer it is what they iterate */
-	bool are_few_left = level_is_noisy(level) && calls_per_turn >= CALLS_OF_LAYER;
-	b->most = are_few_left ? calls_per_turn * 3 / 4 : calls_per_turn / 2;
+	bool are_few_left = level_is_noisy(level) && calls_per_iteration >= CALLS_OF_LAYER;
+	b->most = are_few_left ? calls_per_iteration * 3 / 4 : calls_per_iteration / 2;
 }
 
 static struct distance distance_of(const struct backup *b, uint32_t trigram)
@@ -91,8 +91,8 @@ static bool is_in_place(const struct backup *b, const struct distance *d)
 	return d->usual >= b->least && d->usual <= b->most;
 }
 
-/* In so many turns a backup comes: in most of them, as by chance some trigram comes in a few. */
-static uint32_t most_turns(const struct backup *b, const struct levels_level *level)
+/* In so many iterations a backup comes: in most of them, as by chance some trigram comes in a few. */
+static uint32_t most_iterations(const struct backup *b, const struct levels_level *level)
 {
 	uint32_t most = 0;
 	for (uint32_t m = 0; m < level->n_members; m++) {
@@ -100,27 +100,27 @@ static uint32_t most_turns(const struct backup *b, const struct levels_level *le
 		if (is_in_place(b, &d) && d.n_once > most)
 			most = d.n_once;
 	}
-	uint32_t wanted = most - (most < FEW_TURNS ? most != 0 : most / 32),
-		 least = (uint32_t)ceil(TURNS_LEAST * b->n);
+	uint32_t wanted = most - (most < FEW_ITERATIONS ? most != 0 : most / 32),
+		 least = (uint32_t)ceil(ITERATIONS_LEAST * b->n);
 	return wanted > least ? wanted : least;
 }
 
-/* Whether a turn is none of the usual ones: a step without its optimizer, an evaluation. */
+/* Whether a iteration is none of the usual ones: a step without its optimizer, an evaluation. */
 static bool is_far(int64_t launches, int64_t median)
 {
 	return llabs(launches - median) > median / SPREAD_MOST;
 }
 
 /*
- * How long the anchor is waited for. Where launches come and go between, the turns seen have not shown all of it, and the fewer they are the
+ * How long the anchor is waited for. Where launches come and go between, the iterations seen have not shown all of it, and the fewer they are the
  * less: of six or fewer as much again as they differ is waited for, of more a part, or steps would end launches before their anchors. What is
  * waited for in vain ends a step in the next one. One turn alone may be longer by a log, unless launches come and go in all of them: then
- * those that are much longer or shorter are left out. Much more in many turns is an evaluation, or an inner loop, and nothing to wait for.
+ * those that are much longer or shorter are left out. Much more in many iterations is an evaluation, or an inner loop, and nothing to wait for.
  */
 static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
 	int64_t median = levels_median(launches, n); /* sorts */
-	uint32_t first = 0, last = n - 1 - (!is_noisy && n >= TURNS_OF_LOG);
+	uint32_t first = 0, last = n - 1 - (!is_noisy && n >= ITERATIONS_OF_LOG);
 	while (is_noisy && is_far(launches[first], median))
 		first++;
 	while (is_noisy && is_far(launches[last], median))
@@ -138,19 +138,19 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool 
 	const struct levels_stored *events = b->store->events;
 	const uint32_t *at = levels_index_of(b->index, trigram);
 	uint32_t n = levels_index_count(b->index, trigram), thread = events[b->anchors[0]].thread;
-	uint32_t n_turns = 0, i = 0;
+	uint32_t n_iterations = 0, i = 0;
 	int64_t launches[MAX_LOOKED_AT];
 	for (uint32_t k = 1; k <= b->n; k++) {
 		while (i < n && at[i] <= b->anchors[k - 1])
 			i++;
 		if (i == n || at[i] > b->anchors[k])
 			continue;
-		launches[n_turns] = 0;
+		launches[n_iterations] = 0;
 		for (uint32_t e = at[i] + 1; e <= b->anchors[k]; e++)
-			launches[n_turns] += events[e].thread == thread;
-		n_turns++;
+			launches[n_iterations] += events[e].thread == thread;
+		n_iterations++;
 	}
-	return n_turns ? patience(launches, n_turns, is_noisy) : 0;
+	return n_iterations ? patience(launches, n_iterations, is_noisy) : 0;
 }
 
 /* Half of the fewest launches of the anchor's thread from one anchor to the next, where the backup came between. */
@@ -177,12 +177,12 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 			const struct levels_level *level, uint32_t anchor, struct level_choice *out)
 {
 	struct backup b = { .store = s, .index = x };
-	look_at_turns(&b, anchor, level);
+	look_at_iterations(&b, anchor, level);
 	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
 	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
-	/* whatever a turn's work, it is answered and fed */
+	/* whatever a iteration's work, it is answered and fed */
 	bool is_sure = anchor == LEVELS_EXCHANGE;
-	uint32_t wanted = b.n && !is_pool && !is_sure ? most_turns(&b, level) : 0;
+	uint32_t wanted = b.n && !is_pool && !is_sure ? most_iterations(&b, level) : 0;
 	uint32_t found = 0;
 	int64_t nearest = NO_DISTANCE;
 	out->backup = 0;
@@ -224,7 +224,7 @@ uint64_t levels_count_missed(const struct levels_store *s, const struct level_ch
 
 uint64_t levels_count_early(const struct levels_store *s, const struct level_choice *c)
 {
-	struct turn_last last = { 0 };
+	struct iteration_last last = { 0 };
 	uint64_t n = 0;
 	uint32_t at = 0;
 	bool is_due = true;
@@ -235,7 +235,7 @@ uint64_t levels_count_early(const struct levels_store *s, const struct level_cho
 		is_due |= hash == c->backup;
 		if (hash != c->anchor)
 			continue;
-		n += turn_is_early(&last, c->apart, e->thread, at, is_due);
+		n += iteration_is_early(&last, c->apart, e->thread, at, is_due);
 		is_due = false;
 	}
 	return n;

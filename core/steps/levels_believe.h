@@ -26,7 +26,7 @@ enum level_evidence {
 };
 
 struct level_demands {
-	uint32_t factor; /* on the turns that are demanded */
+	uint32_t factor; /* on the iterations that are demanded */
 	bool wants_optimizer;
 	bool ended; /* nothing more will come, so there is nothing to wait for */
 };
@@ -34,9 +34,9 @@ struct level_demands {
 struct level_belief {
 	bool is_enough;	   /* to stay with it */
 	bool is_promising; /* to count it on probation */
-	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its turns */
-	bool is_refuted;      /* what was counted on probation by it is to be doubted */
-	uint32_t turns_short; /* so few turns more and it may be enough; 0: no saying */
+	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its iterations */
+	bool is_refuted;	   /* what was counted on probation by it is to be doubted */
+	uint32_t iterations_short; /* so few iterations more and it may be enough; 0: no saying */
 	struct level_signs signs;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Where in its turn a step ends (core/steps/levels_find.h). Every trigram of the level comes once per
+ * Where in its iteration a step ends (core/steps/levels_find.h). Every trigram of the level comes once per
  * turn, so each is a possible boundary; the one that a person would choose is after the optimizer's
  * last launch, or, in programs without an optimizer, where the host pauses before it begins again.
  * Runs in the collector.
@@ -12,8 +12,8 @@
 
 /* Latest occurrences looked at for each member: a median over more says the same. */
 #define MAX_LOOKED_AT 64u
-/* Between gaps of like length, what a program does at the end of a turn decides: it reads the
- * result back, waits for the device, and begins the next turn by copying input. */
+/* Between gaps of like length, what a program does at the end of a iteration decides: it reads the
+ * result back, waits for the device, and begins the next iteration by copying input. */
 #define FAVOUR_READ_BACK 4.0
 #define FAVOUR_WAIT	 3.0
 #define FAVOUR_INPUT	 2.0
@@ -26,19 +26,19 @@
 /* Added to each gap: below this, gaps are the host's own jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
-/* Of so few turns one may be unlike the others, as the first ones often are. */
-#define FEW_TURNS 16u
+/* Of so few iterations one may be unlike the others, as the first ones often are. */
+#define FEW_ITERATIONS 16u
 /* Where launches come and go one of so many may be. */
 #define FAILS_NOISY 12u
 
 struct boundary {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	uint32_t *targets;  /* by event: the step end nearest to it, or NO_TARGET */
-	uint64_t *gaps_ns;  /* by event: how long the host launched nothing after it */
-	bool *is_end;	    /* by event: a step ends with it */
-	bool without_turns; /* what frames say of the loop's turns does not count */
-	bool has_turns;	    /* and it set an end */
+	uint32_t *targets;	 /* by event: the step end nearest to it, or NO_TARGET */
+	uint64_t *gaps_ns;	 /* by event: how long the host launched nothing after it */
+	bool *is_end;		 /* by event: a step ends with it */
+	bool without_iterations; /* what frames say of the loop's iterations does not count */
+	bool has_iterations;	 /* and it set an end */
 };
 
 /* The member that ends steps, if any. */
@@ -90,7 +90,7 @@ static struct behind boundary_look_behind(const struct boundary *b, uint32_t end
 {
 	const struct levels_stored *events = b->store->events;
 	struct behind found = { end, NO_TARGET };
-	for (uint32_t i = end + 1; i < next && !b->without_turns; i++) {
+	for (uint32_t i = end + 1; i < next && !b->without_iterations; i++) {
 		if (events[i].thread != events[end].thread)
 			continue;
 		if (events[i].hints & LEVEL_GOES_ON)
@@ -111,17 +111,18 @@ static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
 	struct behind behind = boundary_look_behind(b, end, next);
 	if (behind.back == NO_TARGET)
 		return boundary_after_read_back(b, end);
-	b->has_turns = true;
+	b->has_iterations = true;
 	return behind.goes_on != end ? behind.goes_on : boundary_before(b, behind.back, end);
 }
 
 /* Whether the loop goes round there for sure: of launches that come more than once in each of `turns` it is known where one of them was made, and
  * not which. */
-static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next, uint32_t turns)
+static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next,
+			      uint32_t iterations)
 {
 	uint32_t back = boundary_look_behind(b, end, next).back;
 	return back != NO_TARGET &&
-	       levels_index_count(b->index, b->store->events[back].trigram) <= turns + 1;
+	       levels_index_count(b->index, b->store->events[back].trigram) <= iterations + 1;
 }
 
 /* Whether the optimizer's step is over somewhere in [begin, end), or another has begun. */
@@ -134,8 +135,8 @@ static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, 
 
 /*
  * Marks the launches that end a step. An optimizer's phase may be broken by other
- * launches, and a turn may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
- * where the longest stretch without any optimizer begins, one for each turn. Where its step evaluates a closure (`evaluates`) these stretches are
+ * launches, and a iteration may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
+ * where the longest stretch without any optimizer begins, one for each iteration. Where its step evaluates a closure (`evaluates`) these stretches are
  * within the step, but for one.
  */
 static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool evaluates)
@@ -240,13 +241,13 @@ static bool merit_better(struct merit a, struct merit b)
 	return a.gap > b.gap;
 }
 
-/* In how many turns of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
-static uint32_t boundary_turns(const struct levels_index *x, const struct levels_level *level,
-			       uint32_t member)
+/* In how many iterations of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
+static uint32_t boundary_iterations(const struct levels_index *x, const struct levels_level *level,
+				    uint32_t member)
 {
 	const uint32_t *at = levels_index_of(x, level->reference), *b = levels_index_of(x, member);
 	uint32_t n = levels_index_count(x, member), i = 0, n_once = 0;
-	for (uint32_t k = 0; k < level->turns; k++) {
+	for (uint32_t k = 0; k < level->iterations; k++) {
 		uint32_t first = i;
 		while (i < n && b[i] <= at[k + 1])
 			i++;
@@ -255,16 +256,17 @@ static uint32_t boundary_turns(const struct levels_index *x, const struct levels
 	return n_once;
 }
 
-/* What a member must reach to be a boundary: few turns less than the best of them. One that fails whenever the program
+/* What a member must reach to be a boundary: few iterations less than the best of them. One that fails whenever the program
  * evaluates, or logs, loses those steps. */
-static uint32_t boundary_most_turns(const struct levels_index *x, const struct levels_level *level)
+static uint32_t boundary_most_iterations(const struct levels_index *x,
+					 const struct levels_level *level)
 {
 	uint32_t most = 0;
 	for (uint32_t m = 0; m < level->n_members; m++) {
-		uint32_t n = boundary_turns(x, level, level->members[m]);
+		uint32_t n = boundary_iterations(x, level, level->members[m]);
 		most = n > most ? n : most;
 	}
-	uint32_t less = most < FEW_TURNS ? 1 : most / 32;
+	uint32_t less = most < FEW_ITERATIONS ? 1 : most / 32;
 	if (level_is_noisy(level)) /* each fails now and then, by chance */
 		less = 1 + most / FAILS_NOISY;
 	return most > less ? most - less : 0;
@@ -307,14 +309,14 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 {
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
 	if (level->optimizer)
-		boundary_mark_ends(b, levels_index_of(b->index, level->reference), level->turns + 1,
-				   level->evaluates);
+		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
+				   level->iterations + 1, level->evaluates);
 	boundary_set_targets(b);
 	struct boundary_choice best = { .trigram = NO_TARGET };
-	uint32_t wanted = boundary_most_turns(b->index, level);
+	uint32_t wanted = boundary_most_iterations(b->index, level);
 	for (uint32_t m = 0; m < level->n_members && best.trigram != LEVELS_EXCHANGE; m++) {
 		uint32_t member = level->members[m];
-		if (boundary_turns(b->index, level, member) < wanted)
+		if (boundary_iterations(b->index, level, member) < wanted)
 			continue;
 		struct merit merit = boundary_merit(b, member);
 		if (best.trigram == NO_TARGET || member == LEVELS_EXCHANGE ||
@@ -325,22 +327,22 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 }
 
 /*
- * Where none ends a step just where the loop's turn does, as behind two evaluations that are alike, but one the optimizer, that is taken: two launches
+ * Where none ends a step just where the loop's iteration does, as behind two evaluations that are alike, but one the optimizer, that is taken: two launches
  * of the next forward pass would be a pass of their own in this step, and the rest be short of them; and what ends an evaluation may come in one
  * behind the loop. A batch's copy that comes too late cuts nothing.
  */
 static struct boundary_choice boundary_choose_whole(struct boundary *b,
 						    const struct levels_level *level)
 {
-	struct boundary_choice turn = boundary_choose(b, level);
-	if (!b->has_turns || !turn.merit.distance ||
-	    (turn.merit.distance > 0 && !turn.merit.is_work))
-		return turn;
-	b->without_turns = true;
+	struct boundary_choice iteration = boundary_choose(b, level);
+	if (!b->has_iterations || !iteration.merit.distance ||
+	    (iteration.merit.distance > 0 && !iteration.merit.is_work))
+		return iteration;
+	b->without_iterations = true;
 	struct boundary_choice optimizer = boundary_choose(b, level);
 	if (!optimizer.merit.distance)
 		return optimizer;
-	b->without_turns = false;
+	b->without_iterations = false;
 	return boundary_choose(b, level);
 }
 

@@ -14,11 +14,11 @@
 #define SAME_PERIOD 1.4
 /* Fewer launches of its own are a log or a schedule, and no optimizer. */
 #define MIN_OPTIMIZER_CALLS 3.0
-/* ...unless it comes every few turns, as an optimizer of one or two launches does behind its micro-batches. */
+/* ...unless it comes every few iterations, as an optimizer of one or two launches does behind its micro-batches. */
 #define MIN_FUSED_CALLS 1.5
-#define FEW_TURNS	9u
-/* So many turns of a loop that talks to the host do not belong to one step. */
-#define MANY_TURNS 48.0
+#define FEW_ITERATIONS	9u
+/* So many iterations of a loop that talks to the host do not belong to one step. */
+#define MANY_ITERATIONS 48.0
 
 /* Networks that learn between two of an agent's exchanges with the host, as two critics, an actor and a temperature do; and of its steps one at
  * least of fewer has all of them. */
@@ -31,15 +31,15 @@
 #define MANY_READS 4.0
 
 /* Batches of an epoch, at least, and the share of the last one's launches that have other shapes. */
-#define TURNS_OF_EPOCH 3.0
-#define OTHER_SHAPES   0.1
+#define ITERATIONS_OF_EPOCH 3.0
+#define OTHER_SHAPES	    0.1
 
-/* A dialogue has so many times the turns of a loop that is only some of them. */
+/* A dialogue has so many times the iterations of a loop that is only some of them. */
 #define DIALOGUE_MORE 1.1
 
-/* Exchanges of one turn: more are a loop within it. */
+/* Exchanges of one iteration: more are a loop within it. */
 #define EXCHANGES_OF_ONE 4u
-/* Share of turns that have as many as usual, and of a turn that the next has, too: noise takes some. */
+/* Share of iterations that have as many as usual, and of a iteration that the next has, too: noise takes some. */
 #define SAME_EXCHANGES	0.66
 #define ALIKE_EXCHANGES 0.75
 
@@ -48,11 +48,11 @@ struct ladder {
 	uint32_t n;
 };
 
-static int by_turns(const void *a, const void *b)
+static int by_iterations(const void *a, const void *b)
 {
 	const struct levels_level *x = a, *y = b;
-	if (x->turns != y->turns)
-		return x->turns < y->turns ? 1 : -1;
+	if (x->iterations != y->iterations)
+		return x->iterations < y->iterations ? 1 : -1;
 	return (x->reference > y->reference) - (x->reference < y->reference);
 }
 
@@ -71,7 +71,7 @@ static void weigh_most(struct search *q, struct ladder *l)
 		l->n += search_weigh(q, next, &l->levels[l->n]);
 	}
 	free(done);
-	qsort(l->levels, l->n, sizeof(*l->levels), by_turns);
+	qsort(l->levels, l->n, sizeof(*l->levels), by_iterations);
 }
 
 /* Of each loop the level that says most about it. */
@@ -79,9 +79,9 @@ static void keep_one_per_loop(struct ladder *l)
 {
 	uint32_t n = 0, most = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
-		bool same = n && l->levels[i].turns * SAME_PERIOD > most;
+		bool same = n && l->levels[i].iterations * SAME_PERIOD > most;
 		if (!same) {
-			most = l->levels[i].turns;
+			most = l->levels[i].iterations;
 			l->levels[n++] = l->levels[i];
 		} else if (l->levels[i].score > l->levels[n - 1].score) {
 			l->levels[n - 1] = l->levels[i];
@@ -96,28 +96,28 @@ static bool is_same_again(const struct levels_extra *extra)
 	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
 }
 
-/* Whether each turn reads an answer, feeds what follows and learns, as an agent's does. A wait is no answer: copies from pageable memory wait, and so do
+/* Whether each iteration reads an answer, feeds what follows and learns, as an agent's does. A wait is no answer: copies from pageable memory wait, and so do
  * parts of a GAN's iteration that are fed by these. */
 static bool is_agents(const struct levels_level *level)
 {
 	return level->optimizer && level->fed && level->answered;
 }
 
-/* Whether a turn is an agent's whole step, though with every second one another network learns, too. */
+/* Whether a iteration is an agent's whole step, though with every second one another network learns, too. */
 static bool is_delayed(const struct levels_level *inner, const struct levels_extra *extra)
 {
-	return is_agents(inner) && extra->inner_turns < MANY_NETWORKS;
+	return is_agents(inner) && extra->inner_iterations < MANY_NETWORKS;
 }
 
-/* Whether only the turns of `outer` are an agent's: in each several networks are trained on what it has got. */
+/* Whether only the iterations of `outer` are an agent's: in each several networks are trained on what it has got. */
 static bool are_agents_networks(const struct levels_level *inner, const struct levels_level *outer,
 				const struct levels_extra *extra)
 {
 	return inner->optimizer && is_agents(outer) && !inner->fed && !inner->read &&
-	       extra->fed >= 0.5 && extra->read >= 0.5 && extra->inner_turns < MANY_NETWORKS;
+	       extra->fed >= 0.5 && extra->read >= 0.5 && extra->inner_iterations < MANY_NETWORKS;
 }
 
-/* Whether only the turns of `outer` are the same again and again, and end with a word to the host: backward passes in each of which some launches
+/* Whether only the iterations of `outer` are the same again and again, and end with a word to the host: backward passes in each of which some launches
  * are others, as the leapfrogs of one sample. */
 static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
 {
@@ -125,12 +125,13 @@ static bool are_passes_of_one(const struct levels_level *inner, const struct lev
 	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
 }
 
-/* Whether one turn in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
+/* Whether one iteration in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
  * launches come beside what there is. */
 static bool is_epoch(const struct levels_level *inner, const struct levels_extra *extra)
 {
-	return inner->threads && !inner->optimizer && extra->inner_turns >= TURNS_OF_EPOCH &&
-	       extra->replaced >= OTHER_SHAPES * inner->calls_per_turn;
+	return inner->threads && !inner->optimizer &&
+	       extra->inner_iterations >= ITERATIONS_OF_EPOCH &&
+	       extra->replaced >= OTHER_SHAPES * inner->calls_per_iteration;
 }
 
 /* Whether turns of the outer one have hardly more than copies to the host, one for each parameter. A step reads little of what it has computed. */
@@ -145,7 +146,8 @@ static bool are_evaluations(const struct search *q, const struct levels_level *i
 			    const struct levels_level *outer)
 {
 	return search_has_whole_steps(q, outer) &&
-	       2 * (inner->turns - search_count_turns(q, inner, LEVEL_AFRESH)) >= outer->turns;
+	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_AFRESH)) >=
+		       outer->iterations;
 }
 
 /* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
@@ -166,14 +168,14 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	if (is_epoch(inner, &extra))
 		return false;
-	/* other backward passes are other parts of one step; behind an optimizer in each turn, where they come in the same order, as a GAN's: else
+	/* other backward passes are other parts of one step; behind an optimizer in each iteration, where they come in the same order, as a GAN's: else
 	 * they are what some steps draw, as a head of several */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
 	    (!inner->optimizer || outer->mostly_alike))
 		return true;
 	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
 		return extra.optimizers >= 0.5 &&
-		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_turn;
+		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_iteration;
 	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
 	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
 		return true;
@@ -190,35 +192,37 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
 	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
 	bool has_optimizer = inner->threads && outer->tail;
-	bool is_near = outer->calls_per_turn < FEW_TURNS * inner->calls_per_turn;
+	bool is_near = outer->calls_per_iteration < FEW_ITERATIONS * inner->calls_per_iteration;
 	/* a step is more than the forward passes that it and an evaluation have in common */
-	bool is_more = is_near && extra.novel >= inner->calls_per_turn;
-	return extra.inner_turns < MANY_TURNS && (has_optimizer || is_more || extra.fed < 0.5) &&
+	bool is_more = is_near && extra.novel >= inner->calls_per_iteration;
+	return extra.inner_iterations < MANY_ITERATIONS &&
+	       (has_optimizer || is_more || extra.fed < 0.5) &&
 	       extra.novel >= (is_near ? MIN_FUSED_CALLS : MIN_OPTIMIZER_CALLS) &&
 	       extra.novel > extra.known;
 }
 
-/* Whether each turn of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a turn that has fewer
+/* Whether each iteration of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a iteration that has fewer
  * turns than there are exchanges is only those of them in which the same launches came. */
 static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
 			       const struct levels_level *dialogue)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	const uint32_t *exchange = levels_index_of(q->index, dialogue->reference);
-	uint32_t usual = (dialogue->turns + level->turns / 2) / level->turns, n_same = 0, e = 0;
-	for (uint32_t k = 0; k < level->turns; k++) {
+	uint32_t usual = (dialogue->iterations + level->iterations / 2) / level->iterations,
+		 n_same = 0, e = 0;
+	for (uint32_t k = 0; k < level->iterations; k++) {
 		uint32_t n_here = 0;
-		for (; e <= dialogue->turns && exchange[e] < at[k + 1]; e++)
+		for (; e <= dialogue->iterations && exchange[e] < at[k + 1]; e++)
 			n_here += exchange[e] >= at[k];
 		n_same += n_here == usual;
 	}
-	bool are_some = usual == 1 && level->turns * DIALOGUE_MORE < dialogue->turns;
+	bool are_some = usual == 1 && level->iterations * DIALOGUE_MORE < dialogue->iterations;
 	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE && !are_some &&
-	       n_same >= SAME_EXCHANGES * level->turns;
+	       n_same >= SAME_EXCHANGES * level->iterations;
 }
 
 /*
- * Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its turns holds as many. A dialogue of enough trigrams to be
+ * Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its iterations holds as many. A dialogue of enough trigrams to be
  * a level of its own takes the place only of a loop that asks the host, too: of requests in some of which the same sizes come. Beside others, as of
  * steps, it is evaluation.
  */
@@ -226,9 +230,9 @@ static bool is_of_dialogue(const struct search *q, struct levels_level *level,
 			   const struct levels_level *dialogue)
 {
 	bool is_of_kind = dialogue->n_members < MIN_MEMBERS || (level->fed && level->read);
-	level->exchanges = level->turns && has_same_exchanges(q, level, dialogue);
+	level->exchanges = level->iterations && has_same_exchanges(q, level, dialogue);
 	return is_of_kind && !level->optimizer && !level->threads && !level->exchanges &&
-	       level->turns * DIALOGUE_MORE < dialogue->turns;
+	       level->iterations * DIALOGUE_MORE < dialogue->iterations;
 }
 
 /* The loop that is the step; `best` is empty: none. */
@@ -257,7 +261,7 @@ uint32_t search_choose(struct search *q, struct levels_level *best)
 	choose_of_ladder(q, best);
 	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(q, best, &dialogue))
 		*best = dialogue;
-	if (!best->turns)
+	if (!best->iterations)
 		return NO_GROUP;
 	search_look_closer(q, best);
 	return best->group;

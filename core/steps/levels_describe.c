@@ -1,5 +1,5 @@
 /* Puts a level that is believed into words: its boundary, how often that has come, its backup (core/steps/levels_believe.h). Collector only. */
-#include "core/runtime/turn.h"
+#include "core/runtime/iteration.h"
 #include "core/steps/levels_believe.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
  * that fails more often than the other counts other steps. */
 #define MISSED_SHARE_NOISY 3u
 
-/* Ends that lie no further apart than such a part of a turn are of one step. */
+/* Ends that lie no further apart than such a part of a iteration are of one step. */
 #define NEAR_SHARE 4u
 
 struct anchor_count {
@@ -32,7 +32,7 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 	uint32_t at = 0, n = 0, tokens[TRIGRAM];
 	while (at < s->n && !levels_store_is(&s->events[at], trigram))
 		at++;
-	if (level->calls_per_turn >= TRIGRAM || s->n_forgotten || at == s->n)
+	if (level->calls_per_iteration >= TRIGRAM || s->n_forgotten || at == s->n)
 		return 0;
 	for (uint32_t i = at + 1; i-- > 0 && n < TRIGRAM;)
 		if (s->events[i].thread == s->events[at].thread)
@@ -80,8 +80,8 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 		n_more += counts[level->members[m]] == c.n + 1 &&
 			  counts_before[level->members[m]] > 1;
 	c.n_before = counts_before ? count_of_most(counts_before, level) : 0;
-	c.n_missed = level->calls_per_turn < TRIGRAM ? count_short(s, level, trigram)
-						     : n_more * 2 > level->n_members;
+	c.n_missed = level->calls_per_iteration < TRIGRAM ? count_short(s, level, trigram)
+							  : n_more * 2 > level->n_members;
 	free(counts);
 	free(counts_before);
 	return c;
@@ -153,7 +153,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		.anchor = s->trigrams.keys[trigram],
 		.thread = s->events[levels_index_of(x, trigram)[0]].thread,
 		.end = end.end,
-		.calls_per_step = level->calls_per_turn,
+		.calls_per_step = level->calls_per_iteration,
 		.count = count.n + (uint64_t)count.n_missed,
 		.n_missed = count.n_missed,
 		.confidence = levels_sure(signs),
@@ -224,17 +224,17 @@ static void compare_ends(const struct levels_store *s, const struct level_choice
 			 const struct level_choice *now, struct comparison *out)
 {
 	const struct level_choice *choices[] = { was, now };
-	struct turn turns[2] = { 0 };
+	struct iteration iterations[2] = { 0 };
 	uint32_t at[2] = { 0 };
 	for (uint32_t i = 0; i < s->n && !out->is_other; i++) {
 		for (int k = 0; k < 2; k++) {
 			const struct level_choice *c = choices[k];
-			const struct turn_anchors anchors = levels_turn_of(c);
+			const struct iteration_anchors anchors = levels_iteration_of(c);
 			uint32_t thread = s->events[i].thread;
 			uint64_t hash = levels_store_hash(s, &s->events[i], c->anchor);
 			at[k] += thread == c->thread;
-			if (turn_is_moved(&turns[k], &anchors, thread, hash) &&
-			    turn_take(&turns[k], &anchors, thread, at[k], hash))
+			if (iteration_is_moved(&iterations[k], &anchors, thread, hash) &&
+			    iteration_take(&iterations[k], &anchors, thread, at[k], hash))
 				take_end(out, k, i);
 		}
 	}

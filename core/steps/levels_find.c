@@ -15,16 +15,16 @@
 /* A trigram that covers less of the stretch belongs to a phase that is over or has just begun. */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u
-/* Trigrams of one level come equally often, but for a first turn that is different (an optimizer
- * makes its state) and the turn under way. */
+/* Trigrams of one level come equally often, but for a first iteration that is different (an optimizer
+ * makes its state) and the iteration under way. */
 #define MAX_COUNT_APART 2u
 /* Groups that a trigram is compared with: programs have few loops of nearly the same count, noise
  * has hundreds. */
 #define MAX_TRIED 64u
 /* Second look, for streams with holes: violations of alternation that are forgiven, as a share of
- * the turns. */
+ * the iterations. */
 #define FORGIVEN 0.1
-/* They are spread over the turns, but for so many that may come at once: what is unlike is found out early. */
+/* They are spread over the iterations, but for so many that may come at once: what is unlike is found out early. */
 #define FORGIVEN_AT_ONCE 8u
 /* The second look's level must explain this much more than the strict one's. */
 #define FORGIVEN_ADVANTAGE 2.0
@@ -126,15 +126,15 @@ static uint32_t search_allowed(const struct search *q, uint32_t count)
 static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a, const uint32_t *b,
 			      uint32_t n_b, uint32_t allowed)
 {
-	uint32_t turn = 0, last_turn = 0, n_exceptions = 0;
+	uint32_t iteration = 0, last_iteration = 0, n_exceptions = 0;
 	for (uint32_t i = 0; i < n_b; i++) {
-		while (turn < n_a && a[turn] < b[i])
-			turn++;
-		if (i && turn - last_turn != 1 &&
+		while (iteration < n_a && a[iteration] < b[i])
+			iteration++;
+		if (i && iteration - last_iteration != 1 &&
 		    (++n_exceptions > allowed ||
 		     n_exceptions > search_allowed(q, i) + FORGIVEN_AT_ONCE))
 			return false;
-		last_turn = turn;
+		last_iteration = iteration;
 		if (!q->budget--) {
 			q->budget = 0;
 			return false;
@@ -186,13 +186,13 @@ static bool is_member(const struct candidate *c, const struct levels_level *leve
 	return c->group == level->group && (c->trigram != LEVELS_EXCHANGE || is_of_any);
 }
 
-/* Whether a candidate of another group comes in the level's turns but for some: where launches come and go those that never fail in the few turns
+/* Whether a candidate of another group comes in the level's turns but for some: where launches come and go those that never fail in the few iterations
  * seen are there by chance. */
 static bool is_nearly_member(struct search *q, const struct candidate *c,
 			     const struct levels_level *level)
 {
 	const struct levels_index *x = q->index;
-	uint32_t count = level->turns + 1, allowed = (uint32_t)(FORGIVEN * count);
+	uint32_t count = level->iterations + 1, allowed = (uint32_t)(FORGIVEN * count);
 	uint32_t apart = count > c->count ? count - c->count : c->count - count;
 	if (c->group == level->group || c->trigram == LEVELS_EXCHANGE || level->dialogue ||
 	    !level_is_noisy(level) || apart > allowed)
@@ -233,11 +233,11 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	};
 	int rc = -ENOMEM;
 	*best = (struct levels_level){ 0 };
-	/* twice as many places as events: few six of a turn meet those of others */
-	for (q.last_turn_mask = 1023; q.last_turn_mask < 2 * (x->end - x->start);)
-		q.last_turn_mask = q.last_turn_mask * 2 + 1;
-	q.last_turn = malloc((q.last_turn_mask + 1ul) * sizeof(*q.last_turn));
-	if (q.candidates && q.groups && q.earlier && q.before && q.here && q.last_turn) {
+	/* twice as many places as events: few six of a iteration meet those of others */
+	for (q.last_iteration_mask = 1023; q.last_iteration_mask < 2 * (x->end - x->start);)
+		q.last_iteration_mask = q.last_iteration_mask * 2 + 1;
+	q.last_iteration = malloc((q.last_iteration_mask + 1ul) * sizeof(*q.last_iteration));
+	if (q.candidates && q.groups && q.earlier && q.before && q.here && q.last_iteration) {
 		struct levels_level forgiving;
 		search_candidates(&q);
 		q.forgiven = FORGIVEN;
@@ -262,6 +262,6 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	free(q.earlier);
 	free(q.before);
 	free(q.here);
-	free(q.last_turn);
+	free(q.last_iteration);
 	return rc;
 }

@@ -6,7 +6,7 @@
 #ifndef CORE_LEVELS_FIND_H
 #define CORE_LEVELS_FIND_H
 
-#include "core/runtime/turn.h"
+#include "core/runtime/iteration.h"
 #include "core/steps/levels_store.h"
 
 #define LEVELS_ANY_THREAD UINT32_MAX
@@ -59,29 +59,30 @@ struct levels_level {
 	uint32_t reference; /* its most frequent trigram */
 	uint32_t *members;  /* all its trigrams */
 	uint32_t n_members;
-	uint32_t turns;
-	uint32_t first_looked_at; /* the first of the latest turns, which stand for all */
-	uint32_t calls_per_turn;  /* median */
-	uint32_t inside; /* level_hint bits of events between its first turn and its last, and: */
+	uint32_t iterations;
+	uint32_t first_looked_at;     /* the first of the latest turns, which stand for all */
+	uint32_t calls_per_iteration; /* median */
+	uint32_t
+		inside; /* level_hint bits of events between its first iteration and its last, and: */
 #define LEVEL_THREADS 0x10000u /* ...there were launches of other threads */
-	double alike;	       /* mean share of events that a turn has in common with the next */
-	double ordered;	       /* mean share of a turn's trigrams that the one before had too */
-	double coverage;       /* share of the stretch that its turns fill */
-	double score;	       /* how much there is of it */
-	uint32_t round;	       /* turns until the same work comes again, 1: the next */
-	bool mostly_alike; /* nearly all of most turns comes in the next, whatever the others are, as the first ones */
-	bool has_rare_work; /* more in some turns than in others, which are alike */
-	bool optimizer;	    /* its turns have an optimizer phase, and other work */
-	bool threads;	    /* its turns launch from more than one thread */
+	double alike;	 /* mean share of events that a iteration has in common with the next */
+	double ordered;	 /* mean share of a iteration's trigrams that the one before had too */
+	double coverage; /* share of the stretch that its iterations fill */
+	double score;	 /* how much there is of it */
+	uint32_t round;	 /* turns until the same work comes again, 1: the next */
+	bool mostly_alike; /* nearly all of most iterations comes in the next, whatever the others are, as the first ones */
+	bool has_rare_work; /* more in some iterations than in others, which are alike */
+	bool optimizer;	    /* its iterations have an optimizer phase, and other work */
+	bool threads;	    /* its iterations launch from more than one thread */
 	bool alone;	    /* ...few of them do, as where a loop begins anew */
-	bool tail; /* after the backward thread's work each turn does more before it is fed again */
+	bool tail; /* after the backward thread's work each iteration does more before it is fed again */
 	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
-	bool fed;      /* its turns copy to the device */
-	bool read;     /* its turns read back, wait, or launch graphs */
-	bool answered; /* its turns copy to the host */
+	bool fed;      /* its iterations copy to the device */
+	bool read;     /* its iterations read back, wait, or launch graphs */
+	bool answered; /* its iterations copy to the host */
 	bool waited; /* of few trigrams, and turns that differ, but each ends with the only wait for the device */
-	bool exchanges; /* each of its turns holds the same few exchanges with the host */
-	bool dialogue; /* of however few trigrams, each of its turns is one exchange with the host */
+	bool exchanges; /* each of its iterations holds the same few exchanges with the host */
+	bool dialogue; /* of however few trigrams, each of its iterations is one exchange with the host */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	uint32_t
@@ -89,11 +90,11 @@ struct levels_level {
 	uint32_t strange; /* turns, of all, with work in one piece that most of them do not have */
 	uint32_t
 		within; /* turns, of all, that are within an optimizer's step from end to end, which evaluates its closure more than once */
-	bool evaluates; /* its turns evaluate an optimizer's closure more than once in a step of it */
+	bool evaluates; /* its iterations evaluate an optimizer's closure more than once in a step of it */
 	uint32_t recurring; /* turns with a kernel that comes in every so many of them */
 	bool around;	    /* a loop around it was looked at, and is none of the step */
-	bool graph;	    /* its turns launch graphs */
-	bool marked; /* its turns talk to the host: fed, or reading back, or waiting, or launching graphs */
+	bool graph;	    /* its iterations launch graphs */
+	bool marked; /* its iterations talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 
 /* It talks to nobody, and nothing says that it trains. */
@@ -102,10 +103,10 @@ static inline bool level_is_bare(const struct levels_level *level)
 	return !level->optimizer && !level->marked && !level->tail;
 }
 
-/* Of a turn's launches so many came in the same order in the one before, unless some are lost, exchanged or others' between them. */
+/* Of a iteration's launches so many came in the same order in the one before, unless some are lost, exchanged or others' between them. */
 #define ORDERED_CLEAN 0.97
 
-/* Launches come, go and change places in its turns: by chance, or because the program draws them. */
+/* Launches come, go and change places in its iterations: by chance, or because the program draws them. */
 static inline bool level_is_noisy(const struct levels_level *level)
 {
 	return level->ordered < ORDERED_CLEAN;
@@ -138,9 +139,10 @@ uint64_t levels_count_missed(const struct levels_store *s, const struct level_ch
 /* How often the anchor came and ended no step (core/runtime/turn.h). */
 uint64_t levels_count_early(const struct levels_store *s, const struct level_choice *c);
 
-static inline struct turn_anchors levels_turn_of(const struct level_choice *c)
+static inline struct iteration_anchors levels_iteration_of(const struct level_choice *c)
 {
-	return (struct turn_anchors){ c->anchor, c->backup, c->backup_within, c->thread, c->apart };
+	return (struct iteration_anchors){ c->anchor, c->backup, c->backup_within, c->thread,
+					   c->apart };
 }
 
 /* Sorts `values` and returns the upper median; n > 0. */

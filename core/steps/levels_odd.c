@@ -1,5 +1,5 @@
 /*
- * What some turns of a level hold that the others do not, and what an outer level's have beyond an inner one's (core/steps/levels_search.h): the work
+ * What some iterations of a level hold that the others do not, and what an outer level's have beyond an inner one's (core/steps/levels_search.h): the work
  * around a loop shows itself there. Runs in the collector.
  */
 #include "core/steps/levels_search.h"
@@ -19,10 +19,10 @@
 #define RECURRENCES 4u
 #define GAP_OFF	    4
 
-/* Another network's step has so many launches, as a share of a turn's. */
+/* Another network's step has so many launches, as a share of a iteration's. */
 #define OTHER_STEP 0.5
 
-static uint32_t *turns_of(const struct search *q, const struct levels_level *level)
+static uint32_t *iterations_of(const struct search *q, const struct levels_level *level)
 {
 	return (uint32_t *)levels_index_of(q->index, level->reference);
 }
@@ -33,15 +33,15 @@ static uint32_t token_of_stored(const struct levels_store *s, const struct level
 	return e->token;
 }
 
-/* In how many turns of `level` each token is, or each kernel, in q->here; q->before holds the last such turn. */
+/* In how many iterations of `level` each token is, or each kernel, in q->here; q->before holds the last such turn. */
 static void count_presence(struct search *q, const struct levels_level *level,
 			   uint32_t (*what)(const struct levels_store *,
 					    const struct levels_stored *))
 {
-	const uint32_t *at = turns_of(q, level);
+	const uint32_t *at = iterations_of(q, level);
 	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
 	memset(q->before, 0, q->store->tokens.used * sizeof(*q->before));
-	for (uint32_t k = 0; k < level->turns; k++)
+	for (uint32_t k = 0; k < level->iterations; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t token = what(q->store, &q->store->events[i]);
 			q->here[token] += q->before[token] != k + 1;
@@ -49,7 +49,7 @@ static void count_presence(struct search *q, const struct levels_level *level,
 		}
 }
 
-/* How many launches more than usual a turn has: of a loop that talks to the host, kernels that most turns do not have, since
+/* How many launches more than usual a iteration has: of a loop that talks to the host, kernels that most iterations do not have, since
  * an inner loop may turn more often; of a bare one, which may stand inside anything, calls beyond the median. */
 static uint32_t count_more(const struct search *q, const struct levels_level *level, uint32_t begin,
 			   uint32_t end)
@@ -57,11 +57,13 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 	const struct levels_stored *events = q->store->events;
 	uint32_t n_more = 0;
 	if (!level->marked)
-		return end - begin > level->calls_per_turn ? end - begin - level->calls_per_turn
-							   : 0;
+		return end - begin > level->calls_per_iteration
+			       ? end - begin - level->calls_per_iteration
+			       : 0;
 	for (uint32_t i = begin; i < end; i++)
 		n_more += !(events[i].hints & LEVEL_COPY) &&
-			  2 * q->here[levels_store_kernel(q->store, &events[i])] < level->turns;
+			  2 * q->here[levels_store_kernel(q->store, &events[i])] <
+				  level->iterations;
 	return n_more;
 }
 
@@ -69,10 +71,10 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 static uint32_t count_unusual(struct search *q, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_turn / 2;
+	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_iteration / 2;
 	if (level->marked)
 		count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 1; k < level->turns; k++) {
+	for (uint32_t k = 1; k < level->iterations; k++) {
 		uint32_t n_more = count_more(q, level, at[k], at[k + 1]);
 		n_with += n_more > 0;
 		n_with_many += n_more > MANY_MORE && n_more > many;
@@ -80,7 +82,7 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
 }
 
-/* Turns with so many launches in a row that most turns do not have: an optimizer's, of micro-batches. Not the first, in which much is made
+/* Turns with so many launches in a row that most iterations do not have: an optimizer's, of micro-batches. Not the first, in which much is made
  * once. A launch that came in by chance stands alone. */
 static uint32_t count_strange(struct search *q, const struct levels_level *level)
 {
@@ -88,12 +90,12 @@ static uint32_t count_strange(struct search *q, const struct levels_level *level
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t n_with = 0;
 	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 1; k < level->turns; k++) {
+	for (uint32_t k = 1; k < level->iterations; k++) {
 		uint32_t run = 0, longest = 0;
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      q->here[kernel] < STRANGE_BELOW * level->turns;
+				      q->here[kernel] < STRANGE_BELOW * level->iterations;
 			run = is_new ? run + 1 : 0;
 			longest = run > longest ? run : longest;
 		}
@@ -102,7 +104,7 @@ static uint32_t count_strange(struct search *q, const struct levels_level *level
 	return n_with;
 }
 
-/* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most turns do not have, an
+/* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most iterations do not have, an
  * optimizer's among them, or, of a loop whose optimizer is only known by where it stands, a backward pass's, and not few others: averaging the
  * weights now and then is none. Not the first, in which much is made once. */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
@@ -113,17 +115,18 @@ static uint32_t count_other_steps(struct search *q, const struct levels_level *l
 	if (!level->optimizer && !level->tail)
 		return 0;
 	count_presence(q, level, token_of_stored);
-	for (uint32_t k = 1; k < level->turns; k++) {
+	for (uint32_t k = 1; k < level->iterations; k++) {
 		uint32_t n_new = 0, n_optimizer = 0, n_backward = 0;
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      2 * q->here[events[i].token] < level->turns;
+				      2 * q->here[events[i].token] < level->iterations;
 			n_new += is_new;
 			n_optimizer += is_new && events[i].hints & LEVEL_OPTIMIZER;
 			n_backward += is_new && !search_is_own(q, &events[i]);
 		}
 		bool has_other = level->optimizer ? n_optimizer : n_backward >= CALLS_OF_BACKWARD;
-		n_with += has_other && n_new - n_optimizer >= OTHER_STEP * level->calls_per_turn;
+		n_with += has_other &&
+			  n_new - n_optimizer >= OTHER_STEP * level->calls_per_iteration;
 	}
 	return n_with;
 }
@@ -134,16 +137,16 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether a kernel that comes in these turns comes in every so many: `n` numbers, ascending. Some of the turns may have been taken for one. */
-static bool is_recurring(const uint64_t *turns, uint32_t n, int64_t *gaps)
+/* Whether a kernel that comes in these iterations comes in every so many: `n` numbers, ascending. Some of the iterations may have been taken for one. */
+static bool is_recurring(const uint64_t *iterations, uint32_t n, int64_t *gaps)
 {
 	uint32_t n_like = 0;
 	for (uint32_t i = 0; i + 1 < n; i++)
-		gaps[i] = (int64_t)(turns[i + 1] - turns[i]);
+		gaps[i] = (int64_t)(iterations[i + 1] - iterations[i]);
 	int64_t usual = levels_median(gaps, n - 1), off = usual / GAP_OFF;
 	for (uint32_t i = 0; i + 1 < n; i++)
 		n_like += llabs(gaps[i] - usual) <= off;
-	return usual > 1 && n_like >= MOST_TURNS * (n - 1);
+	return usual > 1 && n_like >= MOST_ITERATIONS * (n - 1);
 }
 
 /* Turns with the kernel that comes in every so many of them, and in most of these; 0: none does. */
@@ -151,40 +154,41 @@ static uint32_t count_recurring(struct search *q, const struct levels_level *lev
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint64_t *turns = malloc((at[level->turns] - at[0]) * sizeof(*turns)); /* by kernel */
-	int64_t *gaps = malloc(level->turns * sizeof(*gaps));
+	uint64_t *iterations =
+		malloc((at[level->iterations] - at[0]) * sizeof(*iterations)); /* by kernel */
+	int64_t *gaps = malloc(level->iterations * sizeof(*gaps));
 	uint32_t n = 0, most = 0;
 	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 0; turns && gaps && k < level->turns; k++)
+	for (uint32_t k = 0; iterations && gaps && k < level->iterations; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 			bool may = q->here[kernel] >= RECURRENCES &&
-				   2 * q->here[kernel] <= level->turns + 1;
+				   2 * q->here[kernel] <= level->iterations + 1;
 			if (may && !(events[i].hints & LEVEL_COPY) && search_is_own(q, &events[i]))
-				turns[n++] = (uint64_t)kernel << 32 | k;
+				iterations[n++] = (uint64_t)kernel << 32 | k;
 		}
 	if (n)
-		qsort(turns, n, sizeof(*turns), compare_u64);
+		qsort(iterations, n, sizeof(*iterations), compare_u64);
 	for (uint32_t begin = 0, i = 0; i < n; begin = i) {
 		uint32_t end = begin;
-		for (; i < n && turns[i] >> 32 == turns[begin] >> 32; i++)
-			if (end == begin || turns[i] != turns[end - 1])
-				turns[end++] = turns[i];
+		for (; i < n && iterations[i] >> 32 == iterations[begin] >> 32; i++)
+			if (end == begin || iterations[i] != iterations[end - 1])
+				iterations[end++] = iterations[i];
 		if (end - begin > most && end - begin >= RECURRENCES &&
-		    is_recurring(turns + begin, end - begin, gaps))
+		    is_recurring(iterations + begin, end - begin, gaps))
 			most = end - begin;
 	}
-	free(turns);
+	free(iterations);
 	free(gaps);
 	return most;
 }
 
-uint32_t search_count_turns(const struct search *q, const struct levels_level *level,
-			    uint32_t hints)
+uint32_t search_count_iterations(const struct search *q, const struct levels_level *level,
+				 uint32_t hints)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t n_with = 0;
-	for (uint32_t k = 0; k < level->turns; k++) {
+	for (uint32_t k = 0; k < level->iterations; k++) {
 		uint32_t i = at[k];
 		while (i < at[k + 1] && !(q->store->events[i].hints & hints))
 			i++;
@@ -195,8 +199,10 @@ uint32_t search_count_turns(const struct search *q, const struct levels_level *l
 
 bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
 {
-	return search_count_turns(q, level, LEVEL_AGAIN) >= MOST_TURNS * level->turns &&
-	       search_count_turns(q, level, LEVEL_AFRESH) >= MOST_TURNS * level->turns;
+	return search_count_iterations(q, level, LEVEL_AGAIN) >=
+		       MOST_ITERATIONS * level->iterations &&
+	       search_count_iterations(q, level, LEVEL_AFRESH) >=
+		       MOST_ITERATIONS * level->iterations;
 }
 
 void search_count_odd(struct search *q, struct levels_level *level)
@@ -204,13 +210,14 @@ void search_count_odd(struct search *q, struct levels_level *level)
 	level->unusual = count_unusual(q, level);
 	level->strange = count_strange(q, level);
 	level->other_steps = count_other_steps(q, level);
-	uint32_t n_again = search_count_turns(q, level, LEVEL_AGAIN);
-	level->evaluates = n_again >= MOST_TURNS * level->turns;
-	level->within = n_again ? level->turns - search_count_turns(q, level, LEVEL_AFRESH) : 0;
+	uint32_t n_again = search_count_iterations(q, level, LEVEL_AGAIN);
+	level->evaluates = n_again >= MOST_ITERATIONS * level->iterations;
+	level->within =
+		n_again ? level->iterations - search_count_iterations(q, level, LEVEL_AFRESH) : 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 
-/* What the turns with most of something have beyond an ordinary one, summed. */
+/* What the iterations with most of something have beyond an ordinary one, summed. */
 static double sum_beyond(int64_t *values, uint32_t n)
 {
 	double sum = 0;
@@ -222,22 +229,22 @@ static double sum_beyond(int64_t *values, uint32_t n)
 	return sum;
 }
 
-/* By turn: launches whose kernels, of any size, most turns do not have. */
+/* By turn: launches whose kernels, of any size, most iterations do not have. */
 static void count_new_kernels(struct search *q, const struct levels_level *level, int64_t *counts)
 {
 	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = turns_of(q, level);
+	const uint32_t *at = iterations_of(q, level);
 	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 0; k < level->turns; k++)
+	for (uint32_t k = 0; k < level->iterations; k++)
 		for (uint32_t i = at[k]; i < at[k + 1]; i++)
 			counts[k] += !(events[i].hints & LEVEL_COPY) &&
 				     2 * q->here[levels_store_kernel(q->store, &events[i])] <
-					     level->turns + 2;
+					     level->iterations + 2;
 }
 
 /*
  * How many of its usual launches turns lack that have others, summed. `values`: as search_compare() counts them, n turns each: 2 novel, 3 foreign,
- * 4 all, 5 with new kernels, 6 scratch. A turn with so many times the usual launches of other threads is so many turns, between which the loop's
+ * 4 all, 5 with new kernels, 6 scratch. A turn with so many times the usual launches of other threads is so many iterations, between which the loop's
  * trigram did not come, unless its kernels are others: that is another network's.
  */
 static int64_t sum_replaced(int64_t *values, uint32_t n)
@@ -267,10 +274,10 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 				   const struct levels_level *outer)
 {
 	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = turns_of(q, inner);
-	uint32_t n = inner->turns;
+	const uint32_t *at = iterations_of(q, inner);
+	uint32_t n = inner->iterations;
 	int64_t *values = calloc(7ul * n, sizeof(*values));
-	struct levels_extra extra = { .inner_turns = (double)n / outer->turns };
+	struct levels_extra extra = { .inner_iterations = (double)n / outer->iterations };
 	if (!values)
 		return extra;
 	search_set_home(q, at, n + 1);
@@ -289,13 +296,13 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 					     events[i].thread == q->backward &&
 					     !search_is_own(q, &events[i]);
 		}
-	extra.optimizers /= outer->turns;
-	extra.replaced = (double)sum_replaced(values, n) / outer->turns;
-	extra.fed = sum_beyond(values, n) / outer->turns;
-	extra.read = sum_beyond(values + n, n) / outer->turns;
-	extra.novel = sum_beyond(values + 2ul * n, n) / outer->turns;
-	extra.known = sum_beyond(values + 4ul * n, n) / outer->turns - extra.novel;
-	extra.foreign = sum_beyond(values + 3ul * n, n) / outer->turns;
+	extra.optimizers /= outer->iterations;
+	extra.replaced = (double)sum_replaced(values, n) / outer->iterations;
+	extra.fed = sum_beyond(values, n) / outer->iterations;
+	extra.read = sum_beyond(values + n, n) / outer->iterations;
+	extra.novel = sum_beyond(values + 2ul * n, n) / outer->iterations;
+	extra.known = sum_beyond(values + 4ul * n, n) / outer->iterations - extra.novel;
+	extra.foreign = sum_beyond(values + 3ul * n, n) / outer->iterations;
 	free(values);
 	return extra;
 }

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 /* Steady turns: so many, in length by so much. */
-#define STEADY_TURNS 0.66
-#define LENGTH_OFF   0.25
-/* Even ones: by so much, in nearly all of so many turns. */
-#define EVEN_OFF   0.1
-#define EVEN_TURNS 4u
-/* Share of turns in which the host waits once. */
-#define WAITED_TURNS 0.95
-/* Share of turns that are neither half as long as most nor twice as long. */
+#define STEADY_ITERATIONS 0.66
+#define LENGTH_OFF	  0.25
+/* Even ones: by so much, in nearly all of so many iterations. */
+#define EVEN_OFF	0.1
+#define EVEN_ITERATIONS 4u
+/* Share of iterations in which the host waits once. */
+#define WAITED_ITERATIONS 0.95
+/* Share of iterations that are neither half as long as most nor twice as long. */
 #define DIALOGUE_LIKE 0.95
 /* Between two optimizers' phases there are at least so many other launches. */
 #define PHASE_APART 8u
@@ -33,7 +33,7 @@ static uint32_t count_phases(const struct levels_stored *events, uint32_t begin,
 	return n;
 }
 
-bool turns_are_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
+bool iterations_are_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n)
 {
 	int64_t *values = malloc(2ul * n * sizeof(*values));
 	uint32_t n_like = 0;
@@ -51,10 +51,10 @@ bool turns_are_steady(const struct levels_stored *events, const uint32_t *at, ui
 				  ? phases[k] == phases_usual
 				  : llabs(values[k] - length_usual) <= LENGTH_OFF * length_usual;
 	free(values);
-	return n_like >= STEADY_TURNS * (n - 1);
+	return n_like >= STEADY_ITERATIONS * (n - 1);
 }
 
-bool turns_are_regular(const uint32_t *at, uint32_t n)
+bool iterations_are_regular(const uint32_t *at, uint32_t n)
 {
 	uint32_t length = at[n / 2] - at[n / 2 - 1], n_same = 0;
 	for (uint32_t k = 0; k + 1 < n; k++)
@@ -62,15 +62,15 @@ bool turns_are_regular(const uint32_t *at, uint32_t n)
 	return n_same + 2 >= n - 1;
 }
 
-bool turns_are_even(const uint32_t *at, uint32_t n, uint32_t usual)
+bool iterations_are_even(const uint32_t *at, uint32_t n, uint32_t usual)
 {
 	uint32_t n_like = 0;
 	for (uint32_t k = 0; k + 1 < n; k++)
 		n_like += fabs((double)(at[k + 1] - at[k]) - usual) <= EVEN_OFF * usual;
-	return n > EVEN_TURNS && n_like >= MOST_TURNS * (n - 1);
+	return n > EVEN_ITERATIONS && n_like >= MOST_ITERATIONS * (n - 1);
 }
 
-bool turns_are_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n)
+bool iterations_are_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n)
 {
 	uint32_t n_once = 0, shortest = UINT32_MAX, longest = 0;
 	for (uint32_t k = 0; k + 1 < n; k++) {
@@ -83,16 +83,16 @@ bool turns_are_waited(const struct levels_stored *events, const uint32_t *at, ui
 		shortest = length < shortest ? length : shortest;
 		longest = length > longest ? length : longest;
 	}
-	return longest > shortest && n_once >= WAITED_TURNS * (n - 1);
+	return longest > shortest && n_once >= WAITED_ITERATIONS * (n - 1);
 }
 
-bool turns_are_burst(const struct levels_level *level, uint32_t length)
+bool iterations_are_burst(const struct levels_level *level, uint32_t length)
 {
-	return level->calls_per_turn < CALLS_OF_LAYER &&
-	       (uint64_t)level->calls_per_turn * level->turns < BURST * length;
+	return level->calls_per_iteration < CALLS_OF_LAYER &&
+	       (uint64_t)level->calls_per_iteration * level->iterations < BURST * length;
 }
 
-bool turns_are_like(const uint32_t *at, uint32_t n, uint32_t usual)
+bool iterations_are_like(const uint32_t *at, uint32_t n, uint32_t usual)
 {
 	uint32_t n_like = 0;
 	for (uint32_t k = 0; k + 1 < n; k++)

@@ -6,20 +6,20 @@
 
 #include <math.h>
 
-#define WEIGHT_CONSTANT	 -0.10
-#define WEIGHT_TURNS	 -0.09
-#define WEIGHT_COVERAGE	 1.86
-#define WEIGHT_ALIKE	 -0.63
-#define WEIGHT_UNUSUAL	 1.02
-#define WEIGHT_LATTER	 -0.04
-#define WEIGHT_OPTIMIZER 1.00
-#define WEIGHT_ENOUGH	 2.58
+#define WEIGHT_CONSTANT	  -0.10
+#define WEIGHT_ITERATIONS -0.09
+#define WEIGHT_COVERAGE	  1.86
+#define WEIGHT_ALIKE	  -0.63
+#define WEIGHT_UNUSUAL	  1.02
+#define WEIGHT_LATTER	  -0.04
+#define WEIGHT_OPTIMIZER  1.00
+#define WEIGHT_ENOUGH	  2.58
 
 double levels_sure(const struct level_signs *s)
 {
-	double x = WEIGHT_CONSTANT + WEIGHT_TURNS * log2(s->turns) + WEIGHT_COVERAGE * s->coverage +
-		   WEIGHT_ALIKE * s->alike + WEIGHT_UNUSUAL * s->unusual +
-		   WEIGHT_LATTER * s->is_latter + WEIGHT_OPTIMIZER * s->has_optimizer +
-		   WEIGHT_ENOUGH * s->is_enough;
+	double x = WEIGHT_CONSTANT + WEIGHT_ITERATIONS * log2(s->iterations) +
+		   WEIGHT_COVERAGE * s->coverage + WEIGHT_ALIKE * s->alike +
+		   WEIGHT_UNUSUAL * s->unusual + WEIGHT_LATTER * s->is_latter +
+		   WEIGHT_OPTIMIZER * s->has_optimizer + WEIGHT_ENOUGH * s->is_enough;
 	return 1 / (1 + exp(-x));
 }

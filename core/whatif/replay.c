@@ -1,9 +1,9 @@
 /* Playing the model: one pass over the calls in the order in which they began. */
 #include "core/whatif/replay.h"
 
-/* At least two turns: the first brings the queues to their steady state. Few calls are played more often: 60,000 calls take
+/* At least two iterations: the first brings the queues to their steady state. Few calls are played more often: 60,000 calls take
  * about a millisecond. */
-enum { TURNS_LEAST = 2, TURNS_MOST = 8, OPS_OF_ALL_TURNS = 60000 };
+enum { ITERATIONS_LEAST = 2, ITERATIONS_MOST = 8, OPS_OF_ALL_ITERATIONS = 60000 };
 
 /* Between two kernels of a graph: 96 ns is the middle of 2,376 on an H100 (64 the tenth part), where launched ones lie 1,200 apart. */
 #define GRAPH_AFTER_NS 96.0f
@@ -126,25 +126,27 @@ static double furthest(const struct play *p)
 	return end;
 }
 
-/* ns for one turn of the run. */
+/* ns for one iteration of the run. */
 static double play_run(struct play *p, const struct replay_run *run)
 {
 	const struct replay *r = p->r;
 	memset(p->lane, 0, r->n_lanes * sizeof(*p->lane));
 	memset(p->stream, 0, r->streams.n * sizeof(*p->stream));
 	memset(p->event, 0, r->n_events * sizeof(*p->event));
-	int turns = run->n_ops ? (int)(OPS_OF_ALL_TURNS / run->n_ops) : TURNS_LEAST;
-	turns = turns < TURNS_LEAST ? TURNS_LEAST : turns > TURNS_MOST ? TURNS_MOST : turns;
+	int iterations = run->n_ops ? (int)(OPS_OF_ALL_ITERATIONS / run->n_ops) : ITERATIONS_LEAST;
+	iterations = iterations < ITERATIONS_LEAST  ? ITERATIONS_LEAST
+		     : iterations > ITERATIONS_MOST ? ITERATIONS_MOST
+						    : iterations;
 	double first = 0;
-	for (int turn = 0; turn < turns; turn++) {
+	for (int iteration = 0; iteration < iterations; iteration++) {
 		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++)
 			play_op(p, i);
 		for (uint32_t i = 0; i < r->n_lanes; i++)
 			p->lane[i] += run->tail_ns[i] * p->host_scale;
-		if (!turn)
+		if (!iteration)
 			first = furthest(p);
 	}
-	return (furthest(p) - first) / (turns - 1);
+	return (furthest(p) - first) / (iterations - 1);
 }
 
 double replay_play(const struct replay *r, const struct replay_edit *edit)
@@ -159,8 +161,8 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	memset(r->work_end, 0, r->works.n * sizeof(*r->work_end));
 	double sum = 0;
 	for (size_t i = 0; i < r->runs.n; i++) {
-		r->runs.at[i].turn_ns = play_run(&p, &r->runs.at[i]);
-		sum += r->runs.at[i].turn_ns;
+		r->runs.at[i].iteration_ns = play_run(&p, &r->runs.at[i]);
+		sum += r->runs.at[i].iteration_ns;
 	}
 	free(p.lane);
 	free(p.stream);
@@ -189,8 +191,8 @@ void replay_step_lengths(const struct replay *r, double *ns)
 			ns[r->step[i]] = later(ns[r->step[i]], done_ns(r, i));
 			begin = later(begin, ns[r->step[i]]);
 		}
-		/* from ends to lengths; the last turn of the run, whose begin is the end of the one before */
-		begin -= run->turn_ns;
+		/* from ends to lengths; the last iteration of the run, whose begin is the end of the one before */
+		begin -= run->iteration_ns;
 		for (uint32_t i = 0; i < run->n_steps; i++) {
 			double end = later(begin, ns[i]);
 			ns[i] = end - begin;

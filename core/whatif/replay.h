@@ -5,7 +5,7 @@
  * events it waits for have come; a wait ends when what it waited for has. How long everything takes, and how late it comes
  * after what it depends on, is taken from the recorded steps, so that playing them unchanged gives them back.
  *
- * A run of successive steps is played several times in a row, and a step's time is what one more of these turns costs: neither
+ * A run of successive steps is played several times in a row, and a step's time is what one more of these iterations costs: neither
  * how the device was found at the first step nor what is still in its queue at the end counts.
  */
 #ifndef CORE_REPLAY_H
@@ -63,8 +63,8 @@ struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
 	uint32_t first_step; /* in the timeline's */
 	uint64_t begin_ns, end_ns;
-	double turn_ns; /* all its steps, in the last play */
-	float *tail_ns; /* by lane: own work behind its last call */
+	double iteration_ns; /* all its steps, in the last play */
+	float *tail_ns;	     /* by lane: own work behind its last call */
 };
 
 struct replay_stream {
@@ -126,7 +126,7 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 /* ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
 
-/* How long each step took in the last play: n_steps of them, in `ns`; those of a run add up to its turn. A step is over when its last call
+/* How long each step took in the last play: n_steps of them, in `ns`; those of a run add up to its iteration. A step is over when its last call
  * of the main lane has returned and all its work is done: a host that waits for nothing runs ahead, and its calls alone tell nothing. */
 void replay_step_lengths(const struct replay *r, double *ns);
 

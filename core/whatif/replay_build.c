@@ -91,10 +91,10 @@ static uint64_t handles_of(const struct timeline *t, const struct timeline_step 
 }
 
 /*
- * Of `n` steps in a row, those that make whole turns of a program that changes between buffers: played over and over, a step must not
+ * Of `n` steps in a row, those that make whole iterations of a program that changes between buffers: played over and over, a step must not
  * find the buffers of another. All of them where there is no such change, or none that can be seen.
  */
-static size_t whole_turns(const struct timeline *t, size_t first, size_t n)
+static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 {
 	for (size_t period = 1; period <= TURN_MOST && 2 * period <= n; period++) {
 		size_t i = 0;
@@ -121,7 +121,7 @@ static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
 {
 	const struct timeline *t = m->t;
 	uint64_t first_end_ns = t->steps.at[first_step].end_ns;
-	size_t left = whole_turns(t, first_step, n), i = first_step;
+	size_t left = whole_iterations(t, first_step, n), i = first_step;
 	double first = NAN;
 	begin_run(m, t->steps.at[i].begin_ns);
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
@@ -151,7 +151,7 @@ static void trace_runs(struct replay_trace *m)
 /* ---- Together ---- */
 
 /* A step may end before the program's pause or after it. Played in a row, what the host does behind the run's last call it does before
- * the first of the next turn: there it is one pause, as it is between the other steps. */
+ * the first of the next iteration: there it is one pause, as it is between the other steps. */
 static void join_ends(struct replay *r)
 {
 	for (size_t k = 0; k < r->runs.n; k++) {

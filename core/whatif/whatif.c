@@ -22,7 +22,7 @@ static bool is_memory(const struct timeline_call *c)
 /* ---- Opening ---- */
 
 /* The main lane's last call of the first run: steps are played in a row, so it comes before the first one. */
-static uint32_t last_of_turn(const struct replay *r)
+static uint32_t last_of_iteration(const struct replay *r)
 {
 	const struct replay_run *run = &r->runs.at[0];
 	uint32_t last = REPLAY_NONE;
@@ -57,7 +57,7 @@ static void note_ops(struct whatif *w)
 	const struct replay *r = &w->replay;
 	uint32_t *last = replay_no_ops(r);
 	struct whatif_runs runs;
-	last[0] = last_of_turn(r);
+	last[0] = last_of_iteration(r);
 	whatif_runs_open(&runs, r);
 	w->site = mem_zero(r->ops.n * sizeof(*w->site));
 	w->before = mem_zero(r->ops.n * sizeof(*w->before));
@@ -97,7 +97,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	whatif_measure_usual(w);
 	host_share_learn(&w->share, &w->replay);
 	waits_find(&w->waits, t);
-	whatif_note_turns(w);
+	whatif_note_iterations(w);
 	note_ops(w);
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
@@ -113,7 +113,7 @@ void whatif_close(struct whatif *w)
 	host_share_free(&w->share);
 	free(w->site);
 	free(w->before);
-	free(w->turn);
+	free(w->iteration);
 	free(w->traits);
 	free(w->edit.op);
 	free(w->edit.cut_ns);

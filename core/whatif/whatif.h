@@ -98,8 +98,8 @@ struct whatif {
 	struct host_share share;
 	uint32_t *site,
 		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
-	uint32_t *turn;	 /* by op: the step, as in is_usual */
-	uint8_t *traits; /* by op: what most changes need not look at its call for */
+	uint32_t *iteration; /* by op: the step, as in is_usual */
+	uint8_t *traits;     /* by op: what most changes need not look at its call for */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
 	struct waits waits;

@@ -70,6 +70,6 @@ void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *chang
 void whatif_choose_usual(struct whatif *w);
 void whatif_measure_usual(struct whatif *w);
 /* Which step each op is of. */
-void whatif_note_turns(struct whatif *w);
+void whatif_note_iterations(struct whatif *w);
 
 #endif

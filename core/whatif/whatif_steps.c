@@ -47,7 +47,7 @@ static double mean_of_usual(const struct whatif *w)
 	return sum / w->n_usual;
 }
 
-/* Every third step, say, from the first turn to the last. */
+/* Every third step, say, from the first iteration to the last. */
 static bool come_regularly(const struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
@@ -211,17 +211,17 @@ uint32_t whatif_steps_told(const struct whatif *w)
 
 bool whatif_is_told(const struct whatif *w, uint32_t op)
 {
-	return w->is_of_mean || w->is_usual[w->turn[op]];
+	return w->is_of_mean || w->is_usual[w->iteration[op]];
 }
 
 /* The replay counts the steps of each run from 0. */
-void whatif_note_turns(struct whatif *w)
+void whatif_note_iterations(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
 	uint32_t first = 0;
-	w->turn = mem_zero(r->ops.n * sizeof(*w->turn));
+	w->iteration = mem_zero(r->ops.n * sizeof(*w->iteration));
 	for (size_t k = 0; k < r->runs.n; first += r->runs.at[k++].n_steps)
 		for (uint32_t i = 0; i < r->runs.at[k].n_ops; i++)
-			w->turn[r->runs.at[k].first_op + i] =
+			w->iteration[r->runs.at[k].first_op + i] =
 				first + r->step[r->runs.at[k].first_op + i];
 }

@@ -47,7 +47,7 @@ static __attribute__((noinline)) void descend(const struct plan *p, int left)
 		sink++;
 		return;
 	}
-	/* two frames a turn: a stage and this */
+	/* two frames a iteration: a stage and this */
 	unsigned which = left <= INNER / 2 ? p->path >> left & 3 : (unsigned)left & 3;
 	stages[which](p, left);
 	sink++;

@@ -84,15 +84,15 @@ struct measured {
 static void same_stack(void *arg)
 {
 	struct measured *m = arg;
-	int turns = 40000 / m->way->divide;
+	int iterations = 40000 / m->way->divide;
 	double rounds[ROUNDS];
 	for (int i = 0; i < 100; i++)
 		m->way->take();
 	for (int r = 0; r < ROUNDS; r++) {
 		double begin = now_ns();
-		for (int i = 0; i < turns; i++)
+		for (int i = 0; i < iterations; i++)
 			m->way->take();
-		rounds[r] = (now_ns() - begin) / turns;
+		rounds[r] = (now_ns() - begin) / iterations;
 	}
 	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
 	m->ns = rounds[ROUNDS / 2];
@@ -104,7 +104,7 @@ static void once(void *arg)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* The innermost calls of a path change with every turn. */
+/* The innermost calls of a path change with every iteration. */
 struct changing {
 	struct measured *m;
 	int calls, variants;
@@ -121,15 +121,15 @@ static __attribute__((noinline)) void call_path(struct changing *c, int variant)
 static void changing_stack(void *arg)
 {
 	struct changing *c = arg;
-	int turns = 12288 / c->m->way->divide;
+	int iterations = 12288 / c->m->way->divide;
 	double rounds[ROUNDS];
 	for (int i = 0; i < c->variants; i++)
 		call_path(c, i);
 	for (int r = 0; r < ROUNDS; r++) {
 		double begin = now_ns();
-		for (int i = 0; i < turns; i++)
+		for (int i = 0; i < iterations; i++)
 			call_path(c, i % c->variants);
-		rounds[r] = (now_ns() - begin) / turns;
+		rounds[r] = (now_ns() - begin) / iterations;
 	}
 	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
 	c->m->ns = rounds[ROUNDS / 2];

@@ -317,7 +317,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
 
 class WithoutLauncher(Case):
-    def test_library_alone_leaves_a_journal_that_export_turns_into_traces(self):
+    def test_library_alone_leaves_a_journal_that_export_iterations_into_traces(self):
         run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         self.assertEqual(os.listdir(run.folder), ["journal"])
         self.assertEqual(run.err, "")

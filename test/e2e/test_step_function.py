@@ -42,11 +42,11 @@ class StepFunction(Case):
             names = self.work(path)
             self.assertEqual((len(names), names[0]), (STEP_WORK, "linear_forward_200us"))
 
-    def test_a_loop_in_the_function_has_turns_that_are_no_calls(self):
+    def test_a_loop_in_the_function_has_iterations_that_are_no_calls(self):
         run, process = self.steps("python:python_steps.py:decode", decode=["decode"])
         self.assertIn(process["steps"]["count"], (STEPS, STEPS - 1), run.err)
 
-    def test_calls_that_are_nothing_but_turns_of_a_loop(self):
+    def test_calls_that_are_nothing_but_iterations_of_a_loop(self):
         """Nothing is launched outside of the loop: the calls cannot be told, and are not said to be as many as the turns."""
         run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"])
         said = [line for line in run.own_lines() if "could not be told apart" in line]

@@ -102,7 +102,7 @@ static void leave_launches(CUpti_CallbackDomain domain)
 	}
 }
 
-static void turn(unsigned what, bool on)
+static void iteration(unsigned what, bool on)
 {
 	static const struct {
 		unsigned set;
@@ -137,12 +137,12 @@ static int measure(const char *name, unsigned what)
 		return 1;
 	double registered_ms = (now_ns() - begin) / 1e6;
 	begin = now_ns();
-	turn(what, true);
+	iteration(what, true);
 	double enabled_ms = (now_ns() - begin) / 1e6;
 	double launch_with = launch_ns(what & IDS), question_with = question_ns();
 	if (what)
 		cuptiActivityFlushAll(1);
-	turn(what, false);
+	iteration(what, false);
 	if (what & FINALIZE)
 		cuptiFinalize();
 	double launch_after = launch_ns(false), question_after = question_ns();

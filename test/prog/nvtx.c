@@ -121,7 +121,7 @@ static int forks(void)
 }
 
 /* The first range begins before the first CUDA call. */
-static int turns(void)
+static int iterations(void)
 {
 	nvtxDomainHandle_t inner = nvtxDomainCreateA("inner");
 	nvtxEventAttributes_t again = attributes(nvtxDomainRegisterStringA(inner, "turn"));
@@ -169,7 +169,7 @@ static int lost(void)
 
 int main(int argc, char **argv)
 {
-	static const struct mode modes[] = { { "steps", steps },     { "turns", turns },
+	static const struct mode modes[] = { { "steps", steps },     { "turns", iterations },
 					     { "threads", threads }, { "fork", forks },
 					     { "lost", lost },	     { NULL, NULL } };
 	number = argc > 2 ? atoi(argv[2]) : 0;

@@ -15,7 +15,7 @@
 #include "test/prog/modes.h"
 #include "test/prog/work.h"
 
-enum { TURNS = 60, THREADS = 2 };
+enum { ITERATIONS = 60, THREADS = 2 };
 
 static const void *kernel, *other;
 
@@ -24,7 +24,7 @@ static int irregular(void)
 	char from[64] = "", to[64];
 	void *p;
 	MUST(cudaMalloc(&p, 4096));
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < ITERATIONS; i++) {
 		work_launch(kernel, 1, NULL);
 		if (i % 3 == 0)
 			MUST(cudaMemcpyAsync(p, from, 0, cudaMemcpyHostToDevice, NULL));
@@ -47,16 +47,16 @@ static int irregular(void)
 	return 0;
 }
 
-static void launch_turns(cudaStream_t stream)
+static void launch_iterations(cudaStream_t stream)
 {
-	for (unsigned i = 0; i < TURNS; i++)
+	for (unsigned i = 0; i < ITERATIONS; i++)
 		work_launch(kernel, 1, stream);
 }
 
 static void *on_device(void *device)
 {
 	MUST(cudaSetDevice((int)(intptr_t)device));
-	launch_turns(NULL);
+	launch_iterations(NULL);
 	MUST(cudaDeviceSynchronize());
 	return NULL;
 }
@@ -64,7 +64,7 @@ static void *on_device(void *device)
 static void *on_own_stream(void *unused)
 {
 	(void)unused;
-	launch_turns(cudaStreamPerThread);
+	launch_iterations(cudaStreamPerThread);
 	MUST(cudaStreamSynchronize(cudaStreamPerThread));
 	return NULL;
 }
@@ -75,7 +75,7 @@ static void *on_new_streams(void *unused)
 	for (int i = 0; i < 4; i++) {
 		cudaStream_t stream;
 		MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-		launch_turns(stream);
+		launch_iterations(stream);
 		MUST(cudaStreamSynchronize(stream));
 		MUST(cudaStreamDestroy(stream));
 	}
@@ -118,7 +118,7 @@ static int graphs(void)
 	work_launch(kernel, 1, stream);
 	MUST(cudaStreamEndCapture(stream, &graph));
 	MUST(cudaGraphInstantiate(&exec, graph, 0));
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < ITERATIONS; i++) {
 		work_launch(kernel, 1, stream);
 		if (i % 3)
 			MUST(cudaGraphLaunch(exec, stream));
@@ -132,10 +132,10 @@ static int windows(void)
 {
 	for (int window = 0; window < 3; window++) {
 		MUST(cudaProfilerStart());
-		launch_turns(NULL);
+		launch_iterations(NULL);
 		MUST(cudaDeviceSynchronize());
 		MUST(cudaProfilerStop());
-		launch_turns(NULL);
+		launch_iterations(NULL);
 		MUST(cudaDeviceSynchronize());
 	}
 	return 0;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct place {
-	_Atomic uint64_t n_come; /* never goes back: of all turns */
+	_Atomic uint64_t n_come; /* never goes back: of all iterations */
 	_Atomic int64_t last_ns;
 };
 
@@ -27,7 +27,7 @@ struct pair {
 
 struct segment {
 	_Atomic uint32_t n_joined;
-	_Atomic uint32_t n_given[2], turns;
+	_Atomic uint32_t n_given[2], iterations;
 	int given[2][RANKS_MOST][2];
 	struct place places[2];
 	struct pair pairs[RANKS_MOST][RANKS_MOST];
@@ -100,10 +100,10 @@ int nccl_exchange(struct nccl_comm *c, const int mine[2], int all[RANKS_MOST][2]
 		memcpy(all[0], mine, sizeof(all[0]));
 		return 0;
 	}
-	uint32_t turn = c->splits, at = turn % 2;
+	uint32_t iteration = c->splits, at = iteration % 2;
 	memcpy(c->shared->given[at][c->rank], mine, sizeof(all[0]));
 	atomic_fetch_add(&c->shared->n_given[at], 1);
-	int rc = wait_for(c, &c->shared->n_given[at], (uint32_t)c->n * (turn / 2 + 1),
+	int rc = wait_for(c, &c->shared->n_given[at], (uint32_t)c->n * (iteration / 2 + 1),
 			  "ncclCommSplit");
 	memcpy(all, c->shared->given[at], sizeof(c->shared->given[at]));
 	return rc;

@@ -17,7 +17,7 @@ struct kind {
 
 enum kind_flag {
 	KIND_NO_STEP = 1,  /* nothing in it is a step: any answer is wrong */
-	KIND_NO_PLACE = 2, /* nothing tells where in its turn a step ends */
+	KIND_NO_PLACE = 2, /* nothing tells where in its iteration a step ends */
 	KIND_NO_NOISE = 4, /* so few launches that noise is all there is */
 	KIND_BY_FRAMES =
 		8, /* its launches begin as those of a program whose step is another: tried with frames alone */

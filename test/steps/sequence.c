@@ -1,8 +1,8 @@
 /* Runs step learning on launch sequences and compares with the true steps (test/steps/sequence.h). */
 #include "test/steps/sequence.h"
 
+#include "core/runtime/iteration.h"
 #include "core/runtime/token.h"
-#include "core/runtime/turn.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -65,9 +65,9 @@ static double now_s(void)
 static uint32_t sequence_boundaries(const struct sequence *s, const struct level_choice *c,
 				    bool *boundary)
 {
-	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread,
-					      c->apart };
-	struct turn turn = { 0 };
+	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
+						   c->thread, c->apart };
+	struct iteration iteration = { 0 };
 	struct token_window windows[16] = { 0 };
 	uint32_t at[16] = { 0 };
 	uint32_t n = 0;
@@ -76,8 +76,9 @@ static uint32_t sequence_boundaries(const struct sequence *s, const struct level
 		uint64_t hash =
 			token_window_push_for(&windows[e->thread % 16], e->event.token, c->anchor);
 		at[e->thread % 16]++;
-		boundary[i] = turn_is_moved(&turn, &anchors, e->thread, hash) &&
-			      turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);
+		boundary[i] =
+			iteration_is_moved(&iteration, &anchors, e->thread, hash) &&
+			iteration_take(&iteration, &anchors, e->thread, at[e->thread % 16], hash);
 		n += boundary[i];
 	}
 	return n;

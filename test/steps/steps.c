@@ -91,7 +91,7 @@ static void print_outcomes(const struct trial *t, bool has_step, enum noise nois
 	for (uint32_t i = 0; i < n; i++) {
 		const struct level_signs *s = &answers[i].choice->signs;
 		printf("outcome\t%u\t%d\t%u\t%.4f\t%.4f\t%.4f\t%d\t%d\t%d\n", seed,
-		       answers[i].is_right, s->turns, s->coverage, s->alike, s->unusual,
+		       answers[i].is_right, s->iterations, s->coverage, s->alike, s->unusual,
 		       s->is_latter, s->has_optimizer, s->is_enough);
 	}
 }

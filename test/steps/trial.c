@@ -1,7 +1,7 @@
 #include "test/steps/trial.h"
 
+#include "core/runtime/iteration.h"
 #include "core/runtime/token.h"
-#include "core/runtime/turn.h"
 #include "test/steps/anchors.h"
 
 #include <stdlib.h>
@@ -220,9 +220,9 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 /* As the library counts. */
 static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
-	const struct turn_anchors anchors = { c->anchor, c->backup, c->backup_within, c->thread,
-					      c->apart };
-	struct turn turn = { 0 };
+	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
+						   c->thread, c->apart };
+	struct iteration iteration = { 0 };
 	struct token_window windows[16] = { 0 };
 	uint32_t at[16] = { 0 };
 	j->before = calloc(j->s->n + 1, sizeof(*j->before));
@@ -233,8 +233,9 @@ static void find_boundaries(struct judge *j, const struct level_choice *c)
 		uint64_t hash =
 			token_window_push_for(&windows[e->thread % 16], e->event.token, c->anchor);
 		at[e->thread % 16]++;
-		bool ends = turn_is_moved(&turn, &anchors, e->thread, hash) &&
-			    turn_take(&turn, &anchors, e->thread, at[e->thread % 16], hash);
+		bool ends =
+			iteration_is_moved(&iteration, &anchors, e->thread, hash) &&
+			iteration_take(&iteration, &anchors, e->thread, at[e->thread % 16], hash);
 		j->before[i + 1] = j->before[i] + ends;
 	}
 }

@@ -198,7 +198,7 @@ static void test_backup_before_the_first_step(void **state)
 	sequence_free(&s);
 }
 
-/* Two optimizers of the same launches: a turn's last three come twice in it, so that its anchor ends in the next one. */
+/* Two optimizers of the same launches: a iteration's last three come twice in it, so that its anchor ends in the next one. */
 static void test_end_before_the_anchor(void **state)
 {
 	(void)state;
@@ -312,7 +312,7 @@ static void test_noise(void **state)
 		train_step(&clean);
 	make_noisy(&inserted, &clean, 10, 0);
 	check_steps(&inserted, 0.93, 0.93, 15);
-	/* An anchor of three launches loses 6 % of its turns when 2 % of the launches are lost. */
+	/* An anchor of three launches loses 6 % of its iterations when 2 % of the launches are lost. */
 	make_noisy(&dropped, &clean, 0, 20);
 	check_steps(&dropped, 0.85, 0.85, 30);
 	sequence_free(&clean);
@@ -468,7 +468,7 @@ static void test_log(void **state)
 	}
 }
 
-/* No optimizer and no copy at the end: the host's pause says where a turn ends, though not where
+/* No optimizer and no copy at the end: the host's pause says where a iteration ends, though not where
  * waiting was. */
 static void test_gap(void **state)
 {
@@ -533,7 +533,7 @@ static void test_many_alike(void **state)
 		sequence_end_step(&s);
 		s.now_ns += 300000;
 	}
-	check_steps(&s, 1, 1, 50); /* a bare loop is believed after 40 turns */
+	check_steps(&s, 1, 1, 50); /* a bare loop is believed after 40 iterations */
 	sequence_free(&s);
 }
 
@@ -650,7 +650,7 @@ static void test_read_back_after_optimizer(void **state)
 }
 
 /* A loop of one graph launch, and one of a few bare launches, are steps too. */
-static void test_short_turns(void **state)
+static void test_short_iterations(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -786,7 +786,7 @@ static uint32_t events_until_locked(struct levels *l, const struct sequence *s)
 	return 0;
 }
 
-/* After an anchor that failed, twice the turns are wanted. */
+/* After an anchor that failed, twice the iterations are wanted. */
 static void test_relearn(void **state)
 {
 	(void)state;
@@ -857,7 +857,7 @@ int main(void)
 		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_loop_goes_back),
 		cmocka_unit_test(test_evaluations_alike_behind_the_optimizer),
-		cmocka_unit_test(test_short_turns),
+		cmocka_unit_test(test_short_iterations),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_too_little),

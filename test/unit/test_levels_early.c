@@ -100,7 +100,7 @@ static void test_evaluated_before_the_first_step(void **state)
 }
 
 /* ...which is no accumulation: there every other turn has one. */
-static void test_every_other_turn_has_the_optimizer(void **state)
+static void test_every_other_iteration_has_the_optimizer(void **state)
 {
 	(void)state;
 	struct sequence_result r;
@@ -167,7 +167,7 @@ static void test_optimizer_behind_graphs(void **state)
 	sequence_free(&s);
 }
 
-/* Of one call a turn, three make the anchor. */
+/* Of one call a iteration, three make the anchor. */
 static void test_one_launch_and_a_wait(void **state)
 {
 	(void)state;
@@ -183,7 +183,7 @@ static void test_one_launch_and_a_wait(void **state)
 	sequence_free(&s);
 }
 
-/* Where launches come and go the anchor is waited for a little longer than in the first turns: else the step ends before it. */
+/* Where launches come and go the anchor is waited for a little longer than in the first iterations: else the step ends before it. */
 static void test_launches_between_come_and_go(void **state)
 {
 	(void)state;
@@ -233,7 +233,7 @@ static void test_read_once_so_far(void **state)
 	sequence_free(&s);
 }
 
-/* A game takes as many moves as it takes: no two turns are alike, but that each ends with the optimizer. */
+/* A game takes as many moves as it takes: no two iterations are alike, but that each ends with the optimizer. */
 static void test_optimizer_after_more_or_less(void **state)
 {
 	(void)state;
@@ -352,7 +352,7 @@ static void test_first_step_compiles(void **state)
 }
 
 /* A bare loop behind the same is found, too: its beginning is the stream's. */
-static void test_bare_loop_with_a_long_first_turn(void **state)
+static void test_bare_loop_with_a_long_first_iteration(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -541,7 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_optimizer_skipped_at_first),
 		cmocka_unit_test(test_evaluated_before_the_first_step),
-		cmocka_unit_test(test_every_other_turn_has_the_optimizer),
+		cmocka_unit_test(test_every_other_iteration_has_the_optimizer),
 		cmocka_unit_test(test_graphs_behind_long_steps),
 		cmocka_unit_test(test_optimizer_behind_graphs),
 		cmocka_unit_test(test_one_launch_and_a_wait),
@@ -557,7 +557,7 @@ int main(void)
 		cmocka_unit_test(test_two_critics_and_an_actor),
 		cmocka_unit_test(test_parts_of_an_iteration_that_are_fed),
 		cmocka_unit_test(test_leapfrogs_of_a_sample),
-		cmocka_unit_test(test_bare_loop_with_a_long_first_turn),
+		cmocka_unit_test(test_bare_loop_with_a_long_first_iteration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void test_floors(void **state)
 	assert_true(tally_share(n_right, n) < tally_share(sure.n_right[0], sure.n[0]));
 }
 
-/* No frames, and few kernels, nothing copied in some, or other sizes in each turn: what else they do tells (turns_are_waited(),
+/* No frames, and few kernels, nothing copied in some, or other sizes in each iteration: what else they do tells (iterations_are_waited(),
  * has_same_exchanges(), is_of_dialogue()). */
 static void test_loops_told_by_little(void **state)
 {

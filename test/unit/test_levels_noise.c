@@ -83,19 +83,19 @@ static void test_told_wrong_once(void **state)
 		enum noise noise;
 		enum evidence evidence;
 	} runs[] = {
-		/* a backup that came in two turns of seven, by chance */
+		/* a backup that came in two iterations of seven, by chance */
 		{ "prefetch_thread", 2, 2, NOISE_SWAPPED, EVIDENCE_FRAMES },
 		{ "pipeline", 2, 4, NOISE_SWAPPED, EVIDENCE_NAMES },
 		/* no backup, as the only trigrams left were far before the end */
 		{ "reinforcement", 2, 2, NOISE_SWAPPED, EVIDENCE_FRAMES },
-		/* a backup that the first three turns had told to wait too short */
+		/* a backup that the first three iterations had told to wait too short */
 		{ "train_eval_train", 2, 3, NOISE_INSERTED, EVIDENCE_FRAMES },
 		/* eight micro-batches and a small optimizer: no loop around them was left */
 		{ "accumulate_8", 0, 3, NOISE_SWAPPED, EVIDENCE_LAUNCHES },
 		{ "accumulate_8", 2, 2, NOISE_DROPPED, EVIDENCE_LAUNCHES },
 		/* ten steps taken for one, after another answer */
 		{ "extras", 0, 4, NOISE_INSERTED, EVIDENCE_LAUNCHES },
-		/* five turns of three steps each, of which nothing was seen again */
+		/* five iterations of three steps each, of which nothing was seen again */
 		{ "stochastic_depth", 1, 3, NOISE_SWAPPED, EVIDENCE_LAUNCHES },
 		/* in most iterations the same launches came, each with one exchange: a loop of some of them took the place of all */
 		{ "continuous_batching", 2, 5, NOISE_INSERTED, EVIDENCE_LAUNCHES },
@@ -104,7 +104,7 @@ static void test_told_wrong_once(void **state)
 		{ "epochs", 2, 10, NOISE_DROPPED, EVIDENCE_LAUNCHES },
 		/* five critic's steps were final before the generator's had come twice */
 		{ "critic_five", 2, 12, NOISE_DROPPED, EVIDENCE_LAUNCHES },
-		/* six turns, and then the end stayed: a trigram that fails in one step of nine, or of many that come by chance */
+		/* six iterations, and then the end stayed: a trigram that fails in one step of nine, or of many that come by chance */
 		{ "accumulate_8", 2, 10, NOISE_INSERTED, EVIDENCE_LAUNCHES },
 		{ "critic_five", 2, 3, NOISE_SWAPPED, EVIDENCE_LAUNCHES },
 	};

@@ -54,7 +54,7 @@ static bool is_on_probation(struct stream *s)
 	return choice.on_probation;
 }
 
-/* After as few turns as that takes. */
+/* After as few iterations as that takes. */
 static struct stream begin(void)
 {
 	struct stream s = { .levels = levels_new() };
@@ -137,11 +137,11 @@ static uint32_t hints_of(uint64_t k)
 	return k == 1 || k == READ_BACK + 1 ? LEVEL_SYNCED : k == COPIED ? LEVEL_COPY : 0;
 }
 
-static void decode(struct stream *s, uint64_t turn)
+static void decode(struct stream *s, uint64_t iteration)
 {
 	static const uint64_t grown_at[] = { 7, 23, 55 };
 	uint64_t size = 0;
-	while (size < 3 && turn >= grown_at[size])
+	while (size < 3 && iteration >= grown_at[size])
 		size++;
 	for (uint64_t k = 0; k < TOKEN; k++) {
 		uint64_t kernel = k == GROWS ? 2000 + size : 1u + token[k];
@@ -149,14 +149,14 @@ static void decode(struct stream *s, uint64_t turn)
 	}
 }
 
-/* In the latter part of the turns the grown launch's place comes in all of them: that is no other step. */
+/* In the latter part of the iterations the grown launch's place comes in all of them: that is no other step. */
 static void counts_on_where_shapes_change(void **state)
 {
 	struct stream s = { .levels = levels_new() };
 	struct level_choice choice;
 	(void)state;
-	for (uint64_t turn = 0; turn < 80; turn++) {
-		decode(&s, turn);
+	for (uint64_t iteration = 0; iteration < 80; iteration++) {
+		decode(&s, iteration);
 		if (!levels_vote(s.levels, &choice))
 			continue;
 		assert_int_not_equal(choice.change, LEVEL_CORRECTED);

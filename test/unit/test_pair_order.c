@@ -212,16 +212,16 @@ static void test_some_of_what_is_between_is_gone(void **state)
 		assert_int_equal(found(number_of(9, k)), 8 * STEP_CALLS + k);
 }
 
-/* The last calls of a step are told by what comes behind it: the third's work is lost, and the next turn's is not taken for it. */
+/* The last calls of a step are told by what comes behind it: the third's work is lost, and the next iteration's is not taken for it. */
 static void test_what_comes_behind_counts(void **state)
 {
 	(void)state;
-	for (uint32_t turn = 0; turn < 3; turn++)
+	for (uint32_t iteration = 0; iteration < 3; iteration++)
 		for (uint32_t k = 1; k <= 3; k++) {
-			uint64_t at = turn * 1000 + k * 100;
+			uint64_t at = iteration * 1000 + k * 100;
 			call(HOOK_LAUNCH, at, k);
-			if (turn || k < 3)
-				work(REC_KERNEL, turn * 3 + k, at + LATENCY, k);
+			if (iteration || k < 3)
+				work(REC_KERNEL, iteration * 3 + k, at + LATENCY, k);
 		}
 	pair_all();
 	for (uint32_t n = 1; n <= 9; n++)

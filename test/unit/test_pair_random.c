@@ -22,7 +22,7 @@ static bool random_permille(uint32_t permille)
 struct random_run {
 	const char *name;
 	uint32_t threads, kernels, n;
-	uint32_t turn; /* the same calls come after so many; 0: no two turns are alike */
+	uint32_t iteration; /* the same calls come after so many; 0: no two iterations are alike */
 	uint32_t
 		numbers; /* that CUPTI gives out per call: what the program asks of the API besides */
 	uint32_t odd;	 /* a few numbers more */
@@ -51,12 +51,12 @@ static int by_number(const void *a, const void *b)
 
 static uint32_t kernel_of(const struct random_run *run, uint32_t i)
 {
-	static uint32_t turn[1000];
-	if (!run->turn)
+	static uint32_t iteration[1000];
+	if (!run->iteration)
 		return random_below(run->kernels);
-	if (i < run->turn)
-		turn[i] = random_below(run->kernels);
-	return turn[i % run->turn];
+	if (i < run->iteration)
+		iteration[i] = random_below(run->kernels);
+	return iteration[i % run->iteration];
 }
 
 static void make_call(const struct random_run *run, struct truth *one, uint64_t *at, uint64_t *gpu)
@@ -157,12 +157,12 @@ static const struct random_run runs[] = {
 	{ .name = "eight threads", .threads = 8, .kernels = 40, .right_permille = 1000 },
 	{ .name = "losses", .threads = 1, .kernels = 40, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "many losses", .threads = 1, .kernels = 40, .lost_calls = 50, .lost_works = 50, .right_permille = 995, .wrong_permille = 1 },
-	{ .name = "turns, losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 5, .lost_works = 5, .right_permille = 999 },
-	{ .name = "turns, many losses", .threads = 1, .kernels = 40, .turn = 100, .lost_calls = 50, .lost_works = 50, .right_permille = 990, .wrong_permille = 1 },
-	{ .name = "turns of PyTorch's, losses", .threads = 1, .kernels = 10, .turn = 300, .numbers = 4, .odd = 50, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
+	{ .name = "turns, losses", .threads = 1, .kernels = 40, .iteration = 100, .lost_calls = 5, .lost_works = 5, .right_permille = 999 },
+	{ .name = "turns, many losses", .threads = 1, .kernels = 40, .iteration = 100, .lost_calls = 50, .lost_works = 50, .right_permille = 990, .wrong_permille = 1 },
+	{ .name = "turns of PyTorch's, losses", .threads = 1, .kernels = 10, .iteration = 300, .numbers = 4, .odd = 50, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "irregular calls", .threads = 1, .kernels = 40, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .right_permille = 980, .wrong_permille = 1 },
-	{ .name = "irregular calls in turns", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .right_permille = 970, .wrong_permille = 4 },
-	{ .name = "all at once", .threads = 1, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50, .right_permille = 940, .wrong_permille = 8 },
+	{ .name = "irregular calls in turns", .threads = 1, .kernels = 10, .iteration = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .right_permille = 970, .wrong_permille = 4 },
+	{ .name = "all at once", .threads = 1, .kernels = 10, .iteration = 200, .numbers = 3, .odd = 50, .empty = 50, .copies_of_nothing = 100, .strays = 50, .lost_calls = 50, .lost_works = 50, .wait_every = 50, .right_permille = 940, .wrong_permille = 8 },
 	{ .name = "twins, losses", .threads = 1, .kernels = 1, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "twins, losses, numbers", .threads = 1, .kernels = 1, .numbers = 3, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "twins, lost work, odd numbers", .threads = 1, .kernels = 1, .numbers = 3, .odd = 100, .lost_works = 5, .wait_every = 100, .right_permille = 950, .wrong_permille = 30 },
@@ -171,7 +171,7 @@ static const struct random_run runs[] = {
 	{ .name = "two threads, losses", .threads = 2, .kernels = 40, .lost_calls = 5, .lost_works = 5, .right_permille = 998 },
 	{ .name = "four threads, many losses", .threads = 4, .kernels = 40, .lost_calls = 20, .lost_works = 20, .right_permille = 990, .wrong_permille = 1 },
 	{ .name = "four threads of twins, losses", .threads = 4, .kernels = 1, .numbers = 2, .lost_works = 5, .wait_every = 100 },
-	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .turn = 200, .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20, .lost_works = 5, .right_permille = 980, .wrong_permille = 1 },
+	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .iteration = 200, .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20, .lost_works = 5, .right_permille = 980, .wrong_permille = 1 },
 	/* clang-format on */
 };
 

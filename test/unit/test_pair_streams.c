@@ -1,7 +1,7 @@
 /* Pairing by order where a stream is not simply a handle: devices, threads' default streams, handles used again, graphs, windows. */
 #include "test/unit/made_order.h"
 
-enum { TURNS = 60, SWAPPED = 7 };
+enum { ITERATIONS = 60, SWAPPED = 7 };
 
 static void check_row(uint32_t thread, uint32_t correlation, uint32_t seq)
 {
@@ -9,12 +9,12 @@ static void check_row(uint32_t thread, uint32_t correlation, uint32_t seq)
 }
 
 /* Two threads launch the same kernel at the same moment, each on its stream; at times CUPTI numbers them the other way around. */
-static void race(uint32_t turn, uint32_t correlation, const uint16_t *hooks,
+static void race(uint32_t iteration, uint32_t correlation, const uint16_t *hooks,
 		 const uint64_t *handles, const uint32_t *streams, const uint8_t *devices)
 {
-	bool is_swapped = turn % SWAPPED == 0;
+	bool is_swapped = iteration % SWAPPED == 0;
 	for (uint32_t t = 0; t < 2; t++) {
-		uint64_t at = turn * 100000 + t * 10;
+		uint64_t at = iteration * 100000 + t * 10;
 		call_on(t, hooks[t], at, 1, handles[t]);
 		m.threads[t].calls.at[m.threads[t].calls.n - 1].device = devices[t];
 		struct rec_gpu *g = work(REC_KERNEL, correlation + (t ^ is_swapped), at + 100, 1);
@@ -23,9 +23,9 @@ static void race(uint32_t turn, uint32_t correlation, const uint16_t *hooks,
 	}
 }
 
-static void check_race(uint32_t turn, uint32_t correlation, uint32_t seq)
+static void check_race(uint32_t iteration, uint32_t correlation, uint32_t seq)
 {
-	bool is_swapped = turn % SWAPPED == 0;
+	bool is_swapped = iteration % SWAPPED == 0;
 	check_row(0, correlation + is_swapped, seq);
 	check_row(1, correlation + !is_swapped, seq);
 }
@@ -42,10 +42,10 @@ static void test_two_devices(void **state)
 	for (uint32_t way = 0; way < 2; way++) {
 		tear_down(state);
 		set_up(state);
-		for (uint32_t k = 1; k <= TURNS; k++)
+		for (uint32_t k = 1; k <= ITERATIONS; k++)
 			race(k, k * 2, launches, handles, streams[way], devices);
 		pair_all();
-		for (uint32_t k = 1; k <= TURNS; k++)
+		for (uint32_t k = 1; k <= ITERATIONS; k++)
 			check_race(k, k * 2, k);
 	}
 }
@@ -58,10 +58,10 @@ static void test_default_streams_of_threads(void **state)
 	for (uint32_t way = 0; way < 2; way++) {
 		tear_down(state);
 		set_up(state);
-		for (uint32_t k = 1; k <= TURNS; k++)
+		for (uint32_t k = 1; k <= ITERATIONS; k++)
 			race(k, k * 2, way ? launches : own, handles[way], streams, one_device);
 		pair_all();
-		for (uint32_t k = 1; k <= TURNS; k++)
+		for (uint32_t k = 1; k <= ITERATIONS; k++)
 			check_race(k, k * 2, k);
 	}
 }
@@ -71,14 +71,14 @@ static void test_a_handle_used_again(void **state)
 {
 	static const uint64_t handles[] = { 0xa0, 0xb0 };
 	(void)state;
-	for (uint32_t k = 1; k <= TURNS; k++) {
+	for (uint32_t k = 1; k <= ITERATIONS; k++) {
 		uint32_t streams[] = { 13 + k / 20, 30 + k / 20 };
 		for (uint32_t t = 0; t < 2 && k % 20 == 0; t++)
 			call_on(t, HOOK_STREAM, k * 100000 - 500, 0, handles[t]);
 		race(k, k * 2, launches, handles, streams, one_device);
 	}
 	pair_all();
-	for (uint32_t k = 1; k <= TURNS; k++)
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
 		check_race(k, k * 2, k);
 }
 
@@ -134,14 +134,14 @@ static void test_graphs_between_launches(void **state)
 static void test_graphs_race(void **state)
 {
 	(void)state;
-	for (uint32_t k = 1; k <= TURNS; k++) {
+	for (uint32_t k = 1; k <= ITERATIONS; k++) {
 		bool is_swapped = k % SWAPPED == 0;
 		launch_graph(k * 2 + is_swapped, k * 100000);
 		call_on(1, HOOK_LAUNCH, k * 100000 + 10, 1, 0xb0);
 		work(REC_KERNEL, k * 2 + !is_swapped, k * 100000 + 90, 1)->stream = 14;
 	}
 	pair_all();
-	for (uint32_t k = 1; k <= TURNS; k++)
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
 		check_race(k, k * 2, k);
 }
 
@@ -151,14 +151,14 @@ static void test_waits_bound_what_is_lost(void **state)
 	enum { LAUNCHES = 10, LONG = 100000 };
 	uint64_t at = 0;
 	(void)state;
-	for (uint32_t turn = 0; turn < 3; turn++) {
+	for (uint32_t iteration = 0; iteration < 3; iteration++) {
 		for (uint32_t k = 0; k < LAUNCHES; k++) {
 			call(HOOK_LAUNCH, at + k * 100, 1);
-			if (turn == 1 && k == 4)
+			if (iteration == 1 && k == 4)
 				continue;
 			/* numbers without rule */
-			struct rec_gpu *g =
-				work(REC_KERNEL, turn * 1000 + k * (k + 9), at + 500 + k * LONG, 1);
+			struct rec_gpu *g = work(REC_KERNEL, iteration * 1000 + k * (k + 9),
+						 at + 500 + k * LONG, 1);
 			g->end_ticks = g->begin_ticks + LONG;
 		}
 		call(HOOK_SYNC, at + 5000, 0);

@@ -463,7 +463,7 @@ static void closures_are_no_evaluation(void **state)
 }
 
 /* What the loop does behind its optimizer, in a step that was cut there: called further down than backward(), before the model. */
-static void evaluation_of_the_turn_before(void **state)
+static void evaluation_of_the_iteration_before(void **state)
 {
 	(void)state;
 	uint32_t model = STACK("train.py:<module>@26", CALL, "train.py:Net.forward",
@@ -476,7 +476,7 @@ static void evaluation_of_the_turn_before(void **state)
 		 loss;
 	call(1, 0, 10, evaluate);
 	call(1, 50, 60, read);
-	call(1, 100, 110, teacher); /* before backward(), so it may be of the same turn */
+	call(1, 100, 110, teacher); /* before backward(), so it may be of the same iteration */
 	call(1, 150, 160, model);
 	call(1, 200, 210, back);
 	find();
@@ -484,7 +484,7 @@ static void evaluation_of_the_turn_before(void **state)
 	expect(1, PART_MODULE, 60, 160);
 	end(state);
 	begin(state);
-	/* the next turn's forward pass is made behind the optimizer: there is no other one of this model */
+	/* the next iteration's forward pass is made behind the optimizer: there is no other one of this model */
 	model = STACK("train.py:<module>@31", CALL, "train.py:Net.forward", "at::_ops::mm");
 	loss = STACK("train.py:<module>@27", CALL, "loss.py:Loss.forward");
 	back = STACK("train.py:<module>@28", SITE "torch/_tensor.py:Tensor.backward");
@@ -496,7 +496,7 @@ static void evaluation_of_the_turn_before(void **state)
 }
 
 /* Behind the optimizer of a step that was cut there `n_copies` to the host are made, at `save`; then come the model and backward(). */
-static void turn_with_reads(uint32_t save, uint64_t n_copies)
+static void iteration_with_reads(uint32_t save, uint64_t n_copies)
 {
 	for (uint64_t i = 0; i < n_copies; i++) {
 		call(1, 10 * i, 10 * i + 5, save);
@@ -510,23 +510,23 @@ static void turn_with_reads(uint32_t save, uint64_t n_copies)
 }
 
 /* A model that is saved has a copy for each parameter, and then its file is written. */
-static void reads_of_the_turn_before(void **state)
+static void reads_of_the_iteration_before(void **state)
 {
-	turn_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 4);
+	iteration_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 4);
 	expect(0, PART_NONE, 0, 150);
 	expect(1, PART_MODULE, 150, 160);
 	end(state);
 	begin(state);
 	/* a value or two are a log, behind which the next batch is on its way */
-	turn_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 1);
+	iteration_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 1);
 	expect(0, PART_FUNCTIONAL, 0, 5);
 	expect(1, PART_MODULE, 5, 160);
 	end(state);
 	begin(state);
 	/* PyTorch's own code of a file goes on behind its last call */
-	turn_with_reads(STACK("train.py:<module>@31", SITE "torch/serialization.py:save",
-			      "at::_ops::copy_"),
-			1);
+	iteration_with_reads(STACK("train.py:<module>@31", SITE "torch/serialization.py:save",
+				   "at::_ops::copy_"),
+			     1);
 	expect(0, PART_FILE, 0, 150);
 	expect(1, PART_MODULE, 150, 160);
 }
@@ -773,8 +773,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(evaluation_ahead_of_the_training_pass, begin, end),
 		cmocka_unit_test_setup_teardown(a_step_that_begins_with_its_backward_pass, begin,
 						end),
-		cmocka_unit_test_setup_teardown(evaluation_of_the_turn_before, begin, end),
-		cmocka_unit_test_setup_teardown(reads_of_the_turn_before, begin, end),
+		cmocka_unit_test_setup_teardown(evaluation_of_the_iteration_before, begin, end),
+		cmocka_unit_test_setup_teardown(reads_of_the_iteration_before, begin, end),
 		cmocka_unit_test_setup_teardown(forward_alone_is_no_evaluation, begin, end),
 		cmocka_unit_test_setup_teardown(calls_without_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(hardly_a_call_with_a_stack, begin, end),

@@ -173,11 +173,11 @@ static void assert_told_apart(struct path a, struct path b, void (*leaf)(void *)
 	placed.wanted_sp = 0;
 	room_bytes = ROOM_MOST / 2;
 	run_chain(a.functions, a.calls, leaf, NULL);
-	for (volatile int turn = 0; turn < 8; turn++) {
-		uint64_t now = hash_in_place(turn % 2 ? b : a, leaf);
-		if (turn < 2)
-			hash[turn] = now;
-		assert_int_equal(now, hash[turn % 2]);
+	for (volatile int iteration = 0; iteration < 8; iteration++) {
+		uint64_t now = hash_in_place(iteration % 2 ? b : a, leaf);
+		if (iteration < 2)
+			hash[iteration] = now;
+		assert_int_equal(now, hash[iteration % 2]);
 	}
 	assert_int_not_equal(hash[0], hash[1]);
 }
@@ -239,27 +239,27 @@ static void walk_and_keep(void *arg)
 		unwind_keep(mine, k->number, k->with, k->keep);
 }
 
-enum { PATHS = 6, DEEP = 30, KEEPING_TURNS = 800, LEARNED_BY = 6 * PATHS };
+enum { PATHS = 6, DEEP = 30, KEEPING_ITERATIONS = 800, LEARNED_BY = 6 * PATHS };
 
 /* Turns that keep and turns that ask with something else; in the end one that only asks, and one when objects are gone. */
-static __attribute__((noinline)) struct keeping plan_of(unsigned turn, unsigned variant)
+static __attribute__((noinline)) struct keeping plan_of(unsigned iteration, unsigned variant)
 {
-	if (turn == KEEPING_TURNS + 1)
+	if (iteration == KEEPING_ITERATIONS + 1)
 		unwind_objects_gone();
-	if (turn >= KEEPING_TURNS)
+	if (iteration >= KEEPING_ITERATIONS)
 		return (struct keeping){ .with = 1000 + variant % 2 };
-	if (turn & 1)
+	if (iteration & 1)
 		return (struct keeping){ .with = 1005 + variant % 2 };
 	return (struct keeping){ .with = 1000 + variant % 2, .keep = 1 + variant };
 }
 
-static __attribute__((noinline)) void check_kept(unsigned turn, unsigned variant,
+static __attribute__((noinline)) void check_kept(unsigned iteration, unsigned variant,
 						 const struct keeping *k)
 {
-	bool asks_the_same = turn >= KEEPING_TURNS || !(turn & 1);
-	if (turn == KEEPING_TURNS + 1 || !asks_the_same)
+	bool asks_the_same = iteration >= KEEPING_ITERATIONS || !(iteration & 1);
+	if (iteration == KEEPING_ITERATIONS + 1 || !asks_the_same)
 		assert_int_equal(k->kept, 0);
-	else if (turn >= LEARNED_BY || k->kept)
+	else if (iteration >= LEARNED_BY || k->kept)
 		assert_int_equal(k->kept, 1 + variant);
 	unwind_keep(mine, k->number + 1, k->with, 99); /* of no walk: nothing is kept */
 }
@@ -270,17 +270,17 @@ static void test_what_is_kept_with_a_stack(void **state)
 	(void)state;
 	chain_function *path[DEEP];
 	uint64_t numbers[PATHS] = { 0 };
-	for (unsigned turn = 0; turn < KEEPING_TURNS + 2; turn++) {
-		unsigned variant = turn / 2 * 7 % PATHS, seed = 3, other = 50 + variant;
+	for (unsigned iteration = 0; iteration < KEEPING_ITERATIONS + 2; iteration++) {
+		unsigned variant = iteration / 2 * 7 % PATHS, seed = 3, other = 50 + variant;
 		for (int k = 0; k < DEEP; k++)
 			path[k] = any_function(k < DEEP - 4 ? &seed : &other);
-		struct keeping k = plan_of(turn, variant);
+		struct keeping k = plan_of(iteration, variant);
 		run_chain(path, DEEP, walk_and_keep,
 			  &k); /* one place in the code: it is in the stacks */
 		if (!numbers[variant])
 			numbers[variant] = k.number;
 		assert_int_equal(k.number, numbers[variant]);
-		check_kept(turn, variant, &k);
+		check_kept(iteration, variant, &k);
 	}
 	unwind_keep(NULL, 1, 1, 1);
 }

@@ -108,15 +108,15 @@ static void test_signals_in_the_middle(void **state)
 	struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
 	sigaction(SIGALRM, &action, NULL);
 	/* volatile: one copy of the loop's body, so that its calls come from one place */
-	for (volatile unsigned turn = 0; ticks < 1000; turn++) {
-		if (turn == PATHS)
+	for (volatile unsigned iteration = 0; ticks < 1000; iteration++) {
+		if (iteration == PATHS)
 			setitimer(ITIMER_REAL, &every, NULL);
-		if (turn % 64 == 0) /* so that ticks meet learning too */
+		if (iteration % 64 == 0) /* so that ticks meet learning too */
 			unwind_objects_gone();
-		run_chain(paths[turn % PATHS], CALLS, keep_hash, &now);
-		if (turn < PATHS)
-			hash[turn] = now;
-		assert_int_equal(now, hash[turn % PATHS]);
+		run_chain(paths[iteration % PATHS], CALLS, keep_hash, &now);
+		if (iteration < PATHS)
+			hash[iteration] = now;
+		assert_int_equal(now, hash[iteration % PATHS]);
 	}
 	setitimer(ITIMER_REAL, &off, NULL);
 	run_chain(paths[0], CALLS, check_stack, NULL);

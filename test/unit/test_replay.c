@@ -60,7 +60,7 @@ static void unchanged_is_measured(void **state)
 }
 
 /* An odd number of steps of a program that takes two buffers in turn. */
-static void steps_are_played_in_whole_turns(void **state)
+static void steps_are_played_in_whole_iterations(void **state)
 {
 	(void)state;
 	for (int steps = 5; steps <= 7; steps++) {
@@ -286,7 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unchanged_is_measured),
-		cmocka_unit_test(steps_are_played_in_whole_turns),
+		cmocka_unit_test(steps_are_played_in_whole_iterations),
 		cmocka_unit_test(gain_is_what_mending_wins),
 		cmocka_unit_test(recording_is_not_promised),
 		cmocka_unit_test(a_long_step_is_no_dearer_to_record),

@@ -1,4 +1,4 @@
-// Two streams, an event between them, a graph launched each turn, memory from the stream's pool, a small copy back.
+// Two streams, an event between them, a graph launched each iteration, memory from the stream's pool, a small copy back.
 // usage: streams STEPS
 #include <cstdio>
 #include <cstdlib>

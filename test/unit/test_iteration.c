@@ -1,5 +1,5 @@
-/* Which launches end steps: the anchor, and the backup in a turn that the anchor does not come in. */
-#include "core/runtime/turn.h"
+/* Which launches end steps: the anchor, and the backup in a iteration that the anchor does not come in. */
+#include "core/runtime/iteration.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,21 +12,21 @@
 static void check_ends_apart(uint32_t within, uint32_t apart, const char *launches,
 			     const char *ends)
 {
-	const struct turn_anchors anchors = {
+	const struct iteration_anchors anchors = {
 		.anchor = 1, .backup = 3, .within = within, .thread = 7, .apart = apart
 	};
-	struct turn turn;
+	struct iteration iteration;
 	char found[128] = "";
 	uint32_t at = 0;
 	assert_int_equal(strlen(launches), strlen(ends));
-	turn_begin(&turn, &anchors);
+	iteration_begin(&iteration, &anchors);
 	for (size_t i = 0; launches[i]; i++) {
 		char l = launches[i];
 		uint64_t hash = l == 'A' ? 1 : l == 'B' ? 3 : 5;
 		uint32_t thread = l == ',' ? 8 : 7;
 		at += thread == 7;
-		bool is = turn_is_moved(&turn, &anchors, thread, hash) &&
-			  turn_take(&turn, &anchors, thread, at, hash);
+		bool is = iteration_is_moved(&iteration, &anchors, thread, hash) &&
+			  iteration_take(&iteration, &anchors, thread, at, hash);
 		found[i] = is ? '|' : ' ';
 	}
 	assert_string_equal(found, ends);
@@ -54,7 +54,7 @@ static void test_the_anchor_counts(void **state)
 {
 	(void)state;
 	check_ends("..B....A..B....A..B....A", "       |       |       |");
-	/* no backup in some turns */
+	/* no backup in some iterations */
 	check_ends("..B....A.......A..B....A", "       |       |       |");
 }
 
@@ -70,14 +70,14 @@ static void test_an_anchor_that_comes_late_ends_nothing(void **state)
 {
 	(void)state;
 	check_ends("..B.......A..B....A..B....A", "       |          |       |");
-	/* ...but that of the next turn does, whose backup has come */
+	/* ...but that of the next iteration does, whose backup has come */
 	check_ends("..B.......B....A..B....A", "       |       |       |");
 }
 
-static void test_small_turns(void **state)
+static void test_small_iterations(void **state)
 {
 	(void)state;
-	/* the next turn's backup comes before the patience is over */
+	/* the next iteration's backup comes before the patience is over */
 	check_ends("B..AB..B..A", "   |   |  |");
 }
 
@@ -103,12 +103,13 @@ static void test_anchors_that_come_early(void **state)
 static void test_without_a_backup(void **state)
 {
 	(void)state;
-	const struct turn_anchors anchors = { .anchor = 1 };
-	struct turn turn = { 0 };
+	const struct iteration_anchors anchors = { .anchor = 1 };
+	struct iteration iteration = { 0 };
 	for (int i = 0; i < 20; i++)
-		assert_false(turn_is_moved(&turn, &anchors, 0, 5));
-	assert_true(turn_is_moved(&turn, &anchors, 0, 1) && turn_take(&turn, &anchors, 0, 20, 1));
-	assert_false(turn_waits(&turn));
+		assert_false(iteration_is_moved(&iteration, &anchors, 0, 5));
+	assert_true(iteration_is_moved(&iteration, &anchors, 0, 1) &&
+		    iteration_take(&iteration, &anchors, 0, 20, 1));
+	assert_false(iteration_waits(&iteration));
 }
 
 int main(void)
@@ -117,7 +118,7 @@ int main(void)
 		cmocka_unit_test(test_the_anchor_counts),
 		cmocka_unit_test(test_the_backup_stands_in),
 		cmocka_unit_test(test_an_anchor_that_comes_late_ends_nothing),
-		cmocka_unit_test(test_small_turns),
+		cmocka_unit_test(test_small_iterations),
 		cmocka_unit_test(test_other_threads_do_not_count),
 		cmocka_unit_test(test_a_backup_after_the_anchor),
 		cmocka_unit_test(test_anchors_that_come_early),

@@ -1,5 +1,5 @@
 /*
- * Looks at the turns of a level one by one (core/steps/levels_search.h): what they hold, and how alike they are. Runs in the collector.
+ * Looks at the iterations of a level one by one (core/steps/levels_search.h): what they hold, and how alike they are. Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 #include "core/steps/levels_shape.h"
@@ -13,44 +13,44 @@
 #define WEIGHT_MARKED	 2.0
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
-/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three turns two are as one of the two
+/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three iterations two are as one of the two
  * before. It is none if more is learned in it: those are other steps. */
 #define ALIKE_EITHER 0.66
 #define NEARLY	     4
 /* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
-/* Turns that are looked at: the latest with so many events, and so many turns at least. */
-#define LATEST_EVENTS 16384u
-#define LATEST_TURNS  9u
+/* Turns that are looked at: the latest with so many events, and so many iterations at least. */
+#define LATEST_EVENTS	  16384u
+#define LATEST_ITERATIONS 9u
 /* One launch behind the backward pass may be the loss's running sum. */
 #define TAIL_CALLS 2u
 /* Longer rounds of unlike turns are not looked for; a round must be this much more alike than turns are. */
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
-/* Where so few of a turn's launches tell it from others, turns must be steady (levels_shape.h). */
+/* Where so few of a iteration's launches tell it from others, turns must be steady (levels_shape.h). */
 #define SPARSE 50u
-/* Share of a turn that the program must have done before its first optimizer launch, for the turn
+/* Share of a iteration that the program must have done before its first optimizer launch, for the iteration
  * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
  * only what is new. A graph's launch before it is much, however few calls it takes; so is
  * a closure that the optimizer itself evaluates, as L-BFGS does: its history makes a thousand launches to one evaluation. */
 #define MIN_OLD 0.1
-/* Share of turns below which a backward pass is what stands between two rounds of them. */
+/* Share of iterations below which a backward pass is what stands between two rounds of them. */
 #define FEW_WITH_THREADS 0.34
 
-/* Share of pairs of neighbours. Of ten turns two may be odd ones, each of which is unlike both its neighbours. */
+/* Share of pairs of neighbours. Of ten iterations two may be odd ones, each of which is unlike both its neighbours. */
 #define MOSTLY 0.66
 
-/* Of micro-batches never two turns one after the other have one. */
+/* Of micro-batches never two iterations one after the other have one. */
 #define OPTIMIZER_AGAIN 2u
 
-/* What a look at every turn of a level tells. */
-struct turns {
+/* What a look at every iteration of a level tells. */
+struct iterations {
 	double alike,
 		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
-	double alike_either; /* ...with that of the two turns before that is more alike */
+	double alike_either; /* ...with that of the two iterations before that is more alike */
 	uint32_t n_whole;    /* pairs that are as alike as ALIKE_WHOLE */
-	uint32_t n_optimizer; /* launches of the last turn's optimizer */
+	uint32_t n_optimizer; /* launches of the last iteration's optimizer */
 	uint32_t
 		learns_alike; /* turns whose optimizer has as many as the one before, but for a few */
 	uint32_t with_work;   /* turns that launch something */
@@ -68,7 +68,7 @@ bool search_is_own(const struct search *q, const struct levels_stored *e)
 }
 
 /* Whether what another thread launches here may belong to turns of which there are `n`: it comes back in half of them. What an
- * unrelated thread launches meets the turns by chance. */
+ * unrelated thread launches meets the iterations by chance. */
 static bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n)
 {
 	return 2 * q->index->form_counts[levels_store_form(q->store, e)] >= n;
@@ -113,7 +113,7 @@ void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
 
 /* The last turn that had these three kernels after this thread's last but two: six launches in a row. Kernels of few kinds in any
  * order repeat three in a row, but hardly these. */
-static uint32_t *search_last_turn(struct search *q, const struct levels_stored *e)
+static uint32_t *search_last_iteration(struct search *q, const struct levels_stored *e)
 {
 	uint32_t *before = q->forms_before[e->thread % SEARCH_THREADS];
 	uint32_t form = levels_store_form(q->store, e);
@@ -121,7 +121,7 @@ static uint32_t *search_last_turn(struct search *q, const struct levels_stored *
 	before[0] = before[1];
 	before[1] = before[2];
 	before[2] = form;
-	return &q->last_turn[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_turn_mask];
+	return &q->last_iteration[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_iteration_mask];
 }
 
 static double share_of_longer(uint32_t common, uint32_t length, uint32_t other)
@@ -135,9 +135,9 @@ static bool is_near(uint32_t a, uint32_t b)
 	return (a > b ? a - b : b - a) <= (a > b ? a : b) / NEARLY;
 }
 
-/* `number`: of the turn, from 1. `lengths_before`: of the last turn, and the one before that; 0: there is none. */
-static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
-			const uint32_t lengths_before[2], struct turns *t)
+/* `number`: of the iteration, from 1. `lengths_before`: of the last iteration, and the one before that; 0: there is none. */
+static void search_iteration(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
+			     const uint32_t lengths_before[2], struct iterations *t)
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
@@ -158,8 +158,8 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 		evaluates |= (events[i].hints & LEVEL_AGAIN) != 0;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
-		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->turns);
-		uint32_t *last = search_last_turn(q, &events[i]);
+		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->iterations);
+		uint32_t *last = search_last_iteration(q, &events[i]);
 		n_ordered += *last + 1 >= number;
 		*last = number;
 		own_hints |= is_own ? events[i].hints : 0;
@@ -186,19 +186,20 @@ static void search_turn(struct search *q, uint32_t number, uint32_t begin, uint3
 	t->with_answer += (own_hints & LEVEL_D2H) != 0;
 }
 
-static void search_turns(struct search *q, const uint32_t *at, uint32_t n, struct turns *t)
+static void search_iterations(struct search *q, const uint32_t *at, uint32_t n,
+			      struct iterations *t)
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t n_tokens = q->store->tokens.used;
 	memset(q->earlier, 0, n_tokens * sizeof(*q->earlier));
 	memset(q->before, 0, n_tokens * sizeof(*q->before));
 	memset(q->here, 0, n_tokens * sizeof(*q->here));
-	memset(q->last_turn, 0, (q->last_turn_mask + 1ul) * sizeof(*q->last_turn));
-	*t = (struct turns){ 0 };
+	memset(q->last_iteration, 0, (q->last_iteration_mask + 1ul) * sizeof(*q->last_iteration));
+	*t = (struct iterations){ 0 };
 	for (uint32_t k = 0; k + 1 < n; k++) {
 		const uint32_t lengths_before[] = { k ? at[k] - at[k - 1] : 0,
 						    k > 1 ? at[k - 1] - at[k - 2] : 0 };
-		search_turn(q, k + 1, at[k], at[k + 1], lengths_before, t);
+		search_iteration(q, k + 1, at[k], at[k + 1], lengths_before, t);
 		for (uint32_t i = at[k] - lengths_before[0] - lengths_before[1];
 		     i < at[k] - lengths_before[0]; i++)
 			q->earlier[levels_store_kernel(q->store, &events[i])] = 0;
@@ -229,7 +230,7 @@ struct tail {
 	uint32_t length; /* launches since then */
 };
 
-/* Whether the events [begin, end), a turn of `n`, hold a tail. What comes but a few times is no optimizer's. */
+/* Whether the events [begin, end), a iteration of `n`, hold a tail. What comes but a few times is no optimizer's. */
 static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint32_t end,
 		    uint32_t n)
 {
@@ -256,7 +257,7 @@ static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint
 }
 
 /*
- * Whether each turn holds what an optimizer does: work between the backward thread's last launch and
+ * Whether each iteration holds what an optimizer does: work between the backward thread's last launch and
  * the next batch's copy (a micro-batch's next copy comes at once), or work of the main thread that
  * there was none of before the first backward pass.
  */
@@ -267,7 +268,7 @@ static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t
 	t.first_late = search_first_late_token(q, t.backward);
 	for (uint32_t k = 0; k + 1 < n; k++)
 		n_with += tail_in(q, &t, at[k], at[k + 1], n - 1);
-	return n_with >= MOST_TURNS * (n - 1);
+	return n_with >= MOST_ITERATIONS * (n - 1);
 }
 
 /* How often something came, and the quiet before and behind: in events. */
@@ -290,7 +291,7 @@ static bool comes_back(const struct recurrence *r, uint32_t end)
 	return r->n && end - r->last <= 2 * r->longest;
 }
 
-/* Between the first turn and the last: whether their own thread talks to the host, and whether others launch what comes more
+/* Between the first iteration and the last: whether their own thread talks to the host, and whether others launch what comes more
  * than twice; of unrelated threads' launches three in a row come twice by chance. */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
@@ -326,9 +327,9 @@ static uint32_t median_length(const uint32_t *at, uint32_t n)
 	return median;
 }
 
-/* Events by token that the turns k and k + lag have in common; `foreign`: of other threads than the turns' own, or of that one. */
-static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
-			     bool foreign, uint32_t length[2])
+/* Events by token that the iterations k and k + lag have in common; `foreign`: of other threads than the iterations' own, or of that one. */
+static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
+				  bool foreign, uint32_t length[2])
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t common = 0;
@@ -359,26 +360,26 @@ static uint32_t turns_common(struct search *q, const uint32_t *at, uint32_t k, u
 static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n = level->turns - level->first_looked_at;
+	uint32_t n = level->iterations - level->first_looked_at;
 	double sum = 0;
 	at += level->first_looked_at;
 	memset(q->here, 0, q->store->tokens.used * sizeof(*q->here));
 	for (uint32_t k = 0; k + lag < n; k++) {
 		uint32_t own[2], other[2];
-		uint32_t common = turns_common(q, at, k, lag, false, own) +
-				  turns_common(q, at, k, lag, true, other);
+		uint32_t common = iterations_common(q, at, k, lag, false, own) +
+				  iterations_common(q, at, k, lag, true, other);
 		sum += (double)common / ((own[0] < own[1] ? own[0] : own[1]) +
 					 (other[0] > other[1] ? other[0] : other[1]));
 	}
 	return n > lag ? sum / (n - lag) : 0;
 }
 
-/* After how many turns the same work comes again: above 1 if neighbours differ. */
+/* After how many iterations the same work comes again: above 1 if neighbours differ. */
 static uint32_t search_round(struct search *q, const struct levels_level *level)
 {
 	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
 	uint32_t round = 1;
-	for (uint32_t lag = 2; lag <= MAX_ROUND && 2 * lag < level->turns; lag++) {
+	for (uint32_t lag = 2; lag <= MAX_ROUND && 2 * lag < level->iterations; lag++) {
 		double alike = search_alike(q, level, lag);
 		if (alike > best && alike >= SAME_WORK) {
 			best = alike + ROUND_ADVANTAGE;
@@ -391,18 +392,18 @@ static uint32_t search_round(struct search *q, const struct levels_level *level)
 /* The first of the latest turns that are looked at: further ones say the same. */
 static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 {
-	uint32_t first = 0, most = n > LATEST_TURNS ? n - LATEST_TURNS : 0;
+	uint32_t first = 0, most = n > LATEST_ITERATIONS ? n - LATEST_ITERATIONS : 0;
 	while (first < most && at[n - 1] - at[first] > LATEST_EVENTS)
 		first++;
 	return first;
 }
 
 /* Most turns have an optimizer's phase; or all but the first ones have, up to half: a loss scale that begins too high skips those. */
-static bool has_optimizer(const struct turns *t, uint32_t n)
+static bool has_optimizer(const struct iterations *t, uint32_t n)
 {
 	bool was_skipped = t->with_optimizer >= OPTIMIZER_AGAIN &&
 			   t->with_optimizer == t->since_optimizer && 2 * t->since_optimizer >= n;
-	return was_skipped || t->with_optimizer >= MOST_TURNS * n;
+	return was_skipped || t->with_optimizer >= MOST_ITERATIONS * n;
 }
 
 static void search_describe(struct search *q, uint32_t group, struct levels_level *level)
@@ -413,41 +414,41 @@ static void search_describe(struct search *q, uint32_t group, struct levels_leve
 		.group = group,
 		.reference = g->reference,
 		.n_members = g->n_members,
-		.turns = g->count - 1,
-		.calls_per_turn = median_length(at, g->count),
+		.iterations = g->count - 1,
+		.calls_per_iteration = median_length(at, g->count),
 		.coverage = (double)levels_span(q->index, at, g->count) /
 			    (q->index->end - q->index->start),
 	};
 }
 
-/* What the turns of a level hold. Returns the share of those that launch anything. */
-static double search_look_at_turns(struct search *q, struct levels_level *level)
+/* What the iterations of a level hold. Returns the share of those that launch anything. */
+static double search_look_at_iterations(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	struct turns t;
-	search_set_home(q, at, level->turns + 1);
-	q->turns = level->turns;
-	level->first_looked_at = first_of_latest(at, level->turns + 1);
-	uint32_t n = level->turns - level->first_looked_at;
-	search_turns(q, at + level->first_looked_at, n + 1, &t);
+	struct iterations t;
+	search_set_home(q, at, level->iterations + 1);
+	q->iterations = level->iterations;
+	level->first_looked_at = first_of_latest(at, level->iterations + 1);
+	uint32_t n = level->iterations - level->first_looked_at;
+	search_iterations(q, at + level->first_looked_at, n + 1, &t);
 	level->alike = t.alike / (n - 1);
 	level->mostly_alike = t.n_whole >= MOSTLY * (n - 1);
 	level->has_rare_work = t.alike_either >= ALIKE_EITHER * (n - 1) &&
-			       t.learns_alike >= MOST_TURNS * (n - 1);
+			       t.learns_alike >= MOST_ITERATIONS * (n - 1);
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
-	level->threads = t.with_threads >= MOST_TURNS * n;
+	level->threads = t.with_threads >= MOST_ITERATIONS * n;
 	level->alone = t.with_threads < FEW_WITH_THREADS * n;
-	level->fed = t.with_fed >= MOST_TURNS * n;
-	level->graph = t.with_graph >= MOST_TURNS * n;
-	level->read = t.with_read >= MOST_TURNS * n;
-	level->answered = t.with_answer >= MOST_TURNS * n;
+	level->fed = t.with_fed >= MOST_ITERATIONS * n;
+	level->graph = t.with_graph >= MOST_ITERATIONS * n;
+	level->read = t.with_read >= MOST_ITERATIONS * n;
+	level->answered = t.with_answer >= MOST_ITERATIONS * n;
 	level->marked = level->fed || level->read || level->graph;
 	return (double)t.with_work / n;
 }
 
 /*
- * The weight of a level: its trigrams, times the likeness of its turns (squared), times evidence.
+ * The weight of a level: its trigrams, times the likeness of its iterations (squared), times evidence.
  * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
  * inside the optimizer has nothing else. Copies and waits are once per step more often than once
  * per layer. A loop that only copies (uploading parameters) is none.
@@ -459,30 +460,30 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	search_describe(q, group, level);
 	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
 	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
-	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_turn &&
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration &&
 		      !search_has_whole_steps(q, level);
-	level->waited = !turns_are_even(at, g->count, level->calls_per_turn) &&
-			turns_are_waited(q->store->events, at, g->count);
-	bool is_exact = is_few && !level->waited && turns_are_regular(at, g->count);
+	level->waited = !iterations_are_even(at, g->count, level->calls_per_iteration) &&
+			iterations_are_waited(q->store->events, at, g->count);
+	bool is_exact = is_few && !level->waited && iterations_are_regular(at, g->count);
 	if (is_few && !is_exact && !level->waited &&
-	    !turns_are_even(at, g->count, level->calls_per_turn))
+	    !iterations_are_even(at, g->count, level->calls_per_iteration))
 		return false;
-	bool is_sparse = g->n_members * SPARSE < level->calls_per_turn &&
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_iteration &&
 			 !search_has_whole_steps(q, level);
-	if (is_sparse && !turns_are_steady(q->store->events, at, g->count))
+	if (is_sparse && !iterations_are_steady(q->store->events, at, g->count))
 		return false;
-	if (search_look_at_turns(q, level) < MOST_TURNS)
+	if (search_look_at_iterations(q, level) < MOST_ITERATIONS)
 		return false;
 	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
 	bool is_alike = level->alike >= MIN_ALIKE || level->has_rare_work;
-	return !turns_are_burst(level, at[g->count - 1] - at[0]) &&
+	return !iterations_are_burst(level, at[g->count - 1] - at[0]) &&
 	       (is_request || ((is_exact ? level->alike >= EXACTLY_ALIKE : is_alike) &&
 			       level->ordered >= MIN_ORDERED));
 }
 
-/* ---- An exchange with the host in each turn ---- */
+/* ---- An exchange with the host in each iteration ---- */
 
 /* The group of TOKEN_EXCHANGE, or NO_GROUP. */
 static uint32_t group_of_exchange(const struct search *q)
@@ -510,8 +511,9 @@ bool search_find_dialogue(struct search *q, struct levels_level *level)
 		return false;
 	search_describe(q, g, level);
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	level->dialogue = turns_are_like(at, level->turns + 1, level->calls_per_turn) &&
-			  search_look_at_turns(q, level) >= MOST_TURNS && is_inference(q, level);
+	level->dialogue =
+		iterations_are_like(at, level->iterations + 1, level->calls_per_iteration) &&
+		search_look_at_iterations(q, level) >= MOST_ITERATIONS && is_inference(q, level);
 	level->score = HUGE_VAL; /* no forgiving is needed */
 	return level->dialogue;
 }
@@ -522,15 +524,15 @@ void search_look_for_tail(struct search *q, struct levels_level *level)
 	uint32_t first = level->first_looked_at;
 	if (!level->threads)
 		return;
-	search_set_home(q, at, level->turns + 1);
-	level->tail = search_has_tail(q, at + first, level->turns + 1 - first);
+	search_set_home(q, at, level->iterations + 1);
+	level->tail = search_has_tail(q, at + first, level->iterations + 1 - first);
 }
 
 void search_look_closer(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	search_set_home(q, at, level->turns + 1);
+	search_set_home(q, at, level->iterations + 1);
 	level->round = search_round(q, level);
 	search_count_odd(q, level);
-	level->inside = search_inside(q, at, level->turns + 1);
+	level->inside = search_inside(q, at, level->iterations + 1);
 }
