@@ -31,7 +31,7 @@ void timeline_free(struct timeline *t)
 	spans_free(&t->spans);
 	operator_sums_free(&t->operators);
 	module_sums_free(&t->modules);
-	tape_free(&t->tape);
+	autograd_map_free(&t->autograd_map);
 }
 
 /* ---- Threads, streams, stacks ---- */
@@ -333,18 +333,19 @@ static uint64_t *gpu_sums(const struct model_step *m)
 }
 
 /* Where the step's calls were made, by the model's number. */
-static struct tape_place *places_of(struct timeline *t, const struct model_step *m,
-				    const uint32_t *call_of)
+static struct autograd_map_place *places_of(struct timeline *t, const struct model_step *m,
+					    const uint32_t *call_of)
 {
-	struct tape_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
+	struct autograd_map_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
 	for (size_t i = 0; i < m->calls.n; i++)
-		places[i] = (struct tape_place){ t->calls.at[call_of[i]].site,
-						 stack_of(t, m->calls.at[i].stack).module };
+		places[i] = (struct autograd_map_place){ t->calls.at[call_of[i]].site,
+							 stack_of(t, m->calls.at[i].stack).module };
 	return places;
 }
 
 static void add_modules(struct timeline *t, const struct model_step *m, const uint64_t *gpu_ns,
-			const struct tape_place *places, const struct tape_place *tied)
+			const struct autograd_map_place *places,
+			const struct autograd_map_place *tied)
 {
 	for (size_t i = 0; i < m->threads.n; i++)
 		module_sums_add_thread(&t->modules, m, i, t->frames, &t->texts);
@@ -361,16 +362,17 @@ static void add_modules(struct timeline *t, const struct model_step *m, const ui
 static void add_frameworks(struct timeline *t, struct model_step *m, const uint32_t *call_of)
 {
 	uint64_t *gpu_ns = gpu_sums(m);
-	struct tape_place *places = places_of(t, m, call_of);
-	struct tape_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
+	struct autograd_map_place *places = places_of(t, m, call_of);
+	struct autograd_map_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
 	bool *is_backward = mem_zero(m->calls.n + 1);
-	tape_begin(&t->tape, m);
+	autograd_map_begin(&t->autograd_map, m);
 	for (size_t i = 0; i < m->threads.n; i++) {
 		spans_find(&t->spans, m, i, t->frames);
 		operator_sums_add(&t->operators, &t->spans, gpu_ns, &t->texts);
-		tape_add_thread(&t->tape, m, i, &t->spans, &t->phases, places, t->frames);
+		autograd_map_add_thread(&t->autograd_map, m, i, &t->spans, &t->phases, places,
+					t->frames);
 	}
-	tape_end(&t->tape, m, t->frames, tied, is_backward);
+	autograd_map_end(&t->autograd_map, m, t->frames, tied, is_backward);
 	for (size_t i = 0; i < m->calls.n; i++) {
 		t->calls.at[call_of[i]].forward_site = m->calls.at[i].forward_site = tied[i].site;
 		t->calls.at[call_of[i]].is_backward = is_backward[i];

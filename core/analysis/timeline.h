@@ -5,10 +5,10 @@
 #ifndef CORE_TIMELINE_H
 #define CORE_TIMELINE_H
 
+#include "core/analysis/autograd_map.h"
 #include "core/analysis/module_sums.h"
 #include "core/analysis/operator_sums.h"
 #include "core/analysis/phases.h"
-#include "core/analysis/tape.h"
 #include "core/model/model.h"
 #include "core/symbols/frames.h"
 
@@ -136,7 +136,7 @@ struct timeline {
 	struct spans spans;		       /* of the thread that was looked at last */
 	struct operator_sums operators;
 	struct module_sums modules;
-	struct tape tape;
+	struct autograd_map autograd_map;
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	double recording_ratio; /* how many times as long its steps took for being recorded (cost_ratio()); 0: not known */

@@ -1,5 +1,5 @@
 /* Nodes of a backward pass and what made them: the matching on its own, against all that is possible; kinds of names. */
-#include "core/analysis/tape_match.h"
+#include "core/analysis/autograd_match.h"
 #include "core/symbols/operators.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void check(const uint32_t *nodes, size_t n, const uint32_t *made, size_t 
 	struct truth t = { .is_possible = false };
 	uint32_t latest[MOST], earliest[MOST];
 	try_all(&t, nodes, n, made, 0, n_made);
-	assert_int_equal(tape_match(nodes, n, made, n_made, latest, earliest), t.is_possible);
+	assert_int_equal(autograd_match(nodes, n, made, n_made, latest, earliest), t.is_possible);
 	for (size_t i = 0; t.is_possible && i < n; i++) {
 		assert_int_equal(latest[i], t.latest[i]);
 		assert_int_equal(earliest[i], t.earliest[i]);
@@ -76,7 +76,7 @@ static void all_of_a_kind_leave_no_doubt(void **state)
 	static const uint32_t made[] = { 1, 2, 1, 3 }, nodes[] = { 3, 1, 1 };
 	uint32_t latest[3], earliest[3];
 	(void)state;
-	assert_true(tape_match(nodes, 3, made, 4, latest, earliest));
+	assert_true(autograd_match(nodes, 3, made, 4, latest, earliest));
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(latest[i], earliest[i]);
 	assert_int_equal(latest[0], 3);

@@ -3,14 +3,14 @@
  * kind no call was of (a view's, that launches nothing forwards) is told by its neighbours, if the line of both is the same and
  * was not left between them.
  */
-#include "core/analysis/tape.h"
-#include "core/analysis/tape_match.h"
+#include "core/analysis/autograd_map.h"
+#include "core/analysis/autograd_match.h"
 
 #include <string.h>
 
 enum region { SINCE_LAST_PASS, NOT_TAKEN, ALL, REGIONS };
 
-static void begin_kinds(struct tape *t)
+static void begin_kinds(struct autograd_map *t)
 {
 	vec_reserve(&t->is_asked, t->kinds.texts.n);
 	t->is_asked.n = t->kinds.texts.n;
@@ -19,7 +19,8 @@ static void begin_kinds(struct tape *t)
 
 /* The pass's nodes of whose kind something was called: in `asked`, their kinds in `node_kinds`. False: on several threads, whose
  * order says nothing. */
-static bool gather_nodes(struct tape *t, const struct tape_pass *pass, uint32_t level)
+static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass *pass,
+			 uint32_t level)
 {
 	begin_kinds(t);
 	for (size_t i = 0; i < t->ops.n; i++)
@@ -27,7 +28,7 @@ static bool gather_nodes(struct tape *t, const struct tape_pass *pass, uint32_t 
 			t->is_asked.at[t->ops.at[i].kind] = 1;
 	t->asked.n = t->node_kinds.n = 0;
 	for (size_t i = 0; i < pass->nodes.n; i++) {
-		const struct tape_node *node = &t->nodes.at[pass->nodes.at[i]];
+		const struct autograd_map_node *node = &t->nodes.at[pass->nodes.at[i]];
 		if (node->thread != t->nodes.at[pass->nodes.at[0]].thread)
 			return false;
 		if (!node->kind || !t->is_asked.at[node->kind])
@@ -39,7 +40,7 @@ static bool gather_nodes(struct tape *t, const struct tape_pass *pass, uint32_t 
 }
 
 /* Operators of these kinds that lie in no other of them: what it calls below autograd makes no nodes. */
-static void gather_made(struct tape *t, size_t from, uint32_t level, enum region region)
+static void gather_made(struct autograd_map *t, size_t from, uint32_t level, enum region region)
 {
 	uint64_t end_ns = 0;
 	begin_kinds(t);
@@ -47,7 +48,7 @@ static void gather_made(struct tape *t, size_t from, uint32_t level, enum region
 		t->is_asked.at[t->node_kinds.at[i]] = 1;
 	t->made.n = t->made_kinds.n = 0;
 	for (size_t i = region == SINCE_LAST_PASS ? from : 0; i < t->ops.n; i++) {
-		const struct tape_op *op = &t->ops.at[i];
+		const struct autograd_map_op *op = &t->ops.at[i];
 		if (op->level != level - 1 || !t->is_asked.at[op->kind] || op->begin_ns < end_ns)
 			continue;
 		end_ns = op->end_ns;
@@ -58,21 +59,21 @@ static void gather_made(struct tape *t, size_t from, uint32_t level, enum region
 	}
 }
 
-static bool match(struct tape *t)
+static bool match(struct autograd_map *t)
 {
 	vec_reserve(&t->latest, t->asked.n);
 	vec_reserve(&t->earliest, t->asked.n);
-	return tape_match(t->node_kinds.at, t->node_kinds.n, t->made_kinds.at, t->made_kinds.n,
-			  t->latest.at, t->earliest.at);
+	return autograd_match(t->node_kinds.at, t->node_kinds.n, t->made_kinds.at, t->made_kinds.n,
+			      t->latest.at, t->earliest.at);
 }
 
 /* What all that the node may be of have in common. */
-static void tie(struct tape *t, size_t i)
+static void tie(struct autograd_map *t, size_t i)
 {
-	struct tape_node *node = &t->nodes.at[t->asked.at[i]];
-	struct tape_place place = t->ops.at[t->made.at[t->latest.at[i]]].place;
+	struct autograd_map_node *node = &t->nodes.at[t->asked.at[i]];
+	struct autograd_map_place place = t->ops.at[t->made.at[t->latest.at[i]]].place;
 	for (uint32_t k = t->earliest.at[i]; k < t->latest.at[i]; k++) {
-		const struct tape_op *op = &t->ops.at[t->made.at[k]];
+		const struct autograd_map_op *op = &t->ops.at[t->made.at[k]];
 		if (op->kind != node->kind)
 			continue;
 		place.site = op->place.site == place.site ? place.site : 0;
@@ -87,7 +88,7 @@ static void tie(struct tape *t, size_t i)
 
 /* ---- Nodes between others ---- */
 
-static void note_first_seen(struct tape *t, uint32_t level)
+static void note_first_seen(struct autograd_map *t, uint32_t level)
 {
 	map_free(&t->first_seen);
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -101,14 +102,14 @@ static void note_first_seen(struct tape *t, uint32_t level)
 }
 
 /* From one operator to the next without coming by the same place again. */
-static bool follows(const struct tape *t, const struct tape_op *later,
-		    const struct tape_op *earlier)
+static bool follows(const struct autograd_map *t, const struct autograd_map_op *later,
+		    const struct autograd_map_op *earlier)
 {
 	return *map_find(&t->first_seen, later->stack) > *map_find(&t->first_seen, earlier->stack);
 }
 
-static void tie_view(const struct tape *t, struct tape_node *node, const struct tape_op *later,
-		     const struct tape_op *earlier)
+static void tie_view(const struct autograd_map *t, struct autograd_map_node *node,
+		     const struct autograd_map_op *later, const struct autograd_map_op *earlier)
 {
 	if (later->place.site != earlier->place.site || !follows(t, later, earlier))
 		return;
@@ -118,7 +119,7 @@ static void tie_view(const struct tape *t, struct tape_node *node, const struct 
 }
 
 /* Operators that spread their inputs to one shape. */
-static bool spreads(const struct tape *t, const struct tape_op *op)
+static bool spreads(const struct autograd_map *t, const struct autograd_map_op *op)
 {
 	static const char *const kinds[] = {
 		"add",	      "sub",	 "rsub",    "mul",     "div",	 "pow",	  "where",
@@ -133,11 +134,12 @@ static bool spreads(const struct tape *t, const struct tape_op *op)
 }
 
 /* It is of the node before, or of one that launched nothing itself and was made between the two. */
-static void tie_folding(const struct tape *t, struct tape_node *node, size_t first, uint32_t later)
+static void tie_folding(const struct autograd_map *t, struct autograd_map_node *node, size_t first,
+			uint32_t later)
 {
-	struct tape_place place = { 0 };
+	struct autograd_map_place place = { 0 };
 	for (size_t i = first; i <= later; i++) {
-		const struct tape_op *op = &t->ops.at[i];
+		const struct autograd_map_op *op = &t->ops.at[i];
 		if (op->level != node->level - 1 || !spreads(t, op))
 			continue;
 		if (place.site && place.site != op->place.site)
@@ -149,17 +151,19 @@ static void tie_folding(const struct tape *t, struct tape_node *node, size_t fir
 	node->place = place;
 }
 
-static void tie_between(struct tape *t, const struct tape_pass *pass)
+static void tie_between(struct autograd_map *t, const struct autograd_map_pass *pass)
 {
-	uint32_t later = TAPE_NO_OP;
+	uint32_t later = AUTOGRAD_MAP_NO_OP;
 	for (size_t i = 0; i < pass->nodes.n; i++) {
-		struct tape_node *node = &t->nodes.at[pass->nodes.at[i]];
-		if (node->op != TAPE_NO_OP)
+		struct autograd_map_node *node = &t->nodes.at[pass->nodes.at[i]];
+		if (node->op != AUTOGRAD_MAP_NO_OP)
 			later = node->op;
-		if (node->op != TAPE_NO_OP || node->place.site || later == TAPE_NO_OP)
+		if (node->op != AUTOGRAD_MAP_NO_OP || node->place.site ||
+		    later == AUTOGRAD_MAP_NO_OP)
 			continue;
 		size_t next = i;
-		while (next < pass->nodes.n && t->nodes.at[pass->nodes.at[next]].op == TAPE_NO_OP)
+		while (next < pass->nodes.n &&
+		       t->nodes.at[pass->nodes.at[next]].op == AUTOGRAD_MAP_NO_OP)
 			next++;
 		bool is_last = next == pass->nodes.n;
 		uint32_t earlier = is_last ? 0 : t->nodes.at[pass->nodes.at[next]].op;
@@ -170,9 +174,9 @@ static void tie_between(struct tape *t, const struct tape_pass *pass)
 	}
 }
 
-void tape_solve(struct tape *t, uint32_t level)
+void autograd_solve(struct autograd_map *t, uint32_t level)
 {
-	struct tape_pass *pass = &t->passes[level - 1];
+	struct autograd_map_pass *pass = &t->passes[level - 1];
 	if (pass->nodes.n && gather_nodes(t, pass, level)) {
 		bool is_found = false;
 		for (int region = 0; region < REGIONS && !is_found; region++) {

@@ -2,14 +2,14 @@
  * What a step's threads did is brought into one order of time. A pass of nodes ends with the next forward operator of the level that
  * made them, or with the next call of backward().
  */
-#include "core/analysis/tape.h"
+#include "core/analysis/autograd_map.h"
 
 #include "core/symbols/operators.h"
 #include "core/util/order.h"
 
 enum { ITEM_OP, ITEM_NODE, ITEM_CALL };
 
-void tape_free(struct tape *t)
+void autograd_map_free(struct autograd_map *t)
 {
 	strtab_free(&t->kinds);
 	map_free(&t->kind_of);
@@ -21,7 +21,7 @@ void tape_free(struct tape *t)
 	vec_free(&t->node_of_call);
 	vec_free(&t->open);
 	vec_free(&t->ops);
-	for (size_t i = 0; i < TAPE_LEVELS; i++)
+	for (size_t i = 0; i < AUTOGRAD_MAP_LEVELS; i++)
 		vec_free(&t->passes[i].nodes);
 	vec_free(&t->made);
 	vec_free(&t->made_kinds);
@@ -35,13 +35,13 @@ void tape_free(struct tape *t)
 
 /* ---- Names ---- */
 
-static struct tape_name name_of(struct tape *t, const char *operator)
+static struct autograd_map_name name_of(struct autograd_map *t, const char *operator)
 {
 	bool is_new;
 	uint64_t *at = map_at(&t->kind_of, (uint64_t)(uintptr_t) operator, & is_new);
 	if (is_new) {
 		char kind[256];
-		struct tape_name name = { 0 };
+		struct autograd_map_name name = { 0 };
 		*at = t->names.n;
 		name.role = operator_kind(operator, kind, sizeof(kind));
 		name.kind = strtab_intern(&t->kinds, kind);
@@ -54,10 +54,10 @@ static const struct engine_row {
 	const char *begin;
 	uint8_t call;
 } engine_rows[] = {
-	{ "torch::autograd::InputBuffer::add", TAPE_ADDING_UP },
-	{ "torch::autograd::validate_outputs", TAPE_FOLDING },
-	{ "torch::autograd::Node::operator()", TAPE_OF_NODE },
-	{ "c10d::", TAPE_OTHER },
+	{ "torch::autograd::InputBuffer::add", AUTOGRAD_MAP_ADDING_UP },
+	{ "torch::autograd::validate_outputs", AUTOGRAD_MAP_FOLDING },
+	{ "torch::autograd::Node::operator()", AUTOGRAD_MAP_OF_NODE },
+	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
 
 /* Modules and the user's own functions within a node are what it computes again, or hooks: such calls have lines of their own. */
@@ -67,7 +67,8 @@ static bool is_program(const struct frame *f)
 	       (!f->is_library || frame_phase_part(f) == PART_MODULE);
 }
 
-static enum tape_call read_stack(struct tape *t, struct frames *frames, uint32_t stack)
+static enum autograd_map_call read_stack(struct autograd_map *t, struct frames *frames,
+					 uint32_t stack)
 {
 	struct frame_list list = frames_of(frames, stack);
 	for (size_t i = 0; i < list.n && !is_program(list.at[i]); i++) {
@@ -75,39 +76,40 @@ static enum tape_call read_stack(struct tape *t, struct frames *frames, uint32_t
 		const char *operator= frame_operator(f);
 		enum operator_role role = *operator? name_of(t, operator).role : OPERATOR_FORWARD;
 		if (role != OPERATOR_FORWARD)
-			return role == OPERATOR_NODE ? TAPE_OF_NODE : TAPE_ADDING_UP;
+			return role == OPERATOR_NODE ? AUTOGRAD_MAP_OF_NODE
+						     : AUTOGRAD_MAP_ADDING_UP;
 		for (size_t k = 0; k < sizeof(engine_rows) / sizeof(*engine_rows); k++)
 			if (!strncmp(f->function, engine_rows[k].begin,
 				     strlen(engine_rows[k].begin)))
-				return (enum tape_call)engine_rows[k].call;
+				return (enum autograd_map_call)engine_rows[k].call;
 	}
-	return TAPE_OTHER;
+	return AUTOGRAD_MAP_OTHER;
 }
 
-static enum tape_call call_of(struct tape *t, struct frames *frames, uint32_t stack)
+static enum autograd_map_call call_of(struct autograd_map *t, struct frames *frames, uint32_t stack)
 {
 	bool is_new;
 	if (!stack)
-		return TAPE_OTHER;
+		return AUTOGRAD_MAP_OTHER;
 	uint64_t *at = map_at(&t->call_of, stack, &is_new);
 	if (is_new) {
-		enum tape_call call = read_stack(t, frames, stack);
+		enum autograd_map_call call = read_stack(t, frames, stack);
 		*map_at(&t->call_of, stack, &is_new) = call;
 		return call;
 	}
-	return (enum tape_call) * at;
+	return (enum autograd_map_call) * at;
 }
 
 /* ---- A step's threads ---- */
 
-void tape_begin(struct tape *t, const struct model_step *m)
+void autograd_map_begin(struct autograd_map *t, const struct model_step *m)
 {
 	size_t kept = 0;
 	t->step++;
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.at[i].step + 1 == t->step)
 			t->ops.at[kept++] = t->ops.at[i];
-	for (size_t i = 0; i < TAPE_LEVELS; i++) {
+	for (size_t i = 0; i < AUTOGRAD_MAP_LEVELS; i++) {
 		size_t gone = t->ops.n - kept, from = t->passes[i].from;
 		t->passes[i].from = from > gone ? from - gone : 0;
 		t->passes[i].nodes.n = 0;
@@ -119,11 +121,12 @@ void tape_begin(struct tape *t, const struct model_step *m)
 	memset(t->node_of_call.at, 0, m->calls.n * sizeof(*t->node_of_call.at));
 }
 
-static void add_node(struct tape *t, struct tape_node node, uint64_t begin_ns, uint32_t first_call,
-		     uint32_t n_calls)
+static void add_node(struct autograd_map *t, struct autograd_map_node node, uint64_t begin_ns,
+		     uint32_t first_call, uint32_t n_calls)
 {
-	node.op = TAPE_NO_OP;
-	vec_push(&t->items, (struct tape_item){ begin_ns, (uint32_t)t->nodes.n, ITEM_NODE });
+	node.op = AUTOGRAD_MAP_NO_OP;
+	vec_push(&t->items,
+		 (struct autograd_map_item){ begin_ns, (uint32_t)t->nodes.n, ITEM_NODE });
 	vec_push(&t->nodes, node);
 	for (uint32_t i = first_call; i < first_call + n_calls; i++)
 		t->node_of_call.at[i] = (uint32_t)t->nodes.n;
@@ -137,21 +140,23 @@ static bool may_make_nodes(const struct phases *p, uint32_t call)
 	return (phase == PHASE_FORWARD && part != PART_EVALUATION) || part == PART_RECOMPUTE;
 }
 
-static void add_op(struct tape *t, const struct model_step *m, const struct span *span,
-		   const struct tape_place *places, uint32_t kind, uint32_t level)
+static void add_op(struct autograd_map *t, const struct model_step *m, const struct span *span,
+		   const struct autograd_map_place *places, uint32_t kind, uint32_t level)
 {
-	vec_push(&t->items, (struct tape_item){ span->begin_ns, (uint32_t)t->fresh.n, ITEM_OP });
-	vec_push(&t->fresh, (struct tape_op){ .begin_ns = span->begin_ns,
-					      .end_ns = span->end_ns,
-					      .place = places[span->first_call],
-					      .kind = kind,
-					      .stack = m->calls.at[span->first_call].stack,
-					      .level = level,
-					      .step = t->step });
+	vec_push(&t->items,
+		 (struct autograd_map_item){ span->begin_ns, (uint32_t)t->fresh.n, ITEM_OP });
+	vec_push(&t->fresh, (struct autograd_map_op){ .begin_ns = span->begin_ns,
+						      .end_ns = span->end_ns,
+						      .place = places[span->first_call],
+						      .kind = kind,
+						      .stack = m->calls.at[span->first_call].stack,
+						      .level = level,
+						      .step = t->step });
 }
 
 /* Closes what does not lie around the span; the number of nodes that do. */
-static uint32_t nodes_around(struct tape *t, const struct spans *spans, const struct span *span)
+static uint32_t nodes_around(struct autograd_map *t, const struct spans *spans,
+			     const struct span *span)
 {
 	uint32_t level = 0;
 	while (t->open.n) {
@@ -165,53 +170,53 @@ static uint32_t nodes_around(struct tape *t, const struct spans *spans, const st
 	return level;
 }
 
-static void add_span(struct tape *t, const struct model_step *m, size_t thread,
+static void add_span(struct autograd_map *t, const struct model_step *m, size_t thread,
 		     const struct span *span, uint32_t level, const struct phases *phases,
-		     const struct tape_place *places, struct frames *frames)
+		     const struct autograd_map_place *places, struct frames *frames)
 {
-	struct tape_name name = name_of(t, span->operator);
+	struct autograd_map_name name = name_of(t, span->operator);
 	if (name.role == OPERATOR_NODE)
 		add_node(t,
-			 (struct tape_node){ .kind = name.kind,
-					     .level = level + 1,
-					     .thread = (uint32_t)thread },
+			 (struct autograd_map_node){ .kind = name.kind,
+						     .level = level + 1,
+						     .thread = (uint32_t)thread },
 			 span->begin_ns, span->first_call, span->n_calls);
 	else if (name.role == OPERATOR_FORWARD && name.kind &&
 		 may_make_nodes(phases, span->first_call) &&
-		 call_of(t, frames, m->calls.at[span->first_call].stack) == TAPE_OTHER)
+		 call_of(t, frames, m->calls.at[span->first_call].stack) == AUTOGRAD_MAP_OTHER)
 		add_op(t, m, span, places, name.kind, level);
 }
 
 /* Of a thread that waits for the one with the nodes: it has called backward(). */
-static void add_callers(struct tape *t, const struct model_step *m, const struct model_thread *of,
-			const struct phases *phases)
+static void add_callers(struct autograd_map *t, const struct model_step *m,
+			const struct model_thread *of, const struct phases *phases)
 {
 	for (size_t i = of->first; i < of->first + of->n; i++)
 		if (phases->part_of_call.at[i] == PART_BACKWARD)
-			vec_push(&t->items, (struct tape_item){ m->calls.at[i].begin_ns,
-								(uint32_t)i, ITEM_CALL });
+			vec_push(&t->items, (struct autograd_map_item){ m->calls.at[i].begin_ns,
+									(uint32_t)i, ITEM_CALL });
 }
 
-static void add_foldings(struct tape *t, const struct model_step *m, size_t thread,
+static void add_foldings(struct autograd_map *t, const struct model_step *m, size_t thread,
 			 struct frames *frames)
 {
 	const struct model_thread *of = &m->threads.at[thread];
 	for (size_t i = of->first; i < of->first + of->n; i++) {
 		uint32_t around = t->node_of_call.at[i];
-		if (call_of(t, frames, m->calls.at[i].stack) != TAPE_FOLDING)
+		if (call_of(t, frames, m->calls.at[i].stack) != AUTOGRAD_MAP_FOLDING)
 			continue;
 		add_node(t,
-			 (struct tape_node){ .level = around ? t->nodes.at[around - 1].level + 1
-							     : 1,
-					     .thread = (uint32_t)thread,
-					     .is_folding = true },
+			 (struct autograd_map_node){
+				 .level = around ? t->nodes.at[around - 1].level + 1 : 1,
+				 .thread = (uint32_t)thread,
+				 .is_folding = true },
 			 m->calls.at[i].begin_ns, (uint32_t)i, 1);
 	}
 }
 
-void tape_add_thread(struct tape *t, const struct model_step *m, size_t thread,
-		     const struct spans *spans, const struct phases *phases,
-		     const struct tape_place *places, struct frames *frames)
+void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m, size_t thread,
+			     const struct spans *spans, const struct phases *phases,
+			     const struct autograd_map_place *places, struct frames *frames)
 {
 	size_t n_nodes = t->nodes.n;
 	t->open.n = 0;
@@ -231,42 +236,42 @@ void tape_add_thread(struct tape *t, const struct model_step *m, size_t thread,
 
 /* ---- Together ---- */
 
-static void take(struct tape *t, const struct tape_item *item)
+static void take(struct autograd_map *t, const struct autograd_map_item *item)
 {
 	if (item->what == ITEM_CALL) {
-		tape_solve(t, 1);
+		autograd_solve(t, 1);
 	} else if (item->what == ITEM_OP) {
 		uint32_t level = t->fresh.at[item->index].level;
-		if (level < TAPE_LEVELS && t->passes[level].nodes.n)
-			tape_solve(t, level + 1);
+		if (level < AUTOGRAD_MAP_LEVELS && t->passes[level].nodes.n)
+			autograd_solve(t, level + 1);
 		vec_push(&t->ops, t->fresh.at[item->index]);
-	} else if (t->nodes.at[item->index].level <= TAPE_LEVELS) {
+	} else if (t->nodes.at[item->index].level <= AUTOGRAD_MAP_LEVELS) {
 		vec_push(&t->passes[t->nodes.at[item->index].level - 1].nodes, item->index);
 	}
 }
 
-static void tell_calls(struct tape *t, const struct model_step *m, struct frames *frames,
-		       struct tape_place *tied, bool *is_backward)
+static void tell_calls(struct autograd_map *t, const struct model_step *m, struct frames *frames,
+		       struct autograd_map_place *tied, bool *is_backward)
 {
 	for (size_t k = 0; k < m->threads.n; k++) {
 		const struct model_thread *of = &m->threads.at[k];
 		uint32_t last = 0;
 		for (size_t i = of->first; i < of->first + of->n; i++) {
-			enum tape_call call = call_of(t, frames, m->calls.at[i].stack);
+			enum autograd_map_call call = call_of(t, frames, m->calls.at[i].stack);
 			uint32_t node = t->node_of_call.at[i];
-			if (call == TAPE_ADDING_UP)
+			if (call == AUTOGRAD_MAP_ADDING_UP)
 				node = last;
-			else if (call != TAPE_OTHER)
+			else if (call != AUTOGRAD_MAP_OTHER)
 				last = node;
-			is_backward[i] = call != TAPE_OTHER;
+			is_backward[i] = call != AUTOGRAD_MAP_OTHER;
 			if (is_backward[i] && node)
 				tied[i] = t->nodes.at[node - 1].place;
 		}
 	}
 }
 
-void tape_end(struct tape *t, const struct model_step *m, struct frames *frames,
-	      struct tape_place *tied, bool *is_backward)
+void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct frames *frames,
+		      struct autograd_map_place *tied, bool *is_backward)
 {
 	struct order_key *keys = mem_resize(NULL, (t->items.n + 1) * sizeof(*keys));
 	for (size_t i = 0; i < t->items.n; i++)
@@ -274,8 +279,8 @@ void tape_end(struct tape *t, const struct model_step *m, struct frames *frames,
 	order_sort(keys, t->items.n);
 	for (size_t i = 0; i < t->items.n; i++)
 		take(t, &t->items.at[keys[i].index]);
-	for (uint32_t level = TAPE_LEVELS; level > 0; level--)
-		tape_solve(t, level);
+	for (uint32_t level = AUTOGRAD_MAP_LEVELS; level > 0; level--)
+		autograd_solve(t, level);
 	tell_calls(t, m, frames, tied, is_backward);
 	free(keys);
 }

@@ -1,7 +1,7 @@
-#include "core/analysis/tape_match.h"
+#include "core/analysis/autograd_match.h"
 
-bool tape_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_t n_made,
-		uint32_t *latest, uint32_t *earliest)
+bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_t n_made,
+		    uint32_t *latest, uint32_t *earliest)
 {
 	size_t at = n_made;
 	for (size_t i = 0; i < n; i++) {
