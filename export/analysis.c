@@ -1,17 +1,17 @@
 /* See analysis.h. */
 #include "export/analysis.h"
 
-#include "core/analysis/block_ledger.h"
-#include "core/analysis/ledger.h"
-#include "core/analysis/ledger_run.h"
+#include "core/analysis/block_summary.h"
 #include "core/analysis/step_times.h"
+#include "core/analysis/summary.h"
+#include "core/analysis/summary_run.h"
 #include "core/verdict/judge.h"
 #include "export/report_json.h"
 
 struct analysis {
 	const struct follow *follow;
 	struct timeline timeline;
-	struct block_ledger blocks;
+	struct block_summary blocks;
 	uint32_t training; /* struct follow's, of what was added */
 };
 
@@ -26,7 +26,7 @@ static void start(struct analysis *a)
 static void stop(struct analysis *a)
 {
 	timeline_free(&a->timeline);
-	block_ledger_free(&a->blocks);
+	block_summary_free(&a->blocks);
 }
 
 struct analysis *analysis_new(const struct follow *f)
@@ -51,7 +51,7 @@ static void mind_training(struct analysis *a)
 	if (a->training == a->follow->training)
 		return;
 	stop(a);
-	a->blocks = (struct block_ledger){ 0 };
+	a->blocks = (struct block_summary){ 0 };
 	start(a);
 }
 
@@ -76,7 +76,7 @@ void analysis_step(struct analysis *a, struct model_step *m)
 	if (is_left_over(a, m) || m->number < a->follow->trains_from)
 		return;
 	add_step(a, m);
-	block_ledger_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
+	block_summary_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
 }
 
 size_t analysis_n_steps(struct analysis *a)
@@ -108,9 +108,9 @@ json_t *analysis_report(struct analysis *a, const json_t *described)
 	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->timeline.steps.n)
-		ledger_fill(&f, &a->timeline);
-	block_ledger_fill(&a->blocks, &f, a->follow);
-	ledger_fill_run(&f, a->follow);
+		summary_fill(&f, &a->timeline);
+	block_summary_fill(&a->blocks, &f, a->follow);
+	summary_fill_run(&f, a->follow);
 	if (a->timeline.steps.n)
 		replay_fill(&f);
 	json_t *report = report_json_process(described, &f);

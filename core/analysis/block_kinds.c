@@ -1,6 +1,6 @@
 /* What follows from the lives of blocks: kinds, what there was at the peak, what grows. */
-#include "core/analysis/block_ledger.h"
-#include "core/analysis/ledger.h"
+#include "core/analysis/block_summary.h"
+#include "core/analysis/summary.h"
 
 #include <string.h>
 
@@ -79,7 +79,7 @@ static enum block_kind kind_of(const struct block_life *l, enum evidence evidenc
 	}
 }
 
-static void find_kinds(struct block_ledger *l, struct frames *frames)
+static void find_kinds(struct block_summary *l, struct frames *frames)
 {
 	struct map known = { 0 };
 	for (size_t i = 0; i < l->lives.n; i++) {
@@ -128,13 +128,13 @@ static uint8_t phase_class(const struct block_life *life)
 	return life->made_phase;
 }
 
-static bool is_at_peak(const struct block_ledger *l, const struct block_life *life)
+static bool is_at_peak(const struct block_summary *l, const struct block_life *life)
 {
 	return life->device == l->peak_device && life->begin_ns <= l->peak_ns &&
 	       life->end_ns > l->peak_ns;
 }
 
-static void sum_classes(const struct block_ledger *l, struct classes *c)
+static void sum_classes(const struct block_summary *l, struct classes *c)
 {
 	VEC(struct change) changes = { 0 };
 	vec_reserve(&changes, l->lives.n * 2);
@@ -177,7 +177,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->peak_bytes > y->peak_bytes ? -1 : x->peak_bytes < y->peak_bytes;
 }
 
-static void fill_classes(const struct block_ledger *l, struct findings *f)
+static void fill_classes(const struct block_summary *l, struct findings *f)
 {
 	static const char *const kinds[] = {
 #define X(id, name) name,
@@ -219,7 +219,7 @@ struct lines {
 
 /* Ends of steps of the newest window, evenly chosen. The first of them counts: what is made in a step and freed in the next one is
  * there at every end. */
-static void choose_checks(const struct block_ledger *l, struct lines *lines)
+static void choose_checks(const struct block_summary *l, struct lines *lines)
 {
 	size_t first = l->steps.n - 1, n;
 	while (first > 0 && l->steps.at[first - 1].window == l->steps.at[first].window)
@@ -233,8 +233,8 @@ static void choose_checks(const struct block_ledger *l, struct lines *lines)
 	}
 }
 
-static void add_to_lines(const struct block_ledger *l, const struct block_life *life, uint32_t site,
-			 struct lines *lines)
+static void add_to_lines(const struct block_summary *l, const struct block_life *life,
+			 uint32_t site, struct lines *lines)
 {
 	bool is_new;
 	uint64_t *at = map_at(&lines->place, site, &is_new);
@@ -267,7 +267,7 @@ static int by_size(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static void fill_lines(struct block_ledger *l, struct findings *f, const struct follow *follow)
+static void fill_lines(struct block_summary *l, struct findings *f, const struct follow *follow)
 {
 	struct lines lines = { 0 };
 	bool is_growing = memory_growth_is_leak(&follow->blocks.growth, follow->blocks.n_steps);
@@ -320,7 +320,7 @@ static void fill_allocator(struct finding_allocator *to, const struct blocks *b)
 	to->n_out_of_memory = b->n_out_of_memory;
 }
 
-static void say_gaps(const struct block_ledger *l, struct findings *f, const struct blocks *b)
+static void say_gaps(const struct block_summary *l, struct findings *f, const struct blocks *b)
 {
 	const struct finding_allocator *a = &f->allocator;
 	if (a->peak_bytes > a->recorded_peak_bytes + a->peak_bytes / 100)
@@ -337,7 +337,7 @@ static void say_gaps(const struct block_ledger *l, struct findings *f, const str
 				    b->n_lost, (unsigned long long)l->n_left_out);
 }
 
-void block_ledger_fill(struct block_ledger *l, struct findings *f, const struct follow *follow)
+void block_summary_fill(struct block_summary *l, struct findings *f, const struct follow *follow)
 {
 	fill_allocator(&f->allocator, &follow->blocks);
 	f->allocator.recorded_peak_bytes = l->peak_bytes;

@@ -195,7 +195,7 @@ struct finding_block {
 	double bytes;	  /* at the peak; leaks: per step */
 };
 
-/* Rules: block_ledger.c, kind_of(). */
+/* Rules: block_summary.c, kind_of(). */
 #define BLOCK_KINDS(X)                                                   \
 	X(PARAMETER, "parameter") /* a module's, buffers included */     \
 	X(GRADIENT, "gradient")	  /* of parameters: outlives backward */ \
@@ -277,7 +277,7 @@ struct findings {
 	uint8_t verdict;
 	double confidence;
 	VEC(struct { char text[EVIDENCE_BYTES]; }) evidence;
-	/* ledgers */
+	/* summaries */
 	VEC(struct finding_gpu) gpus;
 	VEC(struct finding_idle) idle;
 	VEC(struct finding_gpu_step) gpu_steps;

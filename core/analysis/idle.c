@@ -1,7 +1,7 @@
 /* The union of a device's work within the armed steps, its gaps, and the books that must balance. */
 #include "core/analysis/idle.h"
 
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/util/order.h"
 
 /* A gap is explained from its begin on. */
@@ -260,7 +260,7 @@ void idle_fill(struct findings *f, const struct idle *idle)
 {
 	for (size_t i = 0; i < idle->steps.n; i++)
 		vec_push(&f->gpu_steps, idle->steps.at[i]);
-	double steps = ledger_count_steps(f->timeline).with_gpu;
+	double steps = summary_count_steps(f->timeline).with_gpu;
 	for (size_t i = 0; i < idle->devices.n; i++) {
 		const struct idle_device *d = &idle->devices.at[i];
 		struct finding_gpu gpu = {

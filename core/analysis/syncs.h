@@ -26,7 +26,7 @@ void waits_free(struct waits *w);
 /* The host waits for the call's sake on the call's own line: within the call, or in the synchronisation behind it. */
 bool waits_holds_line(const struct waits *w, const struct timeline *t, uint32_t call);
 
-/* The sync ledger. `idle_ns`: per call, what the GPU stood idle for its sake. */
+/* The sync summary. `idle_ns`: per call, what the GPU stood idle for its sake. */
 void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_ns);
 
 #endif

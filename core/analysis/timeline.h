@@ -1,5 +1,5 @@
 /*
- * The armed steps of one process side by side, as flat arrays that the ledgers and the replay work on: what is left of a
+ * The armed steps of one process side by side, as flat arrays that the summaries and the replay work on: what is left of a
  * model_step once it is over. Times are ns of CLOCK_MONOTONIC. Indexes are into the timeline's own arrays.
  */
 #ifndef CORE_TIMELINE_H

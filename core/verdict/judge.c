@@ -7,7 +7,7 @@
 #include "core/analysis/idle.h"
 #include "core/analysis/inner_line.h"
 
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static const double beyond =
 	1.5; /* of a step's played length: a recorded one that has more in it */
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
-/* Rows of the sync ledger that are played; each takes two plays. */
+/* Rows of the sync summary that are played; each takes two plays. */
 enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
 
 static const struct {
@@ -133,7 +133,7 @@ bool judge_has_other_kind(const struct findings *f, size_t row)
 	return false;
 }
 
-/* The ledger's rows are sorted by blocked time; what is left out has less of it than any that is played. */
+/* The summary's rows are sorted by blocked time; what is left out has less of it than any that is played. */
 static void fill_syncs(struct judge *j)
 {
 	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
@@ -358,7 +358,7 @@ static void fill_usual(struct judge *j)
 		if (!find_usual_in_both(j, played, is_usual))
 			leave_out_longest(j, played, is_usual);
 		idle_fill_usual(j->f, is_usual);
-		ledger_fill_usual_phases(j->f, is_usual);
+		summary_fill_usual_phases(j->f, is_usual);
 	}
 	free(played);
 	free(is_usual);

@@ -32,7 +32,7 @@ double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes,
 double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
 			  const struct whatif_result *of_wait);
 
-/* A line may wait in more than one way, each with a row of the sync ledger of its own. */
+/* A line may wait in more than one way, each with a row of the sync summary of its own. */
 bool judge_has_other_kind(const struct findings *f, size_t row);
 
 void advice_fill(struct judge *j);

@@ -1,5 +1,5 @@
 /* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "core/whatif/whatif.h"
 #include "test/unit/frame_facts.h"
@@ -270,7 +270,7 @@ static void a_lines_work_leaves_with_the_line(void **state)
 	(void)state;
 	check(running_a_line, (struct whatif_change){ .kind = WHATIF_LINE, .site = ONE_LINE });
 	twin_record(tw, running_a_line, 5);
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "less of the host's time in this line"))
@@ -391,7 +391,7 @@ static void where_the_host_works_is_said(void **state)
 		struct findings f = { 0 };
 		const struct finding_advice *told = NULL;
 		twin_record(tw, programs[i].step, 5);
-		ledger_fill(&f, &tw->t);
+		summary_fill(&f, &tw->t);
 		replay_fill(&f);
 		for (size_t k = 0; k < f.advice.n; k++)
 			if (strstr(f.advice.at[k].why, programs[i].why))
@@ -412,7 +412,7 @@ static void a_library_that_works_long_is_advised(void **state)
 	(void)state;
 	make_frames();
 	twin_record(tw, saving, 5);
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 	assert_true(f.advice.n >= 1);
 	assert_int_equal(f.advice.at[0].site, SAVING);

@@ -1,7 +1,7 @@
 /* Every gap of a device has its cause: one hand-made step per cause, and random ones whose books must balance. */
 #include "core/analysis/idle.h"
 #include "core/analysis/lanes.h"
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 
@@ -111,7 +111,7 @@ static void check_spans(const struct fixture *f)
 static void finish(struct fixture *f)
 {
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	check_spans(f);
 }
 
@@ -689,7 +689,7 @@ static void books_balance(void **state)
 		timeline_start(&f->t, &f->b.dict, NULL);
 		for (uint64_t step = 0; step < 1 + pick(3); step++)
 			random_step(f, step);
-		ledger_fill(&f->f, &f->t);
+		summary_fill(&f->f, &f->t);
 		check_spans(f);
 		assert_null(find_gap(f, "idle"));
 		double sync_idle_ms = 0;

@@ -1,6 +1,6 @@
 /* One line of the user's calls a library that does everything: the library's lines tell its waits apart. */
 #include "core/analysis/inner_line.h"
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "core/whatif/whatif.h"
 #include "test/unit/frame_facts.h"
@@ -167,7 +167,7 @@ static void waits_of_different_lines_are_different(void **state)
 	struct twin *tw = record(training);
 	struct findings f = { 0 };
 	(void)state;
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 	assert_int_equal(f.syncs.n, 2);
 	assert_true(f.syncs.at[0].site == TRAIN && f.syncs.at[1].site == TRAIN);

@@ -1,5 +1,5 @@
 /* Verdict, recoverable times and advice on machines whose times are exact. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "test/unit/line_frames.h"
 #include "test/unit/twin_programs.h"
@@ -20,7 +20,7 @@ static void judge(twin_step step, bool is_mended, int steps)
 	make_frames();
 	twin_record(tw, step, steps);
 	f = (struct findings){ 0 };
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 }
 
@@ -82,7 +82,7 @@ static void a_busy_device_binds(void **state)
 	assert_int_equal(f.verdict, VERDICT_CPU);
 	findings_free(&f);
 	f = (struct findings){ 0 };
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	f.gpus.at[0].idle_ms = 0;
 	replay_fill(&f);
 	assert_int_equal(f.verdict, VERDICT_GPU);
@@ -220,7 +220,7 @@ static void launches_of_a_backward_pass_are_their_lines(void **state)
 	}
 	assert_true(tied[1] == 5 * 6);
 	f = (struct findings){ 0 };
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 	assert_true(advises("fewer, larger launches"));
 	for (size_t i = 0; i < f.advice.n; i++) {
@@ -480,7 +480,7 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	findings_free(&f);
 	f = (struct findings){ 0 };
 	tw->t.disturbed_ratio = times;
-	ledger_fill(&f, &tw->t);
+	summary_fill(&f, &tw->t);
 	replay_fill(&f);
 	assert_near(f.step_ms, step_ms / times, 1e-6);
 	assert_near(f.mean_ms, step_ms / times, 0.02);

@@ -1,6 +1,6 @@
 /* What calls of libraries amount to: operations, bytes, the work that belongs to them, and what lines and collectives get of it. */
-#include "core/analysis/ledger.h"
 #include "core/analysis/peak.h"
+#include "core/analysis/summary.h"
 #include "core/model/library.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
@@ -202,7 +202,7 @@ static void fill(struct fixture *f, uint32_t multiprocessors)
 		gemm(f, at + 121, at + 132, 1000, 1000, 1000, LIBRARY_BF16);
 		sb_end(&f->b, &f->t);
 	}
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 }
 
 static const struct finding_arithmetic *of_line(const struct fixture *f, uint32_t line)
@@ -321,7 +321,7 @@ static void collectives_are_summed_by_line(void **state)
 		l->sequence = (uint32_t)i + 1;
 	}
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_equal(f->f.collectives.n, 1);
 	const struct finding_collective *c = &f->f.collectives.at[0];
 	assert_string_equal(c->name, "ncclAllReduce");

@@ -1,5 +1,5 @@
 /* report.json: every name and type that the interface promises, nothing made up where nothing is known. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "export/report_json.h"
 #include "export/report_self.h"
 #include "test/unit/fake_frames.h"

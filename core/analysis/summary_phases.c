@@ -1,5 +1,5 @@
 /* What the phases of a step take, on the host and on the devices. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 
 static int by_phase_time(const void *a, const void *b)
 {
@@ -10,7 +10,7 @@ static int by_phase_time(const void *a, const void *b)
 }
 
 static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8_t part,
-		     const struct ledger_steps *steps)
+		     const struct summary_steps *steps)
 {
 	double host_ms = (double)s->host_ns[part] / 1e6 / steps->all;
 	double gpu_ms = (double)s->gpu_ns[part] / 1e6 / steps->with_gpu;
@@ -64,10 +64,10 @@ static void note_gaps(struct findings *f)
 						: "the phase that follows");
 }
 
-void ledger_fill_phases(struct findings *f)
+void summary_fill_phases(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
-	struct ledger_steps steps = ledger_count_steps(f->timeline);
+	struct summary_steps steps = summary_count_steps(f->timeline);
 	struct finding_phase phases[PHASES_N] = { 0 };
 	if (!s->is_told) {
 		say_why_not(f);
@@ -84,7 +84,7 @@ void ledger_fill_phases(struct findings *f)
 	note_gaps(f);
 }
 
-void ledger_fill_usual_phases(struct findings *f, const bool *is_usual)
+void summary_fill_usual_phases(struct findings *f, const bool *is_usual)
 {
 	const struct timeline *t = f->timeline;
 	double host_ms[PHASES_N] = { 0 }, steps = 0;

@@ -1,5 +1,5 @@
 /* What ran on the devices: kernels by name, copies by kind and line. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 #include "core/analysis/syncs.h"
 #include "core/util/kernel_name.h"
 
@@ -75,10 +75,10 @@ static void fill_devices(struct findings *f, double steps)
 	free(known);
 }
 
-void ledger_fill_kernels(struct findings *f)
+void summary_fill_kernels(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	double steps = ledger_count_steps(t).with_gpu;
+	double steps = summary_count_steps(t).with_gpu;
 	struct kernel_sums sums = { 0 };
 	uint64_t all_ns = 0;
 	for (size_t i = 0; i < t->works.n; i++) {
@@ -155,10 +155,10 @@ static void split_name(struct timeline *t, uint32_t name, struct finding_copy *c
 	copy->memory = strtab_text(&t->texts, strtab_intern(&t->texts, memory));
 }
 
-void ledger_fill_copies(struct findings *f, const struct waits *waits)
+void summary_fill_copies(struct findings *f, const struct waits *waits)
 {
 	struct timeline *t = f->timeline;
-	double steps = ledger_count_steps(t).with_gpu;
+	double steps = summary_count_steps(t).with_gpu;
 	struct copy_sums sums = { 0 };
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];

@@ -1,8 +1,8 @@
-#include "core/analysis/ledger_run.h"
+#include "core/analysis/summary_run.h"
 
-#include "core/analysis/ledger.h"
-#include "core/analysis/ledger_growth.h"
 #include "core/analysis/step_times.h"
+#include "core/analysis/summary.h"
+#include "core/analysis/summary_growth.h"
 #include "core/symbols/stack_about.h"
 
 /* ---- Memory, by line ---- */
@@ -129,7 +129,7 @@ static void fill_cost(struct findings *f, const struct cost *c)
 				    (unsigned long long)c->n_plain);
 }
 
-void ledger_fill_run(struct findings *f, const struct follow *follow)
+void summary_fill_run(struct findings *f, const struct follow *follow)
 {
 	const struct memory *m = &follow->memory;
 	step_times_fill(f, &follow->baseline, &follow->armed_step_ms);
@@ -138,10 +138,10 @@ void ledger_fill_run(struct findings *f, const struct follow *follow)
 				    "percentiles are those of a sample: %llu steps were seen, %zu "
 				    "kept",
 				    (unsigned long long)follow->baseline.n, follow->baseline.ms.n);
-	ledger_fill_once(f, &follow->once, &follow->time, &follow->baseline);
+	summary_fill_once(f, &follow->once, &follow->time, &follow->baseline);
 	fill_cost(f, &follow->cost);
 	fill_peak(f, m);
 	fill_leaks(f, m);
-	ledger_fill_growth(f, follow);
+	summary_fill_growth(f, follow);
 	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;
 }

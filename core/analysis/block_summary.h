@@ -3,8 +3,8 @@
  * the phase in which it was made and the one in which it ended, see kind_of(). Then: how much of each kind, phase and line there was at
  * the moment when most was allocated, and which lines hold more with every step.
  */
-#ifndef CORE_BLOCK_LEDGER_H
-#define CORE_BLOCK_LEDGER_H
+#ifndef CORE_BLOCK_SUMMARY_H
+#define CORE_BLOCK_SUMMARY_H
 
 #include "core/analysis/findings.h"
 #include "core/model/follow.h"
@@ -28,7 +28,7 @@ struct block_step {
 };
 
 /* All zero is a good start. */
-struct block_ledger {
+struct block_summary {
 	VEC(struct block_life) lives;
 	VEC(struct block_step) steps;
 	struct map life_of; /* address -> index of the live one */
@@ -41,12 +41,12 @@ struct block_ledger {
 };
 
 /* A recorded step; `phases` as found for it. Steps in order. */
-void block_ledger_add(struct block_ledger *l, const struct model_step *m, const struct phases *p,
-		      struct frames *frames);
+void block_summary_add(struct block_summary *l, const struct model_step *m, const struct phases *p,
+		       struct frames *frames);
 
 /* `findings` gets all that was found. */
-void block_ledger_fill(struct block_ledger *l, struct findings *f, const struct follow *follow);
+void block_summary_fill(struct block_summary *l, struct findings *f, const struct follow *follow);
 
-void block_ledger_free(struct block_ledger *l);
+void block_summary_free(struct block_summary *l);
 
 #endif

@@ -2,7 +2,7 @@
  * How fast device memory grows, and when there is none left. A framework's allocator says what is in use; without one it is what the
  * driver gave out. Segments that an allocator keeps unused are filled before it asks for more.
  */
-#include "core/analysis/ledger_growth.h"
+#include "core/analysis/summary_growth.h"
 
 static double rate(const struct follow *follow)
 {
@@ -39,7 +39,7 @@ static double free_bytes(const struct follow *follow, unsigned device, uint64_t 
 	return (double)device_bytes - held + unused;
 }
 
-void ledger_fill_growth(struct findings *f, const struct follow *follow)
+void summary_fill_growth(struct findings *f, const struct follow *follow)
 {
 	unsigned device = only_device(&follow->memory);
 	f->growth = (struct finding_growth){ .bytes_per_step = rate(follow) };

@@ -1,5 +1,5 @@
-/* Puts the ledgers together, and says what is missing in them. */
-#include "core/analysis/ledger.h"
+/* Puts the summaries together, and says what is missing in them. */
+#include "core/analysis/summary.h"
 
 #include "core/analysis/idle.h"
 
@@ -40,14 +40,14 @@ void findings_free(struct findings *f)
 	vec_free(&f->cannot_say);
 }
 
-struct ledger_steps ledger_count_steps(const struct timeline *t)
+struct summary_steps summary_count_steps(const struct timeline *t)
 {
-	struct ledger_steps n = { 0, 0 };
+	struct summary_steps n = { 0, 0 };
 	for (size_t i = 0; i < t->steps.n; i++) {
 		n.all++;
 		n.with_gpu += t->steps.at[i].has_gpu;
 	}
-	return (struct ledger_steps){ n.all > 0 ? n.all : 1, n.with_gpu > 0 ? n.with_gpu : 1 };
+	return (struct summary_steps){ n.all > 0 ? n.all : 1, n.with_gpu > 0 ? n.with_gpu : 1 };
 }
 
 static void note_gaps(struct findings *f, const struct idle *idle)
@@ -81,7 +81,7 @@ static void note_gaps(struct findings *f, const struct idle *idle)
 				    (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
 }
 
-void ledger_fill(struct findings *f, struct timeline *t)
+void summary_fill(struct findings *f, struct timeline *t)
 {
 	struct waits waits;
 	struct idle idle;
@@ -90,13 +90,13 @@ void ledger_fill(struct findings *f, struct timeline *t)
 	idle_account(&idle, t, &waits, false);
 	idle_fill(f, &idle);
 	syncs_fill(f, &waits, idle.of_call);
-	ledger_fill_kernels(f);
-	ledger_fill_copies(f, &waits);
-	ledger_fill_lines(f);
-	ledger_fill_operators(f);
-	ledger_fill_modules(f);
-	ledger_fill_libraries(f);
-	ledger_fill_phases(f);
+	summary_fill_kernels(f);
+	summary_fill_copies(f, &waits);
+	summary_fill_lines(f);
+	summary_fill_operators(f);
+	summary_fill_modules(f);
+	summary_fill_libraries(f);
+	summary_fill_phases(f);
 	note_gaps(f, &idle);
 	idle_free(&idle);
 	waits_free(&waits);

@@ -1,5 +1,5 @@
-/* core/analysis/block_ledger.h: the phase that a block ends in. */
-#include "core/analysis/block_ledger.h"
+/* core/analysis/block_summary.h: the phase that a block ends in. */
+#include "core/analysis/block_summary.h"
 #include "core/analysis/phases.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static enum phase ends_in(uint64_t call_ns, uint8_t part, uint64_t other_ns)
 {
 	struct model_step m = { .end_ns = 1000 };
 	struct phases phases = { 0 };
-	struct block_ledger l = { 0 };
+	struct block_summary l = { 0 };
 	vec_push(&m.threads, ((struct model_thread){ .tid = TID, .n = 1 }));
 	vec_push(&m.calls, ((struct model_call){ .begin_ns = call_ns, .end_ns = call_ns + 10 }));
 	vec_push(&phases.part_of_call, part);
@@ -31,10 +31,10 @@ static enum phase ends_in(uint64_t call_ns, uint8_t part, uint64_t other_ns)
 	vec_push(&m.blocks,
 		 ((struct model_block){
 			 .ns = 500, .address = BLOCK, .bytes = 64, .event = BLOCK_FREED }));
-	block_ledger_add(&l, &m, &phases, NULL);
+	block_summary_add(&l, &m, &phases, NULL);
 	enum phase phase = (enum phase)l.lives.at[0].end_phase;
 	assert_int_equal(l.lives.at[0].address, BLOCK);
-	block_ledger_free(&l);
+	block_summary_free(&l);
 	vec_free(&phases.part_of_call);
 	vec_free(&m.threads);
 	vec_free(&m.calls);

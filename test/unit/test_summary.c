@@ -1,6 +1,6 @@
 /* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
-#include "core/analysis/ledger.h"
-#include "core/analysis/ledger_run.h"
+#include "core/analysis/summary.h"
+#include "core/analysis/summary_run.h"
 #include "core/symbols/phase_rules.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/journal_builder.h"
@@ -84,7 +84,7 @@ static void fill(struct fixture *f)
 						 .target = 1 });
 		sb_end(&f->b, &f->t);
 	}
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 }
 
 /* They were met in another order. */
@@ -96,7 +96,7 @@ static void rows_of_equal_time_stand_by_name(void **state)
 	for (size_t i = 0; i < 4; i++)
 		launch(f, 10 + 50.0 * (double)i, 20, names[i], 1);
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_equal(f->f.kernels.n, 4);
 	for (size_t i = 1; i < 4; i++)
 		assert_true(strcmp(f->f.kernels.at[i - 1].name, f->f.kernels.at[i].name) < 0);
@@ -170,7 +170,7 @@ static void copies_agree_with_waits(void **state)
 	sb_step(&f->b, 0, 0, 1000);
 	staged_copy(f, 100, 4);
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_equal(f->f.syncs.n, 1);
 	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
 	assert_int_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
@@ -186,7 +186,7 @@ static void a_batch_is_waited_for(void **state)
 	copy_aside(f, 200, 64);
 	copy_aside(f, 300, 64);
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_equal(f->f.copies.n, 1);
 	assert_true(f->f.copies.at[0].blocking);
 }
@@ -197,7 +197,7 @@ static void a_wait_on_another_line_is_its_own(void **state)
 	sb_step(&f->b, 0, 0, 1000);
 	staged_copy(f, 100, 3);
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_not_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
 	assert_false(f->f.copies.at[0].blocking);
 }
@@ -229,7 +229,7 @@ static void lines_of_a_full_queue(void **state)
 	sb_work(&f->b, (struct sb_work){
 			       .name = "short", .begin_us = 10000, .end_us = 10050, .call = id });
 	sb_end(&f->b, &f->t);
-	ledger_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->t);
 	assert_int_equal(frames_site_at(NULL, f->f.lines.at[0].site)->line, 10);
 	assert_float_equal(f->f.lines.at[1].host_ms, 0.010, 1e-9);
 }
@@ -298,7 +298,7 @@ static void phases_of_usual_steps(void **state)
 	}
 	f->t.phase_sums.host_ns[PART_MODULE] = 13000000;
 	fill(f);
-	ledger_fill_usual_phases(&f->f, is_usual);
+	summary_fill_usual_phases(&f->f, is_usual);
 	for (size_t i = 0; i < f->f.phases.n; i++)
 		if (!strcmp(f->f.phases.at[i].name, "forward"))
 			assert_float_equal(f->f.phases.at[i].usual_host_ms, 2.5, 1e-9);
@@ -388,8 +388,8 @@ static void what_the_run_says(void **state)
 	timeline_start(&t, &follow.dict, NULL);
 	follow_read(&follow);
 	follow_finish(&follow, false);
-	ledger_fill(&f, &t);
-	ledger_fill_run(&f, &follow);
+	summary_fill(&f, &t);
+	summary_fill_run(&f, &follow);
 	assert_int_equal(shown, 1);
 	assert_int_equal(f.warm_up.n, 2);
 	assert_int_equal(f.baseline.n, STEPS - 3); /* the last has no end */
@@ -427,7 +427,7 @@ static void retries_within_an_allocator(void **state)
 		memory_apply(&follow->memory, &on_free, &release);
 		memory_end_step(&follow->memory);
 	}
-	ledger_fill_run(&f->f, follow);
+	summary_fill_run(&f->f, follow);
 	assert_float_equal(f->f.retries, 0.5, 1e-9);
 	memory_free(&follow->memory);
 	free(follow);
@@ -444,7 +444,7 @@ static void one_window_may_be_the_machine(void **state)
 		cost_add(&follow->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
 			 is_recorded ? COST_RECORDED : COST_PLAIN);
 	}
-	ledger_fill_run(&found, follow);
+	summary_fill_run(&found, follow);
 	assert_false(found.cost.is_known);
 	assert_int_equal(found.cannot_say.n, 1);
 	assert_string_equal(found.cannot_say.at[0].what, "what recording cost");

@@ -1,5 +1,5 @@
 /* What was asked of the devices, by line and by operator, and what asking took on the host. */
-#include "core/analysis/ledger.h"
+#include "core/analysis/summary.h"
 
 static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 {
@@ -66,7 +66,7 @@ static int by_line_time(const void *a, const void *b)
 static void sum_lines(struct sums *sums, struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	double steps = ledger_count_steps(t).with_gpu;
+	double steps = summary_count_steps(t).with_gpu;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		uint64_t gpu_ns = work_ns(t, c);
@@ -81,9 +81,9 @@ static void sum_lines(struct sums *sums, struct findings *f)
 	}
 }
 
-void ledger_fill_lines(struct findings *f)
+void summary_fill_lines(struct findings *f)
 {
-	struct ledger_steps steps = ledger_count_steps(f->timeline);
+	struct summary_steps steps = summary_count_steps(f->timeline);
 	struct sums sums = { 0 };
 	sum_lines(&sums, f);
 	for (size_t i = 0; i < sums.at.n; i++) {
@@ -118,10 +118,10 @@ static int by_operator_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-void ledger_fill_operators(struct findings *f)
+void summary_fill_operators(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct ledger_steps steps = ledger_count_steps(t);
+	struct summary_steps steps = summary_count_steps(t);
 	for (size_t i = 0; i < t->operators.at.n; i++) {
 		const struct operator_sum *s = &t->operators.at.at[i];
 		vec_push(&f->operators,
@@ -171,10 +171,10 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 }
 
 /* An inner module has its row after the one around it. */
-void ledger_fill_modules(struct findings *f)
+void summary_fill_modules(struct findings *f)
 {
 	struct timeline *t = f->timeline;
-	struct ledger_steps steps = ledger_count_steps(t);
+	struct summary_steps steps = summary_count_steps(t);
 	struct module_row *rows = mem_resize(NULL, (t->modules.at.n + 1) * sizeof(*rows));
 	for (size_t i = 0; i < t->modules.at.n; i++)
 		rows[i] = t->modules.at.at[i];

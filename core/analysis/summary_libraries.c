@@ -1,6 +1,6 @@
 /* Floating-point operations of lines, operators and kernels; collectives by line. */
-#include "core/analysis/ledger.h"
 #include "core/analysis/peak.h"
+#include "core/analysis/summary.h"
 #include "core/util/kernel_name.h"
 
 enum { MOST_ARRIVALS = 4096 };
@@ -87,7 +87,7 @@ static void say_unknown_device(struct findings *f, const struct timeline_library
 static void fill_arithmetic(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct ledger_steps steps = ledger_count_steps(t);
+	struct summary_steps steps = summary_count_steps(t);
 	struct sums lines = { 0 }, operators = { 0 }, kernels = { 0 };
 	const struct timeline_library *unknown = NULL;
 	for (size_t i = 0; i < t->libraries.n; i++) {
@@ -188,7 +188,7 @@ static void note_arrivals(struct findings *f, struct moves *moves)
 static void fill_collectives(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct ledger_steps steps = ledger_count_steps(t);
+	struct summary_steps steps = summary_count_steps(t);
 	struct moves moves = { 0 };
 	f->n_gpu_steps = steps.with_gpu;
 	sum_moves(&moves, t);
@@ -210,7 +210,7 @@ static void fill_collectives(struct findings *f)
 	vec_free(&moves.at);
 }
 
-void ledger_fill_libraries(struct findings *f)
+void summary_fill_libraries(struct findings *f)
 {
 	fill_arithmetic(f);
 	fill_collectives(f);

@@ -1,5 +1,5 @@
-/* See block_ledger.h: lives. What follows from them is in block_kinds.c. */
-#include "core/analysis/block_ledger.h"
+/* See block_summary.h: lives. What follows from them is in block_kinds.c. */
+#include "core/analysis/block_summary.h"
 
 #include "core/util/bisect.h"
 
@@ -18,7 +18,7 @@ static enum phase phase_at(const struct phases *p, uint64_t ns)
 }
 
 struct adding {
-	struct block_ledger *l;
+	struct block_summary *l;
 	const struct model_step *m;
 	const struct phases *phases;
 	struct frames *frames;
@@ -87,7 +87,7 @@ static enum phase freed_in(const struct adding *a, const struct model_block *b)
 
 /* ---- Lives ---- */
 
-static void end_life(struct block_ledger *l, uint64_t address, uint64_t ns, uint32_t step,
+static void end_life(struct block_summary *l, uint64_t address, uint64_t ns, uint32_t step,
 		     uint8_t phase)
 {
 	const uint64_t *found = map_find(&l->life_of, address);
@@ -102,7 +102,7 @@ static void end_life(struct block_ledger *l, uint64_t address, uint64_t ns, uint
 
 static void begin_life(const struct adding *a, const struct model_block *b, uint32_t step)
 {
-	struct block_ledger *l = a->l;
+	struct block_summary *l = a->l;
 	if (l->lives.n >= LIVES_MOST) {
 		l->n_left_out++;
 		return;
@@ -123,7 +123,7 @@ static void begin_life(const struct adding *a, const struct model_block *b, uint
 /* Nothing is known of what happened between two windows: lives of the first end with it. */
 static void begin_window(const struct adding *a)
 {
-	struct block_ledger *l = a->l;
+	struct block_summary *l = a->l;
 	uint64_t end_ns = l->steps.n ? l->steps.at[l->steps.n - 1].end_ns : 0;
 	for (size_t i = 0; i < l->life_of.room; i++)
 		if (l->life_of.slots[i].used)
@@ -134,7 +134,7 @@ static void begin_window(const struct adding *a)
 		begin_life(a, &a->m->blocks.at[i], BLOCK_BEFORE);
 }
 
-static void note_peak(struct block_ledger *l, const struct model_block *b)
+static void note_peak(struct block_summary *l, const struct model_block *b)
 {
 	if (b->allocated_bytes <= l->peak_bytes)
 		return;
@@ -144,8 +144,8 @@ static void note_peak(struct block_ledger *l, const struct model_block *b)
 	l->peak_ns = b->ns;
 }
 
-void block_ledger_add(struct block_ledger *l, const struct model_step *m, const struct phases *p,
-		      struct frames *frames)
+void block_summary_add(struct block_summary *l, const struct model_step *m, const struct phases *p,
+		       struct frames *frames)
 {
 	struct adding a = { l, m, p, frames, mem_zero((m->threads.n + 1) * sizeof(*a.made_ns)) };
 	if (m->block_window != l->window)
@@ -164,7 +164,7 @@ void block_ledger_add(struct block_ledger *l, const struct model_step *m, const 
 	vec_push(&l->steps, (struct block_step){ m->end_ns, m->block_window });
 }
 
-void block_ledger_free(struct block_ledger *l)
+void block_summary_free(struct block_summary *l)
 {
 	vec_free(&l->lives);
 	vec_free(&l->steps);

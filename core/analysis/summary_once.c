@@ -1,5 +1,5 @@
 /* What the first steps paid once, in words. */
-#include "core/analysis/ledger_run.h"
+#include "core/analysis/summary_run.h"
 
 enum {
 	TIMES_MOST = 3, /* what takes long more often than that does so for another reason */
@@ -30,8 +30,8 @@ static int by_ms(const void *a, const void *b)
 	return x->ms > y->ms ? -1 : x->ms < y->ms;
 }
 
-void ledger_fill_once(struct findings *f, const struct once *o, const struct timebase *time,
-		      const struct baseline *b)
+void summary_fill_once(struct findings *f, const struct once *o, const struct timebase *time,
+		       const struct baseline *b)
 {
 	struct timeline *t = f->timeline;
 	for (size_t i = 0; i < o->calls.n; i++) {

@@ -1,0 +1,10 @@
+#ifndef CORE_SUMMARY_GROWTH_H
+#define CORE_SUMMARY_GROWTH_H
+
+#include "core/analysis/findings.h"
+#include "core/model/follow.h"
+
+/* findings.growth. */
+void summary_fill_growth(struct findings *f, const struct follow *follow);
+
+#endif
