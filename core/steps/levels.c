@@ -281,7 +281,7 @@ static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 
 /* Whether what is counted on probation are rounds that each ask the host, of more than a layer, which go on as ever; and nobody learns around
  * them: they are what the program does, in whatever it does them. */
-static bool is_dialogue(const struct levels *l, const struct levels_level *level, uint32_t end)
+static bool is_request_loop(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	return l->choice.signs.is_read && !l->is_refuted &&
 	       l->choice.calls_per_step >= CALLS_OF_LAYER && !level->threads &&
@@ -293,7 +293,7 @@ static bool is_around(const struct levels *l, const struct levels_level *level, 
 {
 	return level->marked && level->coverage >= COVERAGE_FILLS &&
 	       level->calls_per_iteration >= AROUND * l->choice.calls_per_step &&
-	       !is_dialogue(l, level, end);
+	       !is_request_loop(l, level, end);
 }
 
 /* Whether what is counted on probation gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop

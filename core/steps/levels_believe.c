@@ -209,7 +209,7 @@ static bool lacks(const struct levels_level *level)
  * exchanged, or that loop has not turned often enough. */
 static bool is_torn(const struct levels_level *level)
 {
-	return !level->optimizer && !level->tail && !level->around && !level->dialogue &&
+	return !level->optimizer && !level->tail && !level->around && !level->request_loop &&
 	       level->alike >= ALIKE_REQUESTS && level->strange >= STRANGE_AGAIN &&
 	       level->strange <= STRANGE_MOST * level->iterations;
 }
@@ -236,7 +236,7 @@ static bool may_be_evaluation(const struct levels_level *level)
 static bool may_be_inner(const struct levels_level *level)
 {
 	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_seen &&
-				  !level->dialogue && level->alike >= ALIKE_REQUESTS &&
+				  !level->request_loop && level->alike >= ALIKE_REQUESTS &&
 				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
 	return (is_longer_at_times || has_other_steps || may_be_evaluation(level)) &&

@@ -34,8 +34,8 @@
 #define ITERATIONS_OF_EPOCH 3.0
 #define OTHER_SHAPES	    0.1
 
-/* A dialogue has so many times the iterations of a loop that is only some of them. */
-#define DIALOGUE_MORE 1.1
+/* A request loop has so many times the iterations of a loop that is only some of them. */
+#define REQUEST_LOOP_MORE 1.1
 
 /* Exchanges of one iteration: more are a loop within it. */
 #define EXCHANGES_OF_ONE 4u
@@ -204,35 +204,36 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 /* Whether each iteration of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a iteration that has fewer
  * turns than there are exchanges is only those of them in which the same launches came. */
 static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
-			       const struct levels_level *dialogue)
+			       const struct levels_level *request_loop)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	const uint32_t *exchange = levels_index_of(q->index, dialogue->reference);
-	uint32_t usual = (dialogue->iterations + level->iterations / 2) / level->iterations,
+	const uint32_t *exchange = levels_index_of(q->index, request_loop->reference);
+	uint32_t usual = (request_loop->iterations + level->iterations / 2) / level->iterations,
 		 n_same = 0, e = 0;
 	for (uint32_t k = 0; k < level->iterations; k++) {
 		uint32_t n_here = 0;
-		for (; e <= dialogue->iterations && exchange[e] < at[k + 1]; e++)
+		for (; e <= request_loop->iterations && exchange[e] < at[k + 1]; e++)
 			n_here += exchange[e] >= at[k];
 		n_same += n_here == usual;
 	}
-	bool are_some = usual == 1 && level->iterations * DIALOGUE_MORE < dialogue->iterations;
+	bool are_some = usual == 1 &&
+			level->iterations * REQUEST_LOOP_MORE < request_loop->iterations;
 	return level->alike >= ALIKE_EXCHANGES && usual && usual <= EXCHANGES_OF_ONE && !are_some &&
 	       n_same >= SAME_EXCHANGES * level->iterations;
 }
 
 /*
- * Whether only some of a dialogue's turns are this loop's. Notes in the level if each of its iterations holds as many. A dialogue of enough trigrams to be
+ * Whether only some of a request loop's turns are this loop's. Notes in the level if each of its iterations holds as many. A request loop of enough trigrams to be
  * a level of its own takes the place only of a loop that asks the host, too: of requests in some of which the same sizes come. Beside others, as of
  * steps, it is evaluation.
  */
-static bool is_of_dialogue(const struct search *q, struct levels_level *level,
-			   const struct levels_level *dialogue)
+static bool is_of_request_loop(const struct search *q, struct levels_level *level,
+			       const struct levels_level *request_loop)
 {
-	bool is_of_kind = dialogue->n_members < MIN_MEMBERS || (level->fed && level->read);
-	level->exchanges = level->iterations && has_same_exchanges(q, level, dialogue);
+	bool is_of_kind = request_loop->n_members < MIN_MEMBERS || (level->fed && level->read);
+	level->exchanges = level->iterations && has_same_exchanges(q, level, request_loop);
 	return is_of_kind && !level->optimizer && !level->threads && !level->exchanges &&
-	       level->iterations * DIALOGUE_MORE < dialogue->iterations;
+	       level->iterations * REQUEST_LOOP_MORE < request_loop->iterations;
 }
 
 /* The loop that is the step; `best` is empty: none. */
@@ -257,10 +258,11 @@ static void choose_of_ladder(struct search *q, struct levels_level *best)
 
 uint32_t search_choose(struct search *q, struct levels_level *best)
 {
-	struct levels_level dialogue;
+	struct levels_level request_loop;
 	choose_of_ladder(q, best);
-	if (search_find_dialogue(q, &dialogue) && is_of_dialogue(q, best, &dialogue))
-		*best = dialogue;
+	if (search_find_request_loop(q, &request_loop) &&
+	    is_of_request_loop(q, best, &request_loop))
+		*best = request_loop;
 	if (!best->iterations)
 		return NO_GROUP;
 	search_look_closer(q, best);

@@ -181,8 +181,8 @@ static void search_groups(struct search *q)
  * are alike their last launch is known better, and where something is learned other loops do so, too. */
 static bool is_member(const struct candidate *c, const struct levels_level *level)
 {
-	bool is_of_any = (level->dialogue || level->alike < EXACTLY_ALIKE) && !level->optimizer &&
-			 !level->threads;
+	bool is_of_any = (level->request_loop || level->alike < EXACTLY_ALIKE) &&
+			 !level->optimizer && !level->threads;
 	return c->group == level->group && (c->trigram != LEVELS_EXCHANGE || is_of_any);
 }
 
@@ -194,7 +194,7 @@ static bool is_nearly_member(struct search *q, const struct candidate *c,
 	const struct levels_index *x = q->index;
 	uint32_t count = level->iterations + 1, allowed = (uint32_t)(FORGIVEN * count);
 	uint32_t apart = count > c->count ? count - c->count : c->count - count;
-	if (c->group == level->group || c->trigram == LEVELS_EXCHANGE || level->dialogue ||
+	if (c->group == level->group || c->trigram == LEVELS_EXCHANGE || level->request_loop ||
 	    !level_is_noisy(level) || apart > allowed)
 		return false;
 	return search_alternates(q, levels_index_of(x, level->reference), count,
@@ -247,7 +247,8 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		search_groups(&q);
 		uint32_t group = search_choose(&q, best);
 		/* exchanges are all that is left of a loop in which launches come and go */
-		bool is_of_more = best->dialogue && forgiving.exchanges && !forgiving.dialogue;
+		bool is_of_more = best->request_loop && forgiving.exchanges &&
+				  !forgiving.request_loop;
 		if (is_of_more || forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
 			q.forgiven = FORGIVEN;
 			search_groups(&q);

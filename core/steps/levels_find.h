@@ -82,7 +82,7 @@ struct levels_level {
 	bool answered; /* its iterations copy to the host */
 	bool waited; /* of few trigrams, and turns that differ, but each ends with the only wait for the device */
 	bool exchanges; /* each of its iterations holds the same few exchanges with the host */
-	bool dialogue; /* of however few trigrams, each of its iterations is one exchange with the host */
+	bool request_loop; /* of however few trigrams, each of its iterations is one exchange with the host */
 	uint32_t
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	uint32_t

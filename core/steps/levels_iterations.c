@@ -504,18 +504,18 @@ static bool is_inference(const struct search *q, const struct levels_level *leve
 	return !level->threads;
 }
 
-bool search_find_dialogue(struct search *q, struct levels_level *level)
+bool search_find_request_loop(struct search *q, struct levels_level *level)
 {
 	uint32_t g = group_of_exchange(q);
 	if (g == NO_GROUP)
 		return false;
 	search_describe(q, g, level);
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	level->dialogue =
+	level->request_loop =
 		iterations_are_like(at, level->iterations + 1, level->calls_per_iteration) &&
 		search_look_at_iterations(q, level) >= MOST_ITERATIONS && is_inference(q, level);
 	level->score = HUGE_VAL; /* no forgiving is needed */
-	return level->dialogue;
+	return level->request_loop;
 }
 
 void search_look_for_tail(struct search *q, struct levels_level *level)

@@ -62,7 +62,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 
 /* The level, of however few trigrams, in each iteration of which the host reads a result and then feeds what follows from it (TOKEN_EXCHANGE), if
  * nobody learns. Whether there is one. */
-bool search_find_dialogue(struct search *q, struct levels_level *level);
+bool search_find_request_loop(struct search *q, struct levels_level *level);
 
 /* ...then what the choice between loops needs, its tail; and of the one that is chosen all the rest: round, unusual, inside. */
 void search_look_for_tail(struct search *q, struct levels_level *level);

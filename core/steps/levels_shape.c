@@ -15,7 +15,7 @@
 /* Share of iterations in which the host waits once. */
 #define WAITED_ITERATIONS 0.95
 /* Share of iterations that are neither half as long as most nor twice as long. */
-#define DIALOGUE_LIKE 0.95
+#define REQUEST_LOOP_LIKE 0.95
 /* Between two optimizers' phases there are at least so many other launches. */
 #define PHASE_APART 8u
 /* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
@@ -97,5 +97,5 @@ bool iterations_are_like(const uint32_t *at, uint32_t n, uint32_t usual)
 	uint32_t n_like = 0;
 	for (uint32_t k = 0; k + 1 < n; k++)
 		n_like += at[k + 1] - at[k] < 2 * usual && usual < 2 * (at[k + 1] - at[k]);
-	return n_like >= DIALOGUE_LIKE * (n - 1);
+	return n_like >= REQUEST_LOOP_LIKE * (n - 1);
 }

@@ -123,7 +123,7 @@ static void test_floors(void **state)
 }
 
 /* No frames, and few kernels, nothing copied in some, or other sizes in each iteration: what else they do tells (iterations_are_waited(),
- * has_same_exchanges(), is_of_dialogue()). */
+ * has_same_exchanges(), is_of_request_loop()). */
 static void test_loops_told_by_little(void **state)
 {
 	static const char *const names[] = { "converging", "double_buffered", "growing_requests" };
