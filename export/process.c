@@ -239,7 +239,7 @@ bool process_is_learning(const struct process *p)
 {
 	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
 	return !p->is_finished &&
-	       (step_state_is_learning(state) || p->learn.on_probation || p->learn.is_overdue);
+	       (step_state_is_learning(state) || p->learn.is_provisional || p->learn.is_overdue);
 }
 
 /* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. Such a name may be that
@@ -553,7 +553,7 @@ static void finish(struct process *p)
 	if (is_auto && learn_tell(&p->learn, &p->follow))
 		mend_backwards(p);
 	if (is_auto && !p->was_recycled)
-		learn_end_probation(&p->learn, &p->follow);
+		learn_end_provisional(&p->learn, &p->follow);
 	/* a journal that was recycled cannot be read again from the start */
 	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled || p->learn.goes_on ||
 			 atomic_load(&p->follow.reader.header->steps.slices);

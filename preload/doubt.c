@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 enum {
-	NEXT_FIRST = 512, /* on probation they were looked at before */
+	NEXT_FIRST = 512, /* provisional they were looked at before */
 	/* what follows each backward pass may be an attack's step, or a chunk's gradient put away: the optimizer comes every few of them */
 	NEXT_LIKELY = 24,
 	LIKELY_LEAST = 24,

@@ -106,7 +106,7 @@ static void lock_steps(void)
 	uint64_t base = atomic_load_explicit(&g->shared->base, memory_order_relaxed),
 		 next = base + g->own + 1;
 	write_base(base);
-	g->on_probation = !is_sure();
+	g->is_provisional = !is_sure();
 	g->before.arm = g->arm;
 	g->before.number = g->number;
 	g->before.was_locked = g->was_locked;
@@ -132,7 +132,7 @@ static void lock_steps(void)
 	g->was_locked = true;
 	g->number = g->known_in = next - 1;
 	steps_see(g->number);
-	if (g->has_company && !g->on_probation)
+	if (g->has_company && !g->is_provisional)
 		begin_with_company();
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
@@ -151,7 +151,7 @@ bool steps_have_news(void)
 	/* pair with the collector's release stores: the values lie behind their generations */
 	if (atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire) != g->heard)
 		return true;
-	return (g->on_probation && is_sure()) ||
+	return (g->is_provisional && is_sure()) ||
 	       (steps_told() == STEP_STATE_ADOPTED && g->own &&
 		atomic_load_explicit(&g->shared->base_generation, memory_order_acquire) ==
 			g->generation);
@@ -281,11 +281,11 @@ void steps_find_again(void)
 	steps_iteration_switch();
 }
 
-/* ---- Steps on probation ---- */
+/* ---- Steps provisional ---- */
 
 static void confirm_steps(void)
 {
-	g->on_probation = false;
+	g->is_provisional = false;
 	g->known_in = g->number;
 	if (g->has_company)
 		begin_with_company();
@@ -303,7 +303,7 @@ static void take_steps_back(uint32_t generation)
 		.number = g->number,
 		.detail = g->generation,
 	});
-	g->on_probation = false;
+	g->is_provisional = false;
 	g->number = g->before.number;
 	g->was_locked = g->before.was_locked;
 	g->trained = g->before.trained;
@@ -317,7 +317,7 @@ static void take_steps_back(uint32_t generation)
 void steps_listen(void)
 {
 	uint32_t anchor = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
-	bool corrects = anchor != g->heard && g->on_probation,
+	bool corrects = anchor != g->heard && g->is_provisional,
 	     leaves = anchor != g->heard && steps_are_overdue();
 	if (corrects)
 		take_steps_back(anchor);
@@ -325,7 +325,7 @@ void steps_listen(void)
 		leave_steps();
 	if (anchor != g->heard)
 		adopt_anchor(anchor);
-	else if (g->on_probation && is_sure())
+	else if (g->is_provisional && is_sure())
 		confirm_steps();
 	else if (steps_have_news())
 		lock_steps();

@@ -34,7 +34,7 @@ struct steps_state {
 	bool is_late;			/* the same */
 	uint32_t heard;			/* the newest anchor that was looked at */
 	bool was_locked;		/* before the anchor was lost */
-	bool on_probation; /* the anchor may turn out to be the wrong one; then all is as it was: */
+	bool is_provisional; /* the anchor may turn out to be the wrong one; then all is as it was: */
 	struct {
 		struct arm arm;
 		uint64_t number;
@@ -80,7 +80,7 @@ static inline bool steps_are_overdue(void)
 static inline bool steps_still_learning(void)
 {
 	return steps_state.mode == STEP_MODE_AUTO &&
-	       (steps_told() != STEP_STATE_LOCKED || steps_state.on_probation ||
+	       (steps_told() != STEP_STATE_LOCKED || steps_state.is_provisional ||
 		steps_are_overdue());
 }
 

@@ -9,7 +9,7 @@ enum {
 	GPU_SLACK_S = 10,   /* GPU records are flushed before the end is noted */
 	/* where only the calendar says how long it can have been: the rate of its clock may be a guess */
 	RATE_DOUBT = 8,
-	/* above the last step's number: a corrected anchor's steps may have had higher ones, no more than the launches of its probation */
+	/* above the last step's number: a corrected anchor's steps may have had higher ones, no more than the launches of its the provisional period */
 	NUMBER_SLACK = 1000000,
 };
 

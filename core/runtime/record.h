@@ -618,7 +618,7 @@ static inline _Bool step_state_is_learning(uint32_t state)
  * Steps that no optimizer ends are looked at in this way now and then (preload/doubt.h), although the anchor comes: so many as the
  * library has a mind to, until looked_ticks has passed them, and longer once sees_optimizer is set.
  *
- * An anchor may be told on probation: it is counted, and the schedule runs on it, while the library journals on and the collector
+ * An anchor may be told provisional: it is counted, and the schedule runs on it, while the library journals on and the collector
  * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
  * numbers and schedule go back to where they were before it, as if the newer one were the first.
  */
@@ -672,8 +672,7 @@ struct journal_steps {
 	uint32_t
 		wants_function; /* by the library: PROF_STEP=python:, and stacks of all launches come */
 	/* by the collector: */
-	_Atomic uint32_t
-		sure_generation; /* this anchor stands; one that is newer is on probation */
+	_Atomic uint32_t sure_generation; /* this anchor stands; one that is newer is provisional */
 	_Atomic uint32_t
 		void_generation; /* the newest one that steps were counted by and that did not stand, 0: none */
 	_Atomic uint32_t n_corrected,

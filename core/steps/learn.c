@@ -11,8 +11,8 @@ enum {
 	UNCOUNTED_ITERATIONS = 2,
 	UNCOUNTED_LEAST = 64,
 	HELD_MOST =
-		1000000, /* calls of steps on probation: they wait in memory for what becomes of them */
-	LEARN_S = 60, /* PROF_LEARN_S of a library that does not say */
+		1000000, /* calls of steps provisional: they wait in memory for what becomes of them */
+	LEARN_S = 60,	 /* PROF_LEARN_S of a library that does not say */
 };
 
 void learn_start(struct learn *l)
@@ -111,7 +111,7 @@ static bool wants_function(const struct follow *f)
  */
 static bool seeks_others(const struct learn *l, const struct follow *f)
 {
-	return !wants_function(f) && l->has_choice && !l->has_base && !l->on_probation &&
+	return !wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
 	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
@@ -137,7 +137,7 @@ static const char *function_setting(const struct follow *f)
 
 bool learn_is_feeding(const struct learn *l)
 {
-	return !l->has_base || l->on_probation;
+	return !l->has_base || l->is_provisional;
 }
 
 /* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
@@ -208,7 +208,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
-	else if (l->levels && (!l->has_choice || l->on_probation || l->seeker)) {
+	else if (l->levels && (!l->has_choice || l->is_provisional || l->seeker)) {
 		const struct launch_entry *launch =
 			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
@@ -259,7 +259,7 @@ void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
 
 /* ---- Telling the library ---- */
 
-/* What was counted on probation is void, and its steps were never handed on. */
+/* What was counted provisional is void, and its steps were never handed on. */
 static void take_back(struct learn *l, struct follow *f, uint32_t calls_per_step)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -278,7 +278,7 @@ static void confirm(struct learn *l, struct follow *f)
 	struct journal_steps *shared = &f->reader.header->steps;
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
-	l->on_probation = f->holds_steps = false;
+	l->is_provisional = f->holds_steps = false;
 	l->tried = 0;
 }
 
@@ -296,7 +296,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	if (l->tried)
 		take_back(l, f, atomic_load(&shared->calls_per_step));
 	l->has_choice = true;
-	l->on_probation = l->choice.on_probation;
+	l->is_provisional = l->choice.is_provisional;
 	learn_function_free(&l->function);
 	l->n_before = l->choice.count + learn_amid_count(&l->amid, l->choice.anchor);
 	learn_amid_end(&l->amid);
@@ -313,7 +313,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->by_optimizer, optimizer_of(l, f));
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
-	if (!l->on_probation)
+	if (!l->is_provisional)
 		atomic_store(&shared->sure_generation, l->generation);
 	/* release: the library that sees the generation sees the anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
@@ -373,8 +373,8 @@ static bool tell_base(struct learn *l, struct follow *f)
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
 	demand_optimizer(l, f);
-	l->tried = l->on_probation ? l->generation : 0;
-	f->holds_steps = l->on_probation;
+	l->tried = l->is_provisional ? l->generation : 0;
+	f->holds_steps = l->is_provisional;
 	vec_free(&l->since);
 	return true;
 }
@@ -415,7 +415,7 @@ static void start_again(struct learn *l)
 static void go_on(struct learn *l)
 {
 	l->goes_on = true;
-	l->on_probation = false;
+	l->is_provisional = false;
 	levels_free(l->levels);
 	l->levels = levels_new();
 	if (!l->levels)
@@ -454,7 +454,7 @@ static bool watch_overdue(struct learn *l, struct follow *f)
 	return ticks;
 }
 
-/* One on probation was none of the program's steps. */
+/* One provisional was none of the program's steps. */
 void learn_watch(struct learn *l, struct follow *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
@@ -469,9 +469,9 @@ void learn_watch(struct learn *l, struct follow *f)
 	if (looks || !is_new)
 		return;
 	l->is_lost = true;
-	if (l->on_probation && l->levels && !l->is_overdue) {
+	if (l->is_provisional && l->levels && !l->is_overdue) {
 		levels_withdraw(l->levels);
-		l->on_probation = false;
+		l->is_provisional = false;
 		forget_anchor(l);
 		l->generation = 0;
 		return;
@@ -547,7 +547,7 @@ static void review(struct learn *l, struct follow *f)
 	if (is_other) {
 		forget_anchor(l);
 		tell_anchor(l, f);
-	} else if (!now.on_probation) {
+	} else if (!now.is_provisional) {
 		confirm(l, f);
 	}
 }
@@ -583,7 +583,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 		rest(l, f);
 	if (!l->levels || !learn_is_feeding(l))
 		return false;
-	if (l->on_probation) {
+	if (l->is_provisional) {
 		review(l, f);
 	} else if (!l->has_choice) {
 		if (vote(l, f, &l->choice))
@@ -597,7 +597,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 	if (!l->counted.n) {
 		if (found_others(l, f, false))
 			return false;
-		if (!l->on_probation && anchor_is_lost(l)) {
+		if (!l->is_provisional && anchor_is_lost(l)) {
 			l->is_overdue = false;
 			demand_optimizer(l, f);
 			start_again(l);
@@ -611,13 +611,13 @@ bool learn_tell(struct learn *l, struct follow *f)
 	return true;
 }
 
-bool learn_end_probation(struct learn *l, struct follow *f)
+bool learn_end_provisional(struct learn *l, struct follow *f)
 {
 	struct level_choice now = l->choice;
 	found_others(l, f, true);
 	if (!l->tried)
 		return true;
-	bool stands = l->on_probation && levels_conclude(l->levels, &now) &&
+	bool stands = l->is_provisional && levels_conclude(l->levels, &now) &&
 		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true) ||
 		       comes_too_late(l, f, &now));
 	if (stands) {

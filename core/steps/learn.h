@@ -34,9 +34,9 @@ struct learn {
 	struct learn_function function; /* PROF_STEP=python: takes the place of `levels` */
 	struct level_choice choice;
 	bool has_choice;
-	bool on_probation;   /* the choice may change: learning goes on */
+	bool is_provisional; /* the choice may change: learning goes on */
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */
-	uint32_t tried;	     /* the generation that steps are counted by on probation, 0: none */
+	uint32_t tried;	     /* the generation that steps are counted by provisional, 0: none */
 	bool has_base;
 	uint64_t n_before;	      /* steps that had ended when it was chosen */
 	bool goes_on;		      /* an anchor before it counted steps that stand */
@@ -74,8 +74,8 @@ void learn_watch(struct learn *l, struct follow *f);
 /* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
 bool learn_tell(struct learn *l, struct follow *f);
 
-/* The process has ended. False: all of it says that the steps which were counted on probation are none; they are void. */
-bool learn_end_probation(struct learn *l, struct follow *f);
+/* The process has ended. False: all of it says that the steps which were counted provisional are none; they are void. */
+bool learn_end_provisional(struct learn *l, struct follow *f);
 
 /* Afterwards: what all that was fed says. False: no step could be told. */
 bool learn_conclude(struct learn *l, const struct follow *f);

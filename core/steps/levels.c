@@ -32,13 +32,13 @@
 /* Turns that have become shorter than such a share of what they were are of several loops. */
 #define AS_RARE 0.75
 
-/* An anchor on probation that did not come in so many iterations is given up for another that is as good. */
+/* An anchor provisional that did not come in so many iterations is given up for another that is as good. */
 #define STALE_ITERATIONS 3u
 /* A first turn that is so many times as long as most is not of the loop alone. */
 #define FIRST_LONG 8u
 /* An answer of fewer turns is a guess where launches come and go. */
 #define ITERATIONS_GUESSED 6u
-/* More turns than are demanded of nearly any loop: one that has had them and is still on probation has not come again as a loop, as a game's moves
+/* More turns than are demanded of nearly any loop: one that has had them and is still provisional has not come again as a loop, as a game's moves
  * that another loop stands around, though that is not known to be the step either. */
 #define ITERATIONS_UNCONFIRMED 160u
 /* Where steps that launches come and go in end is looked at again after so many times the iterations more. */
@@ -46,8 +46,8 @@
 /* Turns of the loop around another have so many times its calls. */
 #define AROUND 2u
 /* Probation ends after so many events, or so long; then the answer stands as it is. */
-#define PROBATION_EVENTS 500000u
-#define PROBATION_NS	 300000000000ull
+#define PROVISIONAL_EVENTS 500000u
+#define PROVISIONAL_NS	   300000000000ull
 
 struct levels {
 	struct levels_store store;
@@ -59,12 +59,12 @@ struct levels {
 	uint64_t leader; /* anchor of the last vote's winner */
 	unsigned leader_wins; /* votes that it has won one after the other */
 	bool locked;
-	bool on_probation; /* `choice` is counted, and learning goes on */
-	bool is_refuted;   /* by the last vote, `choice` is only a part of the step */
+	bool is_provisional; /* `choice` is counted, and learning goes on */
+	bool is_refuted;     /* by the last vote, `choice` is only a part of the step */
 	uint64_t
 		settled_until; /* the steps are known, and where they end is looked at again at so many events; 0: not */
-	bool was_withdrawn;		 /* no second one on probation: the next answer is final */
-	uint64_t since_events, since_ns; /* of the probation */
+	bool was_withdrawn;		 /* no second one provisional: the next answer is final */
+	uint64_t since_events, since_ns; /* of the the provisional period */
 	bool wants_optimizer;
 	struct level_choice choice;
 };
@@ -98,8 +98,8 @@ void levels_relearn(struct levels *l)
 	*l = (struct levels){
 		.next_vote_events = FIRST_VOTE_EVENTS,
 		.wants_optimizer = l->wants_optimizer,
-		.demand = (l->locked || l->on_probation) && l->demand < 1024 ? l->demand * 2
-									     : l->demand,
+		.demand = (l->locked || l->is_provisional) && l->demand < 1024 ? l->demand * 2
+									       : l->demand,
 	};
 }
 
@@ -116,7 +116,7 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 {
 	struct levels_pushed pushed;
 	int rc = levels_store_push(&l->store, thread, event->token, &pushed);
-	if (!rc && (l->locked || l->on_probation))
+	if (!rc && (l->locked || l->is_provisional))
 		l->choice.count += l->choice.anchor == TOKEN_EXCHANGE
 					   ? pushed.exchanges
 					   : pushed.hash == l->choice.anchor;
@@ -183,11 +183,11 @@ static bool is_moved(const struct level_choice *was, const struct level_choice *
 	return !ends_alike || (now->signs.is_noisy && !waits_alike);
 }
 
-/* Puts `choice` in the place of what is counted on probation, if anything is. */
+/* Puts `choice` in the place of what is counted provisional, if anything is. */
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
 	enum level_change change = LEVEL_AS_BEFORE;
-	if (l->on_probation) {
+	if (l->is_provisional) {
 		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
 		if (agreement == LEVELS_OTHER)
 			change = LEVEL_CORRECTED;
@@ -197,7 +197,7 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 	if (l->was_withdrawn)
 		change = LEVEL_CORRECTED;
 	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_AS_BEFORE);
-	if (!l->on_probation || change != LEVEL_AS_BEFORE)
+	if (!l->is_provisional || change != LEVEL_AS_BEFORE)
 		l->choice = *choice;
 	l->choice.confidence = choice->confidence;
 	l->choice.signs = choice->signs;
@@ -208,14 +208,14 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 
 void levels_confirm(struct levels *l)
 {
-	l->on_probation = l->choice.on_probation = false;
+	l->is_provisional = l->choice.is_provisional = false;
 	l->locked = true;
 }
 
 /* At the last of the first `end` events. */
-static void levels_begin_probation(struct levels *l, uint32_t end)
+static void levels_begin_provisional(struct levels *l, uint32_t end)
 {
-	l->on_probation = true;
+	l->is_provisional = true;
 	l->since_events = l->store.n_forgotten + l->store.n;
 	l->since_ns = l->store.events[end - 1].begin_ns;
 }
@@ -234,9 +234,9 @@ static void levels_win(struct levels *l, const struct levels_level *level,
 		return;
 	levels_choose(l, choice);
 	if (choice->signs.is_noisy && wins > WINS_ENDED && !l->settled_until && !l->was_withdrawn) {
-		l->choice.on_probation = true;
-		if (!l->on_probation)
-			levels_begin_probation(l, end);
+		l->choice.is_provisional = true;
+		if (!l->is_provisional)
+			levels_begin_provisional(l, end);
 		l->settled_until = l->store.n_forgotten + end +
 				   (uint64_t)ITERATIONS_MORE * choice->signs.iterations *
 					   choice->calls_per_step;
@@ -250,7 +250,7 @@ static bool is_of_choice(const struct levels *l, uint64_t hash)
 	return hash == l->choice.anchor || hash == l->choice.backup;
 }
 
-/* Whether the anchor on probation, or what stands in for it, still came in the last iterations before `end`. */
+/* Whether the anchor provisional, or what stands in for it, still came in the last iterations before `end`. */
 static bool levels_goes_on(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
@@ -261,15 +261,15 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
-/* Whether the level that a vote has found is the one that is counted on probation, and its iterations now say that it is only a part of the step. */
+/* Whether the level that a vote has found is the one that is counted provisional, and its iterations now say that it is only a part of the step. */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
-	return l->on_probation && belief->is_refuted &&
+	return l->is_provisional && belief->is_refuted &&
 	       level_has_anchor(l, level, l->choice.anchor);
 }
 
-/* Whether what is counted on probation comes no more often than when it was chosen: else other loops have come to hold it. */
+/* Whether what is counted provisional comes no more often than when it was chosen: else other loops have come to hold it. */
 static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
@@ -279,7 +279,7 @@ static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 	return (double)n * l->choice.calls_per_step * AS_RARE <= end;
 }
 
-/* Whether what is counted on probation are rounds that each ask the host, of more than a layer, which go on as ever; and nobody learns around
+/* Whether what is counted provisional are rounds that each ask the host, of more than a layer, which go on as ever; and nobody learns around
  * them: they are what the program does, in whatever it does them. */
 static bool is_request_loop(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
@@ -288,7 +288,7 @@ static bool is_request_loop(const struct levels *l, const struct levels_level *l
 	       levels_is_as_rare(l, end);
 }
 
-/* Whether the level is a loop around what is counted on probation, and that only a part of its iterations. */
+/* Whether the level is a loop around what is counted provisional, and that only a part of its iterations. */
 static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	return level->marked && level->coverage >= COVERAGE_FILLS &&
@@ -296,7 +296,7 @@ static bool is_around(const struct levels *l, const struct levels_level *level, 
 	       !is_request_loop(l, level, end);
 }
 
-/* Whether what is counted on probation gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
+/* Whether what is counted provisional gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
  * around. */
 static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
@@ -304,22 +304,22 @@ static bool levels_gives_way(const struct levels *l, const struct levels_level *
 	       !levels_goes_on(l, end);
 }
 
-/* Whether a level is to be counted on probation; in another one's place only once. */
+/* Whether a level is to be counted provisional; in another one's place only once. */
 static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	if (l->was_withdrawn || l->settled_until)
 		return false;
-	return !l->on_probation || (!l->choice.n_changes && levels_gives_way(l, level, end));
+	return !l->is_provisional || (!l->choice.n_changes && levels_gives_way(l, level, end));
 }
 
 /*
- * Whether a level that is believed only as nothing more comes would take the place of what is counted on probation, and its iterations are no longer:
+ * Whether a level that is believed only as nothing more comes would take the place of what is counted provisional, and its iterations are no longer:
  * of requests of many lengths some have more launches in common than all.
  */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
-	return l->on_probation && !l->is_refuted && levels_is_as_rare(l, end) &&
+	return l->is_provisional && !l->is_refuted && levels_is_as_rare(l, end) &&
 	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
 	       !levels_gives_way(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
@@ -334,8 +334,8 @@ static bool is_settled_otherwise(const struct levels *l, const struct level_choi
 static void levels_try(struct levels *l, const struct level_choice *choice, uint32_t end)
 {
 	levels_choose(l, choice);
-	l->choice.on_probation = true;
-	levels_begin_probation(l, end);
+	l->choice.is_provisional = true;
+	levels_begin_provisional(l, end);
 }
 
 /* How many events there are once `n` more iterations have come: its last one is under way. */
@@ -436,7 +436,7 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 		     !is_settled_otherwise(l, &choice);
 	/* a look amid a step knows one iteration more of its begin than of its end, which is what the next looks are for */
 	if (is_described && is_early && choice.is_near_end &&
-	    !(l->on_probation && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
+	    !(l->is_provisional && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_try(l, &choice, end);
 	if (found)
 		levels_win(l, &level, &choice, end, wins);
@@ -477,27 +477,27 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 {
 	if (l->locked)
 		levels_store_drop_events(&l->store);
-	if (l->locked || l->on_probation)
+	if (l->locked || l->is_provisional)
 		*out = l->choice;
-	return l->locked || l->on_probation;
+	return l->locked || l->is_provisional;
 }
 
 /* What has not been refuted by then stays; what is doubted has as long again to be replaced. */
-static void levels_end_probation(struct levels *l)
+static void levels_end_provisional(struct levels *l)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = l->is_refuted ? 2 : 1;
-	if (!l->on_probation || !s->n)
+	if (!l->is_provisional || !s->n)
 		return;
-	if (s->n_forgotten + s->n - l->since_events < patience * PROBATION_EVENTS &&
-	    s->events[s->n - 1].begin_ns - l->since_ns < patience * PROBATION_NS)
+	if (s->n_forgotten + s->n - l->since_events < patience * PROVISIONAL_EVENTS &&
+	    s->events[s->n - 1].begin_ns - l->since_ns < patience * PROVISIONAL_NS)
 		return;
 	levels_confirm(l);
 }
 
 void levels_withdraw(struct levels *l)
 {
-	l->on_probation = false;
+	l->is_provisional = false;
 	l->settled_until = 0;
 	l->was_withdrawn = true;
 }
@@ -540,12 +540,12 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 					      ? l->settled_until
 					      : s->n_forgotten + next_vote(l, (uint32_t)end);
 	}
-	levels_end_probation(l);
+	levels_end_provisional(l);
 	return levels_answer(l, out);
 }
 
 /*
- * Whether nothing has confirmed the answer on probation: after so many iterations more than are demanded of nearly any loop; or where launches come and go, as
+ * Whether nothing has confirmed the answer provisional: after so many iterations more than are demanded of nearly any loop; or where launches come and go, as
  * then it may be by chance that so few iterations look like a loop's, or that they looked more like one than those of the answer before. A request that
  * is answered is one however few there were.
  */
@@ -555,7 +555,7 @@ static bool is_guess(const struct levels *l)
 	bool is_few = signs->iterations < ITERATIONS_GUESSED && !signs->is_read;
 	bool is_unconfirmed = l->choice.count >= ITERATIONS_UNCONFIRMED;
 	bool is_by_chance = is_few || l->choice.change == LEVEL_CORRECTED;
-	return l->on_probation && (is_unconfirmed || (signs->is_noisy && is_by_chance));
+	return l->is_provisional && (is_unconfirmed || (signs->is_noisy && is_by_chance));
 }
 
 bool levels_conclude(struct levels *l, struct level_choice *out)

@@ -93,9 +93,9 @@ struct level_choice {
 	double confidence; /* 0 to 1: of answers with this one so many are right */
 	struct level_signs signs;
 	enum level_boundary boundary;
-	bool is_near_end;   /* what ends a step ends it there, as far as is known */
-	bool on_probation;  /* it may still turn out to be another: learning goes on */
-	uint32_t n_changes; /* of the answer while it was on probation, and the last of them: */
+	bool is_near_end;    /* what ends a step ends it there, as far as is known */
+	bool is_provisional; /* it may still turn out to be another: learning goes on */
+	uint32_t n_changes;  /* of the answer while it was provisional, and the last of them: */
 	enum level_change change;
 };
 
@@ -119,20 +119,20 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 
 /*
  * Whether the step is known; if so `out` says what it is. Cheap to call after every batch: it
- * thinks only when a quarter more events have come. An answer comes early, on probation: feed on, and it is either confirmed, with
- * the same anchor, or changed (n_changes), three times at most, the last time only in where it ends (LEVEL_MOVED). A choice that is not on probation stays the same (count
+ * thinks only when a quarter more events have come. An answer comes early, provisional: feed on, and it is either confirmed, with
+ * the same anchor, or changed (n_changes), three times at most, the last time only in where it ends (LEVEL_MOVED). A choice that is not provisional stays the same (count
  * grows) until levels_relearn().
  */
 bool levels_vote(struct levels *l, struct level_choice *out);
 
 /* The same once the stream has ended: with nothing more to wait for, a level need not win a second
- * time; an answer on probation of which the last iterations showed that it is only a part of the step is none. */
+ * time; an answer provisional of which the last iterations showed that it is only a part of the step is none. */
 bool levels_conclude(struct levels *l, struct level_choice *out);
 
-/* The answer on probation stands, whatever there may be to come. */
+/* The answer provisional stands, whatever there may be to come. */
 void levels_confirm(struct levels *l);
 
-/* The answer on probation was wrong, as its anchor does not come any more. What was fed stays, and the next answer is final. */
+/* The answer provisional was wrong, as its anchor does not come any more. What was fed stays, and the next answer is final. */
 void levels_withdraw(struct levels *l);
 
 /*

@@ -20,7 +20,7 @@
 /* Requests that differ may have less in common; each is fed and answered all the same. */
 #define ALIKE_REQUESTS 0.5
 /* Where frames would tell an optimizer, one may still come: behind an evaluation of twenty batches, a game's forty moves, a series of sixty.
- * Until so many iterations without one the answer is on probation only. */
+ * Until so many iterations without one the answer is provisional only. */
 #define ITERATIONS_FRAMED 128u
 /* So many steps of an optimizer beside a level's turns are a loop of their own, which is the step. */
 #define OPTIMIZER_STEPS 2u
@@ -34,7 +34,7 @@
 #define ITERATIONS_PER_STALE 4u
 #define MAX_STALE_ITERATIONS 3u
 
-/* Turns that must have come: for good, and to be counted on probation. */
+/* Turns that must have come: for good, and to be counted provisional. */
 static const struct {
 	uint32_t iterations, early;
 	bool by_round;
@@ -47,7 +47,7 @@ static const struct {
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
 	 * micro-batches; where they have none, it cannot be told, and waiting does not help. Plain training is commoner than micro-batches, and
-	 * these show themselves soon, unless launches come and go: on probation it is counted early. */
+	 * these show themselves soon, unless launches come and go: provisional it is counted early. */
 	[EVIDENCE_TRAINING] = { 72, 6 },
 	[EVIDENCE_TRAINING_UNFED] = { 24, 6 },
 	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
@@ -56,7 +56,7 @@ static const struct {
 	[EVIDENCE_GRAPH] = { 5, 3, true },
 	/* Each turn reads a result and feeds what follows, or waits for all it did, whatever launches it has: so it ends, of however few iterations. */
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
-	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. Three turns on probation would know more made
+	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. Three turns provisional would know more made
 	 * programs in time (91.6 % within five steps, not 89.9), but take speculative decoding's prompts for its rounds: 56 of 126. */
 	[EVIDENCE_MARKED] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:

@@ -1,5 +1,5 @@
 /*
- * Whether a loop that was found is to be believed to be the step: at once for good, or on probation, while learning goes on. What
+ * Whether a loop that was found is to be believed to be the step: at once for good, or provisional, while learning goes on. What
  * looks like a step may be a layer, one of many micro-batches, or an inner loop; so the less a level shows of what only steps have, the
  * more of it must come. Pure functions of a stretch of events and a level in it (core/steps/levels_find.h).
  */
@@ -33,9 +33,9 @@ struct level_demands {
 
 struct level_belief {
 	bool is_enough;	   /* to stay with it */
-	bool is_promising; /* to count it on probation */
+	bool is_promising; /* to count it provisional */
 	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its iterations */
-	bool is_refuted;	   /* what was counted on probation by it is to be doubted */
+	bool is_refuted;	   /* what was counted provisional by it is to be doubted */
 	uint32_t iterations_short; /* so few iterations more and it may be enough; 0: no saying */
 	struct level_signs signs;
 };

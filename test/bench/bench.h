@@ -94,7 +94,7 @@ static inline bool bench_lock(struct journal_header *h, const char *kernels, uns
 	atomic_store(&h->steps.anchor_generation, 1);
 	pass();
 	atomic_store(&h->steps.sure_generation,
-		     1); /* else it is on probation, and goes on recording */
+		     1); /* else it is provisional, and goes on recording */
 	atomic_store(&h->steps.base, 0);
 	atomic_store(&h->steps.base_generation, 1);
 	pass();

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from journal import STEP
-from test_probation import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
+from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
 from test_regime import LOST_CALLS
 from trace import Trace
 
@@ -20,7 +20,7 @@ BATCHES, BATCH_CALLS = 100, 24  # of an evaluation: `long` of steady.c
 class OverdueCase(ProbationCase):
     def trained(self, schedule=WINDOW):
         """A run of one model whose steps are known for good, and how many it has made."""
-        live, made = self.critics_on_probation(schedule)
+        live, made = self.provisional_critics(schedule)
         return live, made + self.until_sure(live, "critic 1")
 
     def train_another(self, live):

@@ -186,7 +186,7 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		r->locked = locked;
 	}
 	uint32_t n_changes = r->choice.n_changes;
-	if (r->locked && r->choice.on_probation) {
+	if (r->locked && r->choice.is_provisional) {
 		bool stands = levels_conclude(l, &r->choice);
 		if (r->choice.n_changes != n_changes)
 			note_change(r, s->n);

@@ -98,7 +98,7 @@ uint32_t calibration_answers(const struct trial *t, bool has_step, enum noise no
 		answers[n++] =
 			(struct calibration_answer){ &t->first,
 						     has_step && t->first_one_per_step >= wanted };
-	if (t->answered && !t->last.on_probation)
+	if (t->answered && !t->last.is_provisional)
 		answers[n++] = (struct calibration_answer){ &t->last,
 							    has_step && t->one_per_step >= wanted };
 	return n;

@@ -37,7 +37,7 @@ void tally_merge(struct tally *into, const struct tally *t);
 double tally_share(uint32_t n, uint32_t of);		/* percent; of nothing: 100 */
 double tally_quantile(const struct tally *t, double q); /* of steps until locked */
 
-/* The answers of a trial, the one on probation and the last: their number. */
+/* The answers of a trial, the one provisional and the last: their number. */
 struct calibration_answer {
 	const struct level_choice *choice;
 	bool is_right;

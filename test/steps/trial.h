@@ -28,7 +28,7 @@ struct trial {
 	double steps_corrected; /* after so many steps more */
 	uint32_t
 		n_steps; /* that were judged: those after the lock, or all where it came at the end */
-	bool tried;	 /* the first answer came on probation: */
+	bool tried;	 /* the first answer came provisional: */
 	struct level_choice first, last;
 	double first_one_per_step; /* as `one_per_step`, of the first answer */
 	double one_per_step;	   /* share of them that hold exactly one boundary */

@@ -105,7 +105,7 @@ static void check_is_not_sure(const struct sequence *s)
 {
 	struct sequence_result r;
 	sequence_run(s, 1, false, &r);
-	if (r.locked && !r.first.on_probation)
+	if (r.locked && !r.first.is_provisional)
 		fail_msg("sure after %u events", r.locked_at);
 }
 

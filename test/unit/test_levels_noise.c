@@ -65,7 +65,7 @@ static void test_inserted_are_no_tail(void **state)
 			sequence_end_step(&s);
 		}
 		sequence_run(&s, 1, true, &r);
-		bool is_final = r.locked && !r.choice.on_probation;
+		bool is_final = r.locked && !r.choice.is_provisional;
 		if (is_final && r.one_per_step < TRIAL_SHARE_NOISY)
 			fail_msg("program %u: after %.1f steps one boundary a step in %.3f of %u",
 				 (unsigned)program, r.locked_steps, r.one_per_step, r.n_steps);

@@ -1,4 +1,4 @@
-/* Steps that are counted on probation do not stay so for ever: launches are journaled and held meanwhile. */
+/* Steps that are counted provisional do not stay so for ever: launches are journaled and held meanwhile. */
 #include "core/steps/learn.h"
 
 #include <setjmp.h>
@@ -47,11 +47,11 @@ static void odd(struct stream *s, uint64_t took_ns)
 	feed(s, 1000000 + s->n_odd++, 0, took_ns);
 }
 
-static bool is_on_probation(struct stream *s)
+static bool is_provisional(struct stream *s)
 {
 	struct level_choice choice;
 	assert_true(levels_vote(s->levels, &choice));
-	return choice.on_probation;
+	return choice.is_provisional;
 }
 
 /* After as few iterations as that takes. */
@@ -63,7 +63,7 @@ static struct stream begin(void)
 		step(&s);
 		assert_in_range(s.now_ns, 0, 8ull * 5000 * (FORWARD + BACKWARD + OPTIMIZER));
 	}
-	assert_true(choice.on_probation);
+	assert_true(choice.is_provisional);
 	return s;
 }
 
@@ -74,11 +74,11 @@ static void ends_after_so_many_launches(void **state)
 	while (s.n_odd < EVENTS - 1) {
 		odd(&s, 10);
 		if (s.n_odd % 50000 == 0 && s.n_odd < EVENTS)
-			assert_true(is_on_probation(&s));
+			assert_true(is_provisional(&s));
 	}
 	for (int i = 0; i < 10; i++)
 		odd(&s, 10);
-	assert_false(is_on_probation(&s));
+	assert_false(is_provisional(&s));
 	levels_free(s.levels);
 }
 
@@ -88,11 +88,11 @@ static void ends_after_so_long(void **state)
 	(void)state;
 	for (int i = 1; i < MINUTES * 60; i++) {
 		odd(&s, 1000000000);
-		assert_true(is_on_probation(&s));
+		assert_true(is_provisional(&s));
 	}
 	odd(&s, 2000000000);
 	odd(&s, 0);
-	assert_false(is_on_probation(&s));
+	assert_false(is_provisional(&s));
 	levels_free(s.levels);
 }
 
@@ -103,17 +103,17 @@ static void ends_where_too_many_calls_are_held(void **state)
 	struct journal_header header = { 0 };
 	struct follow f = { .reader.header = &header, .holds_steps = true };
 	struct learn l = {
-		.levels = s.levels, .has_choice = true, .has_base = true, .on_probation = true
+		.levels = s.levels, .has_choice = true, .has_base = true, .is_provisional = true
 	};
 	(void)state;
 	header.steps.anchor_generation = l.generation = l.tried = 1;
 	levels_vote(l.levels, &l.choice);
 	f.n_pending = 1000000;
 	learn_tell(&l, &f);
-	assert_true(l.on_probation && f.holds_steps);
+	assert_true(l.is_provisional && f.holds_steps);
 	f.n_pending++;
 	learn_tell(&l, &f);
-	assert_false(l.on_probation || f.holds_steps);
+	assert_false(l.is_provisional || f.holds_steps);
 	assert_int_equal(header.steps.sure_generation, 1);
 	learn_stop(&l);
 }
@@ -162,7 +162,7 @@ static void counts_on_where_shapes_change(void **state)
 		assert_int_not_equal(choice.change, LEVEL_CORRECTED);
 		assert_int_equal(choice.calls_per_step, TOKEN);
 	}
-	assert_false(choice.on_probation);
+	assert_false(choice.is_provisional);
 	levels_free(s.levels);
 }
 
@@ -228,18 +228,18 @@ static void denoise(struct stream *s, uint64_t iteration, uint64_t before_end)
 		feed(s, 600 + k, LEVEL_FRAMED, 5000);
 }
 
-/* What is counted on probation, and recorded, is not given up where another backup ends one step of fifty a launch sooner. */
+/* What is counted provisional, and recorded, is not given up where another backup ends one step of fifty a launch sooner. */
 static void stays_where_some_steps_have_one_launch_more(void **state)
 {
 	(void)state;
 	for (uint64_t before_end = 0; before_end < 2 * (DENOISE / 4); before_end++) {
 		struct stream s = { .levels = levels_new() };
-		struct level_choice choice = { .on_probation = true };
-		for (uint64_t i = 0; choice.on_probation && i < 4 * IMAGES; i++) {
+		struct level_choice choice = { .is_provisional = true };
+		for (uint64_t i = 0; choice.is_provisional && i < 4 * IMAGES; i++) {
 			denoise(&s, i, before_end);
 			levels_vote(s.levels, &choice);
 		}
-		assert_false(choice.on_probation);
+		assert_false(choice.is_provisional);
 		assert_int_not_equal(choice.change, LEVEL_CORRECTED);
 		levels_free(s.levels);
 	}

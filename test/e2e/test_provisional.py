@@ -14,7 +14,7 @@ FIRST_CRITICS = 5
 
 
 class ProbationCase(RegimeCase):
-    def critics_on_probation(self, schedule):
+    def provisional_critics(self, schedule):
         """A WGAN whose critic's first steps are taken for all that there is. How many there were."""
         live = self.start(schedule, step=None)
         n = FIRST_CRITICS
@@ -38,7 +38,7 @@ class ProbationCase(RegimeCase):
 
 class Probation(ProbationCase):
     def test_steps_are_counted_before_it_is_certain(self):
-        live, made = self.critics_on_probation("skip_first=6,wait=0,warmup=0,active=2,repeat=1")
+        live, made = self.provisional_critics("skip_first=6,wait=0,warmup=0,active=2,repeat=1")
         self.assertEqual(self.journal(live).sure_generation, 0)
         made += self.until_sure(live, "critic 1")
         live.do("critic 20")
@@ -52,7 +52,7 @@ class Probation(ProbationCase):
         self.assertEqual(len(run.trace_steps()), 2)
 
     def test_a_critic_is_not_the_whole(self):
-        live, n = self.critics_on_probation("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
+        live, n = self.provisional_critics("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
         self.assertEqual((n, self.journal(live).sure_generation), (5, 0))
         live.do("generator 1")
         live.do("wgan 1")
@@ -98,7 +98,7 @@ class LostOnProbation(ProbationCase):
     """The anchor on probation does not come any more."""
 
     def lost(self):
-        live, n = self.critics_on_probation("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
+        live, n = self.provisional_critics("skip_first=2,wait=0,warmup=0,active=2,repeat=1")
         live.do("critic 1")
         self.eventually("counted", lambda: live.do("strange 1") is not None and self.journal(live).step_state == LOCKED)
         for _ in range(LOST_CALLS // 1000 + 2):
