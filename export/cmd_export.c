@@ -48,8 +48,8 @@ static void report(const struct process *p, const json_t *described, const char 
 	printf("\n");
 	if (*files_emptiness(text, sizeof(text), described))
 		printf("%s: %s\n", p->stem, text);
-	if (p->remark.text[0])
-		printf("%s: %s\n", p->stem, p->remark.text);
+	if (p->diagnostic.text[0])
+		printf("%s: %s\n", p->stem, p->diagnostic.text);
 }
 
 /* A bad journal does not keep the others from being exported. */

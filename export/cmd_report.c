@@ -74,8 +74,8 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	int status = make(path, &made);
 	if (status)
 		return status;
-	for (size_t i = 0; i < made.remarks.n; i++)
-		fprintf(stderr, "profrun: %s\n", made.remarks.at[i]);
+	for (size_t i = 0; i < made.diagnostics.n; i++)
+		fprintf(stderr, "profrun: %s\n", made.diagnostics.at[i]);
 	if (made.has_bad_journal)
 		status = EXIT_DATA;
 	if (r->is_json)

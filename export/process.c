@@ -5,8 +5,8 @@
 #include "core/runtime/clock.h"
 #include "core/util/path.h"
 #include "export/journals.h"
+#include "export/process_diagnostic.h"
 #include "export/process_flight.h"
-#include "export/process_remark.h"
 #include "export/procfs.h"
 
 #include <errno.h>

@@ -69,7 +69,7 @@ struct process {
 	uint64_t n_triggers;
 	uint64_t n_traces, n_shown; /* n_shown: steps handed on, whatever became of them */
 	struct err trouble;	    /* the first that stood in the way of a trace */
-	struct err remark;	    /* what the user should know about its steps */
+	struct err diagnostic;	    /* what the user should know about its steps */
 	bool has_steps;		    /* steps could be told */
 	uint64_t
 		n_function_calls; /* PROF_STEP=python: that were seen before its steps were known */

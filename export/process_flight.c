@@ -77,8 +77,8 @@ void process_flight_end(struct process *p, enum flight_why why)
 {
 	flight_poll(&p->flight, UINT64_MAX);
 	flight_flush(&p->flight, why);
-	if (p->flight.is_short && !p->remark.text[0])
-		err_set(&p->remark, 0,
+	if (p->flight.is_short && !p->diagnostic.text[0])
+		err_set(&p->diagnostic, 0,
 			"flight=%llu: fewer steps than that found room (%llu MiB); a larger "
 			"PROF_BUFFER_MB keeps more",
 			(unsigned long long)p->follow.schedule.flight,

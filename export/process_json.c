@@ -217,8 +217,8 @@ json_t *process_describe(const struct process *p)
 	char damage[DAMAGE_BYTES];
 	if (*process_damage(p, damage, sizeof(damage)))
 		json_object_set_new(o, "damage", json_string(damage));
-	if (p->remark.text[0])
-		json_object_set_new(o, "remark", json_string(p->remark.text));
+	if (p->diagnostic.text[0])
+		json_object_set_new(o, "diagnostic", json_string(p->diagnostic.text));
 	if (p->trouble.text[0])
 		json_object_set_new(o, "trouble", json_string(p->trouble.text));
 	return o;

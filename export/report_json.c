@@ -565,15 +565,15 @@ static void leave_out_phases(json_t *process, const json_t *described)
 static json_t *cannot_say(const json_t *described, const struct findings *f)
 {
 	json_t *list = json_array();
-	const char *remark = json_string_value(json_object_get(described, "remark"));
+	const char *diagnostic = json_string_value(json_object_get(described, "diagnostic"));
 	const char *trouble = json_string_value(json_object_get(described, "trouble"));
 	const char *damage = json_string_value(json_object_get(described, "damage"));
 	const json_t *cupti = json_object_get(described, "cupti");
 	const char *reason = json_string_value(json_object_get(cupti, "reason"));
 	if (damage)
 		add_gap(list, "what the journal has lost", damage);
-	if (remark)
-		add_gap(list, "steps", remark);
+	if (diagnostic)
+		add_gap(list, "steps", diagnostic);
 	if (reason)
 		add_gap(list, "GPU times", reason);
 	if (trouble)

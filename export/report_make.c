@@ -13,16 +13,16 @@
 #include <errno.h>
 #include <time.h>
 
-static void remark(struct report_made *r, const char *text)
+static void diagnostic(struct report_made *r, const char *text)
 {
-	vec_push(&r->remarks, mem_text(text));
+	vec_push(&r->diagnostics, mem_text(text));
 }
 
 void report_made_free(struct report_made *r)
 {
-	for (size_t i = 0; i < r->remarks.n; i++)
-		free(r->remarks.at[i]);
-	vec_free(&r->remarks);
+	for (size_t i = 0; i < r->diagnostics.n; i++)
+		free(r->diagnostics.at[i]);
+	vec_free(&r->diagnostics);
 	json_decref(r->root);
 	json_decref(r->run);
 	r->root = r->run = NULL;
@@ -101,7 +101,7 @@ static void note_damage(struct report_made *r, const char *journal, const json_t
 	if (!damage)
 		return;
 	snprintf(text, sizeof(text), "%s: %s", journal, damage);
-	remark(r, text);
+	diagnostic(r, text);
 	r->has_bad_journal = true;
 }
 
@@ -166,7 +166,7 @@ static json_t *stored_report(const struct making *m, const char *path, const cha
 			 "run: figures are of its rest",
 			 journal);
 	if (stored || is_lost)
-		remark(m->made, text);
+		diagnostic(m->made, text);
 	return json_incref(stored);
 }
 
@@ -183,7 +183,7 @@ static void add_journal(const struct making *m, const char *path)
 		json_array_append_new(m->processes, report);
 		return;
 	}
-	remark(m->made, e.text);
+	diagnostic(m->made, e.text);
 	m->made->has_bad_journal = true;
 }
 

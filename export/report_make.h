@@ -12,7 +12,7 @@ struct report_made {
 	json_t *root;
 	json_t *run; /* what the first journal knows of the run */
 	VEC(char *)
-	remarks; /* one line each: what the figures rest on, journals that cannot be read */
+	diagnostics; /* one line each: what the figures rest on, journals that cannot be read */
 	bool has_bad_journal;
 };
 

@@ -150,7 +150,7 @@ static void say_process(const json_t *p, const json_t *run, bool has_screen)
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
 	const char *state =
 		json_string_value(json_object_get(json_object_get(p, "cupti"), "state"));
-	const char *remark = json_string_value(json_object_get(p, "remark"));
+	const char *diagnostic = json_string_value(json_object_get(p, "diagnostic"));
 	const char *trouble = json_string_value(json_object_get(p, "trouble"));
 	snprintf(who, sizeof(who), "process %lld",
 		 (long long)json_integer_value(json_object_get(p, "pid")));
@@ -162,8 +162,8 @@ static void say_process(const json_t *p, const json_t *run, bool has_screen)
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
 	if (*files_emptiness(text, sizeof(text), p))
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
-	if (remark)
-		fprintf(stderr, "profrun: %s: %s\n", who, remark);
+	if (diagnostic)
+		fprintf(stderr, "profrun: %s: %s\n", who, diagnostic);
 	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
 		fprintf(stderr, "profrun: %s: %s\n", who, reason);
 	if (trouble)

@@ -72,9 +72,9 @@ static void note_gaps(struct findings *f, const struct idle *idle)
 	if (without_site > t->calls.n / 20)
 		findings_cannot_say(f, "lines", "no stack was taken for %.0f %% of the calls",
 				    100.0 * (double)without_site / (double)t->calls.n);
-	const char *remark;
-	for (size_t i = 0; t->frames && (remark = frames_remark(t->frames, i)); i++)
-		findings_cannot_say(f, "names of functions", "%s", remark);
+	const char *diagnostic;
+	for (size_t i = 0; t->frames && (diagnostic = frames_diagnostic(t->frames, i)); i++)
+		findings_cannot_say(f, "names of functions", "%s", diagnostic);
 	if (t->n_cut)
 		findings_cannot_say(f, "steps",
 				    "%llu armed steps were left out: more than %d million events",

@@ -449,9 +449,9 @@ const char *frames_source(struct frames *f, const char *file, uint32_t line)
 	return source_line(&f->source, &f->texts, folder ? folder : "", file, line);
 }
 
-const char *frames_remark(const struct frames *f, size_t i)
+const char *frames_diagnostic(const struct frames *f, size_t i)
 {
-	return native_remark(f->native, i);
+	return native_diagnostic(f->native, i);
 }
 
 /* ---- Operators ---- */

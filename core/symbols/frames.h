@@ -56,7 +56,7 @@ const char *frames_source(struct frames *f, const char *file, uint32_t line);
 
 /* Objects whose functions could not be named, and why, one line each: the i-th, NULL past the last. Complete only once every
  * stack of interest has been asked for. */
-const char *frames_remark(const struct frames *f, size_t i);
+const char *frames_diagnostic(const struct frames *f, size_t i);
 
 /* The framework's operator that made the call, innermost: "aten::linear", "AddmmBackward0"; "" for none. `outermost`: the
  * one that the others are part of. */

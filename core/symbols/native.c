@@ -26,7 +26,7 @@ struct native {
 	const struct dict *dict;
 	struct strtab *texts;
 	VEC(struct module) modules; /* by id */
-	VEC(const char *) remarks;
+	VEC(const char *) diagnostics;
 };
 
 struct native *native_new(const struct dict *dict, struct strtab *texts)
@@ -46,13 +46,13 @@ void native_free(struct native *n)
 			object_close(&n->modules.at[i].object);
 	}
 	vec_free(&n->modules);
-	vec_free(&n->remarks);
+	vec_free(&n->diagnostics);
 	free(n);
 }
 
-const char *native_remark(const struct native *n, size_t i)
+const char *native_diagnostic(const struct native *n, size_t i)
 {
-	return i < n->remarks.n ? n->remarks.at[i] : NULL;
+	return i < n->diagnostics.n ? n->diagnostics.at[i] : NULL;
 }
 
 static const char *keep(struct native *n, const char *text)
@@ -60,26 +60,26 @@ static const char *keep(struct native *n, const char *text)
 	return strtab_text(n->texts, strtab_intern(n->texts, text));
 }
 
-static void remark(struct native *n, const struct module *m, const char *what)
+static void diagnostic(struct native *n, const struct module *m, const char *what)
 {
 	char text[4352];
 	snprintf(text, sizeof(text), "%s: %s", m->path, what);
-	vec_push(&n->remarks, keep(n, text));
+	vec_push(&n->diagnostics, keep(n, text));
 }
 
 static void open_object(struct native *n, struct module *m, const struct module_entry *entry)
 {
 	m->state = object_open(&m->object, m->path, entry);
 	if (m->state == OBJECT_CHANGED)
-		remark(n, m, "the file has changed since the run: its functions have no names");
+		diagnostic(n, m, "the file has changed since the run: its functions have no names");
 	if (m->state == OBJECT_DAMAGED)
-		remark(n, m, "not a whole ELF file: its functions have no names");
+		diagnostic(n, m, "not a whole ELF file: its functions have no names");
 	if (m->state != OBJECT_OPEN)
 		return;
 	m->symbols = symbols_new(&m->object);
 	if (!m->is_library && lines_open(&m->object, &m->lines) == LINES_TOO_BIG)
-		remark(n, m,
-		       "over 200 MB of debug information without an index: no lines are shown");
+		diagnostic(n, m,
+			   "over 200 MB of debug information without an index: no lines are shown");
 }
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)

@@ -37,6 +37,6 @@ size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		   struct native_frame out[static NATIVE_MOST]);
 
 /* Objects that could not be looked into, one line each; NULL past the last. */
-const char *native_remark(const struct native *n, size_t i);
+const char *native_diagnostic(const struct native *n, size_t i);
 
 #endif

@@ -87,7 +87,7 @@ class Ranks(Case):
     def test_over_before_the_other_rank_knows_its_steps(self):
         """No schedule of 60 steps would have begun sooner."""
         run = self.job(["0:0", "1:3"], [prog("loop"), 60, "plain", 5000])
-        remark, = [p["remark"] for p in run.json["processes"] if p["rank"] == "0"]
+        remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
         self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but what a step is was known too late for it (ranks begin together", remark)
         self.assertNotIn("skip_first", remark)
 

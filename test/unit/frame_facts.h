@@ -6,7 +6,7 @@
 #include "core/symbols/stack_about.h"
 
 /* What an object's names lack, if a test says so. */
-static const char *made_remark;
+static const char *made_diagnostic;
 
 uint8_t frame_phase_part(const struct frame *frame)
 {
@@ -26,10 +26,10 @@ const char *frame_module_name(const struct frame *frame)
 	return "";
 }
 
-const char *frames_remark(const struct frames *f, size_t i)
+const char *frames_diagnostic(const struct frames *f, size_t i)
 {
 	(void)f;
-	return i ? NULL : made_remark;
+	return i ? NULL : made_diagnostic;
 }
 
 #endif

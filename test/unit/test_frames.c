@@ -25,7 +25,7 @@ static void test_names_of_functions(void **state)
 		assert_false(f->is_library);
 	}
 	assert_string_equal(frame_at(7, 0)->function, "shapes::generic<long>");
-	assert_null(frames_remark(frames, 0));
+	assert_null(frames_diagnostic(frames, 0));
 }
 
 /* Each frame's line is the one that bears its mark, the inlined function stands inside of the one it is in. */
@@ -100,9 +100,9 @@ static void test_changed_object(void **state)
 	jb_stack(builder, 1, 0, 0, 0, seen.frames, seen.n);
 	read_dictionary();
 	assert_non_null(strstr(frame_at(1, 0)->function, "shapes.so+0x"));
-	assert_non_null(strstr(frames_remark(frames, 0), "shapes.so"));
-	assert_non_null(strstr(frames_remark(frames, 0), "changed"));
-	assert_null(frames_remark(frames, 1));
+	assert_non_null(strstr(frames_diagnostic(frames, 0), "shapes.so"));
+	assert_non_null(strstr(frames_diagnostic(frames, 0), "changed"));
+	assert_null(frames_diagnostic(frames, 1));
 }
 
 static void test_code_without_a_file(void **state)

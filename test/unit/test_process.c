@@ -68,7 +68,7 @@ struct answer {
 	uint64_t n_steps, n_traces;
 	double mean_ms;
 	VEC(uint64_t) armed;
-	char remark[240], detector[32];
+	char diagnostic[240], detector[32];
 };
 
 static struct answer export_run(const struct journal_builder *b)
@@ -88,7 +88,7 @@ static struct answer export_run(const struct journal_builder *b)
 	a.mean_ms = p.follow.step_ms.mean;
 	for (size_t i = 0; i < p.follow.armed.n; i++)
 		vec_push(&a.armed, p.follow.armed.at[i]);
-	snprintf(a.remark, sizeof(a.remark), "%s", p.remark.text);
+	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
 	json_t *described = process_describe(&p);
 	snprintf(a.detector, sizeof(a.detector), "%s",
 		 json_string_value(json_object_get(json_object_get(described, "steps"), "detecto"
@@ -132,8 +132,8 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
-	assert_non_null(strstr(a.remark, "40 steps, "));
-	assert_non_null(strstr(a.remark, "step 100"));
+	assert_non_null(strstr(a.diagnostic, "40 steps, "));
+	assert_non_null(strstr(a.diagnostic, "step 100"));
 	vec_free(&a.armed);
 	jb_free(b);
 }
@@ -151,7 +151,7 @@ static void test_abstains_where_nothing_repeats(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, 0);
 	assert_int_equal(a.n_traces, 1);
-	assert_non_null(strstr(a.remark, "no repeating step"));
+	assert_non_null(strstr(a.diagnostic, "no repeating step"));
 	vec_free(&a.armed);
 	jb_free(b);
 }
@@ -170,7 +170,7 @@ static void test_says_what_told_the_steps(void **state)
 	}
 }
 
-/* The mode is the one that was set, so no remark tells to set one. */
+/* The mode is the one that was set, so no diagnostic tells to set one. */
 static void test_says_why_no_step_of_that_kind_came(void **state)
 {
 	(void)state;
@@ -199,7 +199,7 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 		jb_info(b, "PROF_STEP", cases[i].value);
 		struct answer a = export_run(b);
 		assert_int_equal(a.n_traces, 0);
-		assert_ptr_equal(strstr(a.remark, cases[i].why), a.remark);
+		assert_ptr_equal(strstr(a.diagnostic, cases[i].why), a.diagnostic);
 		vec_free(&a.armed);
 		jb_free(b);
 	}

@@ -357,7 +357,7 @@ static void test_nothing_was_analysed(void **state)
 {
 	json_t *from = described();
 	(void)state;
-	json_object_set_new(from, "remark", json_string("too short for the schedule"));
+	json_object_set_new(from, "diagnostic", json_string("too short for the schedule"));
 	json_object_set_new(from, "rank", json_string("worker"));
 	json_t *o = report_json_process(from, NULL);
 	assert_true(json_is_null(json_object_get(o, "rank")));

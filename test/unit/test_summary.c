@@ -327,11 +327,11 @@ static void phases_that_are_guessed_are_told(void **state)
 static void names_that_are_missing_are_said(void **state)
 {
 	struct fixture *f = *state;
-	made_remark = "/home/me/shapes.so: the file has changed since the run";
-	f->t.frames = (struct frames *)f; /* only asked for remarks, by the stand-in */
+	made_diagnostic = "/home/me/shapes.so: the file has changed since the run";
+	f->t.frames = (struct frames *)f; /* only asked for diagnostics, by the stand-in */
 	fill(f);
 	f->t.frames = NULL;
-	made_remark = NULL;
+	made_diagnostic = NULL;
 	const struct finding_gap *last = &f->f.cannot_say.at[f->f.cannot_say.n - 1];
 	assert_string_equal(last->what, "names of functions");
 	assert_non_null(strstr(last->why, "shapes.so"));

@@ -1,5 +1,5 @@
-/* See process_remark.h. */
-#include "export/process_remark.h"
+/* See process_diagnostic.h. */
+#include "export/process_diagnostic.h"
 
 #include "core/journal/damage.h"
 #include "export/textout.h"
@@ -8,7 +8,7 @@ void process_explain_slices(struct process *p)
 {
 	const char *patience_s = dict_find_info(&p->follow.dict, "PROF_LEARN_S");
 	if (process_has_slices(p))
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"no repeating step was found in %.20s s of launches, so steps are slices "
 			"of time of one second; set PROF_STEP to say what a step is, or "
 			"PROF_LEARN_S to look longer",
@@ -26,7 +26,7 @@ void process_explain_late_steps(struct process *p)
 	if (f->armed.n > 1)
 		snprintf(to, sizeof(to), " to %llu",
 			 (unsigned long long)f->armed.at[f->armed.n - 1]);
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"step%s %llu%s without GPU times: the run was over before its steps were known; "
 		"set PROF_STEP to say what a step is, or PROF_SCHEDULE=always",
 		f->armed.n > 1 ? "s" : "", (unsigned long long)f->armed.at[0], to);
@@ -37,7 +37,7 @@ void process_explain_late_steps(struct process *p)
 static void explain_auto(struct process *p, const char *value)
 {
 	(void)value;
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"no repeating step was found: set PROF_STEP to say what a step is, or "
 		"PROF_SCHEDULE=always");
 }
@@ -45,7 +45,7 @@ static void explain_auto(struct process *p, const char *value)
 static void explain_optimizer(struct process *p, const char *value)
 {
 	(void)value;
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it is told "
 		"by Python's frames (PROF_PYTHON, PROF_STACKS) or by kernels' names: without these "
 		"set PROF_STEP=auto");
@@ -54,13 +54,13 @@ static void explain_optimizer(struct process *p, const char *value)
 static void explain_function(struct process *p, const char *value)
 {
 	if (p->n_function_calls)
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
 			"they launch; name one that is called once a step and launches in more "
 			"than one of its lines, and not only in a loop of its own",
 			value);
 	else
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.80s: no launch came from a function of that name in a file of "
 			"that name; check both, and that PROF_PYTHON and PROF_STACKS are not off",
 			value);
@@ -99,7 +99,7 @@ static void explain_kernel(struct process *p, const char *value)
 {
 	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
 	list_launched(&p->follow.dict, launched, sizeof(launched));
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"PROF_STEP=%.40s: no kernel whose (mangled) name matches was launched more than "
 		"once%s",
 		value, launched);
@@ -107,12 +107,13 @@ static void explain_kernel(struct process *p, const char *value)
 
 static void explain_graph(struct process *p, const char *value)
 {
-	err_set(&p->remark, 0, "PROF_STEP=%.40s: no CUDA graph was launched more than once", value);
+	err_set(&p->diagnostic, 0, "PROF_STEP=%.40s: no CUDA graph was launched more than once",
+		value);
 }
 
 static void explain_sync(struct process *p, const char *value)
 {
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"PROF_STEP=%.40s: no launch came behind a synchronisation "
 		"(cudaDeviceSynchronize and its like: a cudaMemcpy that waits is none), so no step "
 		"ended with one",
@@ -121,14 +122,14 @@ static void explain_sync(struct process *p, const char *value)
 
 static void explain_time(struct process *p, const char *value)
 {
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"PROF_STEP=%.40s: the program's launches were over before these milliseconds were",
 		value);
 }
 
 static void explain_api(struct process *p, const char *value)
 {
-	err_set(&p->remark, 0,
+	err_set(&p->diagnostic, 0,
 		"PROF_STEP=%.40s: neither cudaProfilerStart() nor profrun_step() was called",
 		value);
 }
@@ -136,12 +137,12 @@ static void explain_api(struct process *p, const char *value)
 static void explain_nvtx(struct process *p, const char *value)
 {
 	if (dict_find_info(&p->follow.dict, JOURNAL_INFO_STEP_RANGE))
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.60s: just one NVTX range of that name began, and a step is "
 			"from one to the next",
 			value);
 	else
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.60s: no NVTX range of that name began, so no step did; check "
 			"the name, and that neither PROF_NVTX=off nor another tool's "
 			"NVTX_INJECTION64_PATH hides the ranges",
@@ -186,7 +187,7 @@ static void explain_too_short(struct process *p, uint64_t first)
 	uint64_t n_steps = follow_count_steps(&p->follow), shift = atomic_load(&s->schedule_shift);
 	char fitting[96];
 	if (first - shift < n_steps)
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"over before recording could begin: of %llu steps the schedule's first is "
 			"step %llu (from 0), but what a step is was known too late for it%s; make "
 			"the run longer, or set PROF_SCHEDULE=always",
@@ -195,7 +196,7 @@ static void explain_too_short(struct process *p, uint64_t first)
 				? " (ranks begin together, once each knows its own)"
 				: "");
 	else
-		err_set(&p->remark, 0,
+		err_set(&p->diagnostic, 0,
 			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
 			"been the first recorded; set %sPROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)first,
@@ -209,9 +210,9 @@ void process_explain_nothing_armed(struct process *p)
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	char damage[DAMAGE_BYTES];
 	if (*process_damage(p, damage, sizeof(damage)))
-		err_set(&p->remark, 0, "no recorded step is in what is left of the journal");
+		err_set(&p->diagnostic, 0, "no recorded step is in what is left of the journal");
 	else if (f->schedule.off)
-		err_set(&p->remark, 0, "PROF_SCHEDULE=off: no step was recorded");
+		err_set(&p->diagnostic, 0, "PROF_SCHEDULE=off: no step was recorded");
 	else if (!p->has_steps)
 		explain_no_steps(p);
 	else

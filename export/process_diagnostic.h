@@ -1,6 +1,6 @@
-/* What the user should know about a process's steps, in `remark`, which the run's summary and the report say. */
-#ifndef EXPORT_PROCESS_REMARK_H
-#define EXPORT_PROCESS_REMARK_H
+/* What the user should know about a process's steps, in `diagnostic`, which the run's summary and the report say. */
+#ifndef EXPORT_PROCESS_DIAGNOSTIC_H
+#define EXPORT_PROCESS_DIAGNOSTIC_H
 
 #include "export/process.h"
 
