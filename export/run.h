@@ -53,19 +53,19 @@ __attribute__((noreturn)) void run_end_like(int wait_status);
 /* Closes every descriptor from `first` on. */
 void run_close_from(int first);
 
-/* run_witness.c: which signals came to the whole process group. `held` are blocked. */
-struct witness {
+/* run_watchdog.c: which signals came to the whole process group. `held` are blocked. */
+struct watchdog {
 	pid_t pid; /* not above 0: there is none */
 	int ask, answer;
 };
-enum witness_saw {
-	WITNESS_SAW_NOT,
-	WITNESS_SAW,
-	WITNESS_GONE, /* there is none, or it was killed: nobody knows */
+enum watchdog_saw {
+	WATCHDOG_SAW_NOT,
+	WATCHDOG_SAW,
+	WATCHDOG_GONE, /* there is none, or it was killed: nobody knows */
 };
-void run_witness_start(struct witness *w, const sigset_t *held);
-enum witness_saw run_witness_saw(const struct witness *w, int signal);
-void run_witness_end(const struct witness *w);
+void run_watchdog_start(struct watchdog *w, const sigset_t *held);
+enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal);
+void run_watchdog_end(const struct watchdog *w);
 
 /* run_summary.c: waits for the collector and says what came out. */
 void run_finish(struct run *r, int wait_status, double wall_s);

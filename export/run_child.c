@@ -179,15 +179,15 @@ static int refuse(const char *command, int error)
  * kernel sends to this process alone is the application's all the same: a timer that was set before profrun was
  * executed, a terminal that is gone.
  */
-static void pass_on(const siginfo_t *info, pid_t application, const struct witness *w)
+static void pass_on(const siginfo_t *info, pid_t application, const struct watchdog *w)
 {
-	enum witness_saw saw = run_witness_saw(w, info->si_signo);
-	bool is_for_group = saw == WITNESS_GONE ? info->si_code == SI_KERNEL : saw == WITNESS_SAW;
+	enum watchdog_saw saw = run_watchdog_saw(w, info->si_signo);
+	bool is_for_group = saw == WATCHDOG_GONE ? info->si_code == SI_KERNEL : saw == WATCHDOG_SAW;
 	if (!is_for_group && info->si_pid != application)
 		kill(application, info->si_signo);
 }
 
-static int wait_for(pid_t application, const struct before *b, const struct witness *w)
+static int wait_for(pid_t application, const struct before *b, const struct watchdog *w)
 {
 	int status;
 	for (;;) {
@@ -203,10 +203,10 @@ static int wait_for(pid_t application, const struct before *b, const struct witn
 int run_application(struct run *r, int *wait_status)
 {
 	struct before before;
-	struct witness witness;
+	struct watchdog watchdog;
 	int told[2], error = 0;
 	hold_signals(&before);
-	run_witness_start(&witness, &before.waited);
+	run_watchdog_start(&watchdog, &before.waited);
 	if (pipe2(told, O_CLOEXEC))
 		return refuse(r->command[0], errno);
 	pid_t pid = fork();
@@ -221,8 +221,8 @@ int run_application(struct run *r, int *wait_status)
 	tell_collector(r, pid);
 	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
 	close(told[0]);
-	*wait_status = wait_for(pid, &before, &witness);
-	run_witness_end(&witness);
+	*wait_status = wait_for(pid, &before, &watchdog);
+	run_watchdog_end(&watchdog);
 	return has_failed ? refuse(r->command[0], error) : 0;
 }
 

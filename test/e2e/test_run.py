@@ -191,7 +191,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         (pid,) = [pid for pid in self.children(child.pid) if self.name(pid) == "group"]
         return pid
 
-    def test_signals_come_once_where_the_witness_was_killed(self):
+    def test_signals_come_once_where_the_watchdog_was_killed(self):
         def send(child):
             os.kill(self.witness(child), signal.SIGKILL)
             for number in (signal.SIGTERM, signal.SIGUSR1):
@@ -220,7 +220,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP)
         self.assertLess(time.monotonic() - began, 50, "it had slept to its end")
 
-    def test_the_witness_ends_with_the_launcher(self):
+    def test_the_watchdog_ends_with_the_launcher(self):
         child, _ = self.start([sys.executable, "-c", self.COUNTS])
         self.ready(child)
         witness = self.witness(child)

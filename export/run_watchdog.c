@@ -38,10 +38,10 @@ __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask
 	_exit(0);
 }
 
-void run_witness_start(struct witness *w, const sigset_t *held)
+void run_watchdog_start(struct watchdog *w, const sigset_t *held)
 {
 	int ask[2], answer[2];
-	*w = (struct witness){ .pid = -1, .ask = -1, .answer = -1 };
+	*w = (struct watchdog){ .pid = -1, .ask = -1, .answer = -1 };
 	if (pipe2(ask, O_CLOEXEC))
 		return;
 	if (pipe2(answer, O_CLOEXEC)) {
@@ -58,19 +58,19 @@ void run_witness_start(struct witness *w, const sigset_t *held)
 	w->answer = answer[0];
 }
 
-enum witness_saw run_witness_saw(const struct witness *w, int signal)
+enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal)
 {
 	const struct timespec pause = { .tv_nsec = GROUP_NS };
 	uint8_t number = (uint8_t)signal, has_come = 0;
 	if (w->pid <= 0)
-		return WITNESS_GONE;
+		return WATCHDOG_GONE;
 	nanosleep(&pause, NULL);
 	if (write(w->ask, &number, 1) != 1 || read(w->answer, &has_come, 1) != 1)
-		return WITNESS_GONE;
-	return has_come ? WITNESS_SAW : WITNESS_SAW_NOT;
+		return WATCHDOG_GONE;
+	return has_come ? WATCHDOG_SAW : WATCHDOG_SAW_NOT;
 }
 
-void run_witness_end(const struct witness *w)
+void run_watchdog_end(const struct watchdog *w)
 {
 	if (w->ask >= 0)
 		close(w->ask);
