@@ -90,8 +90,8 @@ static struct {
 	uint64_t window_end_ticks;
 	bool gave_way; /* the window ended for the application's own profiler */
 	bool forced;   /* what was under way behind the window was asked for, and has no times */
-	_Atomic int64_t pushed;	  /* calls announced by gpu_push in this window */
-	_Atomic uint32_t n_stays; /* how often CUPTI came on, or back to us */
+	_Atomic int64_t pushed;	     /* calls announced by gpu_push in this window */
+	_Atomic uint32_t n_sessions; /* how often CUPTI came on, or back to us */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, enum gpu_pairing pairing)
@@ -386,7 +386,7 @@ static void begin_announcing(bool was_on)
 	bool joins = was_on && !g.gave_way && !g.forced && g.pairing != GPU_BY_ID;
 	if (was_on &&
 	    g.gave_way) /* what was launched meanwhile has no records here, to be waited for */
-		atomic_fetch_add_explicit(&g.n_stays, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&g.n_sessions, 1, memory_order_relaxed);
 	g.forced = false;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
 		gpu_write_state(g.no_copies ? GPU_ON_BUT_COPIES : GPU_ON,
@@ -403,7 +403,7 @@ static void switch_on(void)
 	if (!g.on && take_over()) {
 		switch_kinds(true);
 		g.on = true;
-		atomic_fetch_add_explicit(&g.n_stays, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&g.n_sessions, 1, memory_order_relaxed);
 		devices_describe();
 		life_register_exit();
 	}
@@ -628,11 +628,11 @@ void gpu_finish(unsigned timeout_ms)
 static uint32_t calls_since(uint32_t number)
 {
 	struct hook_thread *t = &hook_thread;
-	uint32_t stay = atomic_load_explicit(&g.n_stays, memory_order_relaxed), n = 1;
-	if (t->announced_in == stay && g.pairing == GPU_BY_ORDER)
+	uint32_t session = atomic_load_explicit(&g.n_sessions, memory_order_relaxed), n = 1;
+	if (t->announced_in == session && g.pairing == GPU_BY_ORDER)
 		n = number - t->announced;
 	t->announced = number;
-	t->announced_in = stay;
+	t->announced_in = session;
 	return n;
 }
 

@@ -6,25 +6,25 @@
 #include "core/util/bisect.h"
 
 /* What is launched while CUPTI records without a break. No call of one has its work in another. */
-struct stay {
+struct session {
 	uint64_t begin_ticks, end_ticks;
 	uint32_t first_id, next_id;
 	bool is_first, is_last;
 	bool is_closed; /* calls at its end were not recorded, though CUPTI was on */
 };
 
-typedef VEC(struct stay) stays;
+typedef VEC(struct session) sessions;
 typedef VEC(struct pair_opening) openings;
 
-static void list_stays(const struct follow *f, stays *list)
+static void list_sessions(const struct follow *f, sessions *list)
 {
 	vec_push(list,
-		 ((struct stay){ .end_ticks = UINT64_MAX, .is_first = true, .is_last = true }));
+		 ((struct session){ .end_ticks = UINT64_MAX, .is_first = true, .is_last = true }));
 	uint32_t id = 0;
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i];
 		bool is_new = s->is_on && s->first_id && id && s->first_id != id;
-		struct stay *last = &list->at[list->n - 1];
+		struct session *last = &list->at[list->n - 1];
 		id = s->is_on ? s->first_id : id;
 		if (!is_new) {
 			last->is_closed = !s->is_on;
@@ -33,28 +33,28 @@ static void list_stays(const struct follow *f, stays *list)
 		last->end_ticks = s->ticks;
 		last->next_id = s->first_id;
 		last->is_last = false;
-		vec_push(list, ((struct stay){ .begin_ticks = s->ticks,
-					       .end_ticks = UINT64_MAX,
-					       .first_id = s->first_id,
-					       .is_last = true }));
+		vec_push(list, ((struct session){ .begin_ticks = s->ticks,
+						  .end_ticks = UINT64_MAX,
+						  .first_id = s->first_id,
+						  .is_last = true }));
 	}
 }
 
 /* Ids wrap around. */
-static bool is_within(const struct stay *stay, uint32_t id)
+static bool is_within(const struct session *session, uint32_t id)
 {
-	return (stay->is_first || (int32_t)(id - stay->first_id) >= 0) &&
-	       (stay->is_last || (int32_t)(id - stay->next_id) < 0);
+	return (session->is_first || (int32_t)(id - session->first_id) >= 0) &&
+	       (session->is_last || (int32_t)(id - session->next_id) < 0);
 }
 
-static struct pair_thread *list_calls(const struct follow *f, const struct stay *stay)
+static struct pair_thread *list_calls(const struct follow *f, const struct session *session)
 {
 	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
 	for (size_t i = 0; i < f->threads.n; i++) {
 		const struct follow_thread *t = &f->threads.at[i];
 		size_t first =
-			bisect(t->calls.n, k, t->calls.at[k].begin_ticks < stay->begin_ticks);
-		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < stay->end_ticks);
+			bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->begin_ticks);
+		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->end_ticks);
 		threads[i] = (struct pair_thread){ .slot = t->slot,
 						   .calls = t->calls.at + first,
 						   .closed_seq = follow_last_seq(f, t, first),
@@ -64,17 +64,17 @@ static struct pair_thread *list_calls(const struct follow *f, const struct stay 
 }
 
 /* Its works, and how many they are; `copy` is theirs where they are not all. */
-static struct rec_gpu *list_works(const struct follow *f, const struct stay *stay, size_t *n,
+static struct rec_gpu *list_works(const struct follow *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
 {
 	*n = f->works.n;
 	*copy = NULL;
-	if (stay->is_first && stay->is_last)
+	if (session->is_first && session->is_last)
 		return f->works.at;
 	*copy = mem_resize(NULL, f->works.n * sizeof(**copy));
 	*n = 0;
 	for (size_t i = 0; i < f->works.n; i++)
-		if (is_within(stay, f->works.at[i].correlation))
+		if (is_within(session, f->works.at[i].correlation))
 			(*copy)[(*n)++] = f->works.at[i];
 	return *copy;
 }
@@ -87,33 +87,33 @@ static bool counts_all_calls(const struct follow *f)
 	       mode == STEP_MODE_TIME;
 }
 
-static void list_openings(const struct follow *f, const struct stay *stay, openings *list)
+static void list_openings(const struct follow *f, const struct session *session, openings *list)
 {
 	bool counts = counts_all_calls(f);
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i];
-		if (s->is_anew && s->ticks >= stay->begin_ticks && s->ticks < stay->end_ticks)
+		if (s->is_anew && s->ticks >= session->begin_ticks && s->ticks < session->end_ticks)
 			vec_push(list, ((struct pair_opening){ s->ticks, s->joins && counts }));
 	}
 }
 
-static void pair_stay(struct follow *f, const struct stay *stay)
+static void pair_session(struct follow *f, const struct session *session)
 {
 	struct rec_gpu *copy;
 	openings when = { 0 };
-	list_openings(f, stay, &when);
+	list_openings(f, session, &when);
 	struct pair_input in = { .dict = &f->dict,
-				 .threads = list_calls(f, stay),
+				 .threads = list_calls(f, session),
 				 .n_threads = f->threads.n,
 				 .expects_work = follow_expects,
 				 .context = f,
 				 .openings = when.at,
 				 .n_openings = when.n,
-				 .has_gone = f->gone.is_any && is_within(stay, f->gone.id),
+				 .has_gone = f->gone.is_any && is_within(session, f->gone.id),
 				 .gone_id = f->gone.id,
 				 .n_gone = f->gone.n,
-				 .is_closed = stay->is_closed };
-	in.works = list_works(f, stay, &in.n_works, &copy);
+				 .is_closed = session->is_closed };
+	in.works = list_works(f, session, &in.n_works, &copy);
 	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
 	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
 	free((void *)in.threads);
@@ -123,14 +123,14 @@ static void pair_stay(struct follow *f, const struct stay *stay)
 
 void follow_pair_by_order(struct follow *f)
 {
-	stays list = { 0 };
+	sessions list = { 0 };
 	if (!dict_info_is(&f->dict, "pairing", "order") || f->counts.records == f->records_paired)
 		return;
 	f->records_paired = f->counts.records;
 	f->externals.n = 0;
-	list_stays(f, &list);
+	list_sessions(f, &list);
 	for (size_t i = 0; i < list.n; i++)
-		pair_stay(f, &list.at[i]);
+		pair_session(f, &list.at[i]);
 	vec_free(&list);
 }
 
