@@ -62,7 +62,8 @@ static void write_call(struct trace *t, const struct model_call *c)
 {
 	struct pb *b = &t->w.out;
 	struct perfetto_stack *stack = perfetto_stack(&t->stacks, &t->w, c->stack);
-	uint32_t api = perfetto_arg_text(&t->w, perfetto_name(t->m->dict->door_names[c->door]));
+	uint32_t api = perfetto_arg_text(
+		&t->w, perfetto_name(t->m->dict->entry_point_names[c->entry_point]));
 	if (c->launch)
 		perfetto_arg_text(&t->w,
 				  perfetto_name(t->m->dict->launches.at[c->launch - 1].name));

@@ -419,7 +419,7 @@ keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 	return real;
 }
 
-/* ---- The doors ---- */
+/* ---- The entry points ---- */
 
 typedef void usage_function(void *, int64_t, uint64_t, uint64_t, struct c10_device);
 typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_device);
@@ -480,7 +480,7 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 #define USAGE(name, symbol)                                                                        \
 	static HOT_DATA _Atomic(void *) real_##name;                                               \
 	static usage_function noted_##name;                                                        \
-	HOT_DOOR("LAUNCH")                                                                         \
+	HOT_ENTRY_POINT("LAUNCH")                                                                  \
 	void name(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,             \
 		  struct c10_device device)                                                        \
 	{                                                                                          \

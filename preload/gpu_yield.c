@@ -30,7 +30,8 @@ static struct {
 static bool enter(void *caller)
 {
 	hook_thread.depth++;
-	return !hook_thread.calls_cupti && !object_is_door(object_of(caller), DOOR_CUPTI);
+	return !hook_thread.calls_cupti &&
+	       !object_is_entry_point(object_of(caller), ENTRY_POINT_CUPTI);
 }
 
 #define ENTER() enter(__builtin_return_address(0))

@@ -19,10 +19,10 @@
 #define HOT __attribute__((hot))
 /* What a wrapper begins with: those of a kind side by side, whatever file they are from (GNU ld sorts such sections by name); and what all of
  * them look at, in few pages, too. */
-#define HOT_DOOR(kind) __attribute__((section(".text.sorted.door." kind)))
-#define HOT_DATA       __attribute__((section(".data.hot")))
-#define LIKELY(x)      __builtin_expect(!!(x), 1)
-#define UNLIKELY(x)    __builtin_expect(!!(x), 0)
+#define HOT_ENTRY_POINT(kind) __attribute__((section(".text.sorted.door." kind)))
+#define HOT_DATA	      __attribute__((section(".data.hot")))
+#define LIKELY(x)	      __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)	      __builtin_expect(!!(x), 0)
 
 /* Initial-exec: the library is preloaded, so its block is there from a thread's first instruction, and reaching it calls
  * nothing; a global-dynamic variable would call __tls_get_addr, which may allocate. */
@@ -168,7 +168,7 @@ struct hook_row {
 	const char *symbol, *name;
 	uint16_t version; /* driver: the version that cuGetProcAddress is asked for, / 10 to fit */
 	uint8_t is_twin;
-	uint8_t door, category, space;
+	uint8_t entry_point, category, space;
 	void *wrapper;
 	_Atomic(void *) *real;
 };

@@ -29,13 +29,13 @@ __attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_
 
 /* Typed pointers to the real functions, filled on demand: the compiler checks the arguments of each call through them. */
 static HOT_DATA struct {
-#define HOOK(ret, symbol, name, version, twin, door, check, category, space, params, ...) \
+#define HOOK(ret, symbol, name, version, twin, entry_point, check, category, space, params, ...) \
 	ret(*symbol) params;
 #include "preload/hooks.def"
 #undef HOOK
 } real;
 
-/* What a caller gets whose CUDA library is not there: the door's own words for "not initialised" and "unknown". */
+/* What a caller gets whose CUDA library is not there: the entry point's own words for "not initialised" and "unknown". */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
 /* Numbers the thread's calls with GPU work, of which most are tokens, counted by now. Those that are counted and not recorded take numbers,
@@ -139,12 +139,12 @@ bool hook_was_left(const void *frame)
 }
 
 /* Makes `next`, the real function, or leaves the row's function. Where there are two runtimes, the caller says which; `real` stays empty then. */
-#define FIND_REAL(symbol, ret, door)                                                              \
+#define FIND_REAL(symbol, ret, entry_point)                                                       \
 	__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);           \
 	if (UNLIKELY(!next))                                                                      \
 		next = (__typeof__(next))lookup_real(HOOK_##symbol, __builtin_return_address(0)); \
 	if (UNLIKELY(!next))                                                                      \
-	return (ret)MISSING_##door
+	return (ret)MISSING_##entry_point
 
 /*
  * Three functions for each row, so that the first, which most calls end in, has next to nothing to save and set up; it goes on to the others, and
@@ -156,11 +156,11 @@ bool hook_was_left(const void *frame)
  * watched_: all else. While another thread sets up, a call goes by but for what its thread has to know of itself (device,
  *	kernels' names), which needs nothing of that.
  */
-#define HOOK(ret, symbol, name, version, twin, door_, check, category_, space, params, args,    \
-	     before, after)                                                                     \
+#define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,   \
+	     args, before, after)                                                               \
 	static ret aside_##symbol params, watched_##symbol params;                              \
 	EXPORT ret hooked_##symbol params __asm__(#symbol);                                     \
-	HOT_DOOR(#category_) ret hooked_##symbol params                                         \
+	HOT_ENTRY_POINT(#category_) ret hooked_##symbol params                                  \
 	{                                                                                       \
 		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED); \
 		if (UNLIKELY(!next))                                                            \
@@ -191,12 +191,12 @@ bool hook_was_left(const void *frame)
 	{                                                                                       \
 		if (hook_watches(CAT_##category_) && !hook_is_nested(__builtin_dwarf_cfa()))    \
 			return watched_##symbol args;                                           \
-		FIND_REAL(symbol, ret, door_);                                                  \
+		FIND_REAL(symbol, ret, entry_point_);                                           \
 		return next args;                                                               \
 	}                                                                                       \
 	HOT static __attribute__((noinline)) ret watched_##symbol params                        \
 	{                                                                                       \
-		FIND_REAL(symbol, ret, door_);                                                  \
+		FIND_REAL(symbol, ret, entry_point_);                                           \
 		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                   \
 		struct launch_shape shape_of_call, *shape = &shape_of_call;                     \
 		shape->function = 0;                                                            \
@@ -259,20 +259,20 @@ typedef cudaError_t launch_of_dims(const void *kernel, dim3 grid, dim3 block, vo
 	_Static_assert(__builtin_types_compatible_p(launch_of_dims, __typeof__(symbol)) && \
 			       sizeof(dim3) == 12,                                         \
 		       "hooks.def: " #symbol " takes other things than a kernel and two dim3");
-#define HOOK(ret, symbol, name, version, twin, door, check, ...) CHECK_##check(symbol)
+#define HOOK(ret, symbol, name, version, twin, entry_point, check, ...) CHECK_##check(symbol)
 #include "preload/hooks.def"
 #undef HOOK
 
 const struct hook_row hook_rows[HOOK_COUNT] = {
-#define HOOK(ret, symbol, name, version, twin, door, check, category, space, ...) \
-	[HOOK_##symbol] = { #symbol,                                              \
-			    name,                                                 \
-			    version / 10,                                         \
-			    twin,                                                 \
-			    DOOR_##door,                                          \
-			    CAT_##category,                                       \
-			    SPACE_##space,                                        \
-			    (void *)hooked_##symbol,                              \
+#define HOOK(ret, symbol, name, version, twin, entry_point, check, category, space, ...) \
+	[HOOK_##symbol] = { #symbol,                                                     \
+			    name,                                                        \
+			    version / 10,                                                \
+			    twin,                                                        \
+			    ENTRY_POINT_##entry_point,                                   \
+			    CAT_##category,                                              \
+			    SPACE_##space,                                               \
+			    (void *)hooked_##symbol,                                     \
 			    (_Atomic(void *) *)&real.symbol },
 #include "preload/hooks.def"
 #undef HOOK

@@ -79,7 +79,7 @@ HOT static void write_library(struct rec_library *from)
 #define LIBRARY(symbol, family, facts_, params, args, before, after, facts)                        \
 	static APART_##family int watched_##symbol params;                                         \
 	EXPORT int library_##symbol params __asm__(#symbol);                                       \
-	HOT_DOOR(#family) int library_##symbol params                                              \
+	HOT_ENTRY_POINT(#family) int library_##symbol params                                       \
 	{                                                                                          \
 		int(*next) params = (__typeof__(next))atomic_load_explicit(                        \
 			&library_real[LIBRARY_ID_##symbol], memory_order_relaxed);                 \

@@ -59,7 +59,7 @@ static void describe_hooks(void)
 			.head.kind = DICT_HOOK,
 			.id = (uint16_t)i,
 			.category = hook_rows[i].category,
-			.door = hook_rows[i].door,
+			.entry_point = hook_rows[i].entry_point,
 			.space = hook_rows[i].space,
 		};
 		journal_put(&record.head, offsetof(struct dict_hook, name), hook_rows[i].symbol);

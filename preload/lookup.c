@@ -1,12 +1,12 @@
 /*
- * Finding the real functions. Nothing here runs for a call whose real function is known. The doors by which functions are asked for by name
+ * Finding the real functions. Nothing here runs for a call whose real function is known. The entry points by which functions are asked for by name
  * are in lookup_getproc.c and lookup_dlsym.c; the third one, the exported symbol, needs no code. Facts and sources: docs/architecture.md,
- * "Three doors".
+ * "Three entry points".
  */
 #include "preload/lookup.h"
 
 #include "core/runtime/log.h"
-#include "preload/lookup_doors.h"
+#include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 #include "preload/plt.h"
 
@@ -86,31 +86,32 @@ void *lookup_in(void *handle, const char *symbol)
 void *lookup_find(const struct hook_row *row, void *return_address)
 {
 	static const char *const libraries[][4] = {
-		[DOOR_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
-				   NULL },
-		[DOOR_DRIVER] = { "libcuda.so.1", NULL },
-		[DOOR_CUPTI] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", NULL },
-		[DOOR_LIBRARIES + LIB_NCCL] = { "libnccl.so.2", NULL },
-		[DOOR_LIBRARIES + LIB_BLAS] = { "libcublas.so.13", "libcublas.so.12",
-						"libcublas.so.11", NULL },
-		[DOOR_LIBRARIES + LIB_BLASLT] = { "libcublasLt.so.13", "libcublasLt.so.12",
-						  "libcublasLt.so.11", NULL },
-		[DOOR_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
+		[ENTRY_POINT_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+					  NULL },
+		[ENTRY_POINT_DRIVER] = { "libcuda.so.1", NULL },
+		[ENTRY_POINT_CUPTI] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					NULL },
+		[ENTRY_POINT_LIBRARIES + LIB_NCCL] = { "libnccl.so.2", NULL },
+		[ENTRY_POINT_LIBRARIES + LIB_BLAS] = { "libcublas.so.13", "libcublas.so.12",
+						       "libcublas.so.11", NULL },
+		[ENTRY_POINT_LIBRARIES + LIB_BLASLT] = { "libcublasLt.so.13", "libcublasLt.so.12",
+							 "libcublasLt.so.11", NULL },
+		[ENTRY_POINT_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
 	};
 	const struct link_map *caller = object_of(return_address);
-	void *found = lookup_in(object_needed_by(caller, row->door), row->symbol);
+	void *found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
 	if (!found && caller && caller->l_name[0])
 		found = lookup_in(object_mapped(caller->l_name), row->symbol);
 	if (!found)
 		found = foreign(lookup_dlsym(RTLD_NEXT, row->symbol));
-	for (int i = 0; !found && libraries[row->door][i]; i++)
-		found = lookup_in(object_mapped(libraries[row->door][i]), row->symbol);
+	for (int i = 0; !found && libraries[row->entry_point][i]; i++)
+		found = lookup_in(object_mapped(libraries[row->entry_point][i]), row->symbol);
 	return found;
 }
 
 /*
  * Two runtimes in one process (a wheel of CUDA 12 beside one of 13) have kernels registered apart, so a call must reach the
- * one that its caller is linked to. Then no pointer of the runtime's door is cached, and each call finds its own: some
+ * one that its caller is linked to. Then no pointer of the runtime's entry point is cached, and each call finds its own: some
  * 100 ns, paid only there.
  */
 static _Atomic(const struct link_map *) first_runtime;
@@ -119,7 +120,7 @@ static atomic_bool many_runtimes;
 static void forget_runtime_pointers(void)
 {
 	for (unsigned i = 0; i < HOOK_COUNT; i++)
-		if (hook_rows[i].door == DOOR_RUNTIME)
+		if (hook_rows[i].entry_point == ENTRY_POINT_RUNTIME)
 			atomic_store_explicit(hook_rows[i].real, NULL, memory_order_relaxed);
 }
 
@@ -141,9 +142,9 @@ void lookup_notice_runtime(void *return_address)
 	lookup_notice_runtime_object(function ? object_of(function) : NULL);
 }
 
-static void *find_named(const char *symbol, unsigned door, void *return_address)
+static void *find_named(const char *symbol, unsigned entry_point, void *return_address)
 {
-	struct hook_row row = { .symbol = symbol, .door = (uint8_t)door };
+	struct hook_row row = { .symbol = symbol, .entry_point = (uint8_t)entry_point };
 	int saved = errno;
 	void *function = lookup_find(&row, return_address);
 	errno = saved;
@@ -152,27 +153,28 @@ static void *find_named(const char *symbol, unsigned door, void *return_address)
 
 void *lookup_runtime(const char *symbol, void *return_address)
 {
-	return find_named(symbol, DOOR_RUNTIME, return_address);
+	return find_named(symbol, ENTRY_POINT_RUNTIME, return_address);
 }
 
 void *lookup_driver(const char *symbol, void *return_address)
 {
-	return find_named(symbol, DOOR_DRIVER, return_address);
+	return find_named(symbol, ENTRY_POINT_DRIVER, return_address);
 }
 
 void *lookup_cupti(const char *symbol, void *return_address)
 {
-	return find_named(symbol, DOOR_CUPTI, return_address);
+	return find_named(symbol, ENTRY_POINT_CUPTI, return_address);
 }
 
 /* What stands before a library in the whole program's scope on purpose (another tool's, a stand-in) wins over it, as it would
  * without us. */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address)
 {
-	struct hook_row row = { .symbol = symbol, .door = (uint8_t)(DOOR_LIBRARIES + library) };
+	struct hook_row row = { .symbol = symbol,
+				.entry_point = (uint8_t)(ENTRY_POINT_LIBRARIES + library) };
 	int saved = errno;
 	void *next = foreign(lookup_dlsym(RTLD_NEXT, symbol));
-	void *found = next && !object_is_door(object_of(next), row.door)
+	void *found = next && !object_is_entry_point(object_of(next), row.entry_point)
 			      ? next
 			      : lookup_find(&row, return_address);
 	errno = saved;
@@ -216,12 +218,12 @@ void *lookup_real(enum hook_id id, void *return_address)
 	const struct hook_row *row = &hook_rows[id];
 	int saved = errno;
 	void *found;
-	if (row->door == DOOR_RUNTIME &&
+	if (row->entry_point == ENTRY_POINT_RUNTIME &&
 	    atomic_load_explicit(&many_runtimes, memory_order_relaxed)) {
 		found = find_for_caller(row, return_address);
 	} else {
 		found = lookup_find(row, return_address);
-		if (found && row->door == DOOR_RUNTIME)
+		if (found && row->entry_point == ENTRY_POINT_RUNTIME)
 			lookup_notice_runtime_object(object_of(found));
 		if (found && !atomic_load_explicit(&many_runtimes, memory_order_relaxed))
 			atomic_store_explicit(row->real, found, memory_order_relaxed);

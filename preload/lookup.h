@@ -1,4 +1,4 @@
-/* Finding the real functions, and the doors through which an application asks for CUDA functions by name. */
+/* Finding the real functions, and the entry points through which an application asks for CUDA functions by name. */
 #ifndef PRELOAD_LOOKUP_H
 #define PRELOAD_LOOKUP_H
 

@@ -1,10 +1,10 @@
 /*
- * The door dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
- * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three doors".
+ * The entry point dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
+ * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three entry points".
  */
 #include "preload/gpu_yield.h"
 #include "preload/libs.h"
-#include "preload/lookup_doors.h"
+#include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static bool is_driver_side(const struct link_map *caller)
 {
 	static const char *const prefixes[] = { "libcuda.so", "libnvidia", "libcupti",
 						"libnvperf" };
-	return caller == object_own() || object_is_door(caller, DOOR_DRIVER) ||
+	return caller == object_own() || object_is_entry_point(caller, ENTRY_POINT_DRIVER) ||
 	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
 }
 
@@ -25,7 +25,7 @@ static void *wrap_found(int row_number, const char *name, void *found)
 	if (row_number < 0)
 		return lookup_wrap_getter(name, found);
 	const struct hook_row *row = &hook_rows[row_number];
-	if (row->door == DOOR_DRIVER) {
+	if (row->entry_point == ENTRY_POINT_DRIVER) {
 		void *none = NULL;
 		atomic_compare_exchange_strong(row->real, &none, found);
 		return row->wrapper;
@@ -98,7 +98,7 @@ static void *filter_cupti(void *handle, const char *name, void *return_address)
 		lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
 		return NOT_FOUND;
 	}
-	return found && object_is_door(object_of(found), DOOR_CUPTI) &&
+	return found && object_is_entry_point(object_of(found), ENTRY_POINT_CUPTI) &&
 			       gpu_yield_stands_for(name, found, return_address)
 		       ? wrapper
 		       : PASS_ON;
@@ -141,13 +141,14 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 		return PASS_ON;
 	void *given = PASS_ON, *found = NULL;
 	struct hook_row wanted = { .symbol = name,
-				   .door = getter ? DOOR_DRIVER : hook_rows[row].door };
+				   .entry_point = getter ? ENTRY_POINT_DRIVER
+							 : hook_rows[row].entry_point };
 	/* what comes next depends on who asks, so the real dlsym has to find it */
 	if (handle != RTLD_NEXT && !is_driver_side(object_of(return_address)))
 		found = lookup_dlsym(handle, name);
 	if (is_hollow(&wanted, handle, found, return_address))
 		given = NOT_FOUND;
-	else if (found && object_is_door(object_of(found), wanted.door))
+	else if (found && object_is_entry_point(object_of(found), wanted.entry_point))
 		given = wrap_found(row, name, found);
 	errno = saved;
 	return given;

@@ -1,5 +1,5 @@
-/* The door cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/architecture.md, "Three doors". */
-#include "preload/lookup_doors.h"
+/* The entry point cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/architecture.md, "Three entry points". */
+#include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 
 #include <cuda.h>
@@ -16,7 +16,7 @@ static const struct hook_row *row_for(const char *name, int version, bool twin)
 	const struct hook_row *best = NULL;
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
 		const struct hook_row *row = &hook_rows[i];
-		if (row->door != DOOR_DRIVER || row->is_twin != twin ||
+		if (row->entry_point != ENTRY_POINT_DRIVER || row->is_twin != twin ||
 		    row->version * 10 > version || strcmp(row->name, name))
 			continue;
 		if (!best || row->version > best->version)

@@ -48,14 +48,14 @@ bool object_is_named(const struct link_map *object, const char *const *prefixes,
 }
 
 /* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
-static const char *const door_library[] = {
-	[DOOR_RUNTIME] = "libcudart",
-	[DOOR_DRIVER] = "libcuda.so",
-	[DOOR_CUPTI] = "libcupti.so",
-	[DOOR_LIBRARIES + LIB_NCCL] = "libnccl.so",
-	[DOOR_LIBRARIES + LIB_BLAS] = "libcublas.so",
-	[DOOR_LIBRARIES + LIB_BLASLT] = "libcublasLt.so",
-	[DOOR_LIBRARIES + LIB_DNN] = "libcudnn.so",
+static const char *const entry_point_library[] = {
+	[ENTRY_POINT_RUNTIME] = "libcudart",
+	[ENTRY_POINT_DRIVER] = "libcuda.so",
+	[ENTRY_POINT_CUPTI] = "libcupti.so",
+	[ENTRY_POINT_LIBRARIES + LIB_NCCL] = "libnccl.so",
+	[ENTRY_POINT_LIBRARIES + LIB_BLAS] = "libcublas.so",
+	[ENTRY_POINT_LIBRARIES + LIB_BLASLT] = "libcublasLt.so",
+	[ENTRY_POINT_LIBRARIES + LIB_DNN] = "libcudnn.so",
 };
 
 /* What the entries of the dynamic section are offsets into. */
@@ -67,20 +67,22 @@ static const char *strings_of(const struct link_map *object)
 	return NULL;
 }
 
-/* The dynamic section's first entry of this kind that names the door's library, NULL: none. */
-static const char *name_of_door(const struct link_map *object, int64_t tag, unsigned door)
+/* The dynamic section's first entry of this kind that names the entry point's library, NULL: none. */
+static const char *name_of_entry_point(const struct link_map *object, int64_t tag,
+				       unsigned entry_point)
 {
 	const char *strings = strings_of(object);
 	for (const ElfW(Dyn) *d = strings ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == tag && starts_with(strings + d->d_un.d_val, door_library[door]))
+		if (d->d_tag == tag &&
+		    starts_with(strings + d->d_un.d_val, entry_point_library[entry_point]))
 			return strings + d->d_un.d_val;
 	return NULL;
 }
 
-bool object_is_door(const struct link_map *object, unsigned door)
+bool object_is_entry_point(const struct link_map *object, unsigned entry_point)
 {
-	return starts_with(file_of(object), door_library[door]) ||
-	       name_of_door(object, DT_SONAME, door);
+	return starts_with(file_of(object), entry_point_library[entry_point]) ||
+	       name_of_entry_point(object, DT_SONAME, entry_point);
 }
 
 void *object_mapped(const char *name)
@@ -88,8 +90,8 @@ void *object_mapped(const char *name)
 	return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-void *object_needed_by(const struct link_map *caller, unsigned door)
+void *object_needed_by(const struct link_map *caller, unsigned entry_point)
 {
-	const char *name = name_of_door(caller, DT_NEEDED, door);
+	const char *name = name_of_entry_point(caller, DT_NEEDED, entry_point);
 	return name ? object_mapped(name) : NULL;
 }

@@ -66,14 +66,15 @@ static void add_hook(struct dict *d, const struct dict_hook *h)
 		d->n_damaged++;
 		return;
 	}
-	d->door_names[DOOR_RUNTIME] = strtab_intern(&d->names, "runtime");
-	d->door_names[DOOR_DRIVER] = strtab_intern(&d->names, "driver");
+	d->entry_point_names[ENTRY_POINT_RUNTIME] = strtab_intern(&d->names, "runtime");
+	d->entry_point_names[ENTRY_POINT_DRIVER] = strtab_intern(&d->names, "driver");
 	while (d->hooks.n <= h->id)
 		vec_push(&d->hooks, (struct hook_entry){ .category = CAT_COUNT });
 	d->hooks.at[h->id] = (struct hook_entry){
 		.name = strtab_intern(&d->names, known_name(name)),
 		.category = h->category < CAT_COUNT ? h->category : (uint8_t)CAT_COUNT,
-		.door = h->door == DOOR_DRIVER ? DOOR_DRIVER : DOOR_RUNTIME,
+		.entry_point = h->entry_point == ENTRY_POINT_DRIVER ? ENTRY_POINT_DRIVER
+								    : ENTRY_POINT_RUNTIME,
 		.space = h->space,
 		.is_known = true,
 		.begins_capture = contains_word(name, "BeginCapture"),

@@ -22,7 +22,7 @@ struct dict_info {
 
 struct hook_entry {
 	uint32_t name; /* in `names` */
-	uint8_t category, door, space;
+	uint8_t category, entry_point, space;
 	bool is_known;
 	bool begins_capture, ends_capture, resets_device;
 };
@@ -82,8 +82,8 @@ struct library_entry {
 };
 
 struct dict {
-	struct strtab names;	/* every text that spans show, readable (demangled) */
-	uint32_t door_names[2]; /* by enum record_door */
+	struct strtab names;	       /* every text that spans show, readable (demangled) */
+	uint32_t entry_point_names[2]; /* by enum record_entry_point */
 	VEC(struct dict_info) infos;
 	VEC(struct hook_entry) hooks;	  /* by id */
 	VEC(struct thread_entry) threads; /* in order of appearance */

@@ -43,7 +43,7 @@ static struct model_call call_of(const struct follow *f, const struct rec_call *
 	if (hook) {
 		out.name = hook->name;
 		out.space = hook->space;
-		out.door = hook->door;
+		out.entry_point = hook->entry_point;
 	}
 	switch (category) {
 	case CAT_LAUNCH: {

@@ -31,7 +31,7 @@ struct model_call {
 	uint32_t
 		polls; /* of a loop of queries, whose last this is: how many said "not ready"; it begins where the loop did */
 	uint16_t status;
-	uint8_t category, space, door, device, copy;
+	uint8_t category, space, entry_point, device, copy;
 	bool is_captured; /* went into a graph instead of onto the device */
 };
 

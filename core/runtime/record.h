@@ -74,7 +74,7 @@ enum record_space {
 	SPACE_IMPORTED,	  /* another process's memory */
 };
 
-enum record_door { DOOR_RUNTIME, DOOR_DRIVER };
+enum record_entry_point { ENTRY_POINT_RUNTIME, ENTRY_POINT_DRIVER };
 
 /* ---- Chunk records. Every record starts with kind and size, so that a reader can step over what it does not know. ---- */
 
@@ -435,7 +435,7 @@ struct dict_head {
 struct dict_hook {
 	struct dict_head head;
 	uint16_t id;
-	uint8_t category, door, space;
+	uint8_t category, entry_point, space;
 	uint8_t reserved[3];
 	char name[]; /* the symbol, NUL-terminated */
 };

@@ -52,7 +52,7 @@ class Rows(Case):
             covered |= asked
         self.assertEqual(sorted(set(self.categories) - covered), [], "rows of hooks.def that no program calls")
 
-    def test_doors_and_categories_are_in_the_journal(self):
+    def test_entry_points_and_categories_are_in_the_journal(self):
         journal = self.preloaded(prog("every_runtime12"), **EVERYTHING).journal()
         self.assertEqual({(h.name, h.door, h.category.upper()) for h in journal.hooks.values()}, set(hook_rows()))
 

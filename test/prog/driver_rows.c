@@ -11,9 +11,9 @@ static const struct row {
 	cuuint64_t flags;
 	int is_driver;
 } rows[] = {
-#define HOOK(ret, symbol, name, version, twin, door, ...)                                     \
+#define HOOK(ret, symbol, name, version, twin, entry_point, ...)                              \
 	{ #symbol, name, version, (twin) ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : 0, \
-	  #door[0] == 'D' },
+	  #entry_point[0] == 'D' },
 #include "preload/hooks.def"
 #undef HOOK
 };

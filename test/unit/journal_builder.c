@@ -62,7 +62,8 @@ static void put_hooks(struct journal_builder *b)
 		struct dict_hook h = {
 			.id = (uint16_t)hooks[i].id,
 			.category = (uint8_t)hooks[i].category,
-			.door = hooks[i].id == JB_DRIVER_LAUNCH ? DOOR_DRIVER : DOOR_RUNTIME,
+			.entry_point = hooks[i].id == JB_DRIVER_LAUNCH ? ENTRY_POINT_DRIVER
+								       : ENTRY_POINT_RUNTIME,
 			.space = (uint8_t)hooks[i].space,
 		};
 		put(b, DICT_HOOK, &h, offsetof(struct dict_hook, name), hooks[i].name, NULL);

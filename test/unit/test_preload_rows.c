@@ -72,7 +72,7 @@ static void test_facts_fit_the_names(void **state)
 		const struct hook_row *row = &hook_rows[i];
 		bool twin = has_suffix(row->symbol, "_ptsz") || has_suffix(row->symbol, "_ptds");
 		assert_in_range(row->category, 0, CAT_COUNT - 1);
-		if (row->door == DOOR_RUNTIME) {
+		if (row->entry_point == ENTRY_POINT_RUNTIME) {
 			assert_string_equal(row->name, row->symbol);
 			continue;
 		}
@@ -92,9 +92,9 @@ static void test_versions_tell_rows_apart(void **state)
 	for (int i = 0; i < HOOK_COUNT; i++)
 		for (int j = 0; j < i; j++) {
 			const struct hook_row *a = &hook_rows[i], *b = &hook_rows[j];
-			if (a->door == DOOR_DRIVER && b->door == DOOR_DRIVER &&
-			    a->is_twin == b->is_twin && !strcmp(a->name, b->name) &&
-			    a->version == b->version)
+			if (a->entry_point == ENTRY_POINT_DRIVER &&
+			    b->entry_point == ENTRY_POINT_DRIVER && a->is_twin == b->is_twin &&
+			    !strcmp(a->name, b->name) && a->version == b->version)
 				fail_msg("%s and %s share a name and a version", a->symbol,
 					 b->symbol);
 		}

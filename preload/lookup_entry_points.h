@@ -1,6 +1,6 @@
-/* What the doors share beyond lookup.h: lookup_dlsym.c and lookup_getproc.c, on top of lookup.c. */
-#ifndef PRELOAD_LOOKUP_DOORS_H
-#define PRELOAD_LOOKUP_DOORS_H
+/* What the entry points share beyond lookup.h: lookup_dlsym.c and lookup_getproc.c, on top of lookup.c. */
+#ifndef PRELOAD_LOOKUP_ENTRY_POINTS_H
+#define PRELOAD_LOOKUP_ENTRY_POINTS_H
 
 #include "preload/lookup.h"
 
