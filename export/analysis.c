@@ -9,7 +9,7 @@
 #include "export/report_json.h"
 
 struct analysis {
-	const struct follow *follow;
+	const struct ingest *ingest;
 	struct timeline timeline;
 	struct block_summary blocks;
 	uint32_t training; /* struct follow's, of what was added */
@@ -17,7 +17,7 @@ struct analysis {
 
 static void start(struct analysis *a)
 {
-	const struct follow *f = a->follow;
+	const struct ingest *f = a->ingest;
 	timeline_start(&a->timeline, &f->dict, f->frames);
 	a->timeline.pid = f->reader.header->pid;
 	a->training = f->training;
@@ -29,10 +29,10 @@ static void stop(struct analysis *a)
 	block_summary_free(&a->blocks);
 }
 
-struct analysis *analysis_new(const struct follow *f)
+struct analysis *analysis_new(const struct ingest *f)
 {
 	struct analysis *a = mem_zero(sizeof(*a));
-	a->follow = f;
+	a->ingest = f;
 	start(a);
 	return a;
 }
@@ -48,7 +48,7 @@ void analysis_free(struct analysis *a)
 /* What was added may be of an evaluation before the training. */
 static void mind_training(struct analysis *a)
 {
-	if (a->training == a->follow->training)
+	if (a->training == a->ingest->training)
 		return;
 	stop(a);
 	a->blocks = (struct block_summary){ 0 };
@@ -73,7 +73,7 @@ static void add_step(struct analysis *a, struct model_step *m)
 void analysis_step(struct analysis *a, struct model_step *m)
 {
 	mind_training(a);
-	if (is_left_over(a, m) || m->number < a->follow->trains_from)
+	if (is_left_over(a, m) || m->number < a->ingest->trains_from)
 		return;
 	add_step(a, m);
 	block_summary_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
@@ -89,8 +89,8 @@ size_t analysis_n_steps(struct analysis *a)
 static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
-	struct cost_found cost = cost_find(&a->follow->cost);
-	step_times_fill(&f, &a->follow->baseline, &a->follow->armed_step_ms);
+	struct cost_found cost = cost_find(&a->ingest->cost);
+	step_times_fill(&f, &a->ingest->baseline, &a->ingest->armed_step_ms);
 	a->timeline.recording_ratio = f.armed_in_warm_up ? 1 : cost_ratio(&cost);
 	a->timeline.disturbed_ratio = f.armed_in_warm_up ? 1 : cost_disturbed(&cost);
 }
@@ -109,8 +109,8 @@ json_t *analysis_report(struct analysis *a, const json_t *described)
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->timeline.steps.n)
 		summary_fill(&f, &a->timeline);
-	block_summary_fill(&a->blocks, &f, a->follow);
-	summary_fill_run(&f, a->follow);
+	block_summary_fill(&a->blocks, &f, a->ingest);
+	summary_fill_run(&f, a->ingest);
 	if (a->timeline.steps.n)
 		replay_fill(&f);
 	json_t *report = report_json_process(described, &f);

@@ -3,14 +3,14 @@
 #define EXPORT_ANALYSIS_H
 
 #include "core/analysis/timeline.h"
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 #include <jansson.h>
 
 struct analysis;
 
 /* `f` is followed into it and outlives it. */
-struct analysis *analysis_new(const struct follow *f);
+struct analysis *analysis_new(const struct ingest *f);
 void analysis_free(struct analysis *a);
 
 /* Also ties the step's backward pass to the lines that made it necessary: struct model_call, forward_site. */

@@ -88,7 +88,7 @@ static uint64_t count_news(const struct collector *c)
 		if (c->watched.at[i].process)
 			n += 1 + c->watched.at[i].process->n_traces +
 			     c->watched.at[i].process->is_finished +
-			     c->watched.at[i].process->follow.counts.steps;
+			     c->watched.at[i].process->ingest.counts.steps;
 	return n;
 }
 

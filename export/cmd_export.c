@@ -39,11 +39,11 @@ static int parse(int argc, char **argv, struct request *r)
 
 static void report(const struct process *p, const json_t *described, const char *where)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	char text[240];
 	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), described), where);
 	if (f->last_number != UINT64_MAX)
-		printf(", %llu steps (%s)", (unsigned long long)follow_count_steps(f),
+		printf(", %llu steps (%s)", (unsigned long long)ingest_count_steps(f),
 		       step_detector_name(&f->reader.header->steps));
 	printf("\n");
 	if (*files_emptiness(text, sizeof(text), described))

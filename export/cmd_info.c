@@ -14,13 +14,13 @@
 
 static void print_steps(const struct process *p)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	const struct journal_steps *s = &f->reader.header->steps;
 	if (f->last_number == UINT64_MAX) {
 		printf("  steps      none told apart (PROF_STEP %s)\n", step_detector_name(s));
 		return;
 	}
-	printf("  steps      %" PRIu64 " by %s", follow_count_steps(f), step_detector_name(s));
+	printf("  steps      %" PRIu64 " by %s", ingest_count_steps(f), step_detector_name(s));
 	if (s->mode == STEP_MODE_AUTO)
 		printf(", confidence %.2f", p->confidence);
 	if (f->step_ms.n)
@@ -33,9 +33,9 @@ static void print_steps(const struct process *p)
 	printf("%s\n", f->armed.n > 20 ? ", ..." : f->armed.n ? "" : "no step");
 }
 
-static void print_counts(const struct follow *f)
+static void print_counts(const struct ingest *f)
 {
-	const struct follow_counts *c = &f->counts;
+	const struct ingest_counts *c = &f->counts;
 	printf("  calls      %" PRIu64, c->calls);
 	for (unsigned i = 0; i <= CAT_COUNT; i++)
 		if (c->calls_by_category[i])
@@ -58,7 +58,7 @@ static void print_stacks(const struct dict *d)
 		printf("  stacks     none\n");
 }
 
-static void print_losses(const struct follow *f)
+static void print_losses(const struct ingest *f)
 {
 	const struct journal_header *h = f->reader.header;
 	uint64_t dropped = atomic_load(&h->dropped_records),
@@ -77,7 +77,7 @@ static void print_losses(const struct follow *f)
 }
 
 /* What there is of a process that died: a recorded step that it died in has no end, and CUPTI hands GPU times over late. */
-static void print_whole(const struct follow *f)
+static void print_whole(const struct ingest *f)
 {
 	bool is_cut = f->armed.n && f->armed.at[f->armed.n - 1] == f->last_number;
 	printf("  whole      ");
@@ -101,13 +101,13 @@ static void print_death(const struct process *p, const json_t *run)
 	json_t *described = process_describe(p);
 	printf("  state      %s\n", report_death(death, sizeof(death), run, described));
 	json_decref(described);
-	if (p->follow.last_number != UINT64_MAX)
-		print_whole(&p->follow);
+	if (p->ingest.last_number != UINT64_MAX)
+		print_whole(&p->ingest);
 }
 
 static void print_process(const struct process *p, const json_t *run)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
 	const char *command = dict_find_info(&f->dict, "command"),
 		   *rank = dict_find_info(&f->dict, "rank");

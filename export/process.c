@@ -33,7 +33,7 @@ static bool take_name(struct output *o, const char *name)
 /* The rank, if it is a plain number and no other process of the run has it; a worker inherits its parent's. */
 static void choose_name(struct process *p)
 {
-	const char *rank = dict_find_info(&p->follow.dict, "rank");
+	const char *rank = dict_find_info(&p->ingest.dict, "rank");
 	if (p->name[0])
 		return;
 	if (rank && *rank && strlen(rank) < 10 && strspn(rank, "0123456789") == strlen(rank) &&
@@ -80,7 +80,7 @@ static void show_step(void *context, struct model_step *m)
 		write_with(p, i, m);
 }
 
-static void on_step(void *context, struct follow *f, struct model_step *m)
+static void on_step(void *context, struct ingest *f, struct model_step *m)
 {
 	struct process *p = context;
 	p->n_shown++;
@@ -95,7 +95,7 @@ static void on_step(void *context, struct follow *f, struct model_step *m)
 static void show_kept(void *context, struct model_step *m)
 {
 	struct process *p = context;
-	follow_note_armed(&p->follow, m->number);
+	ingest_note_armed(&p->ingest, m->number);
 	show_step(p, m);
 }
 
@@ -103,17 +103,17 @@ static void show_kept(void *context, struct model_step *m)
 
 static uint32_t mode_of(const struct process *p)
 {
-	return p->follow.reader.header->steps.mode;
+	return p->ingest.reader.header->steps.mode;
 }
 
-static void on_call(void *context, struct follow *f, uint32_t thread, const struct rec_call *call)
+static void on_call(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call)
 {
 	struct process *p = context;
 	if (mode_of(p) == STEP_MODE_AUTO && learn_is_feeding(&p->learn))
 		learn_feed(&p->learn, f, thread, call);
 }
 
-static void on_counted(void *context, struct follow *f, uint32_t thread,
+static void on_counted(void *context, struct ingest *f, uint32_t thread,
 		       const struct rec_step *step)
 {
 	struct process *p = context;
@@ -137,7 +137,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	p->is_live = live;
 	snprintf(p->path, sizeof(p->path), "%s", path);
 	set_stem(p);
-	const struct follow_sink sink = {
+	const struct ingest_sink sink = {
 		.context = p,
 		.call = on_call,
 		.counted = on_counted,
@@ -145,54 +145,54 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		.draws_nothing = !output->n_formats,
 		.step = on_step,
 	};
-	int error = follow_open(&p->follow, path, live, &sink, e);
+	int error = ingest_open(&p->ingest, path, live, &sink, e);
 	if (error)
 		return error;
-	const struct journal_header *h = p->follow.reader.header;
+	const struct journal_header *h = p->ingest.reader.header;
 	p->pid_here = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
 	process_flight_start(p, show_kept);
 	if (output->analyses)
-		p->analysis = analysis_new(&p->follow);
+		p->analysis = analysis_new(&p->ingest);
 	if (live) {
-		atomic_store(&p->follow.reader.header->collector, (uint32_t)getpid());
+		atomic_store(&p->ingest.reader.header->collector, (uint32_t)getpid());
 		p->was_seen_alive = process_is_alive(p);
 	}
 	if (mode_of(p) == STEP_MODE_AUTO)
 		learn_start(&p->learn);
 	else
-		p->follow.sink.call = NULL;
+		p->ingest.sink.call = NULL;
 	return 0;
 }
 
 void process_close(struct process *p)
 {
-	if (p->is_live && p->follow.reader.header)
-		atomic_store(&p->follow.reader.header->collector, 0);
+	if (p->is_live && p->ingest.reader.header)
+		atomic_store(&p->ingest.reader.header->collector, 0);
 	trace_keep_free(&p->traces);
 	vec_free(&p->triggers);
 	flight_free(&p->flight);
 	learn_stop(&p->learn);
 	process_forget_analysis(p);
-	follow_close(&p->follow);
+	ingest_close(&p->ingest);
 }
 
 char *process_damage(const struct process *p, char *to, size_t bytes)
 {
 	to[0] = 0;
-	return p->is_live ? to : damage_say(to, bytes, &p->follow.reader, &p->follow.dict);
+	return p->is_live ? to : damage_say(to, bytes, &p->ingest.reader, &p->ingest.dict);
 }
 
 void process_forget_analysis(struct process *p)
 {
 	analysis_free(p->analysis);
 	p->analysis = NULL;
-	follow_forget_stacks(&p->follow);
+	ingest_forget_stacks(&p->ingest);
 }
 
 /* Steps before the lock get their numbers from where the anchor stands in what was journaled. */
 static void mend_backwards(struct process *p)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	const struct anchor a = {
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
@@ -204,15 +204,15 @@ static void mend_backwards(struct process *p)
 		.generation = p->learn.generation,
 	};
 	struct err e;
-	p->follow.last_has_come = a.is_late;
-	if (!p->was_recycled || p->follow.schedule.always)
-		anchors_mark(&p->follow, p->path, &a, UINT64_MAX, &e);
+	p->ingest.last_has_come = a.is_late;
+	if (!p->was_recycled || p->ingest.schedule.always)
+		anchors_mark(&p->ingest, p->path, &a, UINT64_MAX, &e);
 }
 
 /* With the first records, and once more when CUPTI has come: each look takes a millisecond, of this process. */
 static void look_for_versions(struct process *p)
 {
-	unsigned n_wanted = (p->follow.counts.records > 0) + p->follow.saw_gpu_on;
+	unsigned n_wanted = (p->ingest.counts.records > 0) + p->ingest.saw_gpu_on;
 	if (p->n_versions_read >= n_wanted || !process_is_alive(p))
 		return;
 	p->n_versions_read = n_wanted;
@@ -221,23 +221,23 @@ static void look_for_versions(struct process *p)
 
 bool process_poll(struct process *p)
 {
-	uint64_t before = p->follow.counts.records;
+	uint64_t before = p->ingest.counts.records;
 	if (mode_of(p) == STEP_MODE_AUTO)
-		learn_watch(&p->learn, &p->follow);
-	follow_read(&p->follow);
+		learn_watch(&p->learn, &p->ingest);
+	ingest_read(&p->ingest);
 	look_for_versions(p);
-	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->follow))
+	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->ingest))
 		mend_backwards(p);
-	if (follow_recycle(&p->follow))
+	if (ingest_recycle(&p->ingest))
 		p->was_recycled = true;
 	process_flight_serve(p);
-	ahead_prepare(&p->ahead, &p->follow.reader);
-	return p->follow.counts.records != before;
+	ahead_prepare(&p->ahead, &p->ingest.reader);
+	return p->ingest.counts.records != before;
 }
 
 bool process_is_learning(const struct process *p)
 {
-	uint32_t state = atomic_load(&p->follow.reader.header->steps.state);
+	uint32_t state = atomic_load(&p->ingest.reader.header->steps.state);
 	return !p->is_finished &&
 	       (step_state_is_learning(state) || p->learn.is_provisional || p->learn.is_overdue);
 }
@@ -250,7 +250,7 @@ static bool has_successor(const struct process *p)
 	const char *dash = strchr(p->stem, '-');
 	int number = dash ? atoi(dash + 1) : 1;
 	int folder = (int)(strrchr(p->path, '/') ? strrchr(p->path, '/') - p->path : 0);
-	const struct journal_header *h = p->follow.reader.header;
+	const struct journal_header *h = p->ingest.reader.header;
 	struct journal_header next;
 	if (snprintf(path, sizeof(path), "%.*s/%u-%d.journal", folder, p->path, h->pid,
 		     number + 1) >= (int)sizeof(path))
@@ -261,7 +261,7 @@ static bool has_successor(const struct process *p)
 
 bool process_is_alive(const struct process *p)
 {
-	const struct journal_header *h = p->follow.reader.header;
+	const struct journal_header *h = p->ingest.reader.header;
 	return p->pid_here && procfs_is_alive(p->pid_here, h->process_start) && !has_successor(p);
 }
 
@@ -278,7 +278,7 @@ static void describe_choice(struct process *p, double confidence, uint32_t perio
 /* What the header says of the last anchor. */
 static void describe_told(struct process *p)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	describe_choice(p, atomic_load(&s->confidence_permille) / 1000.0,
 			atomic_load(&s->calls_per_step),
 			(enum level_boundary)atomic_load(&s->boundary));
@@ -292,9 +292,9 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 	struct output nowhere = { .n_formats = 0 };
 	if (process_open(&reading, &nowhere, p->path, false, &e))
 		return false;
-	follow_read(&reading.follow);
-	follow_finish(&reading.follow, false);
-	bool is_known = learn_conclude(&reading.learn, &reading.follow);
+	ingest_read(&reading.ingest);
+	ingest_finish(&reading.ingest, false);
+	bool is_known = learn_conclude(&reading.learn, &reading.ingest);
 	p->n_function_calls = reading.learn.function.n_calls;
 	if (is_known) {
 		const struct level_choice *choice = &reading.learn.choice;
@@ -317,13 +317,13 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 /* Whether steps were looked for in vain, and slices of time recorded. */
 bool process_has_slices(const struct process *p)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	return atomic_load(&s->slices) && !atomic_load(&s->base_generation);
 }
 
 static bool find_anchor(struct process *p, struct anchor *anchor)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	uint32_t generation = atomic_load(&s->anchor_generation);
 	bool is_void = generation && atomic_load(&s->void_generation) == generation;
 	if (!generation && atomic_load(&s->slices)) {
@@ -360,7 +360,7 @@ struct replay {
 /* Whatever the library locked is in the journal; of the last anchor the header knows more. */
 static int find_anchors(struct process *p, struct replay *r, struct err *e)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	p->has_steps = find_anchor(p, &r->anchor);
 	if (atomic_load(&s->void_generation))
 		vec_push(&r->voided, atomic_load(&s->void_generation));
@@ -376,14 +376,14 @@ static int find_anchors(struct process *p, struct replay *r, struct err *e)
 }
 
 /* The steps that no record of the library's begins. */
-static void mark_learned(struct follow *f, const char *path, const struct replay *r, struct err *e)
+static void mark_learned(struct ingest *f, const char *path, const struct replay *r, struct err *e)
 {
 	for (size_t i = 0; i < r->earlier.n; i++)
 		anchors_mark(f, path, &r->earlier.at[i], UINT64_MAX, e);
 	anchors_mark(f, path, &r->anchor, UINT64_MAX, e);
 }
 
-static void replay_counted(void *context, struct follow *f, uint32_t thread,
+static void replay_counted(void *context, struct ingest *f, uint32_t thread,
 			   const struct rec_step *step)
 {
 	const struct replay *r = context;
@@ -393,13 +393,13 @@ static void replay_counted(void *context, struct follow *f, uint32_t thread,
 	anchor_mark_counted(f, step, &r->anchor);
 }
 
-static void replay_step(void *context, struct follow *f, struct model_step *m)
+static void replay_step(void *context, struct ingest *f, struct model_step *m)
 {
 	struct replay *r = context;
 	on_step(r->p, f, m);
 }
 
-static void replay_triggered(void *context, struct follow *f, const struct rec_step *step)
+static void replay_triggered(void *context, struct ingest *f, const struct rec_step *step)
 {
 	struct replay *r = context;
 	process_triggered(r->p, f, step);
@@ -407,7 +407,7 @@ static void replay_triggered(void *context, struct follow *f, const struct rec_s
 
 static bool process_was_killed(const struct process *p)
 {
-	return !atomic_load(&p->follow.reader.header->ended_ticks);
+	return !atomic_load(&p->ingest.reader.header->ended_ticks);
 }
 
 /* Opens the journal anew in place of what was followed so far, which is all there is where its file has been removed. */
@@ -418,7 +418,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	if (error)
 		return error;
 	reader_close(&there);
-	const struct follow_sink sink = { .context = r,
+	const struct ingest_sink sink = { .context = r,
 					  .counted = replay_counted,
 					  .triggered = replay_triggered,
 					  .draws_nothing = !p->output->n_formats,
@@ -427,45 +427,45 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	process_forget_analysis(p);
 	p->n_shown = 0;
 	flight_free(&p->flight);
-	follow_close(&p->follow);
-	error = follow_open(&p->follow, p->path, false, &sink, e);
+	ingest_close(&p->ingest);
+	error = ingest_open(&p->ingest, p->path, false, &sink, e);
 	if (!error)
 		process_flight_start(p, show_kept);
 	if (!error && analyses)
-		p->analysis = analysis_new(&p->follow);
+		p->analysis = analysis_new(&p->ingest);
 	return error;
 }
 
 /* Everything as one step: better than nothing to look at. */
 static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 {
-	struct follow_counts counts = p->follow.counts;
-	uint64_t last_number = p->follow.last_number;
-	bool last_is_whole = p->follow.last_is_whole, last_has_come = p->follow.last_has_come;
-	struct sample steps = p->follow.step_ms;
-	struct cost cost = p->follow.cost;
-	struct baseline baseline = p->follow.baseline;
-	uint64_t trains_from = p->follow.trains_from;
-	p->follow.baseline = (struct baseline){ 0 }; /* it is kept */
+	struct ingest_counts counts = p->ingest.counts;
+	uint64_t last_number = p->ingest.last_number;
+	bool last_is_whole = p->ingest.last_is_whole, last_has_come = p->ingest.last_has_come;
+	struct sample steps = p->ingest.step_ms;
+	struct cost cost = p->ingest.cost;
+	struct baseline baseline = p->ingest.baseline;
+	uint64_t trains_from = p->ingest.trains_from;
+	p->ingest.baseline = (struct baseline){ 0 }; /* it is kept */
 	int error = start_replay(p, r, e);
 	if (error) {
 		baseline_free(&baseline);
 		return error;
 	}
-	p->follow.sink.counted = NULL;
-	p->follow.one_step = true;
-	follow_read(&p->follow);
-	follow_finish(&p->follow, process_was_killed(p));
-	p->follow.counts = counts; /* what was found out about steps stands */
-	p->follow.last_number = last_number;
-	p->follow.last_is_whole = last_is_whole;
-	p->follow.last_has_come = last_has_come;
-	p->follow.step_ms = steps;
-	p->follow.cost = cost;
-	baseline_free(&p->follow.baseline);
-	p->follow.baseline = baseline;
-	p->follow.trains_from = trains_from;
-	p->follow.armed.n = 0;
+	p->ingest.sink.counted = NULL;
+	p->ingest.one_step = true;
+	ingest_read(&p->ingest);
+	ingest_finish(&p->ingest, process_was_killed(p));
+	p->ingest.counts = counts; /* what was found out about steps stands */
+	p->ingest.last_number = last_number;
+	p->ingest.last_is_whole = last_is_whole;
+	p->ingest.last_has_come = last_has_come;
+	p->ingest.step_ms = steps;
+	p->ingest.cost = cost;
+	baseline_free(&p->ingest.baseline);
+	p->ingest.baseline = baseline;
+	p->ingest.trains_from = trains_from;
+	p->ingest.armed.n = 0;
 	return 0;
 }
 
@@ -478,14 +478,14 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 		error = start_replay(p, r, e);
 	if (error)
 		return error;
-	struct follow *f = &p->follow;
+	struct ingest *f = &p->ingest;
 	for (size_t i = 0; i < r->voided.n; i++)
-		follow_void(f, r->voided.at[i]);
+		ingest_void(f, r->voided.at[i]);
 	for (size_t i = 0; i < r->earlier.n; i++)
 		if (r->earlier.at[i].begins_training)
-			follow_train(f, r->earlier.at[i].generation);
+			ingest_train(f, r->earlier.at[i].generation);
 	if (r->anchor.begins_training)
-		follow_train(f, r->anchor.generation);
+		ingest_train(f, r->anchor.generation);
 	if (!is_auto)
 		p->confidence = 1;
 	if (r->anchor.anchor) {
@@ -493,8 +493,8 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 			f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
 		mark_learned(f, p->path, r, e);
 	}
-	follow_read(f);
-	follow_finish(f, process_was_killed(p));
+	ingest_read(f);
+	ingest_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
 	if (p->n_shown && r->anchor.arms)
 		process_explain_late_steps(p);
@@ -538,7 +538,7 @@ int process_export(struct process *p, struct output *output, const char *path, s
 
 static void note_closing_clock(struct process *p)
 {
-	struct journal_header *h = p->follow.reader.header;
+	struct journal_header *h = p->ingest.reader.header;
 	if (!h->clock.last.ticks)
 		h->clock.last = clock_point(h->clock.kind);
 }
@@ -549,28 +549,28 @@ static void finish(struct process *p)
 	bool killed = process_was_killed(p);
 	bool is_auto = mode_of(p) == STEP_MODE_AUTO;
 	note_closing_clock(p);
-	follow_read(&p->follow);
-	if (is_auto && learn_tell(&p->learn, &p->follow))
+	ingest_read(&p->ingest);
+	if (is_auto && learn_tell(&p->learn, &p->ingest))
 		mend_backwards(p);
 	if (is_auto && !p->was_recycled)
-		learn_end_provisional(&p->learn, &p->follow);
+		learn_end_provisional(&p->learn, &p->ingest);
 	/* a journal that was recycled cannot be read again from the start */
 	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled || p->learn.goes_on ||
-			 atomic_load(&p->follow.reader.header->steps.slices);
+			 atomic_load(&p->ingest.reader.header->steps.slices);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
 	p->confidence = 1;
 	if (is_auto)
 		describe_told(p);
 	if (is_locked) {
-		follow_finish(&p->follow, killed);
-		p->has_steps = p->follow.last_number != UINT64_MAX;
+		ingest_finish(&p->ingest, killed);
+		p->has_steps = p->ingest.last_number != UINT64_MAX;
 		process_explain_slices(p);
 		if (p->n_shown || p->trouble.text[0])
 			return;
 	}
 	/* too short for the lock, or nothing was armed: now that all is there, more can be told */
-	atomic_store(&p->follow.reader.header->collector, 0);
+	atomic_store(&p->ingest.reader.header->collector, 0);
 	p->is_live = false;
 	if (!p->was_recycled && replay_all(p, &e) && !p->trouble.text[0])
 		p->trouble = e;

@@ -6,7 +6,7 @@
 #define EXPORT_PROCESS_H
 
 #include "core/journal/ahead.h"
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "core/steps/learn.h"
 #include "export/analysis.h"
 #include "export/exporter.h"
@@ -42,7 +42,7 @@ struct process_trigger {
 enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_KILLED };
 
 struct process {
-	struct follow follow;
+	struct ingest ingest;
 	struct learn learn;
 	struct ahead ahead;
 	struct output *output;

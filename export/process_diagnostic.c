@@ -6,7 +6,7 @@
 
 void process_explain_slices(struct process *p)
 {
-	const char *patience_s = dict_find_info(&p->follow.dict, "PROF_LEARN_S");
+	const char *patience_s = dict_find_info(&p->ingest.dict, "PROF_LEARN_S");
 	if (process_has_slices(p))
 		err_set(&p->diagnostic, 0,
 			"no repeating step was found in %.20s s of launches, so steps are slices "
@@ -17,7 +17,7 @@ void process_explain_slices(struct process *p)
 
 void process_explain_late_steps(struct process *p)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
 	char to[32] = "";
 	bool is_off = cupti && !strcmp(cupti, "off");
@@ -98,7 +98,7 @@ static void list_launched(const struct dict *d, char *to, size_t bytes)
 static void explain_kernel(struct process *p, const char *value)
 {
 	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
-	list_launched(&p->follow.dict, launched, sizeof(launched));
+	list_launched(&p->ingest.dict, launched, sizeof(launched));
 	err_set(&p->diagnostic, 0,
 		"PROF_STEP=%.40s: no kernel whose (mangled) name matches was launched more than "
 		"once%s",
@@ -136,7 +136,7 @@ static void explain_api(struct process *p, const char *value)
 
 static void explain_nvtx(struct process *p, const char *value)
 {
-	if (dict_find_info(&p->follow.dict, JOURNAL_INFO_STEP_RANGE))
+	if (dict_find_info(&p->ingest.dict, JOURNAL_INFO_STEP_RANGE))
 		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.60s: just one NVTX range of that name began, and a step is "
 			"from one to the next",
@@ -157,8 +157,8 @@ static void explain_no_steps(struct process *p)
 		[STEP_MODE_TIME] = explain_time,   [STEP_MODE_API] = explain_api,
 		[STEP_MODE_NVTX] = explain_nvtx,
 	};
-	const struct journal_steps *s = &p->follow.reader.header->steps;
-	const char *value = dict_find_info(&p->follow.dict, "PROF_STEP");
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
+	const char *value = dict_find_info(&p->ingest.dict, "PROF_STEP");
 	value = value ? value : step_detector_name(s);
 	if (s->wants_function)
 		explain_function(p, value);
@@ -183,8 +183,8 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 /* Steps of which the schedule would have had its own first one were known too late for it: no other schedule helps. */
 static void explain_too_short(struct process *p, uint64_t first)
 {
-	const struct journal_steps *s = &p->follow.reader.header->steps;
-	uint64_t n_steps = follow_count_steps(&p->follow), shift = atomic_load(&s->schedule_shift);
+	const struct journal_steps *s = &p->ingest.reader.header->steps;
+	uint64_t n_steps = ingest_count_steps(&p->ingest), shift = atomic_load(&s->schedule_shift);
 	char fitting[96];
 	if (first - shift < n_steps)
 		err_set(&p->diagnostic, 0,
@@ -192,7 +192,7 @@ static void explain_too_short(struct process *p, uint64_t first)
 			"step %llu (from 0), but what a step is was known too late for it%s; make "
 			"the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
-			dict_find_info(&p->follow.dict, "rank")
+			dict_find_info(&p->ingest.dict, "rank")
 				? " (ranks begin together, once each knows its own)"
 				: "");
 	else
@@ -205,7 +205,7 @@ static void explain_too_short(struct process *p, uint64_t first)
 
 void process_explain_nothing_armed(struct process *p)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	char damage[DAMAGE_BYTES];

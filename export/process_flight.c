@@ -12,7 +12,7 @@ enum {
 void process_flight_start(struct process *p, void (*write)(void *process, struct model_step *m))
 {
 	flight_free(&p->flight);
-	p->flight.most_bytes = p->follow.reader.header->file_bytes;
+	p->flight.most_bytes = p->ingest.reader.header->file_bytes;
 	p->flight.write = write;
 	p->flight.context = p;
 	p->n_triggers = p->triggers.n = 0;
@@ -24,7 +24,7 @@ static bool was_served(const struct process *p, const struct rec_step *s)
 	       (s->action == TRIGGER_SIGNAL && s->generation == p->signals_served);
 }
 
-void process_triggered(void *process, struct follow *f, const struct rec_step *s)
+void process_triggered(void *process, struct ingest *f, const struct rec_step *s)
 {
 	struct process *p = process;
 	const struct process_trigger t = { s->action, s->number, s->detail };
@@ -42,7 +42,7 @@ void process_triggered(void *process, struct follow *f, const struct rec_step *s
 /* A process that hangs begins no step, and so never looks whether it is asked; what was kept of it is wanted all the more. */
 static void serve_unanswered(struct process *p)
 {
-	const struct journal_trigger *t = &p->follow.reader.header->trigger;
+	const struct journal_trigger *t = &p->ingest.reader.header->trigger;
 	uint32_t asked = atomic_load(&t->asked), signals = atomic_load(&t->signals);
 	bool by_file = asked != atomic_load(&t->taken) && asked != p->asked_served;
 	bool by_signal = signals != atomic_load(&t->signals_taken) && signals != p->signals_served;
@@ -54,7 +54,7 @@ static void serve_unanswered(struct process *p)
 	if (!p->unanswered_ms)
 		p->unanswered_ms = now_ms;
 	uint64_t waited_ms = now_ms - p->unanswered_ms;
-	bool are_all = p->follow.marks.n == 1;
+	bool are_all = p->ingest.marks.n == 1;
 	if (!p->flight.steps.n || waited_ms < (are_all ? HANGS_MS : AT_MOST_MS))
 		return;
 	p->unanswered_ms = 0;
@@ -65,7 +65,7 @@ static void serve_unanswered(struct process *p)
 
 void process_flight_serve(struct process *p)
 {
-	struct follow *f = &p->follow;
+	struct ingest *f = &p->ingest;
 	if (!f->schedule.flight)
 		return;
 	if (f->marks.at[0].ticks)
@@ -81,6 +81,6 @@ void process_flight_end(struct process *p, enum flight_why why)
 		err_set(&p->diagnostic, 0,
 			"flight=%llu: fewer steps than that found room (%llu MiB); a larger "
 			"PROF_BUFFER_MB keeps more",
-			(unsigned long long)p->follow.schedule.flight,
+			(unsigned long long)p->ingest.schedule.flight,
 			(unsigned long long)(p->flight.most_bytes >> 20));
 }

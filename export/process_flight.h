@@ -8,7 +8,7 @@
 void process_flight_start(struct process *p, void (*write)(void *process, struct model_step *m));
 
 /* For the sink: STEP_TRIGGERED was read. */
-void process_triggered(void *process, struct follow *f, const struct rec_step *step);
+void process_triggered(void *process, struct ingest *f, const struct rec_step *step);
 
 /* Live, after each pass: answers who asked for what is kept, in the library's stead too where the process hangs. */
 void process_flight_serve(struct process *p);

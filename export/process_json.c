@@ -36,7 +36,7 @@ static json_t *describe_lengths(const struct sample *s)
 }
 
 /* Steps by which the schedule's first window came late; what moved the schedule behind it does not count. */
-static uint64_t steps_late(const struct follow *f)
+static uint64_t steps_late(const struct ingest *f)
 {
 	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
 	if (!f->armed.n || f->schedule.off)
@@ -48,14 +48,14 @@ static uint64_t steps_late(const struct follow *f)
 
 static json_t *describe_steps(const struct process *p)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	const struct journal_steps *shared = &f->reader.header->steps;
 	bool has_steps = f->last_number != UINT64_MAX;
 	json_t *armed = json_array();
 	for (size_t i = 0; i < f->armed.n; i++)
 		json_array_append_new(armed, integer(f->armed.at[i]));
 	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "count",
-			      integer(follow_count_steps(f)), "detector",
+			      integer(ingest_count_steps(f)), "detector",
 			      !has_steps	      ? "none"
 			      : process_has_slices(p) ? STEP_SLICES_NAME
 						      : step_detector_name(shared),
@@ -112,9 +112,9 @@ static json_t *describe_kept(const struct process *p)
 	return list;
 }
 
-static json_t *describe_records(const struct follow *f)
+static json_t *describe_records(const struct ingest *f)
 {
-	const struct follow_counts *c = &f->counts;
+	const struct ingest_counts *c = &f->counts;
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "records", integer(c->records),
 			 "calls", integer(c->calls), "launches", integer(c->launches), "kernels",
 			 integer(c->works_by_kind[REC_KERNEL]), "memcpys",
@@ -123,9 +123,9 @@ static json_t *describe_records(const struct follow *f)
 			 integer(c->works_by_kind[REC_GPU_SYNC]), "paired", integer(c->paired));
 }
 
-static json_t *describe_losses(const struct follow *f)
+static json_t *describe_losses(const struct ingest *f)
 {
-	const struct follow_counts *c = &f->counts;
+	const struct ingest_counts *c = &f->counts;
 	const struct journal_header *h = f->reader.header;
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dropped",
 			 integer(atomic_load(&h->dropped_records)), "dropped_names",
@@ -138,7 +138,7 @@ static json_t *describe_losses(const struct follow *f)
 			 integer(f->reader.n_impossible));
 }
 
-static json_t *describe_self(const struct follow *f)
+static json_t *describe_self(const struct ingest *f)
 {
 	json_t *self = json_object();
 	const struct cost_found cost = cost_find(&f->cost);
@@ -146,7 +146,7 @@ static json_t *describe_self(const struct follow *f)
 	return self;
 }
 
-static json_t *describe_cupti(const struct follow *f)
+static json_t *describe_cupti(const struct ingest *f)
 {
 	static const char *const states[] = { "off", "on",	"on", "unavailable",
 					      "on",  "yielded", "on" };
@@ -182,7 +182,7 @@ static json_t *describe_files(const struct process *p)
 
 json_t *process_describe(const struct process *p)
 {
-	const struct follow *f = &p->follow;
+	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
 	const char *rank = dict_find_info(&f->dict, "rank");
 	const char *command = dict_find_info(&f->dict, "command");

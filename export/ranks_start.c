@@ -16,12 +16,12 @@ static const char *in_journal(void *context, const char *name)
 
 static long rank_of(const struct process *p)
 {
-	return p ? ranks_number(dict_find_info(&p->follow.dict, "rank")) : -1;
+	return p ? ranks_number(dict_find_info(&p->ingest.dict, "rank")) : -1;
 }
 
 static struct journal_steps *steps_of(const struct process *p)
 {
-	return &p->follow.reader.header->steps;
+	return &p->ingest.reader.header->steps;
 }
 
 static bool has_asked(const struct process *p)
@@ -70,7 +70,7 @@ static long count_left_out(const char *folder)
 }
 
 /* Nanoseconds of a step, by the newest ones; 0: not known. */
-static uint64_t step_ns(const struct follow *f)
+static uint64_t step_ns(const struct ingest *f)
 {
 	size_t last = f->marks.n - 1, first = last;
 	while (first && f->marks.at[first - 1].ticks &&
@@ -85,7 +85,7 @@ static uint64_t step_ns(const struct follow *f)
 /* The first step that this rank can surely begin with. */
 static uint64_t earliest_start(const struct process *p)
 {
-	uint64_t ns = step_ns(&p->follow), first = schedule_first_armed(&p->follow.schedule);
+	uint64_t ns = step_ns(&p->ingest), first = schedule_first_armed(&p->ingest.schedule);
 	uint64_t next = atomic_load(&steps_of(p)->current) + 2 + (ns ? AHEAD_NS / ns : 0);
 	return next > first ? next : first;
 }
@@ -93,19 +93,19 @@ static uint64_t earliest_start(const struct process *p)
 /* Of slices of time, which in all ranks begin with a second of the machine's clock: that of the one under way. */
 static uint64_t second_of(const struct process *p, const struct step_mark *mark)
 {
-	return timebase_ns(&p->follow.time, mark->ticks) / SECOND_NS;
+	return timebase_ns(&p->ingest.time, mark->ticks) / SECOND_NS;
 }
 
 static const struct step_mark *newest(const struct process *p)
 {
-	return &p->follow.marks.at[p->follow.marks.n - 1];
+	return &p->ingest.marks.at[p->ingest.marks.n - 1];
 }
 
 /* The first second with which the schedule can surely begin: the one after the next. */
 static uint64_t earliest_second(const struct process *p)
 {
 	const struct step_mark *mark = newest(p);
-	uint64_t first = schedule_first_armed(&p->follow.schedule), next = mark->number + 2;
+	uint64_t first = schedule_first_armed(&p->ingest.schedule), next = mark->number + 2;
 	return second_of(p, mark) + (next > first ? next : first) - mark->number;
 }
 
@@ -222,7 +222,7 @@ static bool is_anybody_under_way(struct process *const *all, size_t n)
 
 static double seconds_since_start(const struct process *p)
 {
-	const struct journal_clock *c = &p->follow.reader.header->clock;
+	const struct journal_clock *c = &p->ingest.reader.header->clock;
 	return (double)(clock_point(c->kind).monotonic_ns - c->first.monotonic_ns) / 1e9;
 }
 
@@ -236,7 +236,7 @@ static bool is_time(struct ranks_start *r, const struct process *p, struct proce
 						 atomic_load(&steps_of(p)->current));
 	}
 	r->n_present = count_present(r, all, n);
-	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&p->follow.dict);
+	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&p->ingest.dict);
 	if (r->n_present < r->n_expected)
 		r->n_expected -= count_left_out(folder);
 	return r->n_present >= r->n_expected ||

@@ -49,9 +49,9 @@ static json_t *words_of(const char *text)
 static json_t *run_by_journal(const struct process *p)
 {
 	static const char *const kept[] = { "host", "cwd", "version" };
-	const struct dict *d = &p->follow.dict;
+	const struct dict *d = &p->ingest.dict;
 	const char *command = dict_find_info(d, "command");
-	time_t began = (time_t)(p->follow.reader.header->clock.first.realtime_ns / 1000000000);
+	time_t began = (time_t)(p->ingest.reader.header->clock.first.realtime_ns / 1000000000);
 	char start[64];
 	struct tm broken;
 	json_t *run = json_object();

@@ -243,7 +243,7 @@ static bool enter(unsigned tries)
 }
 
 /* Who turns the switch meanwhile and finds us busy for too long leaves it to us. */
-static void follow(const struct link_map *caller, unsigned tries)
+static void ingest(const struct link_map *caller, unsigned tries)
 {
 	int saved = errno;
 	uint32_t turned;
@@ -264,13 +264,13 @@ void plt_note(void *return_address)
 {
 	const struct link_map *caller = object_of(return_address);
 	if (caller)
-		follow(caller, ONCE);
+		ingest(caller, ONCE);
 }
 
 void plt_follow(void)
 {
 	atomic_fetch_add(&g.turned, 1);
-	follow(NULL, PATIENT);
+	ingest(NULL, PATIENT);
 }
 
 static THREAD_LOCAL bool keeps_others_out; /* of the thread that forks */
@@ -293,7 +293,7 @@ void plt_after_fork(void)
 	keeps_others_out = false;
 	atomic_flag_clear(&g.busy);
 	if (was_turned || turned_then != atomic_load(&g.turned))
-		follow(NULL, PATIENT); /* it was left to us */
+		ingest(NULL, PATIENT); /* it was left to us */
 }
 
 /* Its own object is there yet. */

@@ -267,10 +267,10 @@ static int by_size(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static void fill_lines(struct block_summary *l, struct findings *f, const struct follow *follow)
+static void fill_lines(struct block_summary *l, struct findings *f, const struct ingest *ingest)
 {
 	struct lines lines = { 0 };
-	bool is_growing = memory_growth_is_leak(&follow->blocks.growth, follow->blocks.n_steps);
+	bool is_growing = memory_growth_is_leak(&ingest->blocks.growth, ingest->blocks.n_steps);
 	choose_checks(l, &lines);
 	for (size_t i = 0; i < l->lives.n; i++) {
 		const struct block_life *life = &l->lives.at[i];
@@ -337,15 +337,15 @@ static void say_gaps(const struct block_summary *l, struct findings *f, const st
 				    b->n_lost, (unsigned long long)l->n_left_out);
 }
 
-void block_summary_fill(struct block_summary *l, struct findings *f, const struct follow *follow)
+void block_summary_fill(struct block_summary *l, struct findings *f, const struct ingest *ingest)
 {
-	fill_allocator(&f->allocator, &follow->blocks);
+	fill_allocator(&f->allocator, &ingest->blocks);
 	f->allocator.recorded_peak_bytes = l->peak_bytes;
 	f->allocator.is_recorded = l->lives.n && l->peak_bytes;
 	if (!f->allocator.is_recorded)
 		return;
 	find_kinds(l, f->timeline->frames);
 	fill_classes(l, f);
-	fill_lines(l, f, follow);
-	say_gaps(l, f, &follow->blocks);
+	fill_lines(l, f, ingest);
+	say_gaps(l, f, &ingest->blocks);
 }

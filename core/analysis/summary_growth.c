@@ -4,10 +4,10 @@
  */
 #include "core/analysis/summary_growth.h"
 
-static double rate(const struct follow *follow)
+static double rate(const struct ingest *ingest)
 {
-	const struct blocks *b = &follow->blocks;
-	const struct memory *m = &follow->memory;
+	const struct blocks *b = &ingest->blocks;
+	const struct memory *m = &ingest->memory;
 	if (blocks_any(b))
 		return memory_growth_is_leak(&b->growth, b->n_steps)
 			       ? memory_growth_rate(&b->growth, b->n_steps)
@@ -31,22 +31,22 @@ static unsigned only_device(const struct memory *m)
 	return found;
 }
 
-static double free_bytes(const struct follow *follow, unsigned device, uint64_t device_bytes)
+static double free_bytes(const struct ingest *ingest, unsigned device, uint64_t device_bytes)
 {
-	const struct blocks_held *h = &follow->blocks.held[device];
+	const struct blocks_held *h = &ingest->blocks.held[device];
 	double unused = (double)(h->reserved_bytes - h->allocated_bytes),
-	       held = (double)follow->memory.held_bytes[MEMORY_DEVICE][device];
+	       held = (double)ingest->memory.held_bytes[MEMORY_DEVICE][device];
 	return (double)device_bytes - held + unused;
 }
 
-void summary_fill_growth(struct findings *f, const struct follow *follow)
+void summary_fill_growth(struct findings *f, const struct ingest *ingest)
 {
-	unsigned device = only_device(&follow->memory);
-	f->growth = (struct finding_growth){ .bytes_per_step = rate(follow) };
+	unsigned device = only_device(&ingest->memory);
+	f->growth = (struct finding_growth){ .bytes_per_step = rate(ingest) };
 	if (!(f->growth.bytes_per_step > 0) || device == MEMORY_DEVICES)
 		return;
-	const struct dict_device *d = dict_find_device(&follow->dict, device);
-	double left = d ? free_bytes(follow, device, d->memory_bytes) : 0;
+	const struct dict_device *d = dict_find_device(&ingest->dict, device);
+	double left = d ? free_bytes(ingest, device, d->memory_bytes) : 0;
 	if (!d || !(left > 0))
 		return;
 	f->growth.device_bytes = d->memory_bytes;

@@ -129,19 +129,19 @@ static void fill_cost(struct findings *f, const struct cost *c)
 				    (unsigned long long)c->n_plain);
 }
 
-void summary_fill_run(struct findings *f, const struct follow *follow)
+void summary_fill_run(struct findings *f, const struct ingest *ingest)
 {
-	const struct memory *m = &follow->memory;
-	step_times_fill(f, &follow->baseline, &follow->armed_step_ms);
-	if (follow->baseline.n > follow->baseline.ms.n)
+	const struct memory *m = &ingest->memory;
+	step_times_fill(f, &ingest->baseline, &ingest->armed_step_ms);
+	if (ingest->baseline.n > ingest->baseline.ms.n)
 		findings_cannot_say(f, "steps",
 				    "percentiles are those of a sample: %llu steps were seen, %zu "
 				    "kept",
-				    (unsigned long long)follow->baseline.n, follow->baseline.ms.n);
-	summary_fill_once(f, &follow->once, &follow->time, &follow->baseline);
-	fill_cost(f, &follow->cost);
+				    (unsigned long long)ingest->baseline.n, ingest->baseline.ms.n);
+	summary_fill_once(f, &ingest->once, &ingest->time, &ingest->baseline);
+	fill_cost(f, &ingest->cost);
 	fill_peak(f, m);
 	fill_leaks(f, m);
-	summary_fill_growth(f, follow);
+	summary_fill_growth(f, ingest);
 	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;
 }

@@ -3,10 +3,10 @@
 #define CORE_SUMMARY_RUN_H
 
 #include "core/analysis/findings.h"
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 /* After summary_fill(). Fills baseline, warm_up, armed, once, at_peak, leaks, device_peak_bytes and retries. */
-void summary_fill_run(struct findings *f, const struct follow *follow);
+void summary_fill_run(struct findings *f, const struct ingest *ingest);
 
 /* summary_once.c: findings.once, after the baseline; texts go to the timeline's. */
 void summary_fill_once(struct findings *f, const struct once *o, const struct timebase *time,

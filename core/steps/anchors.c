@@ -17,18 +17,18 @@ uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 	}
 }
 
-static uint8_t action_of(const struct follow *f, uint64_t number, bool arms)
+static uint8_t action_of(const struct ingest *f, uint64_t number, bool arms)
 {
 	if (f->schedule.always)
 		return SCHED_RECORD;
 	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
 }
 
-void anchor_mark_counted(struct follow *f, const struct rec_step *step, const struct anchor *a)
+void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a)
 {
 	uint64_t number = a->base + step->number;
 	if (a->has_base && step->generation == a->generation)
-		follow_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
+		ingest_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
 							.number = number,
 							.generation = a->generation,
 							.action = action_of(f, number, a->arms) });
@@ -77,7 +77,7 @@ struct finder {
 		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
 	uint32_t generation;
 	uint64_t floor, floor_ticks; /* the last step of the generation before */
-	const struct follow *follow; /* knows which generations are void */
+	const struct ingest *ingest; /* knows which generations are void */
 };
 
 static struct finder_thread *thread_of(struct finder *x, uint32_t slot)
@@ -140,7 +140,7 @@ static void find_step(struct finder *x, const struct rec_step *s)
 		x->first_counted = s->ticks;
 	if (s->event != STEP_BEGIN || !s->number)
 		return;
-	if (follow_is_void(x->follow, s->generation))
+	if (ingest_is_void(x->ingest, s->generation))
 		return;
 	bool is_earlier = x->generation > 1 && s->generation < x->generation;
 	if (is_earlier && s->number > x->floor) {
@@ -249,7 +249,7 @@ static int find(struct finder *x, const char *path, struct err *e)
 }
 
 /* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
-static void add_marks(struct follow *f, const struct finder *x, const struct anchor *a, size_t n)
+static void add_marks(struct ingest *f, const struct finder *x, const struct anchor *a, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t number = i + 1 + (uint64_t)a->n_missed;
@@ -259,7 +259,7 @@ static void add_marks(struct follow *f, const struct finder *x, const struct anc
 			number = a->base + 1 + i - n;
 		}
 		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
-			follow_add_mark(
+			ingest_add_mark(
 				f, &(struct step_mark){ .ticks = x->begins.at[i],
 							.number = number,
 							.generation = a->generation,
@@ -267,10 +267,10 @@ static void add_marks(struct follow *f, const struct finder *x, const struct anc
 	}
 }
 
-long anchors_mark(struct follow *f, const char *path, const struct anchor *a, uint64_t before_ticks,
+long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, uint64_t before_ticks,
 		  struct err *e)
 {
-	struct finder x = { .follow = f,
+	struct finder x = { .ingest = f,
 			    .anchor = a->anchor,
 			    .backup = a->backup,
 			    .apart = a->apart,

@@ -5,7 +5,7 @@
 #ifndef CORE_ANCHORS_H
 #define CORE_ANCHORS_H
 
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 /* The library pushes exactly these into its window (preload/capture.h). 0: it does not push this call. */
 uint64_t anchor_token(const struct rec_call *call, uint8_t category);
@@ -42,7 +42,7 @@ typedef VEC(struct anchor) anchors;
 typedef VEC(uint32_t) anchor_generations;
 
 /* STEP_COUNTED of the anchor's generation: its number is base + count. */
-void anchor_mark_counted(struct follow *f, const struct rec_step *step, const struct anchor *a);
+void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a);
 
 /* The anchors that the library counted in the journal at `path`, oldest first, but for those that turned out to be the wrong ones:
  * their generations. 0 or -errno. */
@@ -52,7 +52,7 @@ int anchors_list(const char *path, anchors *list, anchor_generations *voided, st
  * Reads the journal at `path` once more and adds a mark to `f` for each step that the anchor tells and that the library did
  * not number itself. `before_ticks`: only those. The number of anchors found, or -errno.
  */
-long anchors_mark(struct follow *f, const char *path, const struct anchor *a, uint64_t before_ticks,
+long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, uint64_t before_ticks,
 		  struct err *e);
 
 #endif

@@ -78,7 +78,7 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 }
 
 /* On which side of the thread's last optimizer the program stands, as its frames say: before it again, behind it still; 0: not known. */
-static uint32_t side_hint(const struct learn *l, const struct follow *f, struct learn_thread *t,
+static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct learn_thread *t,
 			  uint64_t hash, uint32_t hints)
 {
 	if (hints & LEVEL_OPTIMIZER) {
@@ -100,7 +100,7 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
 	t->has_synced |= category == CAT_SYNC && !t->is_within;
 }
 
-static bool wants_function(const struct follow *f)
+static bool wants_function(const struct ingest *f)
 {
 	return f->reader.header->steps.wants_function;
 }
@@ -109,14 +109,14 @@ static bool wants_function(const struct follow *f)
  * A compiler that measures kernels (torch.compile) launches some of them a hundred times, and these were told as steps; or an evaluation comes
  * before the next one. The library counts by what was told as soon as that comes again.
  */
-static bool seeks_others(const struct learn *l, const struct follow *f)
+static bool seeks_others(const struct learn *l, const struct ingest *f)
 {
 	return !wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
 	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
 
-static void mind_seeker(struct learn *l, const struct follow *f)
+static void mind_seeker(struct learn *l, const struct ingest *f)
 {
 	bool seeks = seeks_others(l, f);
 	if (seeks && !l->seeker && (l->seeker = levels_new()))
@@ -128,7 +128,7 @@ static void mind_seeker(struct learn *l, const struct follow *f)
 }
 
 /* FILE-SUFFIX:FUNCTION */
-static const char *function_setting(const struct follow *f)
+static const char *function_setting(const struct ingest *f)
 {
 	const char *step = dict_find_info(&f->dict, "PROF_STEP");
 	const char *colon = step ? strchr(step, ':') : NULL;
@@ -141,7 +141,7 @@ bool learn_is_feeding(const struct learn *l)
 }
 
 /* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
-static void demand_optimizer(struct learn *l, const struct follow *f)
+static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
 	if (l->levels)
 		levels_want_optimizer(l->levels,
@@ -149,7 +149,7 @@ static void demand_optimizer(struct learn *l, const struct follow *f)
 }
 
 /* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
-static void note_first(struct learn *l, const struct follow *f, const struct rec_call *c)
+static void note_first(struct learn *l, const struct ingest *f, const struct rec_call *c)
 {
 	l->first_ticks = c->begin_ticks;
 	demand_optimizer(l, f);
@@ -171,7 +171,7 @@ static void feed_amid(struct learn *l, const struct learn_held *launch)
 	}
 }
 
-static void feed_levels(struct learn *l, struct follow *f, const struct learn_held *launch)
+static void feed_levels(struct learn *l, struct ingest *f, const struct learn_held *launch)
 {
 	if (l->is_overdue && launch->event.hints & LEVEL_OPTIMIZER)
 		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
@@ -183,7 +183,7 @@ static void feed_levels(struct learn *l, struct follow *f, const struct learn_he
 		levels_feed(l->levels, launch->slot, &launch->event);
 }
 
-void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c)
+void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
 	uint64_t token = anchor_token(c, category);
@@ -232,7 +232,7 @@ void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct r
 	t->blocked_ticks = 0;
 }
 
-static void mark_counted(const struct learn *l, struct follow *f, const struct rec_step *step)
+static void mark_counted(const struct learn *l, struct ingest *f, const struct rec_step *step)
 {
 	const struct anchor a = { .has_base = true,
 				  .base = atomic_load(&f->reader.header->steps.base),
@@ -240,7 +240,7 @@ static void mark_counted(const struct learn *l, struct follow *f, const struct r
 	anchor_mark_counted(f, step, &a);
 }
 
-void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
+void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 {
 	if (step->generation != l->generation)
 		return;
@@ -260,10 +260,10 @@ void learn_count(struct learn *l, struct follow *f, const struct rec_step *step)
 /* ---- Telling the library ---- */
 
 /* What was counted provisional is void, and its steps were never handed on. */
-static void take_back(struct learn *l, struct follow *f, uint32_t calls_per_step)
+static void take_back(struct learn *l, struct ingest *f, uint32_t calls_per_step)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
-	follow_void(f, l->tried);
+	ingest_void(f, l->tried);
 	atomic_store(&shared->void_generation, l->tried);
 	atomic_store(&shared->void_calls_per_step, calls_per_step);
 	atomic_fetch_add(&shared->n_corrected, 1);
@@ -273,7 +273,7 @@ static void take_back(struct learn *l, struct follow *f, uint32_t calls_per_step
 }
 
 /* The anchor that was told last stands: the library need not journal on. */
-static void confirm(struct learn *l, struct follow *f)
+static void confirm(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
@@ -282,7 +282,7 @@ static void confirm(struct learn *l, struct follow *f)
 	l->tried = 0;
 }
 
-static enum step_optimizer optimizer_of(const struct learn *l, const struct follow *f)
+static enum step_optimizer optimizer_of(const struct learn *l, const struct ingest *f)
 {
 	if (l->choice.signs.lacks_name)
 		return STEP_OPTIMIZER_LIKELY;
@@ -290,7 +290,7 @@ static enum step_optimizer optimizer_of(const struct learn *l, const struct foll
 								  : STEP_OPTIMIZER_NONE;
 }
 
-static void tell_anchor(struct learn *l, struct follow *f)
+static void tell_anchor(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	if (l->tried)
@@ -321,7 +321,7 @@ static void tell_anchor(struct learn *l, struct follow *f)
 
 /* Whether every anchor that began before `ticks` has been read. A thread's calls come in order, so those that launch it tell
  * at once; for any other, time does. */
-static bool has_settled(const struct learn *l, const struct follow *f, uint64_t ticks)
+static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t ticks)
 {
 	bool is_read = false;
 	if (f->read_until_ticks >= ticks + timebase_ticks(&f->time, SETTLE_NS))
@@ -356,7 +356,7 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 
 /* What stood in the stream before the first STEP_COUNTED, once all of it has been read; the first anchor ended step 0. The first one is
  * number 1, or a later one where the journal was full: what came since the anchor was told counts them too. */
-static bool tell_base(struct learn *l, struct follow *f)
+static bool tell_base(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	const struct rec_step *first = &l->counted.at[0];
@@ -379,7 +379,7 @@ static bool tell_base(struct learn *l, struct follow *f)
 	return true;
 }
 
-static bool vote(struct learn *l, const struct follow *f, struct level_choice *out)
+static bool vote(struct learn *l, const struct ingest *f, struct level_choice *out)
 {
 	return wants_function(f) ? learn_function_vote(&l->function, false, out)
 				 : levels_vote(l->levels, out);
@@ -425,7 +425,7 @@ static void go_on(struct learn *l)
 }
 
 /* The collector asks no more, nor does the library. */
-static void rest(struct learn *l, struct follow *f)
+static void rest(struct learn *l, struct ingest *f)
 {
 	start_again(l);
 	l->has_base = true;
@@ -436,7 +436,7 @@ static void rest(struct learn *l, struct follow *f)
 }
 
 /* Whether the library has begun to look for another one since. */
-static bool watch_overdue(struct learn *l, struct follow *f)
+static bool watch_overdue(struct learn *l, struct ingest *f)
 {
 	uint64_t ticks =
 		atomic_load_explicit(&f->reader.header->steps.overdue_ticks, memory_order_acquire);
@@ -455,7 +455,7 @@ static bool watch_overdue(struct learn *l, struct follow *f)
 }
 
 /* One provisional was none of the program's steps. */
-void learn_watch(struct learn *l, struct follow *f)
+void learn_watch(struct learn *l, struct ingest *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
 	bool looks = watch_overdue(l, f);
@@ -482,14 +482,14 @@ void learn_watch(struct learn *l, struct follow *f)
 }
 
 /* The lost anchor came again, and the library asks no more. */
-static bool was_found_again(const struct learn *l, const struct follow *f)
+static bool was_found_again(const struct learn *l, const struct ingest *f)
 {
 	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
 /* Whether slices of time are to stand in for steps. */
-static void tell_patience(const struct learn *l, struct follow *f)
+static void tell_patience(const struct learn *l, struct ingest *f)
 {
 	const char *text = dict_find_info(&f->dict, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
@@ -498,7 +498,7 @@ static void tell_patience(const struct learn *l, struct follow *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
-static bool has_armed(const struct follow *f, bool whole_window)
+static bool has_armed(const struct ingest *f, bool whole_window)
 {
 	bool is_any = false;
 	for (size_t i = 0; i < f->marks.n; i++) {
@@ -512,7 +512,7 @@ static bool has_armed(const struct follow *f, bool whole_window)
 
 /* Whether `now` counts the same steps, of which a window was recorded: it is not given up for the place where they end. One that is under
  * way begins anew, but for the process's end. */
-static bool moves_too_late(const struct learn *l, const struct follow *f,
+static bool moves_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now, bool ended)
 {
 	return l->tried && now->change == LEVEL_MOVED && has_armed(f, !ended);
@@ -522,7 +522,7 @@ static bool moves_too_late(const struct learn *l, const struct follow *f,
  * Whether the program ends, a window was recorded, and `now` would count the loop around, of which nothing was: where nobody learns, a token is a
  * step as well as a request. What an optimizer ends is one in any case.
  */
-static bool comes_too_late(const struct learn *l, const struct follow *f,
+static bool comes_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now)
 {
 	return l->tried && now->change == LEVEL_CORRECTED && !now->signs.has_optimizer &&
@@ -531,7 +531,7 @@ static bool comes_too_late(const struct learn *l, const struct follow *f,
 }
 
 /* What has come since the anchor was told may confirm it, or replace it. */
-static void review(struct learn *l, struct follow *f)
+static void review(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
 	if (f->n_pending > HELD_MOST)
@@ -552,7 +552,7 @@ static void review(struct learn *l, struct follow *f)
 	}
 }
 
-static bool found_others(struct learn *l, struct follow *f, bool ended)
+static bool found_others(struct learn *l, struct ingest *f, bool ended)
 {
 	struct level_choice other = { 0 };
 	mind_seeker(l, f);
@@ -568,7 +568,7 @@ static bool found_others(struct learn *l, struct follow *f, bool ended)
 }
 
 /* For the library, which looks until we have. */
-static void tell_looked(const struct learn *l, struct follow *f)
+static void tell_looked(const struct learn *l, struct ingest *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
 	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
@@ -576,7 +576,7 @@ static void tell_looked(const struct learn *l, struct follow *f)
 		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
 }
 
-bool learn_tell(struct learn *l, struct follow *f)
+bool learn_tell(struct learn *l, struct ingest *f)
 {
 	tell_looked(l, f);
 	if (l->levels && !l->has_base && was_found_again(l, f))
@@ -611,7 +611,7 @@ bool learn_tell(struct learn *l, struct follow *f)
 	return true;
 }
 
-bool learn_end_provisional(struct learn *l, struct follow *f)
+bool learn_end_provisional(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
 	found_others(l, f, true);
@@ -629,7 +629,7 @@ bool learn_end_provisional(struct learn *l, struct follow *f)
 	return false;
 }
 
-bool learn_conclude(struct learn *l, const struct follow *f)
+bool learn_conclude(struct learn *l, const struct ingest *f)
 {
 	if (!l->has_choice && wants_function(f))
 		l->has_choice = learn_function_vote(&l->function, true, &l->choice);

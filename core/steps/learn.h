@@ -5,7 +5,7 @@
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
 
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "core/runtime/token.h"
 #include "core/steps/anchors.h"
 #include "core/steps/learn_amid.h"
@@ -63,21 +63,21 @@ void learn_stop(struct learn *l);
 bool learn_is_feeding(const struct learn *l);
 
 /* A call that was read, in its thread's order. */
-void learn_feed(struct learn *l, struct follow *f, uint32_t slot, const struct rec_call *c);
+void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c);
 
 /* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
-void learn_count(struct learn *l, struct follow *f, const struct rec_step *step);
+void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step);
 
 /* Before each pass, live: begins anew if the library has lost its anchor, or misses it. */
-void learn_watch(struct learn *l, struct follow *f);
+void learn_watch(struct learn *l, struct ingest *f);
 
 /* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
-bool learn_tell(struct learn *l, struct follow *f);
+bool learn_tell(struct learn *l, struct ingest *f);
 
 /* The process has ended. False: all of it says that the steps which were counted provisional are none; they are void. */
-bool learn_end_provisional(struct learn *l, struct follow *f);
+bool learn_end_provisional(struct learn *l, struct ingest *f);
 
 /* Afterwards: what all that was fed says. False: no step could be told. */
-bool learn_conclude(struct learn *l, const struct follow *f);
+bool learn_conclude(struct learn *l, const struct ingest *f);
 
 #endif

@@ -3,7 +3,7 @@
  * stage takes: reading and pairing, encoding alone, encoding with gzip into a file; first of bare calls, then of calls from 2,000 stacks
  * of 20 Python frames, with a range of NVTX around every ten.
  */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "test/unit/journal_builder.h"
@@ -131,7 +131,7 @@ static void print_rate(const char *what, uint64_t n, double s, const char *more)
 	printf("%-44s %8.2f M events/s  (%.3f s%s)\n", what, (double)n / s / 1e6, s, more);
 }
 
-static void measure(void *context, struct follow *f, struct model_step *m)
+static void measure(void *context, struct ingest *f, struct model_step *m)
 {
 	struct result *r = context;
 	char path[128], more[64];
@@ -165,23 +165,23 @@ static void measure(void *context, struct follow *f, struct model_step *m)
 static bool run(uint32_t n, bool has_stacks)
 {
 	char path[64];
-	struct follow f;
+	struct ingest f;
 	struct err e;
 	snprintf(path, sizeof(path), "%s/1.journal", folder);
 	struct journal_builder *b = build(n, has_stacks);
 	jb_write(b, path);
 	jb_free(b);
 	struct result r = { .began_s = now_s() };
-	const struct follow_sink sink = { .context = &r, .step = measure };
+	const struct ingest_sink sink = { .context = &r, .step = measure };
 	puts(has_stacks ? "calls with stacks, in ranges" : "calls alone");
-	if (follow_open(&f, path, false, &sink, &e)) {
+	if (ingest_open(&f, path, false, &sink, &e)) {
 		fprintf(stderr, "export_bench: %s\n", e.text);
 		return false;
 	}
-	follow_read(&f);
-	follow_finish(&f, false);
+	ingest_read(&f);
+	ingest_finish(&f, false);
 	bool is_right = r.n_events == 2ull * n && f.counts.paired == n;
-	follow_close(&f);
+	ingest_close(&f);
 	unlink(path);
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);

@@ -30,9 +30,9 @@ static uint64_t count_steps(const struct anchor *a, uint32_t n_before, uint32_t 
 {
 	char path[64];
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow f;
+	struct ingest f;
 	struct err e;
-	const struct follow_sink sink = { .context = NULL };
+	const struct ingest_sink sink = { .context = NULL };
 	uint32_t n = n_before + (STEPS - 1) * LAUNCHES + n_of_last;
 	snprintf(path, sizeof(path), "/tmp/test-anchors-%d.journal", (int)getpid());
 	b->header->steps.mode = STEP_MODE_AUTO;
@@ -44,12 +44,12 @@ static uint64_t count_steps(const struct anchor *a, uint32_t n_before, uint32_t 
 	jb_end(b, 200 + 100ull * n);
 	jb_write(b, path);
 	jb_free(b);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
 	assert_true(anchors_mark(&f, path, a, UINT64_MAX, &e) >= 0);
-	follow_read(&f);
-	follow_finish(&f, false);
-	uint64_t count = follow_count_steps(&f);
-	follow_close(&f);
+	ingest_read(&f);
+	ingest_finish(&f, false);
+	uint64_t count = ingest_count_steps(&f);
+	ingest_close(&f);
 	unlink(path);
 	return count;
 }

@@ -42,7 +42,7 @@ static void first_one_read_late(void **state)
 static uint64_t base_told(uint64_t first)
 {
 	struct journal_header header = { 0 };
-	struct follow f = { .reader.header = &header,
+	struct ingest f = { .reader.header = &header,
 			    .read_until_ticks = UINT64_MAX / 2,
 			    .one_step = true };
 	struct learn l = {

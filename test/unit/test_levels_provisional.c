@@ -101,7 +101,7 @@ static void ends_where_too_many_calls_are_held(void **state)
 {
 	struct stream s = begin();
 	struct journal_header header = { 0 };
-	struct follow f = { .reader.header = &header, .holds_steps = true };
+	struct ingest f = { .reader.header = &header, .holds_steps = true };
 	struct learn l = {
 		.levels = s.levels, .has_choice = true, .has_base = true, .is_provisional = true
 	};

@@ -1,5 +1,5 @@
 /* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"
@@ -32,7 +32,7 @@ static void append(void *context, const void *bytes, size_t n)
 	v->n += n;
 }
 
-static void decode_step(void *context, struct follow *f, struct model_step *m)
+static void decode_step(void *context, struct ingest *f, struct model_step *m)
 {
 	VEC(uint8_t) bytes = { 0 };
 	(void)f;
@@ -45,14 +45,14 @@ static void decode_step(void *context, struct follow *f, struct model_step *m)
 static void encode_journal(const struct journal_builder *b)
 {
 	int n_steps = 0;
-	struct follow f;
+	struct ingest f;
 	struct err e;
-	const struct follow_sink sink = { .context = &n_steps, .step = decode_step };
+	const struct ingest_sink sink = { .context = &n_steps, .step = decode_step };
 	jb_write(b, path);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
-	follow_read(&f);
-	follow_finish(&f, false);
-	follow_close(&f);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	ingest_read(&f);
+	ingest_finish(&f, false);
+	ingest_close(&f);
 	assert_int_equal(n_steps, 1);
 }
 
@@ -313,7 +313,7 @@ static void test_ranges_lie_around_calls(void **state)
 	jb_free(b);
 }
 
-static void write_example(void *context, struct follow *f, struct model_step *m)
+static void write_example(void *context, struct ingest *f, struct model_step *m)
 {
 	struct err e = { "" };
 	(void)f;
@@ -326,18 +326,18 @@ static void test_file_is_whole_and_can_be_counted(void **state)
 	(void)state;
 	char trace[120], cut[120], part[160];
 	struct journal_builder *b = example();
-	struct follow f;
+	struct ingest f;
 	struct err e = { "" };
 	struct trace_count count;
 	snprintf(trace, sizeof(trace), "%s.pftrace.gz", path);
 	snprintf(cut, sizeof(cut), "%s.cut.gz", path);
 	snprintf(part, sizeof(part), "%s.%d.part", trace, (int)getpid());
-	const struct follow_sink sink = { .context = trace, .step = write_example };
+	const struct ingest_sink sink = { .context = trace, .step = write_example };
 	jb_write(b, path);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
-	follow_read(&f);
-	follow_finish(&f, false);
-	follow_close(&f);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	ingest_read(&f);
+	ingest_finish(&f, false);
+	ingest_close(&f);
 	assert_int_not_equal(access(part, F_OK), 0);
 	assert_int_equal(trace_count_file(trace, &count, &e), 0);
 	assert_int_equal(count.slices, 2 * LAUNCHES + 1 /* memset */ + 1 /* step */ +

@@ -83,11 +83,11 @@ static struct answer export_run(const struct journal_builder *b)
 	jb_write(b, path);
 	assert_int_equal(process_export(&p, &out, path, &e), 0);
 	assert_string_equal(p.trouble.text, "");
-	a.n_steps = follow_count_steps(&p.follow);
+	a.n_steps = ingest_count_steps(&p.ingest);
 	a.n_traces = p.n_traces;
-	a.mean_ms = p.follow.step_ms.mean;
-	for (size_t i = 0; i < p.follow.armed.n; i++)
-		vec_push(&a.armed, p.follow.armed.at[i]);
+	a.mean_ms = p.ingest.step_ms.mean;
+	for (size_t i = 0; i < p.ingest.armed.n; i++)
+		vec_push(&a.armed, p.ingest.armed.at[i]);
 	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
 	json_t *described = process_describe(&p);
 	snprintf(a.detector, sizeof(a.detector), "%s",

@@ -1,5 +1,5 @@
 /* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -124,7 +124,7 @@ struct seen {
 	size_t n_steps, n_threads;
 };
 
-static void look_at(void *context, struct follow *f, struct model_step *m)
+static void look_at(void *context, struct ingest *f, struct model_step *m)
 {
 	struct seen *seen = context;
 	(void)f;
@@ -164,18 +164,18 @@ static void check(const struct seen_range *r, uint64_t begin, uint64_t end, bool
 	assert_int_equal(r->ends_after, after);
 }
 
-static struct seen follow_file(const struct journal_builder *b)
+static struct seen ingest_file(const struct journal_builder *b)
 {
 	struct seen seen = { 0 };
-	struct follow f;
+	struct ingest f;
 	struct err e;
-	const struct follow_sink sink = { .context = &seen, .step = look_at };
+	const struct ingest_sink sink = { .context = &seen, .step = look_at };
 	jb_write(b, path);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
-	follow_read(&f);
-	follow_finish(&f, false);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	ingest_read(&f);
+	ingest_finish(&f, false);
 	assert_int_equal(f.ranges.closed.n, 0); /* what was shown is forgotten */
-	follow_close(&f);
+	ingest_close(&f);
 	return seen;
 }
 
@@ -207,7 +207,7 @@ static void test_ranges_are_cut_at_the_steps_edges(void **state)
 	jb_range(b, 1, RANGE_POP, 3500, 1, 0, 0);
 	jb_call(b, 1, JB_MALLOC, 4000, 50, 0, 7);
 	jb_end(b, 5000);
-	struct seen seen = follow_file(b);
+	struct seen seen = ingest_file(b);
 	assert_int_equal(seen.n_steps, 2);
 	assert_int_equal(seen.steps[0].n, 4);
 	check(find(&seen, 0, "outer"), 1000, 2000, true, true);

@@ -45,7 +45,7 @@ static void open_rank(struct process *p, struct output *out, const char *rank)
 
 static struct journal_steps *steps_of(struct process *p)
 {
-	return &p->follow.reader.header->steps;
+	return &p->ingest.reader.header->steps;
 }
 
 static void asks_for(struct process *p, enum start_of of)

@@ -341,7 +341,7 @@ static void names_that_are_missing_are_said(void **state)
 
 static uint32_t shown;
 
-static void count_step(void *context, struct follow *f, struct model_step *m)
+static void count_step(void *context, struct ingest *f, struct model_step *m)
 {
 	(void)f;
 	shown++;
@@ -376,20 +376,20 @@ static void what_the_run_says(void **state)
 	char path[] = "/tmp/profrun-test-ledger-XXXXXX";
 	struct timeline t;
 	struct findings f = { 0 };
-	struct follow follow;
+	struct ingest ingest;
 	struct err e;
 	(void)state;
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);
 	write_journal(path);
-	const struct follow_sink sink = { .context = &t, .step = count_step };
-	assert_int_equal(follow_open(&follow, path, false, &sink, &e), 0);
-	timeline_start(&t, &follow.dict, NULL);
-	follow_read(&follow);
-	follow_finish(&follow, false);
+	const struct ingest_sink sink = { .context = &t, .step = count_step };
+	assert_int_equal(ingest_open(&ingest, path, false, &sink, &e), 0);
+	timeline_start(&t, &ingest.dict, NULL);
+	ingest_read(&ingest);
+	ingest_finish(&ingest, false);
 	summary_fill(&f, &t);
-	summary_fill_run(&f, &follow);
+	summary_fill_run(&f, &ingest);
 	assert_int_equal(shown, 1);
 	assert_int_equal(f.warm_up.n, 2);
 	assert_int_equal(f.baseline.n, STEPS - 3); /* the last has no end */
@@ -406,7 +406,7 @@ static void what_the_run_says(void **state)
 	assert_float_equal(f.once.at[2].ms, 60, 0.1);
 	findings_free(&f);
 	timeline_free(&t);
-	follow_close(&follow);
+	ingest_close(&ingest);
 	unlink(path);
 }
 
@@ -414,7 +414,7 @@ static void what_the_run_says(void **state)
 static void retries_within_an_allocator(void **state)
 {
 	struct fixture *f = *state;
-	struct follow *follow = mem_zero(sizeof(*follow));
+	struct ingest *ingest = mem_zero(sizeof(*ingest));
 	const struct hook_entry on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
 	const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
 	fake_add(5, "train.py", 50, "release_cached_blocks", "", "");
@@ -423,34 +423,34 @@ static void retries_within_an_allocator(void **state)
 	for (uint64_t i = 1; i <= 20; i++) {
 		const struct rec_call alloc = { .arg = i, .bytes = 8, .stack = 4 };
 		const struct rec_call release = { .arg = i, .stack = i % 2 ? 5 : 6 };
-		memory_apply(&follow->memory, &on_alloc, &alloc);
-		memory_apply(&follow->memory, &on_free, &release);
-		memory_end_step(&follow->memory);
+		memory_apply(&ingest->memory, &on_alloc, &alloc);
+		memory_apply(&ingest->memory, &on_free, &release);
+		memory_end_step(&ingest->memory);
 	}
-	summary_fill_run(&f->f, follow);
+	summary_fill_run(&f->f, ingest);
 	assert_float_equal(f->f.retries, 0.5, 1e-9);
-	memory_free(&follow->memory);
-	free(follow);
+	memory_free(&ingest->memory);
+	free(ingest);
 }
 
 /* Steps of one window that took twice as long: that is said, and not as what recording cost. */
 static void one_window_may_be_the_machine(void **state)
 {
 	struct findings found = { 0 };
-	struct follow *follow = mem_zero(sizeof(*follow));
+	struct ingest *ingest = mem_zero(sizeof(*ingest));
 	(void)state;
 	for (int i = 0; i < 125; i++) {
 		bool is_recorded = i >= 60 && i < 65;
-		cost_add(&follow->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
+		cost_add(&ingest->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
 			 is_recorded ? COST_RECORDED : COST_PLAIN);
 	}
-	summary_fill_run(&found, follow);
+	summary_fill_run(&found, ingest);
 	assert_false(found.cost.is_known);
 	assert_int_equal(found.cannot_say.n, 1);
 	assert_string_equal(found.cannot_say.at[0].what, "what recording cost");
 	assert_non_null(strstr(found.cannot_say.at[0].why, "took +111 % against"));
 	findings_free(&found);
-	free(follow);
+	free(ingest);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -3,8 +3,8 @@
  * as a model if it is one to be shown. Works alike on a journal that is still written and on one read afterwards, and
  * holds only what belongs to steps not handed on yet. One thread.
  */
-#ifndef CORE_FOLLOW_H
-#define CORE_FOLLOW_H
+#ifndef CORE_INGEST_H
+#define CORE_INGEST_H
 
 #include "core/journal/dict.h"
 #include "core/journal/memory.h"
@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-struct follow_thread {
+struct ingest_thread {
 	uint32_t slot;
 	uint32_t closed_seq;
 	bool is_capturing;
@@ -52,7 +52,7 @@ struct gpu_switch {
 	bool joins; /* of all of them */
 };
 
-struct follow_counts {
+struct ingest_counts {
 	uint64_t records, calls, works, launches;
 	uint64_t works_by_kind[REC_KINDS], calls_by_category[CAT_COUNT + 1];
 	uint64_t dropped, gpu_lost; /* said by the stream itself */
@@ -62,34 +62,34 @@ struct follow_counts {
 	uint64_t steps; /* boundaries passed */
 };
 
-struct follow;
+struct ingest;
 
 /* What is done with what comes out. Each may be NULL. */
-struct follow_sink {
+struct ingest_sink {
 	void *context;
-	void (*call)(void *context, struct follow *f, uint32_t thread, const struct rec_call *call);
-	void (*counted)(void *context, struct follow *f, uint32_t thread,
+	void (*call)(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call);
+	void (*counted)(void *context, struct ingest *f, uint32_t thread,
 			const struct rec_step *step);
 	/* STEP_TRIGGERED: something asked for steps. */
-	void (*triggered)(void *context, struct follow *f, const struct rec_step *step);
+	void (*triggered)(void *context, struct ingest *f, const struct rec_step *step);
 	bool draws_nothing; /* no counter of launches in flight is needed */
 	/* A step to be shown; freed after the return, unless it was taken: then all zeros are left. */
-	void (*step)(void *context, struct follow *f, struct model_step *step);
+	void (*step)(void *context, struct ingest *f, struct model_step *step);
 };
 
-struct follow {
+struct ingest {
 	struct reader reader;
 	struct dict dict;
 	struct frames *frames;
 	struct timebase time;
-	struct follow_sink sink;
+	struct ingest_sink sink;
 	bool is_live, is_over;
 	bool last_is_whole; /* auto: the anchor came at the end of the last step too */
 	bool last_has_come; /* auto: anchors come before their steps' ends, so that of the last one has */
 	bool one_step; /* everything is step 0: nothing else could be told apart */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
-	VEC(struct follow_thread) threads;
+	VEC(struct ingest_thread) threads;
 	struct map thread_of_slot;
 	QUEUE(struct step_mark) marks; /* by ticks; [0] is the step under way */
 	bool holds_steps;     /* live: they may turn out to be none, so none is handed on */
@@ -117,7 +117,7 @@ struct follow {
 	uint64_t expected;	      /* calls in it that GPU work is awaited for */
 	size_t works_at_last_try, works_at_group_try;
 	uint64_t records_paired; /* by order: nothing has come since so many */
-	struct follow_gone {
+	struct ingest_gone {
 		uint32_t id; /* the highest that had its call, if any had; above it were so many: */
 		uint32_t n;
 		bool is_any;
@@ -131,7 +131,7 @@ struct follow {
 	struct baseline baseline; /* the same steps as step_ms, in order */
 	struct cost cost;	  /* of recording */
 	struct once once;
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	uint64_t last_number; /* of the newest mark, UINT64_MAX: no step was told */
 	uint64_t n_slices; /* among the lengths, which are of slices only until there are steps */
 	bool has_real_steps;
@@ -142,47 +142,47 @@ struct follow {
 	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
 };
 
-/* `live`: the process may still write. The sink is copied. `f` stays where it is until follow_close. */
-int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
+/* `live`: the process may still write. The sink is copied. `f` stays where it is until ingest_close. */
+int ingest_open(struct ingest *f, const char *path, bool live, const struct ingest_sink *sink,
 		struct err *e);
-void follow_close(struct follow *f);
+void ingest_close(struct ingest *f);
 
 /* What is known of stacks takes 100 MB and more (a framework's symbols): gives it back once nothing asks any more. */
-void follow_forget_stacks(struct follow *f);
+void ingest_forget_stacks(struct ingest *f);
 
 /* Takes in everything that is there now and hands closed steps on. */
-void follow_read(struct follow *f);
+void ingest_read(struct ingest *f);
 
 /* Nobody writes any more: takes in the rest and hands on the last step too. `killed`: it ended without saying so. */
-void follow_finish(struct follow *f, bool killed);
+void ingest_finish(struct ingest *f, bool killed);
 
 /* Marks that were found out afterwards. Sorted in; those before the step under way are ignored. */
-void follow_add_mark(struct follow *f, const struct step_mark *mark);
+void ingest_add_mark(struct ingest *f, const struct step_mark *mark);
 
 /* What the anchor of this generation told is void: its marks go, those to come are ignored. While it may come to this, holds_steps is set. */
-void follow_void(struct follow *f, uint32_t generation);
+void ingest_void(struct ingest *f, uint32_t generation);
 /* A training begins with the first step that the anchor of this generation told: figures are of it from then on. */
-void follow_train(struct follow *f, uint32_t generation);
-bool follow_is_void(const struct follow *f, uint32_t generation);
+void ingest_train(struct ingest *f, uint32_t generation);
+bool ingest_is_void(const struct ingest *f, uint32_t generation);
 
 /*
  * Steps that the process made, the one under way included; of learned ones those that the anchor came in: what comes after the
  * last step's end is none.
  */
-uint64_t follow_count_steps(const struct follow *f);
+uint64_t ingest_count_steps(const struct ingest *f);
 
 /* A step was shown or is going to be, for the list of them. */
-void follow_note_armed(struct follow *f, uint64_t number);
+void ingest_note_armed(struct ingest *f, uint64_t number);
 
 /* Live: gives chunks that have been read back to the library. How many. */
-uint32_t follow_recycle(struct follow *f);
+uint32_t ingest_recycle(struct ingest *f);
 
-/* ---- Between follow*.c ---- */
+/* ---- Between ingest*.c ---- */
 
-bool follow_action_is_armed(uint8_t action);
+bool ingest_action_is_armed(uint8_t action);
 
 /* The part of a step that is at hand: each thread's first n_cut calls, and these works with their callers. */
-struct follow_cut {
+struct ingest_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct step_mark *mark;
 	bool is_last, is_killed;
@@ -195,37 +195,37 @@ struct follow_cut {
 };
 
 /* Whether GPU timing was on when this call was made, so that work of it should come. */
-bool follow_expects_work(const struct follow *f, const struct rec_call *c);
-bool follow_expects(const void *follow, const struct rec_call *call); /* the same, for pair.h */
+bool ingest_expects_work(const struct ingest *f, const struct rec_call *c);
+bool ingest_expects(const void *ingest, const struct rec_call *call); /* the same, for pair.h */
 
 /* Marks each thread's calls that begin before `end` (n_cut); how many. */
-size_t follow_cut_calls(struct follow *f, uint64_t end);
+size_t ingest_cut_calls(struct ingest *f, uint64_t end);
 /* Of these calls, parallel to follow's threads; to be freed. */
-struct pair_thread *follow_cut_threads(const struct follow *f);
-void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
+struct pair_thread *ingest_cut_threads(const struct ingest *f);
+void ingest_match(const struct ingest *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of);
 /* Of the thread's last call with GPU work among the first n_calls held or those that are gone. */
-uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t, size_t n_calls);
-void follow_close_first(struct follow *f);
+uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls);
+void ingest_close_first(struct ingest *f);
 
-/* follow_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. What was
+/* ingest_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. What was
  * found stands until more is read: it was found of more than what is left. */
-void follow_pair_by_order(struct follow *f);
+void ingest_pair_by_order(struct ingest *f);
 /* Of a step's works, when they are let go of. */
-void follow_note_gone(struct follow *f, const struct follow_cut *cut);
+void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut);
 
-/* follow_group.c: closes the first n steps; each of them has a successor. */
-void follow_close_group(struct follow *f, size_t n);
+/* ingest_group.c: closes the first n steps; each of them has a successor. */
+void ingest_close_group(struct ingest *f, size_t n);
 
-/* follow_build.c: fills `m` (to be freed) from what was cut; counts what could not be paired. */
-void follow_build(struct follow *f, const struct follow_cut *cut, struct model_step *m);
+/* ingest_build.c: fills `m` (to be freed) from what was cut; counts what could not be paired. */
+void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m);
 
-/* follow_blocks.c: the blocks of a framework's allocator; the segments as they are before the step's own calls took effect. */
-void follow_build_segments(struct follow *f, struct model_step *m);
-void follow_build_blocks(struct follow *f, const struct follow_cut *cut, struct model_step *m,
+/* ingest_blocks.c: the blocks of a framework's allocator; the segments as they are before the step's own calls took effect. */
+void ingest_build_segments(struct ingest *f, struct model_step *m);
+void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_armed);
 
 /* Hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
-void follow_close_steps(struct follow *f, bool is_final, bool killed);
+void ingest_close_steps(struct ingest *f, bool is_final, bool killed);
 
 #endif

@@ -2,7 +2,7 @@
  * Closing steps. A step is handed on when the next one has begun, calls that were still under way had time to be written, and
  * its GPU work is here: all of it, or CUPTI was flushed, or it does not come. What is kept afterwards is of later steps.
  */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 #include "core/pair/pair_first.h"
 #include "core/util/bisect.h"
@@ -29,7 +29,7 @@ static bool moves_nothing(uint8_t category, const struct rec_call *c)
 	       (category == CAT_MEMSET || (category == CAT_MEMCPY && c->detail != COPY_UNKNOWN));
 }
 
-bool follow_expects_work(const struct follow *f, const struct rec_call *c)
+bool ingest_expects_work(const struct ingest *f, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
 	if (c->status || !category_has_work(category) || moves_nothing(category, c))
@@ -43,23 +43,23 @@ bool follow_expects_work(const struct follow *f, const struct rec_call *c)
 }
 
 /* Marks each thread's calls that begin before `end`. */
-size_t follow_cut_calls(struct follow *f, uint64_t end)
+size_t ingest_cut_calls(struct ingest *f, uint64_t end)
 {
 	size_t total = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
-		struct follow_thread *t = &f->threads.at[i];
+		struct ingest_thread *t = &f->threads.at[i];
 		t->n_cut = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < end);
 		total += t->n_cut;
 	}
 	return total;
 }
 
-struct pair_thread *follow_cut_threads(const struct follow *f)
+struct pair_thread *ingest_cut_threads(const struct ingest *f)
 {
 	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
 	uint32_t first = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct follow_thread *t = &f->threads.at[i];
+		const struct ingest_thread *t = &f->threads.at[i];
 		const struct thread_entry *named = dict_find_thread(&f->dict, t->slot);
 		threads[i] = (struct pair_thread){
 			.slot = t->slot,
@@ -75,12 +75,12 @@ struct pair_thread *follow_cut_threads(const struct follow *f)
 	return threads;
 }
 
-bool follow_expects(const void *follow, const struct rec_call *call)
+bool ingest_expects(const void *ingest, const struct rec_call *call)
 {
-	return follow_expects_work(follow, call);
+	return ingest_expects_work(ingest, call);
 }
 
-void follow_match(const struct follow *f, const struct pair_thread *threads, uint64_t begin,
+void ingest_match(const struct ingest *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of)
 {
 	const struct pair_input in = {
@@ -95,7 +95,7 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 		.n_works = f->works.n,
 		.begin_ticks = begin,
 		.end_ticks = end,
-		.expects_work = follow_expects,
+		.expects_work = ingest_expects,
 		.context = f,
 	};
 	pair_match(&in, call_of);
@@ -108,15 +108,15 @@ void follow_match(const struct follow *f, const struct pair_thread *threads, uin
 
 /* ---- Ready? ---- */
 
-static uint64_t count_expected(struct follow *f, uint64_t end)
+static uint64_t count_expected(struct ingest *f, uint64_t end)
 {
 	uint64_t n = 0;
 	if (f->expected_of_ticks == end)
 		return f->expected;
-	follow_cut_calls(f, end);
+	ingest_cut_calls(f, end);
 	for (size_t i = 0; i < f->threads.n; i++)
 		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
-			n += follow_expects_work(f, &f->threads.at[i].calls.at[k]);
+			n += ingest_expects_work(f, &f->threads.at[i].calls.at[k]);
 	f->expected_of_ticks = end;
 	f->expected = n;
 	f->works_at_last_try = 0;
@@ -124,14 +124,14 @@ static uint64_t count_expected(struct follow *f, uint64_t end)
 }
 
 /* By number of the call: whether there is GPU work of it. To be freed. */
-static uint8_t *find_work(struct follow *f, uint64_t begin, uint64_t end)
+static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 {
-	size_t n_calls = follow_cut_calls(f, end);
-	struct pair_thread *threads = follow_cut_threads(f);
+	size_t n_calls = ingest_cut_calls(f, end);
+	struct pair_thread *threads = ingest_cut_threads(f);
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
 	uint8_t *has_work = mem_zero(n_calls);
-	follow_pair_by_order(f);
-	follow_match(f, threads, begin, end, call_of);
+	ingest_pair_by_order(f);
+	ingest_match(f, threads, begin, end, call_of);
 	for (size_t i = 0; i < f->works.n; i++)
 		if (call_of[i] < n_calls)
 			has_work[call_of[i]] = 1;
@@ -140,7 +140,7 @@ static uint8_t *find_work(struct follow *f, uint64_t begin, uint64_t end)
 	return has_work;
 }
 
-static size_t count_cut(const struct follow *f)
+static size_t count_cut(const struct ingest *f)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < f->threads.n; i++)
@@ -148,7 +148,7 @@ static size_t count_cut(const struct follow *f)
 	return n;
 }
 
-static bool all_work_is_here(struct follow *f, uint64_t begin, uint64_t end, uint64_t expected)
+static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
 {
 	/* each try costs as much as the pairing itself, so only when enough is new */
 	if (f->works.n < expected ||
@@ -164,13 +164,13 @@ static bool all_work_is_here(struct follow *f, uint64_t begin, uint64_t end, uin
 }
 
 /* Calls that were under way at the end had time to be written. */
-static bool is_past(const struct follow *f, uint64_t end)
+static bool is_past(const struct ingest *f, uint64_t end)
 {
 	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS);
 }
 
 /* Nothing more will come, whatever is here. */
-static bool is_given_up(const struct follow *f, uint64_t end)
+static bool is_given_up(const struct ingest *f, uint64_t end)
 {
 	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
 		return true;
@@ -178,7 +178,7 @@ static bool is_given_up(const struct follow *f, uint64_t end)
 					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
 }
 
-static bool is_first_ready(struct follow *f)
+static bool is_first_ready(struct ingest *f)
 {
 	uint64_t begin = f->marks.at[0].ticks, end = f->marks.at[1].ticks;
 	uint64_t expected = count_expected(f, end);
@@ -186,7 +186,7 @@ static bool is_first_ready(struct follow *f)
 }
 
 /* All calls of the first n steps that should have work have it. */
-static bool are_ready(struct follow *f, size_t n)
+static bool are_ready(struct ingest *f, size_t n)
 {
 	bool is_all = true;
 	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
@@ -194,9 +194,9 @@ static bool are_ready(struct follow *f, size_t n)
 	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
 	size_t number = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct follow_thread *t = &f->threads.at[i];
+		const struct ingest_thread *t = &f->threads.at[i];
 		for (size_t k = 0; k < t->n_cut && is_all; k++)
-			is_all = has_work[number + k] || !follow_expects_work(f, &t->calls.at[k]);
+			is_all = has_work[number + k] || !ingest_expects_work(f, &t->calls.at[k]);
 		number += t->n_cut;
 	}
 	free(has_work);
@@ -205,7 +205,7 @@ static bool are_ready(struct follow *f, size_t n)
 }
 
 /* How many steps can be handed on. */
-static size_t count_ready(struct follow *f)
+static size_t count_ready(struct ingest *f)
 {
 	size_t n_past = 0, n_given_up = 0;
 	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
@@ -222,11 +222,11 @@ static size_t count_ready(struct follow *f)
 /* ---- Handing on ---- */
 
 /* Splits pending works: those of the step go to `cut`, in the place where all were; those of later ones, few, move out. */
-static void take_works(struct follow *f, struct follow_cut *cut)
+static void take_works(struct ingest *f, struct ingest_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
 	size_t n = f->works.n, n_later = 0;
-	follow_match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
+	ingest_match(f, cut->threads, cut->begin_ticks, cut->end_ticks, call_of);
 	for (size_t i = 0; i < n && !cut->is_last; i++)
 		n_later += call_of[i] == PAIR_LATER;
 	cut->works = f->works.at;
@@ -245,11 +245,11 @@ static void take_works(struct follow *f, struct follow_cut *cut)
 		cut->works[cut->n_works++] = cut->works[i];
 	}
 	cut->call_of = call_of;
-	follow_note_gone(f, cut);
+	ingest_note_gone(f, cut);
 }
 
 /* Before the step is shown: what is built needs room, too. */
-static void drop_works(struct follow_cut *cut)
+static void drop_works(struct ingest_cut *cut)
 {
 	free(cut->works);
 	free(cut->call_of);
@@ -258,7 +258,7 @@ static void drop_works(struct follow_cut *cut)
 	cut->n_works = 0;
 }
 
-uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t, size_t n_calls)
+uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls)
 {
 	for (size_t k = n_calls; k > 0; k--) {
 		const struct rec_call *c = &t->calls.at[k - 1];
@@ -279,7 +279,7 @@ uint32_t follow_last_seq(const struct follow *f, const struct follow_thread *t, 
 		(v)->n = kept_;                                  \
 	} while (0)
 
-static bool is_of_later_call(const struct follow *f, struct map_memo *thread_of_slot,
+static bool is_of_later_call(const struct ingest *f, struct map_memo *thread_of_slot,
 			     const struct rec_external *e)
 {
 	const uint64_t *i = map_find_again(thread_of_slot, e->thread);
@@ -287,11 +287,11 @@ static bool is_of_later_call(const struct follow *f, struct map_memo *thread_of_
 }
 
 /* Forgets what was cut. Ids of calls that are gone can still be asked for by late works, which then count as late. */
-static void drop_cut(struct follow *f, uint64_t end)
+static void drop_cut(struct ingest *f, uint64_t end)
 {
 	for (size_t i = 0; i < f->threads.n; i++) {
-		struct follow_thread *t = &f->threads.at[i];
-		t->closed_seq = follow_last_seq(f, t, t->n_cut);
+		struct ingest_thread *t = &f->threads.at[i];
+		t->closed_seq = ingest_last_seq(f, t, t->n_cut);
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)
@@ -321,17 +321,17 @@ static enum cost_kind cost_kind_of(const struct step_mark *mark)
 	if (!mark->is_own)
 		return COST_NEITHER;
 	return mark->action == SCHED_NONE	      ? COST_PLAIN
-	       : follow_action_is_armed(mark->action) ? COST_RECORDED
+	       : ingest_action_is_armed(mark->action) ? COST_RECORDED
 						      : COST_NEITHER;
 }
 
-void follow_note_armed(struct follow *f, uint64_t number)
+void ingest_note_armed(struct ingest *f, uint64_t number)
 {
 	if (f->armed.n < MOST_ARMED_NUMBERS)
 		vec_push(&f->armed, number);
 }
 
-static void forget_lengths(struct follow *f)
+static void forget_lengths(struct ingest *f)
 {
 	baseline_free(&f->baseline);
 	f->baseline = (struct baseline){ 0 };
@@ -340,7 +340,7 @@ static void forget_lengths(struct follow *f)
 }
 
 /* Figures of an evaluation give way to those of the training behind it. */
-static void mind_training(struct follow *f, const struct step_mark *mark)
+static void mind_training(struct ingest *f, const struct step_mark *mark)
 {
 	for (size_t i = 0; i < f->trainings.n && mark->generation != f->training; i++) {
 		if (f->trainings.at[i] != mark->generation)
@@ -354,7 +354,7 @@ static void mind_training(struct follow *f, const struct step_mark *mark)
 }
 
 /* Figures of slices of time give way to those of steps once there are any, and never mix with them. */
-static bool takes_length(struct follow *f, const struct step_mark *mark)
+static bool takes_length(struct ingest *f, const struct step_mark *mark)
 {
 	if (mark->is_slice) {
 		f->n_slices++;
@@ -367,7 +367,7 @@ static bool takes_length(struct follow *f, const struct step_mark *mark)
 }
 
 /* That the last step is over is only said when the process ends, which takes Python with PyTorch a second. */
-static bool ends_with_process(const struct follow *f)
+static bool ends_with_process(const struct ingest *f)
 {
 	return f->marks.n > 1 && f->marks.at[1].is_outside && !f->marks.at[1].cuts &&
 	       f->reader.header->steps.mode != STEP_MODE_API;
@@ -379,7 +379,7 @@ struct told {
 	bool set_up;   /* step 0 holds all that came before the first one */
 };
 
-static struct told told_by(const struct follow *f)
+static struct told told_by(const struct ingest *f)
 {
 	static const struct told by_mode[] = {
 		[STEP_MODE_AUTO] = { .set_up = true },
@@ -393,7 +393,7 @@ static struct told told_by(const struct follow *f)
 }
 
 /* That of a killed process is shown with what it died in. */
-static enum model_part part_of(const struct follow *f, const struct follow_cut *cut)
+static enum model_part part_of(const struct ingest *f, const struct ingest_cut *cut)
 {
 	struct told told = told_by(f);
 	if (f->one_step || (cut->is_last && (told.by_begin || cut->is_killed || !f->counts.steps)))
@@ -401,13 +401,13 @@ static enum model_part part_of(const struct follow *f, const struct follow_cut *
 	if (cut->is_last)
 		return MODEL_REST;
 	return told.set_up && !cut->begin_ticks && !cut->mark->is_slice &&
-			       follow_action_is_armed(f->marks.at[1].action)
+			       ingest_action_is_armed(f->marks.at[1].action)
 		       ? MODEL_SET_UP
 		       : MODEL_WHOLE;
 }
 
 /* The last one goes on until the process ends, but for what cudaProfilerStop ends. */
-static bool lasts_until_exit(const struct follow *f, const struct follow_cut *cut)
+static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cut)
 {
 	if (f->one_step || cut->is_killed || f->reader.header->steps.mode == STEP_MODE_API)
 		return false;
@@ -427,13 +427,13 @@ static void end_at_the_last(struct model_step *m)
 }
 
 /* Where records were dropped, the ends of some steps are not known, and what lies between two is no step's length. */
-static bool ends_some_other(const struct follow *f, const struct step_mark *mark)
+static bool ends_some_other(const struct ingest *f, const struct step_mark *mark)
 {
 	return f->counts.dropped && f->marks.n > 1 && !f->marks.at[1].is_outside &&
 	       f->marks.at[1].number != mark->number + 1;
 }
 
-static void note_end(struct follow *f, const struct step_mark *mark, uint64_t end, bool is_armed)
+static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t end, bool is_armed)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
 	if (mark->is_outside || end == UINT64_MAX)
@@ -457,11 +457,11 @@ static void note_end(struct follow *f, const struct step_mark *mark, uint64_t en
 		sample_add(&f->armed_step_ms, ms);
 }
 
-static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
+static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 {
 	struct step_mark mark = f->marks.at[0];
 	mind_training(f, &mark);
-	struct follow_cut cut = {
+	struct ingest_cut cut = {
 		.begin_ticks = mark.ticks,
 		.end_ticks = end,
 		.mark = &mark,
@@ -469,12 +469,12 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 		.is_killed = killed,
 		.is_cut = is_last ? killed : f->marks.at[1].cuts,
 	};
-	cut.n_calls = follow_cut_calls(f, end);
-	cut.threads = follow_cut_threads(f);
-	bool is_armed = (follow_action_is_armed(mark.action) && !mark.is_outside) || f->one_step;
+	cut.n_calls = ingest_cut_calls(f, end);
+	cut.threads = ingest_cut_threads(f);
+	bool is_armed = (ingest_action_is_armed(mark.action) && !mark.is_outside) || f->one_step;
 	take_works(f, &cut);
 	struct model_step m = { 0 };
-	follow_build(f, &cut, &m);
+	ingest_build(f, &cut, &m);
 	m.part = part_of(f, &cut);
 	m.has_no_end = m.is_cut || m.is_lost || lasts_until_exit(f, &cut);
 	if (lasts_until_exit(f, &cut))
@@ -484,7 +484,7 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 	drop_cut(f, end);
 	if (is_armed && is_any) {
 		if (!f->schedule.flight) /* of its steps few are ever shown */
-			follow_note_armed(f, mark.number);
+			ingest_note_armed(f, mark.number);
 		model_finish(&m);
 		if (!f->sink.draws_nothing)
 			model_count_in_flight(&m);
@@ -498,9 +498,9 @@ static void hand_on(struct follow *f, uint64_t end, bool is_last, bool killed)
 }
 
 /* Lets go of calls in the middle of a step: memory stays bounded whatever the application does. */
-static void drop_unwanted(struct follow *f)
+static void drop_unwanted(struct ingest *f)
 {
-	bool is_armed = follow_action_is_armed(f->marks.at[0].action) || f->one_step;
+	bool is_armed = ingest_action_is_armed(f->marks.at[0].action) || f->one_step;
 	if (f->n_pending < (is_armed ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
 		return;
 	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
@@ -508,17 +508,17 @@ static void drop_unwanted(struct follow *f)
 	if (f->read_until_ticks == 0 || end <= f->first_ticks)
 		end = f->last_ticks;
 	struct step_mark nothing = { .ticks = f->marks.at[0].ticks, .action = SCHED_NONE };
-	struct follow_cut cut = {
+	struct ingest_cut cut = {
 		.begin_ticks = nothing.ticks,
 		.end_ticks = end,
 		.mark = &nothing,
 	};
-	cut.n_calls = follow_cut_calls(f, end);
-	cut.threads = follow_cut_threads(f);
-	follow_pair_by_order(f);
+	cut.n_calls = ingest_cut_calls(f, end);
+	cut.threads = ingest_cut_threads(f);
+	ingest_pair_by_order(f);
 	take_works(f, &cut);
 	struct model_step m = { 0 };
-	follow_build(f, &cut, &m); /* memory that it took or gave is counted on */
+	ingest_build(f, &cut, &m); /* memory that it took or gave is counted on */
 	model_free(&m);
 	f->counts.cut += is_armed ? cut.n_calls : 0;
 	free(cut.threads);
@@ -526,14 +526,14 @@ static void drop_unwanted(struct follow *f)
 	drop_cut(f, end);
 }
 
-void follow_close_first(struct follow *f)
+void ingest_close_first(struct ingest *f)
 {
 	hand_on(f, f->marks.at[1].ticks, false, false);
 	f->counts.steps++;
 	queue_shift(&f->marks, 1);
 }
 
-void follow_close_steps(struct follow *f, bool is_final, bool killed)
+void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
 {
 	bool is_moving = f->is_live && !f->is_over;
 	if (f->holds_steps && !is_final)
@@ -541,13 +541,13 @@ void follow_close_steps(struct follow *f, bool is_final, bool killed)
 	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
 		if (f->is_live || is_final)
 			timebase_set(&f->time, f->reader.header, is_moving);
-		follow_close_group(f, n);
+		ingest_close_group(f, n);
 	}
 	if (!is_final) {
 		drop_unwanted(f);
 		return;
 	}
 	timebase_set(&f->time, f->reader.header, is_moving);
-	follow_pair_by_order(f);
+	ingest_pair_by_order(f);
 	hand_on(f, UINT64_MAX, true, killed);
 }

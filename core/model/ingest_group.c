@@ -3,7 +3,7 @@
  * had time to be written. So what belongs to later steps is put aside first, in halves: each record is moved some seven
  * times, not looked at some five hundred times.
  */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 enum { ONE_BY_ONE = 8 }; /* so few steps are closed without that */
 
@@ -48,22 +48,22 @@ static bool is_later_external(struct map_memo *thread_of_slot, const uint32_t *l
 	return !i || (int32_t)(e->seq - last_seq[*i]) > 0;
 }
 
-static void put_works_aside(struct follow *f, uint64_t end, struct aside *aside)
+static void put_works_aside(struct ingest *f, uint64_t end, struct aside *aside)
 {
-	struct pair_thread *threads = follow_cut_threads(f);
+	struct pair_thread *threads = ingest_cut_threads(f);
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	follow_match(f, threads, f->marks.at[0].ticks, end, call_of);
+	ingest_match(f, threads, f->marks.at[0].ticks, end, call_of);
 	MOVE_IF(&f->works, &aside->works, w, call_of[w - f->works.at] == PAIR_LATER);
 	free(call_of);
 	free(threads);
 }
 
-static void put_calls_aside(struct follow *f, struct aside *aside)
+static void put_calls_aside(struct ingest *f, struct aside *aside)
 {
 	aside->n_threads = f->threads.n;
 	aside->threads = mem_zero(f->threads.n * sizeof(*aside->threads));
 	for (size_t i = 0; i < f->threads.n; i++) {
-		struct follow_thread *t = &f->threads.at[i];
+		struct ingest_thread *t = &f->threads.at[i];
 		struct aside_calls *calls = &aside->threads[i];
 		size_t n = t->calls.n - t->n_cut;
 		if (!n)
@@ -75,14 +75,14 @@ static void put_calls_aside(struct follow *f, struct aside *aside)
 	}
 }
 
-static void put_aside(struct follow *f, uint64_t end, struct aside *aside)
+static void put_aside(struct ingest *f, uint64_t end, struct aside *aside)
 {
 	struct map_memo memo = { .map = &f->thread_of_slot };
 	uint32_t *last_seq = mem_resize(NULL, f->threads.n * sizeof(*last_seq));
 	memset(aside, 0, sizeof(*aside));
-	follow_cut_calls(f, end);
+	ingest_cut_calls(f, end);
 	for (size_t i = 0; i < f->threads.n; i++)
-		last_seq[i] = follow_last_seq(f, &f->threads.at[i], f->threads.at[i].n_cut);
+		last_seq[i] = ingest_last_seq(f, &f->threads.at[i], f->threads.at[i].n_cut);
 	put_works_aside(f, end, aside);
 	MOVE_IF(&f->externals, &aside->externals, e, is_later_external(&memo, last_seq, e));
 	MOVE_IF(&f->apis, &aside->apis, a, a->begin_ticks >= end);
@@ -90,7 +90,7 @@ static void put_aside(struct follow *f, uint64_t end, struct aside *aside)
 	free(last_seq);
 }
 
-static void bring_back(struct follow *f, struct aside *aside)
+static void bring_back(struct ingest *f, struct aside *aside)
 {
 	MOVE_BACK(&f->works, &aside->works);
 	MOVE_BACK(&f->externals, &aside->externals);
@@ -100,13 +100,13 @@ static void bring_back(struct follow *f, struct aside *aside)
 	free(aside->threads);
 }
 
-static void close_halves(struct follow *f, size_t n)
+static void close_halves(struct ingest *f, size_t n)
 {
 	struct aside later;
 	size_t half = n / 2;
 	if (n <= ONE_BY_ONE) {
 		while (n--)
-			follow_close_first(f);
+			ingest_close_first(f);
 		return;
 	}
 	put_aside(f, f->marks.at[half].ticks, &later);
@@ -115,11 +115,11 @@ static void close_halves(struct follow *f, size_t n)
 	close_halves(f, n - half);
 }
 
-void follow_close_group(struct follow *f, size_t n)
+void ingest_close_group(struct ingest *f, size_t n)
 {
 	struct aside later;
 	bool are_all = n + 1 == f->marks.n;
-	follow_pair_by_order(f);
+	ingest_pair_by_order(f);
 	if (n <= ONE_BY_ONE || are_all) {
 		close_halves(f, n);
 		return;

@@ -1,8 +1,8 @@
 /* The step's blocks and what the framework's allocator holds, from what was cut to the model. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 struct adding {
-	struct follow *f;
+	struct ingest *f;
 	struct model_step *m;
 	bool is_armed;
 	uint64_t last[MEMORY_DEVICES][2]; /* values that the counters have */
@@ -128,14 +128,14 @@ static void add_segments(struct adding *a)
 	}
 }
 
-void follow_build_segments(struct follow *f, struct model_step *m)
+void ingest_build_segments(struct ingest *f, struct model_step *m)
 {
 	struct adding a = { .f = f, .m = m };
 	if (blocks_any(&f->blocks) || f->blocks.waiting.n)
 		add_segments(&a);
 }
 
-void follow_build_blocks(struct follow *f, const struct follow_cut *cut, struct model_step *m,
+void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_armed)
 {
 	struct adding a = { .f = f, .m = m, .is_armed = is_armed };

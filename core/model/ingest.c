@@ -1,5 +1,5 @@
 /* Taking records in: each goes to where its step will look for it. What is damaged was already skipped by the reader. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 #include "core/runtime/clock.h"
 
@@ -9,18 +9,18 @@ enum {
 	FLUSH_DELIVERY_NS = 1000000000
 }; /* read afterwards: how long after a flush its records may have been written */
 
-bool follow_action_is_armed(uint8_t action)
+bool ingest_action_is_armed(uint8_t action)
 {
 	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
 }
 
-void follow_forget_stacks(struct follow *f)
+void ingest_forget_stacks(struct ingest *f)
 {
 	frames_free(f->frames);
 	f->frames = NULL;
 }
 
-void follow_close(struct follow *f)
+void ingest_close(struct ingest *f)
 {
 	for (size_t i = 0; i < f->threads.n; i++)
 		vec_free(&f->threads.at[i].calls);
@@ -44,24 +44,24 @@ void follow_close(struct follow *f)
 	baseline_free(&f->baseline);
 	vec_free(&f->trainings);
 	once_free(&f->once);
-	follow_forget_stacks(f);
+	ingest_forget_stacks(f);
 	dict_free(&f->dict);
 	reader_close(&f->reader);
 }
 
-static struct follow_thread *thread_of(struct follow *f, uint32_t slot)
+static struct ingest_thread *thread_of(struct ingest *f, uint32_t slot)
 {
 	bool is_new;
 	uint64_t *at = map_at(&f->thread_of_slot, slot, &is_new);
 	if (is_new) {
 		*at = f->threads.n;
-		vec_push(&f->threads, (struct follow_thread){ .slot = slot });
+		vec_push(&f->threads, (struct ingest_thread){ .slot = slot });
 	}
 	return &f->threads.at[*at];
 }
 
 /* What the first step is for follows from the schedule, as the library told it. */
-static void learn_schedule(struct follow *f)
+static void learn_schedule(struct ingest *f)
 {
 	const char *text = dict_find_info(&f->dict, "PROF_SCHEDULE");
 	if (f->knows_schedule || !text || schedule_parse(text, &f->schedule, NULL))
@@ -71,7 +71,7 @@ static void learn_schedule(struct follow *f)
 		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
 }
 
-static void read_dictionary(struct follow *f, bool is_final)
+static void read_dictionary(struct ingest *f, bool is_final)
 {
 	const struct dict_head *record;
 	bool is_any = false;
@@ -83,7 +83,7 @@ static void read_dictionary(struct follow *f, bool is_final)
 		learn_schedule(f);
 }
 
-int follow_open(struct follow *f, const char *path, bool live, const struct follow_sink *sink,
+int ingest_open(struct ingest *f, const char *path, bool live, const struct ingest_sink *sink,
 		struct err *e)
 {
 	memset(f, 0, sizeof(*f));
@@ -102,7 +102,7 @@ int follow_open(struct follow *f, const char *path, bool live, const struct foll
 	return 0;
 }
 
-static void saw(struct follow *f, uint64_t ticks)
+static void saw(struct ingest *f, uint64_t ticks)
 {
 	if (!f->first_ticks || ticks < f->first_ticks)
 		f->first_ticks = ticks;
@@ -110,7 +110,7 @@ static void saw(struct follow *f, uint64_t ticks)
 		f->last_ticks = ticks;
 }
 
-static void take_call(struct follow *f, struct follow_thread *t, const struct rec_call *c)
+static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
 	if (category == CAT_ALLOC && !c->status && !plausible_bytes(c->bytes)) {
@@ -131,7 +131,7 @@ static void take_call(struct follow *f, struct follow_thread *t, const struct re
 	vec_push(&t->calls, *c);
 }
 
-void follow_add_mark(struct follow *f, const struct step_mark *mark)
+void ingest_add_mark(struct ingest *f, const struct step_mark *mark)
 {
 	struct step_mark *first = &f->marks.at[0];
 	if (f->one_step)
@@ -154,7 +154,7 @@ void follow_add_mark(struct follow *f, const struct step_mark *mark)
 		f->last_number = mark->number;
 }
 
-bool follow_is_void(const struct follow *f, uint32_t generation)
+bool ingest_is_void(const struct ingest *f, uint32_t generation)
 {
 	for (size_t i = 0; i < f->voided.n; i++)
 		if (f->voided.at[i] == generation)
@@ -162,7 +162,7 @@ bool follow_is_void(const struct follow *f, uint32_t generation)
 	return false;
 }
 
-void follow_train(struct follow *f, uint32_t generation)
+void ingest_train(struct ingest *f, uint32_t generation)
 {
 	for (size_t i = 0; i < f->trainings.n; i++)
 		if (f->trainings.at[i] == generation)
@@ -170,7 +170,7 @@ void follow_train(struct follow *f, uint32_t generation)
 	vec_push(&f->trainings, generation);
 }
 
-void follow_void(struct follow *f, uint32_t generation)
+void ingest_void(struct ingest *f, uint32_t generation)
 {
 	size_t n = 1;
 	vec_push(&f->voided, generation);
@@ -187,7 +187,7 @@ void follow_void(struct follow *f, uint32_t generation)
 	f->last_is_whole = false;
 }
 
-uint64_t follow_count_steps(const struct follow *f)
+uint64_t ingest_count_steps(const struct ingest *f)
 {
 	bool is_learned = f->reader.header->steps.mode == STEP_MODE_AUTO;
 	if (f->last_number == UINT64_MAX)
@@ -195,7 +195,7 @@ uint64_t follow_count_steps(const struct follow *f)
 	return f->last_number + (!is_learned || f->last_is_whole || f->last_has_come);
 }
 
-static void take_step(struct follow *f, struct follow_thread *t, const struct rec_step *s)
+static void take_step(struct ingest *f, struct ingest_thread *t, const struct rec_step *s)
 {
 	saw(f, s->ticks);
 	if (s->event == STEP_COUNTED) {
@@ -204,7 +204,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 		return;
 	}
 	if (s->event == STEP_NUMBERED && s->action & NUMBERED_TRAINING)
-		follow_train(f, s->generation);
+		ingest_train(f, s->generation);
 	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
 		return;
 	if (s->event == STEP_TRIGGERED) {
@@ -212,12 +212,12 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			f->sink.triggered(f->sink.context, f, s);
 		return;
 	}
-	if (follow_is_void(f, s->generation))
+	if (ingest_is_void(f, s->generation))
 		return;
 	bool is_begin = s->event == STEP_BEGIN;
 	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
 		f->last_is_whole = s->event == STEP_OUTSIDE;
-	follow_add_mark(f, &(struct step_mark){
+	ingest_add_mark(f, &(struct step_mark){
 				   .ticks = s->ticks,
 				   .number = is_begin ? s->number : UINT64_MAX,
 				   .generation = s->generation,
@@ -229,7 +229,7 @@ static void take_step(struct follow *f, struct follow_thread *t, const struct re
 			   });
 }
 
-static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
+static void take_gpu_switch(struct ingest *f, const struct rec_gpu_state *s)
 {
 	bool is_on = s->state == GPU_ON || s->state == GPU_ON_BUT_COPIES;
 	const struct gpu_switch *off =
@@ -255,7 +255,7 @@ static void take_gpu_switch(struct follow *f, const struct rec_gpu_state *s)
 	f->expected_of_ticks = 0;
 }
 
-static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
+static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
 {
 	saw(f, s->ticks);
 	switch (s->state) {
@@ -282,21 +282,21 @@ static void take_gpu_state(struct follow *f, const struct rec_gpu_state *s)
 }
 
 /* One that was opened before the step may be older than all that was recorded. */
-static void take_range(struct follow *f, uint32_t slot, const struct rec_range *r)
+static void take_range(struct ingest *f, uint32_t slot, const struct rec_range *r)
 {
 	if (r->ticks > f->last_ticks)
 		f->last_ticks = r->ticks;
 	range_log_take(&f->ranges, slot, r);
 }
 
-static void take_library(struct follow *f, uint32_t slot, const struct rec_library *l)
+static void take_library(struct ingest *f, uint32_t slot, const struct rec_library *l)
 {
 	saw(f, l->begin_ticks);
 	saw(f, l->end_ticks);
 	library_log_take(&f->libraries, slot, l);
 }
 
-static void take_record(struct follow *f, struct follow_thread *t, const struct rec_head *head)
+static void take_record(struct ingest *f, struct ingest_thread *t, const struct rec_head *head)
 {
 	f->counts.records++;
 	switch (head->kind) {
@@ -378,7 +378,7 @@ static uint64_t record_ticks(const struct rec_head *head)
 	}
 }
 
-static void take_batch(struct follow *f, struct reader_batch *batch)
+static void take_batch(struct ingest *f, struct reader_batch *batch)
 {
 	const struct rec_head *head = reader_next_record(&f->reader, batch);
 	if (!head)
@@ -390,18 +390,18 @@ static void take_batch(struct follow *f, struct reader_batch *batch)
 	uint64_t begun = record_ticks(head);
 	if (!f->is_live && begun > f->read_until_ticks)
 		f->read_until_ticks = begun;
-	struct follow_thread *t = thread_of(f, batch->thread);
+	struct ingest_thread *t = thread_of(f, batch->thread);
 	for (; head; head = reader_next_record(&f->reader, batch))
 		take_record(f, t, head);
 }
 
-static void tag_finished(struct follow *f)
+static void tag_finished(struct ingest *f)
 {
 	for (size_t i = f->reader.finished.n; i > 0 && !f->reader.finished.at[i - 1].tag; i--)
 		f->reader.finished.at[i - 1].tag = f->last_ticks;
 }
 
-static void read_pass(struct follow *f, bool is_final)
+static void read_pass(struct ingest *f, bool is_final)
 {
 	struct reader_batch batch;
 	uint64_t begun = f->is_live ? clock_ticks(f->time.kind) : 0;
@@ -412,35 +412,35 @@ static void read_pass(struct follow *f, bool is_final)
 		read_dictionary(f, is_final);
 		take_batch(f, &batch);
 		if (!f->is_live)
-			follow_close_steps(f, false, false);
+			ingest_close_steps(f, false, false);
 	}
 	tag_finished(f);
 	if (f->is_live)
 		f->read_until_ticks = begun;
 }
 
-void follow_read(struct follow *f)
+void ingest_read(struct ingest *f)
 {
 	read_pass(f, false);
 	if (f->is_live)
-		follow_close_steps(f, false, false);
+		ingest_close_steps(f, false, false);
 }
 
-void follow_finish(struct follow *f, bool killed)
+void ingest_finish(struct ingest *f, bool killed)
 {
 	read_pass(f, true);
 	f->is_over = true;
-	follow_close_steps(f, true, killed);
+	ingest_close_steps(f, true, killed);
 }
 
 /* What the steps under way still need stays, unless the library is about to run dry: it is in memory here too. */
-uint32_t follow_recycle(struct follow *f)
+uint32_t ingest_recycle(struct ingest *f)
 {
 	uint32_t n_free = reader_count_free(&f->reader), total = f->reader.n_chunks, freed = 0,
 		 kept = 0;
 	if (n_free >= total / 4)
 		return 0;
-	bool is_wanted = (f->holds_steps || follow_action_is_armed(f->marks.at[0].action)) &&
+	bool is_wanted = (f->holds_steps || ingest_action_is_armed(f->marks.at[0].action)) &&
 			 n_free >= total / 16;
 	for (size_t i = 0; i < f->reader.finished.n; i++) {
 		struct reader_finished *c = &f->reader.finished.at[i];

@@ -1,6 +1,6 @@
 /* Where CUPTI records no calls, which id is which call is found here, of all that is held, before steps are told apart: what comes
  * behind a step says as much about its last calls as what came before. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 #include "core/pair/pair_order.h"
 #include "core/util/bisect.h"
@@ -16,7 +16,7 @@ struct session {
 typedef VEC(struct session) sessions;
 typedef VEC(struct pair_opening) openings;
 
-static void list_sessions(const struct follow *f, sessions *list)
+static void list_sessions(const struct ingest *f, sessions *list)
 {
 	vec_push(list,
 		 ((struct session){ .end_ticks = UINT64_MAX, .is_first = true, .is_last = true }));
@@ -47,24 +47,24 @@ static bool is_within(const struct session *session, uint32_t id)
 	       (session->is_last || (int32_t)(id - session->next_id) < 0);
 }
 
-static struct pair_thread *list_calls(const struct follow *f, const struct session *session)
+static struct pair_thread *list_calls(const struct ingest *f, const struct session *session)
 {
 	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
 	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct follow_thread *t = &f->threads.at[i];
+		const struct ingest_thread *t = &f->threads.at[i];
 		size_t first =
 			bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->begin_ticks);
 		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->end_ticks);
 		threads[i] = (struct pair_thread){ .slot = t->slot,
 						   .calls = t->calls.at + first,
-						   .closed_seq = follow_last_seq(f, t, first),
+						   .closed_seq = ingest_last_seq(f, t, first),
 						   .n_calls = end - first };
 	}
 	return threads;
 }
 
 /* Its works, and how many they are; `copy` is theirs where they are not all. */
-static struct rec_gpu *list_works(const struct follow *f, const struct session *session, size_t *n,
+static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
 {
 	*n = f->works.n;
@@ -80,14 +80,14 @@ static struct rec_gpu *list_works(const struct follow *f, const struct session *
 }
 
 /* Whether calls with work that were not recorded took numbers (preload/steps.c, counting_categories). */
-static bool counts_all_calls(const struct follow *f)
+static bool counts_all_calls(const struct ingest *f)
 {
 	uint32_t mode = f->reader.header->steps.mode;
 	return mode == STEP_MODE_AUTO || mode == STEP_MODE_KERNEL || mode == STEP_MODE_SYNC ||
 	       mode == STEP_MODE_TIME;
 }
 
-static void list_openings(const struct follow *f, const struct session *session, openings *list)
+static void list_openings(const struct ingest *f, const struct session *session, openings *list)
 {
 	bool counts = counts_all_calls(f);
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
@@ -97,7 +97,7 @@ static void list_openings(const struct follow *f, const struct session *session,
 	}
 }
 
-static void pair_session(struct follow *f, const struct session *session)
+static void pair_session(struct ingest *f, const struct session *session)
 {
 	struct rec_gpu *copy;
 	openings when = { 0 };
@@ -105,7 +105,7 @@ static void pair_session(struct follow *f, const struct session *session)
 	struct pair_input in = { .dict = &f->dict,
 				 .threads = list_calls(f, session),
 				 .n_threads = f->threads.n,
-				 .expects_work = follow_expects,
+				 .expects_work = ingest_expects,
 				 .context = f,
 				 .openings = when.at,
 				 .n_openings = when.n,
@@ -121,7 +121,7 @@ static void pair_session(struct follow *f, const struct session *session)
 	vec_free(&when);
 }
 
-void follow_pair_by_order(struct follow *f)
+void ingest_pair_by_order(struct ingest *f)
 {
 	sessions list = { 0 };
 	if (!dict_info_is(&f->dict, "pairing", "order") || f->counts.records == f->records_paired)
@@ -141,9 +141,9 @@ static int by_id(const void *a, const void *b)
 }
 
 /* What went with windows close to each other, and with the steps between: the next one's work is found by how many of its calls came before. */
-void follow_note_gone(struct follow *f, const struct follow_cut *cut)
+void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 {
-	struct follow_gone *gone = &f->gone;
+	struct ingest_gone *gone = &f->gone;
 	VEC(uint32_t) ids = { 0 };
 	for (size_t i = 0; i < cut->n_works; i++) {
 		const struct rec_gpu *g = &cut->works[i];
@@ -152,7 +152,7 @@ void follow_note_gone(struct follow *f, const struct follow_cut *cut)
 		if (cut->call_of[i] >= cut->n_calls) {
 			vec_push(&ids, g->correlation);
 		} else if (!gone->is_any || (int32_t)(g->correlation - gone->id) > 0) {
-			*gone = (struct follow_gone){ .id = g->correlation, .is_any = true };
+			*gone = (struct ingest_gone){ .id = g->correlation, .is_any = true };
 		}
 	}
 	if (ids.n && gone->is_any)

@@ -1,11 +1,11 @@
 /* From a cut of raw records to a model: times in nanoseconds, names, memory held, what is missing in words. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 
 #include <stdio.h>
 
 struct build {
-	struct follow *f;
-	const struct follow_cut *cut;
+	struct ingest *f;
+	const struct ingest_cut *cut;
 	struct model_step *m;
 	bool is_armed; /* else only what outlives the step is kept up to date */
 	uint8_t *has_work;
@@ -27,7 +27,7 @@ static void take_polling(struct model_call *out, const struct rec_call *c, const
 	out->begin_ns -= ns;
 }
 
-static struct model_call call_of(const struct follow *f, const struct rec_call *c, uint8_t category)
+static struct model_call call_of(const struct ingest *f, const struct rec_call *c, uint8_t category)
 {
 	struct model_call out = {
 		.begin_ns = timebase_ns(&f->time, c->begin_ticks),
@@ -83,7 +83,7 @@ static void add_thread(struct build *b, const struct model_thread *thread, uint3
 
 static void build_thread(struct build *b, size_t i)
 {
-	struct follow_thread *t = &b->f->threads.at[i];
+	struct ingest_thread *t = &b->f->threads.at[i];
 	if (!t->n_cut)
 		return;
 	const struct pair_thread *named = &b->cut->threads[i];
@@ -99,7 +99,7 @@ static void build_thread(struct build *b, size_t i)
 			t->is_capturing = hook->begins_capture ||
 					  (t->is_capturing && !hook->ends_capture);
 		}
-		bool is_expected = follow_expects_work(b->f, c);
+		bool is_expected = ingest_expects_work(b->f, c);
 		uint32_t number = named->first + (uint32_t)k;
 		bool is_missing = is_expected && !t->is_capturing && !b->has_work[number];
 		b->f->counts.paired += b->has_work[number] && category_has_work(category);
@@ -134,8 +134,8 @@ static void add_silent_thread(struct build *b, const struct range_entry *e)
 static void build_ranges(struct build *b)
 {
 	const struct range_log *log = &b->f->ranges;
-	const struct follow *f = b->f;
-	const struct follow_cut *c = b->cut;
+	const struct ingest *f = b->f;
+	const struct ingest_cut *c = b->cut;
 	const struct range_log_cut cut = {
 		.begin_ticks = c->begin_ticks > f->first_ticks ? c->begin_ticks : f->first_ticks,
 		.end_ticks = c->end_ticks < f->last_ticks ? c->end_ticks : f->last_ticks,
@@ -248,7 +248,7 @@ static void build_tail(struct build *b)
  */
 static void note_first_own(struct build *b)
 {
-	struct follow *f = b->f;
+	struct ingest *f = b->f;
 	bool is_silent = b->cut->mark->action == SCHED_NONE;
 	f->has_first_own &= !is_silent;
 	f->was_silent |= is_silent;
@@ -265,14 +265,14 @@ static void note_first_own(struct build *b)
 	f->was_silent = !f->has_first_own;
 }
 
-static bool is_of_silent_step(const struct follow *f, const struct rec_gpu *g)
+static bool is_of_silent_step(const struct ingest *f, const struct rec_gpu *g)
 {
 	return f->has_first_own && (int32_t)(g->correlation - f->first_own) < 0;
 }
 
 static void build_works(struct build *b)
 {
-	const struct follow_cut *cut = b->cut;
+	const struct ingest_cut *cut = b->cut;
 	note_first_own(b);
 	if (b->is_armed)
 		vec_reserve(&b->m->works, cut->n_works);
@@ -329,7 +329,7 @@ static void build_memory(struct build *b)
 	struct memory *memory = &b->f->memory;
 	VEC(struct memory_event) events = { 0 };
 	for (size_t i = 0; i < b->f->threads.n; i++) {
-		const struct follow_thread *t = &b->f->threads.at[i];
+		const struct ingest_thread *t = &b->f->threads.at[i];
 		for (size_t k = 0; k < t->n_cut; k++) {
 			const struct rec_call *c = &t->calls.at[k];
 			uint8_t category = dict_category(&b->f->dict, c->hook);
@@ -454,7 +454,7 @@ static void build_notes(struct build *b)
 
 static void describe(struct build *b)
 {
-	const struct follow *f = b->f;
+	const struct ingest *f = b->f;
 	const struct journal_header *h = f->reader.header;
 	const char *command = dict_find_info(&f->dict, "command");
 	uint64_t begin = b->cut->begin_ticks, end = b->cut->end_ticks;
@@ -482,13 +482,13 @@ static void describe(struct build *b)
 	b->m->end_ns = timebase_ns(&f->time, end > begin ? end : begin);
 }
 
-void follow_build(struct follow *f, const struct follow_cut *cut, struct model_step *m)
+void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m)
 {
 	struct build b = {
 		.f = f,
 		.cut = cut,
 		.m = m,
-		.is_armed = (follow_action_is_armed(cut->mark->action) && !cut->mark->is_outside) ||
+		.is_armed = (ingest_action_is_armed(cut->mark->action) && !cut->mark->is_outside) ||
 			    f->one_step,
 		.has_work = mem_zero(cut->n_calls),
 	};
@@ -503,9 +503,9 @@ void follow_build(struct follow *f, const struct follow_cut *cut, struct model_s
 	build_works(&b);
 	build_tail(&b);
 	if (b.is_armed)
-		follow_build_segments(f, m);
+		ingest_build_segments(f, m);
 	build_memory(&b);
-	follow_build_blocks(f, cut, m, b.is_armed);
+	ingest_build_blocks(f, cut, m, b.is_armed);
 	if (b.is_armed) {
 		build_ranges(&b);
 		build_libraries(&b);

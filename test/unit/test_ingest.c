@@ -1,5 +1,5 @@
 /* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
-#include "core/model/follow.h"
+#include "core/model/ingest.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ struct seen {
 	VEC(struct seen_step) steps;
 };
 
-static void look_at(void *context, struct follow *f, struct model_step *m)
+static void look_at(void *context, struct ingest *f, struct model_step *m)
 {
 	struct seen *seen = context;
 	(void)f;
@@ -80,20 +80,20 @@ static void look_at(void *context, struct follow *f, struct model_step *m)
 	vec_push(&seen->steps, s);
 }
 
-static struct seen follow_file(const struct journal_builder *b, bool killed,
-			       struct follow_counts *counts)
+static struct seen ingest_file(const struct journal_builder *b, bool killed,
+			       struct ingest_counts *counts)
 {
 	struct seen seen = { 0 };
-	struct follow f;
+	struct ingest f;
 	struct err e;
-	const struct follow_sink sink = { .context = &seen, .step = look_at };
+	const struct ingest_sink sink = { .context = &seen, .step = look_at };
 	jb_write(b, path);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
-	follow_read(&f);
-	follow_finish(&f, killed);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	ingest_read(&f);
+	ingest_finish(&f, killed);
 	if (counts)
 		*counts = f.counts;
-	follow_close(&f);
+	ingest_close(&f);
 	return seen;
 }
 
@@ -153,8 +153,8 @@ static void test_calls_and_work_go_to_their_steps(void **state)
 	(void)state;
 	struct journal_builder *b = training_run(6);
 	jb_end(b, 6ull * STEP_NS);
-	struct follow_counts counts;
-	struct seen seen = follow_file(b, false, &counts);
+	struct ingest_counts counts;
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct seen_step *s = &seen.steps.at[i];
@@ -183,7 +183,7 @@ static void test_counts_what_is_missing(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	jb_thread(b, 1, 100, "main");
 	jb_string(b, 1, "k");
 	jb_kernel(b, 1, 1);
@@ -206,7 +206,7 @@ static void test_counts_what_is_missing(void **state)
 	jb_work(b, 1, REC_KERNEL, 1, 950, 50, 4, 7);
 	jb_gpu_state(b, 1, GPU_LOST, 1000, 5);
 	jb_end(b, 2000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 1);
 	assert_int_equal(seen.steps.at[0].n_works, 6);
 	assert_int_equal(seen.steps.at[0].n_linked, 4);
@@ -230,7 +230,7 @@ static void test_calls_between_windows_are_no_loss(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	jb_thread(b, 1, 100, "main");
 	jb_thread(b, 2, 101, "other");
 	jb_string(b, 1, "k");
@@ -254,7 +254,7 @@ static void test_calls_between_windows_are_no_loss(void **state)
 		jb_call(b, 1, JB_LAUNCH, 1100 + i * 40000000ull, 50, 3 + i, 7);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 1000, 0);
 	jb_end(b, 600000000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(counts.paired, 1);
 	assert_int_equal(counts.calls_without_work, 3);
 	vec_free(&seen.steps);
@@ -266,7 +266,7 @@ static void test_a_step_inherits_work_under_way(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	jb_thread(b, 1, 100, "main");
 	jb_string(b, 1, "k");
 	jb_kernel(b, 1, 1);
@@ -282,7 +282,7 @@ static void test_a_step_inherits_work_under_way(void **state)
 	jb_step(b, 1, STEP_BEGIN, 9000, 3, SCHED_NONE);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 9000, 0);
 	jb_end(b, 10000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 1);
 	assert_int_equal(seen.steps.at[0].n_works, 2);
 	assert_int_equal(seen.steps.at[0].n_earlier, 2);
@@ -298,7 +298,7 @@ static void test_a_step_inherits_work_under_way(void **state)
 static void inherit_work_of_steps_between(uint32_t before)
 {
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	jb_thread(b, 1, 100, "main");
 	jb_string(b, 1, "k");
 	jb_kernel(b, 1, 1);
@@ -320,7 +320,7 @@ static void inherit_work_of_steps_between(uint32_t before)
 	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
 	jb_end(b, 40000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 2);
 	assert_int_equal(seen.steps.at[1].n_linked, 1);
@@ -345,7 +345,7 @@ static void test_a_call_lost_before_a_step_begins(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	jb_thread(b, 1, 100, "main");
 	jb_string(b, 1, "k");
 	jb_kernel(b, 1, 1);
@@ -363,7 +363,7 @@ static void test_a_call_lost_before_a_step_begins(void **state)
 	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
 	jb_end(b, 40000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 2);
 	assert_int_equal(counts.works_without_call, 1);
@@ -376,7 +376,7 @@ static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	static const uint8_t actions[] = { SCHED_RECORD_AND_SAVE, SCHED_NONE, SCHED_WARMUP,
 					   SCHED_RECORD_AND_SAVE };
 	jb_thread(b, 1, 100, "main");
@@ -400,7 +400,7 @@ static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 	jb_step(b, 1, STEP_BEGIN, 40010, 5, SCHED_NONE);
 	jb_gpu_state(b, 1, GPU_FLUSHED, 40010, 0);
 	jb_end(b, 50000);
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 1);
 	assert_int_equal(seen.steps.at[1].n_earlier, 3);
@@ -413,8 +413,8 @@ static void test_steps_whose_ends_were_dropped_have_no_length(void **state)
 {
 	(void)state;
 	struct journal_builder *b = jb_new(16, 4096);
-	const struct follow_sink sink = { 0 };
-	struct follow f;
+	const struct ingest_sink sink = { 0 };
+	struct ingest f;
 	struct err e;
 	jb_thread(b, 1, 100, "main");
 	for (uint64_t step = 1; step < 10; step++)
@@ -425,13 +425,13 @@ static void test_steps_whose_ends_were_dropped_have_no_length(void **state)
 	jb_step(b, 1, STEP_OUTSIDE, 45000000, 0, SCHED_NONE);
 	jb_end(b, 45000000);
 	jb_write(b, path);
-	assert_int_equal(follow_open(&f, path, false, &sink, &e), 0);
-	follow_read(&f);
-	follow_finish(&f, false);
-	assert_int_equal(follow_count_steps(&f), 45);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	ingest_read(&f);
+	ingest_finish(&f, false);
+	assert_int_equal(ingest_count_steps(&f), 45);
 	assert_int_equal(f.step_ms.n, 8 + 4);
 	assert_true(f.step_ms.max < 1.01);
-	follow_close(&f);
+	ingest_close(&f);
 	jb_free(b);
 }
 
@@ -439,7 +439,7 @@ static void test_a_killed_process_gives_its_open_step(void **state)
 {
 	(void)state;
 	struct journal_builder *b = training_run(4);
-	struct seen seen = follow_file(b, true, NULL);
+	struct seen seen = ingest_file(b, true, NULL);
 	assert_int_equal(seen.steps.n, 2);
 	assert_false(seen.steps.at[0].is_cut);
 	assert_true(seen.steps.at[1].is_cut);
@@ -465,7 +465,7 @@ static void test_boundary_is_one_moment_for_all_threads(void **state)
 	jb_step(b, 1, STEP_OUTSIDE, 6000, 0, SCHED_NONE);
 	jb_call(b, 1, JB_LAUNCH, 6100, 10, 3, 7);
 	jb_end(b, 7000);
-	struct seen seen = follow_file(b, false, NULL);
+	struct seen seen = ingest_file(b, false, NULL);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[0].n_calls, 2);
 	assert_int_equal(seen.steps.at[1].n_calls, 2);
@@ -493,7 +493,7 @@ static void test_the_last_step_ends_with_what_it_did(void **state)
 		jb_step(b, 1, STEP_OUTSIDE, 900000, 2, SCHED_NONE);
 		jb_gpu_state(b, 1, GPU_FLUSHED, 900000, 0);
 		jb_end(b, 900100);
-		struct seen seen = follow_file(b, false, NULL);
+		struct seen seen = ingest_file(b, false, NULL);
 		assert_int_equal(seen.steps.n, 2);
 		assert_int_equal(seen.steps.at[0].end_ns, 1000);
 		assert_int_equal(seen.steps.at[1].end_ns, work_ns == 100 ? 1400 : 3200);
@@ -561,9 +561,9 @@ static struct journal_builder *short_steps(void)
 static void test_many_short_steps(void **state)
 {
 	struct journal_builder *b = short_steps();
-	struct follow_counts counts;
+	struct ingest_counts counts;
 	(void)state;
-	struct seen seen = follow_file(b, false, &counts);
+	struct seen seen = ingest_file(b, false, &counts);
 	assert_int_equal(seen.steps.n, SHORT_STEPS);
 	for (uint32_t i = 0; i < SHORT_STEPS; i++) {
 		const struct seen_step *s = &seen.steps.at[i];
@@ -591,7 +591,7 @@ static void test_always_without_boundaries(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		jb_call(b, 1, JB_LAUNCH, 1000 + i * 100, 50, i + 1, 7);
 	jb_end(b, 9000);
-	struct seen seen = follow_file(b, false, NULL);
+	struct seen seen = ingest_file(b, false, NULL);
 	assert_int_equal(seen.steps.n, 1);
 	assert_int_equal(seen.steps.at[0].number, 0);
 	assert_int_equal(seen.steps.at[0].n_calls, 10);
@@ -613,7 +613,7 @@ static void test_survives_random_damage(void **state)
 		       used = b->header->chunks_offset + 16 * 4096;
 		for (int i = rand() % 40; i >= 0; i--)
 			b->bytes[from + (size_t)rand() % (used - from)] = (uint8_t)rand();
-		struct seen seen = follow_file(b, round % 2, NULL);
+		struct seen seen = ingest_file(b, round % 2, NULL);
 		memcpy(b->bytes, good, b->size);
 		vec_free(&seen.steps);
 	}
