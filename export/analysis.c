@@ -90,9 +90,9 @@ static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
 	struct cost_found cost = cost_find(&a->ingest->cost);
-	step_times_fill(&f, &a->ingest->baseline, &a->ingest->armed_step_ms);
-	a->timeline.recording_ratio = f.armed_in_warm_up ? 1 : cost_ratio(&cost);
-	a->timeline.disturbed_ratio = f.armed_in_warm_up ? 1 : cost_disturbed(&cost);
+	step_times_fill(&f, &a->ingest->baseline, &a->ingest->recorded_step_ms);
+	a->timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
+	a->timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
 }
 
 struct timeline *analysis_timeline(struct analysis *a)

@@ -28,9 +28,9 @@ static void print_steps(const struct process *p)
 		       sample_percentile(&f->step_ms, 0.5), sample_percentile(&f->step_ms, 0.95),
 		       f->step_ms.n);
 	printf("\n  recorded   ");
-	for (size_t i = 0; i < f->armed.n && i < 20; i++)
-		printf("%s%" PRIu64, i ? ", " : "steps ", f->armed.at[i]);
-	printf("%s\n", f->armed.n > 20 ? ", ..." : f->armed.n ? "" : "no step");
+	for (size_t i = 0; i < f->recorded.n && i < 20; i++)
+		printf("%s%" PRIu64, i ? ", " : "steps ", f->recorded.at[i]);
+	printf("%s\n", f->recorded.n > 20 ? ", ..." : f->recorded.n ? "" : "no step");
 }
 
 static void print_counts(const struct ingest *f)
@@ -79,13 +79,13 @@ static void print_losses(const struct ingest *f)
 /* What there is of a process that died: a recorded step that it died in has no end, and CUPTI hands GPU times over late. */
 static void print_whole(const struct ingest *f)
 {
-	bool is_cut = f->armed.n && f->armed.at[f->armed.n - 1] == f->last_number;
+	bool is_cut = f->recorded.n && f->recorded.at[f->recorded.n - 1] == f->last_number;
 	printf("  whole      ");
-	if (!f->armed.n)
+	if (!f->recorded.n)
 		printf("nothing: no step was recorded");
 	else if (is_cut)
 		printf("%s, not %" PRIu64 ", which it died in",
-		       f->armed.n > 1 ? "all recorded steps before" : "no recorded step",
+		       f->recorded.n > 1 ? "all recorded steps before" : "no recorded step",
 		       f->last_number);
 	else
 		printf("all recorded steps");

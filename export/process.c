@@ -95,7 +95,7 @@ static void on_step(void *context, struct ingest *f, struct model_step *m)
 static void show_kept(void *context, struct model_step *m)
 {
 	struct process *p = context;
-	ingest_note_armed(&p->ingest, m->number);
+	ingest_note_recorded(&p->ingest, m->number);
 	show_step(p, m);
 }
 
@@ -344,7 +344,7 @@ static bool find_anchor(struct process *p, struct anchor *anchor)
 		.base = atomic_load(&s->base),
 		.generation = generation,
 	};
-	/* a library that never knew its step's number never armed one */
+	/* a library that never knew its step's number never recorded one */
 	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED && !atomic_load(&s->lost);
 	describe_told(p);
 	return true;
@@ -465,7 +465,7 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	baseline_free(&p->ingest.baseline);
 	p->ingest.baseline = baseline;
 	p->ingest.trains_from = trains_from;
-	p->ingest.armed.n = 0;
+	p->ingest.recorded.n = 0;
 	return 0;
 }
 
@@ -501,7 +501,7 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 	bool is_wanted = p->output->n_formats || p->output->analyses;
 	if (!is_wanted || p->n_shown || p->trouble.text[0])
 		return 0;
-	process_explain_nothing_armed(p);
+	process_explain_nothing_recorded(p);
 	return is_auto && !f->schedule.off ? show_whole_run(p, r, e) : 0;
 }
 
@@ -569,7 +569,7 @@ static void finish(struct process *p)
 		if (p->n_shown || p->trouble.text[0])
 			return;
 	}
-	/* too short for the lock, or nothing was armed: now that all is there, more can be told */
+	/* too short for the lock, or nothing was recorded: now that all is there, more can be told */
 	atomic_store(&p->ingest.reader.header->collector, 0);
 	p->is_live = false;
 	if (!p->was_recycled && replay_all(p, &e) && !p->trouble.text[0])

@@ -21,15 +21,15 @@ void process_explain_late_steps(struct process *p)
 	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
 	char to[32] = "";
 	bool is_off = cupti && !strcmp(cupti, "off");
-	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->armed.n)
+	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->recorded.n)
 		return;
-	if (f->armed.n > 1)
+	if (f->recorded.n > 1)
 		snprintf(to, sizeof(to), " to %llu",
-			 (unsigned long long)f->armed.at[f->armed.n - 1]);
+			 (unsigned long long)f->recorded.at[f->recorded.n - 1]);
 	err_set(&p->diagnostic, 0,
 		"step%s %llu%s without GPU times: the run was over before its steps were known; "
 		"set PROF_STEP to say what a step is, or PROF_SCHEDULE=always",
-		f->armed.n > 1 ? "s" : "", (unsigned long long)f->armed.at[0], to);
+		f->recorded.n > 1 ? "s" : "", (unsigned long long)f->recorded.at[0], to);
 }
 
 /* ---- No step could be told, by what a step was to be ---- */
@@ -203,10 +203,10 @@ static void explain_too_short(struct process *p, uint64_t first)
 			fitting_schedule(fitting, sizeof(fitting), n_steps));
 }
 
-void process_explain_nothing_armed(struct process *p)
+void process_explain_nothing_recorded(struct process *p)
 {
 	const struct ingest *f = &p->ingest;
-	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup +
+	uint64_t first = schedule_first_recorded(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	char damage[DAMAGE_BYTES];
 	if (*process_damage(p, damage, sizeof(damage)))

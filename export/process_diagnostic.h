@@ -11,6 +11,6 @@ void process_explain_slices(struct process *p);
 void process_explain_late_steps(struct process *p);
 
 /* No step was recorded. */
-void process_explain_nothing_armed(struct process *p);
+void process_explain_nothing_recorded(struct process *p);
 
 #endif

@@ -39,10 +39,10 @@ static json_t *describe_lengths(const struct sample *s)
 static uint64_t steps_late(const struct ingest *f)
 {
 	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
-	if (!f->armed.n || f->schedule.off)
+	if (!f->recorded.n || f->schedule.off)
 		return 0;
-	uint64_t first = schedule_first_armed(&f->schedule) + f->schedule.warmup,
-		 late = f->armed.at[0] > first ? f->armed.at[0] - first : 0;
+	uint64_t first = schedule_first_recorded(&f->schedule) + f->schedule.warmup,
+		 late = f->recorded.at[0] > first ? f->recorded.at[0] - first : 0;
 	return late < shift ? late : shift;
 }
 
@@ -51,19 +51,19 @@ static json_t *describe_steps(const struct process *p)
 	const struct ingest *f = &p->ingest;
 	const struct journal_steps *shared = &f->reader.header->steps;
 	bool has_steps = f->last_number != UINT64_MAX;
-	json_t *armed = json_array();
-	for (size_t i = 0; i < f->armed.n; i++)
-		json_array_append_new(armed, integer(f->armed.at[i]));
+	json_t *recorded = json_array();
+	for (size_t i = 0; i < f->recorded.n; i++)
+		json_array_append_new(recorded, integer(f->recorded.at[i]));
 	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "count",
 			      integer(ingest_count_steps(f)), "detector",
 			      !has_steps	      ? "none"
 			      : process_has_slices(p) ? STEP_SLICES_NAME
 						      : step_detector_name(shared),
-			      "confidence", has_steps ? p->confidence : 0.0, "armed", armed,
+			      "confidence", has_steps ? p->confidence : 0.0, "recorded", recorded,
 			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
 			      "schedule_late", integer(steps_late(f)), "step_ms",
-			      describe_lengths(&f->step_ms), "armed_step_ms",
-			      describe_lengths(&f->armed_step_ms));
+			      describe_lengths(&f->step_ms), "recorded_step_ms",
+			      describe_lengths(&f->recorded_step_ms));
 	if (atomic_load(&shared->slices))
 		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));
 	if (atomic_load(&shared->n_corrected))

@@ -85,7 +85,7 @@ static uint64_t step_ns(const struct ingest *f)
 /* The first step that this rank can surely begin with. */
 static uint64_t earliest_start(const struct process *p)
 {
-	uint64_t ns = step_ns(&p->ingest), first = schedule_first_armed(&p->ingest.schedule);
+	uint64_t ns = step_ns(&p->ingest), first = schedule_first_recorded(&p->ingest.schedule);
 	uint64_t next = atomic_load(&steps_of(p)->current) + 2 + (ns ? AHEAD_NS / ns : 0);
 	return next > first ? next : first;
 }
@@ -105,7 +105,7 @@ static const struct step_mark *newest(const struct process *p)
 static uint64_t earliest_second(const struct process *p)
 {
 	const struct step_mark *mark = newest(p);
-	uint64_t first = schedule_first_armed(&p->ingest.schedule), next = mark->number + 2;
+	uint64_t first = schedule_first_recorded(&p->ingest.schedule), next = mark->number + 2;
 	return second_of(p, mark) + (next > first ? next : first) - mark->number;
 }
 

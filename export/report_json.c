@@ -144,9 +144,9 @@ static json_t *slow_steps(const struct finding_slow *s)
 static json_t *baseline(const struct findings *f)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "step_ms", lengths(&f->baseline),
-			 "warm_up_ms", lengths(&f->warm_up), "armed_ms", lengths(&f->armed),
-			 "slow_steps", slow_steps(&f->slow), "armed_in_warm_up",
-			 f->armed_in_warm_up);
+			 "warm_up_ms", lengths(&f->warm_up), "recorded_ms", lengths(&f->recorded),
+			 "slow_steps", slow_steps(&f->slow), "recorded_in_warm_up",
+			 f->recorded_in_warm_up);
 }
 
 static const char *verdict_name(unsigned verdict)
@@ -548,7 +548,7 @@ static void add_removed(json_t *list, const json_t *described)
 
 static bool has_recorded_steps(const json_t *described)
 {
-	return json_array_size(json_object_get(json_object_get(described, "steps"), "armed"));
+	return json_array_size(json_object_get(json_object_get(described, "steps"), "recorded"));
 }
 
 /* The imports of a program that is taken as a whole would be called its loading of data. */
@@ -609,7 +609,7 @@ static json_t *steps(const json_t *described)
 {
 	const json_t *from = json_object_get(described, "steps");
 	json_t *o = json_object();
-	static const char *const kept[] = { "count",	      "detector",      "armed",
+	static const char *const kept[] = { "count",	      "detector",      "recorded",
 					    "schedule_shift", "schedule_late", "triggers",
 					    "kept",	      "period",	       "boundary",
 					    "corrected",      "trains_from",   "last" };

@@ -41,7 +41,7 @@ static void say_baseline(const struct report_view *v)
 	table_start(&t, COLUMNS(columns));
 	row_of_lengths(&t, "all but warm-up", json_object_get(baseline, "step_ms"));
 	row_of_lengths(&t, "warm-up", json_object_get(baseline, "warm_up_ms"));
-	row_of_lengths(&t, "recorded", json_object_get(baseline, "armed_ms"));
+	row_of_lengths(&t, "recorded", json_object_get(baseline, "recorded_ms"));
 	table_end(&t, v->out);
 }
 

@@ -50,9 +50,9 @@ static struct rank read_rank(const json_t *p)
 {
 	const json_t *baseline = json_object_get(p, "baseline"),
 		     *all = json_object_get(baseline, "step_ms"),
-		     *armed = json_object_get(baseline, "armed_ms");
+		     *recorded = json_object_get(baseline, "recorded_ms");
 	const json_t *gpu = json_array_get(json_object_get(p, "gpu"), 0);
-	const json_t *lengths = json_is_object(all) ? all : armed;
+	const json_t *lengths = json_is_object(all) ? all : recorded;
 	struct rank r = { .number = report_number(p, "rank"),
 			  .pid = report_number(p, "pid"),
 			  .step_ms = report_number(lengths, "p50"),

@@ -22,11 +22,11 @@ const json_t *report_step_lengths(const json_t *p)
 
 double report_step_ms(const json_t *p)
 {
-	const json_t *armed = json_object_get(json_object_get(p, "baseline"), "armed_ms");
+	const json_t *recorded = json_object_get(json_object_get(p, "baseline"), "recorded_ms");
 	if (json_is_object(report_step_lengths(p)))
 		return report_number(report_step_lengths(p), "p50");
-	if (json_is_object(armed))
-		return report_number(armed, "p50");
+	if (json_is_object(recorded))
+		return report_number(recorded, "p50");
 	return report_number(json_object_get(p, "replay"), "measured_ms");
 }
 
@@ -67,17 +67,17 @@ static void say_recorded(struct textout *o, const json_t *p)
 {
 	char took[NUMBER_BYTES];
 	const json_t *baseline = json_object_get(p, "baseline"),
-		     *armed = json_object_get(baseline, "armed_ms");
-	double ms = report_number(armed, "p50"),
+		     *recorded = json_object_get(baseline, "recorded_ms");
+	double ms = report_number(recorded, "p50"),
 	       times = ms / report_number(report_step_lengths(p), "p50"),
 	       n_warm = report_number(json_object_get(baseline, "warm_up_ms"), "n");
-	if (!json_is_object(armed) || (times < APART && times > 1 / APART))
+	if (!json_is_object(recorded) || (times < APART && times > 1 / APART))
 		return;
 	report_ms(took, sizeof(took), ms);
 	if (ran_ahead(p, ms))
 		text_say(o, REPORT_UNDER,
 			 "the host ran ahead in the recorded ones, at %s ms a step", took);
-	else if (json_is_true(json_object_get(baseline, "armed_in_warm_up")))
+	else if (json_is_true(json_object_get(baseline, "recorded_in_warm_up")))
 		text_say(o, REPORT_UNDER,
 			 "recorded ones, %s ms, are of these: skip_first=%.0f records later", took,
 			 (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
@@ -166,7 +166,7 @@ static void say_count(struct textout *o, const json_t *steps)
 		snprintf(of_training, sizeof(of_training), ", %.0f of them the training's",
 			 count - from);
 	}
-	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "armed"));
+	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "recorded"));
 	text_say(o, REPORT_UNDER, "%.0f steps in all%s, by %s (confidence %.2f)%s%s", count,
 		 of_training, report_string(steps, "detector"), report_number(steps, "confidence"),
 		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",

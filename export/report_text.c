@@ -384,7 +384,7 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		table_cell(&t, "%s", report_string(x, "source"));
 	}
 	text_line(o, TEXT_BOLD, "What lines cost, %s%s",
-		  json_array_size(get(p, "steps", "armed")) ? "per step" : "in the whole run",
+		  json_array_size(get(p, "steps", "recorded")) ? "per step" : "in the whole run",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }
@@ -448,7 +448,7 @@ static void say_longest(struct textout *o, const json_t *p, const char *cwd)
 	char place[PLACE_BYTES], ms[NUMBER_BYTES];
 	const json_t *lines = json_object_get(p, "lines"), *longest = json_array_get(lines, 0);
 	if (json_array_size(json_object_get(p, "gpu")) ||
-	    !json_array_size(get(p, "steps", "armed")) || !longest)
+	    !json_array_size(get(p, "steps", "recorded")) || !longest)
 		return;
 	for (size_t i = 1; i < json_array_size(lines); i++)
 		if (report_number(json_array_get(lines, i), "host_ms_per_step") >

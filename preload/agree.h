@@ -19,7 +19,7 @@ struct agree {
 void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of, uint64_t current);
 
 /*
- * A step that is number `number` begins at `ticks`: whether the waiting is over, and then the step that the schedule's first armed
+ * A step that is number `number` begins at `ticks`: whether the waiting is over, and then the step that the schedule's first recorded
  * one becomes in all ranks. Where nobody named one in time it is this one.
  */
 bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t number, uint64_t ticks,

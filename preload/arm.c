@@ -96,7 +96,7 @@ struct arm_window arm_ask(struct arm *a, uint64_t next, uint64_t from, uint64_t 
 
 void arm_locked(struct arm *a, uint64_t next)
 {
-	uint64_t first = schedule_first_armed(&a->schedule);
+	uint64_t first = schedule_first_recorded(&a->schedule);
 	a->is_held = false;
 	if (!a->schedule.always && !a->schedule.flight && first != SCHEDULE_NEVER && next > first)
 		a->shift = next - first;

@@ -22,17 +22,17 @@ struct arm {
 	struct arm_window window;    /* n 0: none was ever asked for */
 };
 
-/* `is_held`: nothing is armed by the schedule until arm_locked(), unless it arms everything. */
+/* `is_held`: nothing is recorded by the schedule until arm_locked(), unless it arms everything. */
 void arm_start(struct arm *a, const struct schedule *schedule, bool may_be_asked, bool is_held);
 
-/* Nothing will ever be armed: steps need not be told apart. */
+/* Nothing will ever be recorded: steps need not be told apart. */
 bool arm_is_off(const struct arm *a);
 
 /* Whether everything is recorded, so that it does not matter which step is under way. */
 bool arm_is_always(const struct arm *a);
 
 /*
- * The schedule begins, and `next` is the first step that it can arm. If its first armed step is over or under way already, the
+ * The schedule begins, and `next` is the first step that it can arm. If its first recorded step is over or under way already, the
  * whole schedule moves so that it begins with `next`: a late lock must not cost the user the window.
  */
 void arm_locked(struct arm *a, uint64_t next);
@@ -43,7 +43,7 @@ void arm_hold(struct arm *a);
 /* `n` steps were over before they were counted: the schedule's clock stood still meanwhile. */
 void arm_skip(struct arm *a, uint64_t n);
 
-/* What was armed since `then` was not what it seemed: the schedule goes back to there, and what was asked for is still to come. `next`: the
+/* What was recorded since `then` was not what it seemed: the schedule goes back to there, and what was asked for is still to come. `next`: the
  * first step that has not begun. */
 void arm_take_back(struct arm *a, const struct arm *then, uint64_t next);
 

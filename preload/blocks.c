@@ -206,12 +206,12 @@ static bool may_take_first_stacks(void)
 	return g.takes_stacks && g.n_first;
 }
 
-static void set_mode(bool armed)
+static void set_mode(bool recorded)
 {
 	unsigned mode = g.is_wanted ? BLOCKS_KEPT : 0;
-	if (g.is_wanted && armed)
+	if (g.is_wanted && recorded)
 		mode |= BLOCKS_RECORDED;
-	if (g.is_wanted && (armed ? g.takes_stacks : may_take_first_stacks()))
+	if (g.is_wanted && (recorded ? g.takes_stacks : may_take_first_stacks()))
 		mode |= BLOCKS_STACKED;
 	atomic_store(&hook_switch.blocks, (uint8_t)mode);
 	for (unsigned device = 0; device < BLOCK_DEVICES; device++)
@@ -221,26 +221,26 @@ static void set_mode(bool armed)
 void blocks_configure(const struct config *config, bool may_record)
 {
 	g.is_wanted = may_record && strcmp(config->memory.text, "off") != 0;
-	g.takes_stacks = stack_masks().armed >> CAT_ALLOC & 1;
+	g.takes_stacks = stack_masks().recorded >> CAT_ALLOC & 1;
 	g.n_first = FIRST_BLOCKS;
 	list_none();
 	set_mode(false);
 }
 
 /* What another thread does between the two is in the list of the live ones or has a record, or both. */
-void blocks_record(bool armed)
+void blocks_record(bool recorded)
 {
 	bool was = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed) &
 		   BLOCKS_RECORDED;
-	if (armed == was)
+	if (recorded == was)
 		return;
 	uint64_t ticks = hook_ticks();
 	list_none();
-	if (armed && g.is_wanted)
+	if (recorded && g.is_wanted)
 		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
-	set_mode(armed);
+	set_mode(recorded);
 	atomic_thread_fence(memory_order_seq_cst); /* has_begun_meanwhile() */
-	if (armed && g.is_wanted)
+	if (recorded && g.is_wanted)
 		list_all(ticks);
 }
 

@@ -30,7 +30,7 @@ extern const struct blocks_row blocks_rows[BLOCKS_ROWS];
 void blocks_configure(const struct config *config, bool may_record);
 
 /* Recorded steps begin or end. By the thread that crosses the boundary, within a hooked call. */
-void blocks_record(bool armed);
+void blocks_record(bool recorded);
 
 /* A step begins: what is held now. Likewise. */
 void blocks_step(uint64_t ticks);

@@ -72,7 +72,7 @@ static struct {
 	char library[PATH_MAX];
 	enum gpu_pairing pairing;
 	bool unavailable, loaded, on;
-	bool wanted;	 /* the steps under way are armed */
+	bool wanted;	 /* the steps under way are recorded */
 	bool took_over;	 /* buffers may be ours */
 	bool took_clock; /* records' times are of our clock */
 	bool no_copies; /* CUPTI would not survive their being switched on again (gpu_teardown.h) */

@@ -20,7 +20,7 @@ void gpu_configure(const char *library, enum gpu_pairing pairing);
 /* Switches GPU timing on; says once why not where it cannot. Called from the thread that crosses a step's boundary. */
 void gpu_start(void);
 
-/* The armed steps are over: a helper thread waits for what the GPU still works on, then switches timing off. */
+/* The recorded steps are over: a helper thread waits for what the GPU still works on, then switches timing off. */
 void gpu_stop(void);
 
 /* The application's own profiler is about to use CUPTI: delivers what there is, switches our timing off and leaves CUPTI alone.
@@ -29,7 +29,7 @@ void gpu_yield(void);
 
 /* It has switched its last kind of record off. What it flushes now is still its own: whoever registers callbacks or a clock in
  * between takes its last records, or moves their times (torch.profiler then finds none within its window). So ours goes on with
- * gpu_resume: behind that flush, or at the next step that is armed. */
+ * gpu_resume: behind that flush, or at the next step that is recorded. */
 void gpu_left(void);
 void gpu_resume(void);
 

@@ -95,7 +95,7 @@ struct hook_switch {
 	_Atomic uint32_t watch;	 /* categories that the wrappers look at in any way */
 	_Atomic uint32_t record; /* categories that go into the journal */
 	_Atomic uint32_t stacks; /* of them, those that take a stack */
-	_Atomic bool armed;	 /* life_arm has been through */
+	_Atomic bool recorded;	 /* life_arm has been through */
 	_Atomic bool
 		begins_by_name; /* PROF_STEP=kernel: launches are looked up before they are made */
 	_Atomic bool push; /* GPU timing is on: calls that make GPU work are announced (gpu_push) */

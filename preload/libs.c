@@ -38,9 +38,9 @@ void libs_configure(bool nccl, bool blas)
 	wanted = (uint8_t)((nccl ? 1u << LIB_NCCL : 0) | (blas ? all_blas : 0));
 }
 
-void libs_record(bool armed)
+void libs_record(bool recorded)
 {
-	atomic_store_explicit(&hook_switch.libraries, armed ? wanted : 0, memory_order_relaxed);
+	atomic_store_explicit(&hook_switch.libraries, recorded ? wanted : 0, memory_order_relaxed);
 }
 
 uint8_t libs_watched(void)

@@ -29,14 +29,14 @@ struct library_row {
 
 extern const struct library_row library_rows[LIBRARY_COUNT];
 
-/* PROF_NCCL, PROF_BLAS. Before the first step is armed. */
+/* PROF_NCCL, PROF_BLAS. Before the first step is recorded. */
 void libs_configure(bool nccl, bool blas);
 
 /* The rows into the journal's dictionary. */
 void libs_describe(void);
 
 /* Steps are recorded from now on, or not any more. */
-void libs_record(bool armed);
+void libs_record(bool recorded);
 
 /* Families whose calls the wrappers look at now: bits of enum record_library. */
 uint8_t libs_watched(void);

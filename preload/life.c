@@ -46,7 +46,7 @@ static struct {
 	atomic_flag arming;
 	struct config config;
 	char start_folder[PATH_MAX];
-	pid_t pid; /* of the process that armed: an exit in a child that did not is none of ours */
+	pid_t pid; /* of the process that recorded: an exit in a child that did not is none of ours */
 	atomic_bool finished;
 } g = { .arming = ATOMIC_FLAG_INIT };
 
@@ -209,11 +209,11 @@ bool life_arm(void)
 	if (!atomic_flag_test_and_set(&g.arming)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		arm();
-		atomic_store_explicit(&hook_switch.armed, true, memory_order_release);
+		atomic_store_explicit(&hook_switch.recorded, true, memory_order_release);
 		pthread_setcancelstate(cancel, NULL);
 	}
 	errno = saved;
-	return atomic_load_explicit(&hook_switch.armed, memory_order_acquire);
+	return atomic_load_explicit(&hook_switch.recorded, memory_order_acquire);
 }
 
 /* ---- Ending ---- */
@@ -335,7 +335,7 @@ static void forget(void)
 	atomic_flag_clear(&g.arming);
 	g.finished = false;
 	g.pid = 0;
-	atomic_store(&hook_switch.armed, false);
+	atomic_store(&hook_switch.recorded, false);
 	atomic_store(&hook_switch.begins_by_name, false);
 	atomic_store(&hook_switch.push, false);
 	libs_record(false);

@@ -1,4 +1,4 @@
-/* The library's life in a process: asleep until the first CUDA call, then armed, until the process ends. */
+/* The library's life in a process: asleep until the first CUDA call, then recorded, until the process ends. */
 #ifndef PRELOAD_LIFE_H
 #define PRELOAD_LIFE_H
 

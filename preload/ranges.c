@@ -19,7 +19,7 @@ enum {
 };
 
 struct open_range {
-	uint64_t ticks; /* 0: before the library was armed */
+	uint64_t ticks; /* 0: before the library was recorded */
 	uint64_t id;
 	struct range_domain *domain;
 	struct range_name *registered;
@@ -87,7 +87,7 @@ static inline bool is_recording(void)
 /* Before the first CUDA call it is not known which clock the journal will have. */
 static inline uint64_t ticks_now(void)
 {
-	return atomic_load_explicit(&hook_switch.armed, memory_order_relaxed) ? hook_ticks() : 0;
+	return atomic_load_explicit(&hook_switch.recorded, memory_order_relaxed) ? hook_ticks() : 0;
 }
 
 static void write_range(enum range_event event, uint32_t name, uint64_t ticks, uint64_t id,

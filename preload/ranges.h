@@ -28,7 +28,7 @@ void ranges_end(uint64_t id);
 
 void ranges_mark(struct range_domain *domain, const struct range_message *message);
 
-/* The thread's open ranges that are not in the journal yet. Cold: with the first record of an armed step. */
+/* The thread's open ranges that are not in the journal yet. Cold: with the first record of an recorded step. */
 void ranges_catch_up(void);
 
 static inline void ranges_before_record(void)
@@ -41,7 +41,7 @@ static inline void ranges_before_record(void)
 /* PROF_STEP=nvtx: whether a range that begins steps is open already, on this thread or on none. At arming. */
 bool ranges_any_begins_step(void);
 
-/* An armed step has begun, after one that was not. */
+/* An recorded step has begun, after one that was not. */
 void ranges_record(void);
 
 /* In a forked child. */

@@ -24,9 +24,9 @@ struct stack_thread;
 /* The number of the caller's stack, 0: none could be taken. Inside a hooked call only (hook_thread.depth). */
 uint32_t stack_take(const struct unwind_regs *regs);
 
-/* Bits of the categories whose calls take a stack, in armed steps and outside them. */
+/* Bits of the categories whose calls take a stack, in recorded steps and outside them. */
 struct stack_masks {
-	uint32_t armed, always;
+	uint32_t recorded, always;
 };
 
 /* Reads the settings; nothing is loaded before the first stack. */

@@ -66,7 +66,7 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_API] = 0,
 		[STEP_MODE_NVTX] = 0,
 	};
-	/* once nothing will ever be armed again, step times still want counting: the report's baseline is all steps */
+	/* once nothing will ever be recorded again, step times still want counting: the report's baseline is all steps */
 	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode];
 }
 
@@ -91,8 +91,8 @@ static void pay_attention(bool on)
 		atomic_store(&s->passes, true);
 }
 
-/* Steps became known in this one, and the next is to be armed: what is left of this one is journaled, too, so that there is no hole before it. */
-static bool is_armed_next(void)
+/* Steps became known in this one, and the next is to be recorded: what is left of this one is journaled, too, so that there is no hole before it. */
+static bool is_recorded_next(void)
 {
 	return g->mode == STEP_MODE_AUTO && steps_told() == STEP_STATE_LOCKED &&
 	       g->number == g->known_in && arm_action(&g->arm, g->number + 1) != SCHED_NONE;
@@ -100,17 +100,17 @@ static bool is_armed_next(void)
 
 void steps_iteration_switch(void)
 {
-	bool armed = g->action != SCHED_NONE;
+	bool recorded = g->action != SCHED_NONE;
 	uint32_t record = ALWAYS;
-	if (armed)
+	if (recorded)
 		record = EVERYTHING;
-	else if ((steps_still_learning() && !arm_is_off(&g->arm)) || is_armed_next())
+	else if ((steps_still_learning() && !arm_is_off(&g->arm)) || is_recorded_next())
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.begins_by_name, g->mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
 	/* warm-up steps take stacks too, so that the first recorded one finds them learned */
 	atomic_store_explicit(&hook_switch.stacks,
-			      armed ? stack_masks().armed : stack_masks().always,
+			      recorded ? stack_masks().recorded : stack_masks().always,
 			      memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),
@@ -118,10 +118,10 @@ void steps_iteration_switch(void)
 	if (record >> CAT_LAUNCH & 1)
 		atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
 	/* sequentially consistent: a range that starts now sees this, or its id is seen by ranges_record */
-	if (!atomic_exchange(&hook_switch.ranges, armed) && armed)
+	if (!atomic_exchange(&hook_switch.ranges, recorded) && recorded)
 		ranges_record();
-	libs_record(armed);
-	blocks_record(armed);
+	libs_record(recorded);
+	blocks_record(recorded);
 	plt_follow();
 }
 

@@ -356,7 +356,7 @@ void steps_mind_doubts(uint64_t ticks, uint64_t took)
  * function's can differ from launch to launch. */
 static void learn_stack(uint64_t hash)
 {
-	if (stack_masks().armed && (g->shared->wants_function || steps_seen_is_new(hash)))
+	if (stack_masks().recorded && (g->shared->wants_function || steps_seen_is_new(hash)))
 		hook_thread.wants_stack = true;
 }
 

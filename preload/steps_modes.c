@@ -112,9 +112,9 @@ void profrun_step(void)
 		return;
 	int saved = errno;
 	hook_thread.depth = 1;
-	bool is_armed = atomic_load_explicit(&hook_switch.armed, memory_order_acquire) ||
-			life_arm();
-	if (is_armed && hook_records(CAT_PROFILER))
+	bool is_recorded = atomic_load_explicit(&hook_switch.recorded, memory_order_acquire) ||
+			   life_arm();
+	if (is_recorded && hook_records(CAT_PROFILER))
 		api_boundary();
 	hook_thread.depth = 0;
 	errno = saved;

@@ -1,6 +1,6 @@
 /*
  * What the analysis of one process found: the content of a report, before it is text or JSON (one to one with report.json). Times
- * are milliseconds per step, averaged over the armed steps, unless a name says otherwise. Lists are sorted, largest first.
+ * are milliseconds per step, averaged over the recorded steps, unless a name says otherwise. Lists are sorted, largest first.
  * Texts belong to the timeline's frames, dict or texts, or to `texts` here.
  */
 #ifndef CORE_FINDINGS_H
@@ -83,7 +83,8 @@ struct finding_gpu {
 	double tensor_core_pct; /* of kernel time; -1: not known */
 	double usual_busy_ms, usual_idle_ms,
 		usual_kernels; /* of usual steps alone, where some were none (findings.n_usual) */
-	uint64_t busy_ns, idle_ns, span_ns; /* over all armed steps: busy + idle = span, exactly */
+	uint64_t busy_ns, idle_ns,
+		span_ns; /* over all recorded steps: busy + idle = span, exactly */
 };
 
 /* What a device did in one recorded step. */
@@ -100,7 +101,7 @@ struct finding_idle {
 	double ms, pct;
 	double usual_ms; /* as finding_gpu's */
 	uint64_t
-		ns; /* over all armed steps; the causes' sum is finding_gpu's idle_ns, to the nanosecond */
+		ns; /* over all recorded steps; the causes' sum is finding_gpu's idle_ns, to the nanosecond */
 };
 
 struct finding_sync {
@@ -266,13 +267,13 @@ enum { EVIDENCE_BYTES = 200 };
 
 struct findings {
 	struct timeline *timeline;
-	/* steps; the caller knows them: all of the run's, armed or not */
+	/* steps; the caller knows them: all of the run's, recorded or not */
 	struct finding_steps baseline; /* warm-up steps left out */
 	struct finding_steps warm_up;
-	struct finding_steps armed;
+	struct finding_steps recorded;
 	struct finding_slow slow;
-	bool armed_in_warm_up;	/* all of them: what they show is no usual step */
-	struct cost_found cost; /* of recording */
+	bool recorded_in_warm_up; /* all of them: what they show is no usual step */
+	struct cost_found cost;	  /* of recording */
 	/* what binds */
 	uint8_t verdict;
 	double confidence;

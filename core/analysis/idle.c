@@ -1,4 +1,4 @@
-/* The union of a device's work within the armed steps, its gaps, and the books that must balance. */
+/* The union of a device's work within the recorded steps, its gaps, and the books that must balance. */
 #include "core/analysis/idle.h"
 
 #include "core/analysis/summary.h"
@@ -68,7 +68,7 @@ static void take_begun(struct walk *w, uint64_t at_ns)
 	}
 }
 
-/* When what the device does next was launched; what is not among the works was before the armed steps. */
+/* When what the device does next was launched; what is not among the works was before the recorded steps. */
 static uint64_t next_launched_ns(const struct walk *w, const struct timeline_step *step)
 {
 	uint32_t work = known_work(w, w->keys[w->i].index);

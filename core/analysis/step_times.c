@@ -121,7 +121,7 @@ static struct finding_slow find_slow(const float *ms, size_t n, double median_ms
 	return s;
 }
 
-void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *armed)
+void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
 {
 	size_t n_warm = count_warm_up(b);
 	if (b->ms.n) {
@@ -129,9 +129,9 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);
 		f->baseline.n += b->n - b->ms.n;
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
-		f->armed_in_warm_up = b->last_armed && b->last_armed <= n_warm;
+		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
 	}
 	if (f->slow.n)
 		find_recorded(&f->slow, f->timeline);
-	f->armed = describe_sample(armed);
+	f->recorded = describe_sample(recorded);
 }

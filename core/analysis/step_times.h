@@ -5,7 +5,7 @@
 #include "core/analysis/findings.h"
 #include "core/model/baseline.h"
 
-/* findings.baseline, warm_up, slow, armed_in_warm_up and, from the armed ones, armed. */
-void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *armed);
+/* findings.baseline, warm_up, slow, recorded_in_warm_up and, from the recorded ones, recorded. */
+void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
 #endif

@@ -1,4 +1,4 @@
-/* The summaries of a process's armed steps: what its timeline says, without what is known of the whole run (core/model/baseline.h and others). */
+/* The summaries of a process's recorded steps: what its timeline says, without what is known of the whole run (core/model/baseline.h and others). */
 #ifndef CORE_SUMMARY_H
 #define CORE_SUMMARY_H
 

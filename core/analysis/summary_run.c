@@ -106,7 +106,7 @@ static double count_retries(const struct findings *f, const struct memory *m)
 
 static void fill_cost(struct findings *f, const struct cost *c)
 {
-	if (f->armed_in_warm_up) {
+	if (f->recorded_in_warm_up) {
 		findings_cannot_say(f, "what recording cost",
 				    "the recorded steps are of the warm-up, the first %llu, and "
 				    "beside them are none that they could be compared with",
@@ -132,7 +132,7 @@ static void fill_cost(struct findings *f, const struct cost *c)
 void summary_fill_run(struct findings *f, const struct ingest *ingest)
 {
 	const struct memory *m = &ingest->memory;
-	step_times_fill(f, &ingest->baseline, &ingest->armed_step_ms);
+	step_times_fill(f, &ingest->baseline, &ingest->recorded_step_ms);
 	if (ingest->baseline.n > ingest->baseline.ms.n)
 		findings_cannot_say(f, "steps",
 				    "percentiles are those of a sample: %llu steps were seen, %zu "

@@ -1,5 +1,5 @@
 /*
- * The armed steps of one process side by side, as flat arrays that the summaries and the replay work on: what is left of a
+ * The recorded steps of one process side by side, as flat arrays that the summaries and the replay work on: what is left of a
  * model_step once it is over. Times are ns of CLOCK_MONOTONIC. Indexes are into the timeline's own arrays.
  */
 #ifndef CORE_TIMELINE_H
@@ -82,7 +82,7 @@ struct timeline_overhead {
 
 #define TIMELINE_NO_THREAD UINT32_MAX
 
-/* A device was busy with work that is not among the works: it was launched before the armed steps. */
+/* A device was busy with work that is not among the works: it was launched before the recorded steps. */
 struct timeline_earlier {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;

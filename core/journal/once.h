@@ -1,4 +1,4 @@
-/* Calls that took long once: code that had to be loaded or compiled, contexts, graphs. Most are made before the first armed step. */
+/* Calls that took long once: code that had to be loaded or compiled, contexts, graphs. Most are made before the first recorded step. */
 #ifndef CORE_ONCE_H
 #define CORE_ONCE_H
 

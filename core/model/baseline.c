@@ -1,10 +1,10 @@
 #include "core/model/baseline.h"
 
-void baseline_add(struct baseline *b, double ms, bool is_armed)
+void baseline_add(struct baseline *b, double ms, bool is_recorded)
 {
 	b->n++;
-	if (is_armed)
-		b->last_armed = b->n;
+	if (is_recorded)
+		b->last_recorded = b->n;
 	if (b->ms.n < BASELINE_KEPT) {
 		vec_push(&b->ms, (float)ms);
 		return;

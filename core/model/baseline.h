@@ -1,4 +1,4 @@
-/* How long the steps of a run took, in order, all of them: armed or not. */
+/* How long the steps of a run took, in order, all of them: recorded or not. */
 #ifndef CORE_BASELINE_H
 #define CORE_BASELINE_H
 
@@ -15,11 +15,11 @@ struct baseline {
 	VEC(float) ms;
 	uint64_t n;
 	uint64_t random;
-	double first_ms;     /* step 0, set-up included, in no figure of the others; 0: not known */
-	uint64_t last_armed; /* which of them, from 1, was the last one recorded; 0: none */
+	double first_ms; /* step 0, set-up included, in no figure of the others; 0: not known */
+	uint64_t last_recorded; /* which of them, from 1, was the last one recorded; 0: none */
 };
 
-void baseline_add(struct baseline *b, double ms, bool is_armed);
+void baseline_add(struct baseline *b, double ms, bool is_recorded);
 void baseline_free(struct baseline *b);
 
 #endif

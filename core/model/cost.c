@@ -35,8 +35,8 @@ static const struct cost_window *window_at(const struct cost *c, uint64_t i)
 
 /* A window's two samples, without what stands apart. */
 struct cost_samples {
-	float armed[COST_ARMED], plain[2 * COST_NEAR];
-	size_t n_armed, n_plain;
+	float recorded[COST_WINDOW_STEPS], plain[2 * COST_NEAR];
+	size_t n_recorded, n_plain;
 };
 
 static double median_of(const float *values, size_t n)
@@ -57,14 +57,14 @@ static size_t without_apart(float *values, size_t n)
 	return kept;
 }
 
-_Static_assert((int)COST_ARMED <= 2 * (int)COST_NEAR, "median_of() has room for either");
+_Static_assert((int)COST_WINDOW_STEPS <= 2 * (int)COST_NEAR, "median_of() has room for either");
 
 static void samples_of(const struct cost_window *w, struct cost_samples *s)
 {
-	memcpy(s->armed, w->armed, w->n_armed * sizeof(*s->armed));
+	memcpy(s->recorded, w->recorded, w->n_recorded * sizeof(*s->recorded));
 	memcpy(s->plain, w->before, w->n_before * sizeof(*s->plain));
 	memcpy(s->plain + w->n_before, w->after, w->n_after * sizeof(*s->plain));
-	s->n_armed = without_apart(s->armed, w->n_armed);
+	s->n_recorded = without_apart(s->recorded, w->n_recorded);
 	s->n_plain = without_apart(s->plain, w->n_before + w->n_after);
 }
 
@@ -73,8 +73,8 @@ static bool ratio_of(const struct cost_window *w, float *ratio)
 {
 	struct cost_samples s;
 	samples_of(w, &s);
-	*ratio = (float)(median_of(s.armed, s.n_armed) - median_of(s.plain, s.n_plain));
-	return s.n_armed && s.n_plain >= LEAST_PLAIN;
+	*ratio = (float)(median_of(s.recorded, s.n_recorded) - median_of(s.plain, s.n_plain));
+	return s.n_recorded && s.n_plain >= LEAST_PLAIN;
 }
 
 /* The newest window gets no more neighbours. */
@@ -116,8 +116,8 @@ static void add_recorded(struct cost *c, float value)
 	if (!c->is_recording)
 		open_window(c);
 	struct cost_window *w = newest_of(c);
-	if (w->n_armed < COST_ARMED)
-		w->armed[w->n_armed++] = value;
+	if (w->n_recorded < COST_WINDOW_STEPS)
+		w->recorded[w->n_recorded++] = value;
 	c->n_recorded++;
 	c->n_settling = SETTLING;
 }
@@ -160,7 +160,8 @@ static double percent(double logarithm)
 static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
 {
 	const float usual = (float)median_of(s->plain, s->n_plain);
-	size_t most = s->n_plain / STRETCHES_LEAST, length = s->n_armed < most ? s->n_armed : most;
+	size_t most = s->n_plain / STRETCHES_LEAST,
+	       length = s->n_recorded < most ? s->n_recorded : most;
 	for (size_t i = 0; length && i + length <= s->n_plain; i += length)
 		noise[n++] = (float)median_of(s->plain + i, length) - usual;
 	return n;
@@ -210,21 +211,21 @@ static double plain_ms(const struct cost *c)
 /* Of all steps of the windows that are at hand step by step. Where steps differ among themselves medians can be of different kinds. */
 static double ratio_of_means(const struct cost *c)
 {
-	double armed = 0, plain = 0, n_armed = 0, n_plain = 0;
+	double recorded = 0, plain = 0, n_recorded = 0, n_plain = 0;
 	uint64_t n = c->n_windows < COST_WHOLE + 1 ? c->n_windows : COST_WHOLE + 1;
 	for (uint64_t i = 0; i < n; i++) {
 		struct cost_samples s;
 		samples_of(window_at(c, i), &s);
 		if (s.n_plain < LEAST_PLAIN)
 			continue;
-		for (size_t k = 0; k < s.n_armed; k++)
-			armed += exp((double)s.armed[k]);
+		for (size_t k = 0; k < s.n_recorded; k++)
+			recorded += exp((double)s.recorded[k]);
 		for (size_t k = 0; k < s.n_plain; k++)
 			plain += exp((double)s.plain[k]);
-		n_armed += (double)s.n_armed;
+		n_recorded += (double)s.n_recorded;
 		n_plain += (double)s.n_plain;
 	}
-	return n_armed > 0 && n_plain > 0 ? armed / n_armed / (plain / n_plain) : 1;
+	return n_recorded > 0 && n_plain > 0 ? recorded / n_recorded / (plain / n_plain) : 1;
 }
 
 /* Whether steps before the first window got longer or shorter, or are too few to tell: then those behind it do, too, whatever it left. */

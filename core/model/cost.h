@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 enum {
-	COST_NEAR = 128,    /* steps before and behind a window that it is compared with */
-	COST_ARMED = 128,   /* recorded steps of a window that count */
+	COST_NEAR = 128,	 /* steps before and behind a window that it is compared with */
+	COST_WINDOW_STEPS = 128, /* recorded steps of a window that count */
 	COST_WHOLE = 7,	    /* windows that are kept step by step; of later ones their ratio is */
 	COST_WINDOWS = 256, /* ratios kept, as an even sample */
 	COST_LEFT =
@@ -26,8 +26,9 @@ enum cost_kind {
 };
 
 struct cost_window {
-	uint32_t n_before, n_after, n_armed;
-	float before[COST_NEAR], after[COST_NEAR], armed[COST_ARMED]; /* logarithms of ms */
+	uint32_t n_before, n_after, n_recorded;
+	float before[COST_NEAR], after[COST_NEAR],
+		recorded[COST_WINDOW_STEPS]; /* logarithms of ms */
 };
 
 struct cost {

@@ -9,7 +9,7 @@ enum {
 	FLUSH_DELIVERY_NS = 1000000000
 }; /* read afterwards: how long after a flush its records may have been written */
 
-bool ingest_action_is_armed(uint8_t action)
+bool ingest_action_is_recorded(uint8_t action)
 {
 	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
 }
@@ -38,7 +38,7 @@ void ingest_close(struct ingest *f)
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
 	vec_free(&f->gpu_switches);
-	vec_free(&f->armed);
+	vec_free(&f->recorded);
 	memory_free(&f->memory);
 	blocks_free(&f->blocks);
 	baseline_free(&f->baseline);
@@ -440,7 +440,7 @@ uint32_t ingest_recycle(struct ingest *f)
 		 kept = 0;
 	if (n_free >= total / 4)
 		return 0;
-	bool is_wanted = (f->holds_steps || ingest_action_is_armed(f->marks.at[0].action)) &&
+	bool is_wanted = (f->holds_steps || ingest_action_is_recorded(f->marks.at[0].action)) &&
 			 n_free >= total / 16;
 	for (size_t i = 0; i < f->reader.finished.n; i++) {
 		struct reader_finished *c = &f->reader.finished.at[i];

@@ -95,7 +95,7 @@ struct ingest {
 	bool holds_steps;     /* live: they may turn out to be none, so none is handed on */
 	VEC(uint32_t) voided; /* generations of anchors that told what were no steps */
 	VEC(struct rec_gpu) works;
-	VEC(struct rec_gpu) tail; /* of the step before, not armed: what went on after its end */
+	VEC(struct rec_gpu) tail; /* of the step before, not recorded: what went on after its end */
 	bool was_silent;    /* steps were not journaled, and no work launched since is known */
 	bool has_first_own; /* ...or some is, and the first has: */
 	uint32_t first_own; /* this number of CUPTI's */
@@ -127,7 +127,7 @@ struct ingest {
 	uint32_t gpu_state;  /* enum gpu_state, the last */
 	struct memory memory;
 	struct blocks blocks;
-	struct sample step_ms, armed_step_ms;
+	struct sample step_ms, recorded_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */
 	struct cost cost;	  /* of recording */
 	struct once once;
@@ -137,9 +137,9 @@ struct ingest {
 	bool has_real_steps;
 	VEC(uint32_t)
 	trainings; /* generations of anchors with which a training begins: what came before was none */
-	uint32_t training;    /* the one whose steps all figures are of, 0: all steps are alike */
-	uint64_t trains_from; /* its first step */
-	VEC(uint64_t) armed;  /* numbers handed on; the first 4,096 */
+	uint32_t training;	/* the one whose steps all figures are of, 0: all steps are alike */
+	uint64_t trains_from;	/* its first step */
+	VEC(uint64_t) recorded; /* numbers handed on; the first 4,096 */
 };
 
 /* `live`: the process may still write. The sink is copied. `f` stays where it is until ingest_close. */
@@ -172,14 +172,14 @@ bool ingest_is_void(const struct ingest *f, uint32_t generation);
 uint64_t ingest_count_steps(const struct ingest *f);
 
 /* A step was shown or is going to be, for the list of them. */
-void ingest_note_armed(struct ingest *f, uint64_t number);
+void ingest_note_recorded(struct ingest *f, uint64_t number);
 
 /* Live: gives chunks that have been read back to the library. How many. */
 uint32_t ingest_recycle(struct ingest *f);
 
 /* ---- Between ingest*.c ---- */
 
-bool ingest_action_is_armed(uint8_t action);
+bool ingest_action_is_recorded(uint8_t action);
 
 /* The part of a step that is at hand: each thread's first n_cut calls, and these works with their callers. */
 struct ingest_cut {
@@ -223,7 +223,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 /* ingest_blocks.c: the blocks of a framework's allocator; the segments as they are before the step's own calls took effect. */
 void ingest_build_segments(struct ingest *f, struct model_step *m);
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
-			 bool is_armed);
+			 bool is_recorded);
 
 /* Hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed);

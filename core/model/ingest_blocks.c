@@ -4,7 +4,7 @@
 struct adding {
 	struct ingest *f;
 	struct model_step *m;
-	bool is_armed;
+	bool is_recorded;
 	uint64_t last[MEMORY_DEVICES][2]; /* values that the counters have */
 };
 
@@ -94,14 +94,14 @@ static void add_blocks(struct adding *a, size_t n)
 	size_t i = 0;
 	for (; i < n && is_listing(&b->waiting.at[i].r); i++)
 		blocks_apply(b, &b->waiting.at[i].r);
-	if (a->is_armed) {
+	if (a->is_recorded) {
 		add_live(a);
 		begin_counters(a);
 	}
 	for (; i < n; i++) {
 		const struct rec_block *r = &b->waiting.at[i].r;
 		blocks_apply(b, r);
-		if (!a->is_armed || is_listing(r))
+		if (!a->is_recorded || is_listing(r))
 			continue;
 		add_event(a, &b->waiting.at[i]);
 		if (r->device < MEMORY_DEVICES)
@@ -136,11 +136,11 @@ void ingest_build_segments(struct ingest *f, struct model_step *m)
 }
 
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
-			 bool is_armed)
+			 bool is_recorded)
 {
-	struct adding a = { .f = f, .m = m, .is_armed = is_armed };
+	struct adding a = { .f = f, .m = m, .is_recorded = is_recorded };
 	size_t n = blocks_cut(&f->blocks, cut->end_ticks);
-	if (is_armed || n)
+	if (is_recorded || n)
 		add_blocks(&a, n);
 	m->block_window = f->blocks.n_windows;
 	blocks_drop(&f->blocks, n, cut->end_ticks);

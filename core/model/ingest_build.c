@@ -7,7 +7,7 @@ struct build {
 	struct ingest *f;
 	const struct ingest_cut *cut;
 	struct model_step *m;
-	bool is_armed; /* else only what outlives the step is kept up to date */
+	bool is_recorded; /* else only what outlives the step is kept up to date */
 	uint8_t *has_work;
 	struct map thread_of_slot; /* -> index in m->threads */
 };
@@ -105,7 +105,7 @@ static void build_thread(struct build *b, size_t i)
 		b->f->counts.paired += b->has_work[number] && category_has_work(category);
 		b->f->counts.calls_without_work += is_missing;
 		b->m->n_calls_without_work += is_missing;
-		if (!b->is_armed)
+		if (!b->is_recorded)
 			continue;
 		struct model_call call = call_of(b->f, c, category);
 		if (call.polls && call.begin_ns < b->m->begin_ns)
@@ -113,7 +113,7 @@ static void build_thread(struct build *b, size_t i)
 		call.is_captured = t->is_capturing && is_expected && !b->has_work[number];
 		vec_push(&b->m->calls, call);
 	}
-	if (b->is_armed)
+	if (b->is_recorded)
 		add_thread(b, &thread, t->slot);
 }
 
@@ -233,10 +233,10 @@ static void build_earlier(struct build *b, const struct rec_gpu *g)
 
 static void build_tail(struct build *b)
 {
-	for (size_t i = 0; b->is_armed && i < b->f->tail.n; i++)
+	for (size_t i = 0; b->is_recorded && i < b->f->tail.n; i++)
 		build_earlier(b, &b->f->tail.at[i]);
 	b->f->tail.n = 0;
-	for (size_t i = 0; !b->is_armed && i < b->cut->n_works; i++)
+	for (size_t i = 0; !b->is_recorded && i < b->cut->n_works; i++)
 		if (b->cut->works[i].end_ticks > b->cut->end_ticks)
 			vec_push(&b->f->tail, b->cut->works[i]);
 }
@@ -274,7 +274,7 @@ static void build_works(struct build *b)
 {
 	const struct ingest_cut *cut = b->cut;
 	note_first_own(b);
-	if (b->is_armed)
+	if (b->is_recorded)
 		vec_reserve(&b->m->works, cut->n_works);
 	for (size_t i = 0; i < cut->n_works; i++) {
 		const struct rec_gpu *g = &cut->works[i];
@@ -285,10 +285,10 @@ static void build_works(struct build *b)
 			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
 		bool is_of_before = is_late || (is_nobodys && is_of_silent_step(b->f, g));
 		if (is_late && g->kind != REC_GPU_SYNC)
-			b->f->counts.late += b->is_armed;
-		if (is_of_before && b->is_armed)
+			b->f->counts.late += b->is_recorded;
+		if (is_of_before && b->is_recorded)
 			build_earlier(b, g);
-		if (is_of_before || !b->is_armed)
+		if (is_of_before || !b->is_recorded)
 			continue;
 		if (is_nobodys && g->kind != REC_GPU_SYNC) {
 			b->f->counts.works_without_call++;
@@ -318,7 +318,7 @@ static void add_memory_point(struct build *b, enum memory_group group, unsigned 
 							  "managed memory allocated",
 							  "pinned host memory allocated" };
 	uint32_t owner = group == MEMORY_DEVICE ? device : DEVICE_UNKNOWN;
-	if (b->is_armed)
+	if (b->is_recorded)
 		vec_push(&model_counter_of(b->m, names[group], owner)->points,
 			 (struct model_point){ ns, held });
 }
@@ -488,25 +488,26 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 		.f = f,
 		.cut = cut,
 		.m = m,
-		.is_armed = (ingest_action_is_armed(cut->mark->action) && !cut->mark->is_outside) ||
-			    f->one_step,
+		.is_recorded =
+			(ingest_action_is_recorded(cut->mark->action) && !cut->mark->is_outside) ||
+			f->one_step,
 		.has_work = mem_zero(cut->n_calls),
 	};
 	describe(&b);
 	for (size_t i = 0; i < cut->n_works; i++)
 		if (cut->call_of[i] < cut->n_calls)
 			b.has_work[cut->call_of[i]] = 1;
-	if (b.is_armed)
+	if (b.is_recorded)
 		vec_reserve(&m->calls, cut->n_calls);
 	for (size_t i = 0; i < f->threads.n; i++)
 		build_thread(&b, i);
 	build_works(&b);
 	build_tail(&b);
-	if (b.is_armed)
+	if (b.is_recorded)
 		ingest_build_segments(f, m);
 	build_memory(&b);
-	ingest_build_blocks(f, cut, m, b.is_armed);
-	if (b.is_armed) {
+	ingest_build_blocks(f, cut, m, b.is_recorded);
+	if (b.is_recorded) {
 		build_ranges(&b);
 		build_libraries(&b);
 		build_pools(&b);

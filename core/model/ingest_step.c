@@ -8,10 +8,10 @@
 #include "core/util/bisect.h"
 
 enum {
-	GRACE_NS = 200000000,	   /* calls of other threads that were under way at the boundary */
-	MOST_UNWANTED = 1 << 16,   /* calls held of a step that will not be shown */
-	MOST_WANTED = 8 << 20,	   /* calls held of one that will: 400 MB */
-	MOST_ARMED_NUMBERS = 4096, /* listed by number; beyond that only counted */
+	GRACE_NS = 200000000,	 /* calls of other threads that were under way at the boundary */
+	MOST_UNWANTED = 1 << 16, /* calls held of a step that will not be shown */
+	MOST_WANTED = 8 << 20,	 /* calls held of one that will: 400 MB */
+	MOST_RECORDED_NUMBERS = 4096, /* listed by number; beyond that only counted */
 	/* of the steps held: fewer wait for company, since pairing looks at all that is held */
 	READY_SHARE = 3,
 	READY_SHARE_LIVE = 8, /* somebody waits for the traces */
@@ -320,15 +320,15 @@ static enum cost_kind cost_kind_of(const struct step_mark *mark)
 {
 	if (!mark->is_own)
 		return COST_NEITHER;
-	return mark->action == SCHED_NONE	      ? COST_PLAIN
-	       : ingest_action_is_armed(mark->action) ? COST_RECORDED
-						      : COST_NEITHER;
+	return mark->action == SCHED_NONE		 ? COST_PLAIN
+	       : ingest_action_is_recorded(mark->action) ? COST_RECORDED
+							 : COST_NEITHER;
 }
 
-void ingest_note_armed(struct ingest *f, uint64_t number)
+void ingest_note_recorded(struct ingest *f, uint64_t number)
 {
-	if (f->armed.n < MOST_ARMED_NUMBERS)
-		vec_push(&f->armed, number);
+	if (f->recorded.n < MOST_RECORDED_NUMBERS)
+		vec_push(&f->recorded, number);
 }
 
 static void forget_lengths(struct ingest *f)
@@ -336,7 +336,7 @@ static void forget_lengths(struct ingest *f)
 	baseline_free(&f->baseline);
 	f->baseline = (struct baseline){ 0 };
 	f->cost = (struct cost){ 0 };
-	f->step_ms = f->armed_step_ms = (struct sample){ 0 };
+	f->step_ms = f->recorded_step_ms = (struct sample){ 0 };
 }
 
 /* Figures of an evaluation give way to those of the training behind it. */
@@ -401,7 +401,7 @@ static enum model_part part_of(const struct ingest *f, const struct ingest_cut *
 	if (cut->is_last)
 		return MODEL_REST;
 	return told.set_up && !cut->begin_ticks && !cut->mark->is_slice &&
-			       ingest_action_is_armed(f->marks.at[1].action)
+			       ingest_action_is_recorded(f->marks.at[1].action)
 		       ? MODEL_SET_UP
 		       : MODEL_WHOLE;
 }
@@ -433,7 +433,7 @@ static bool ends_some_other(const struct ingest *f, const struct step_mark *mark
 	       f->marks.at[1].number != mark->number + 1;
 }
 
-static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t end, bool is_armed)
+static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t end, bool is_recorded)
 {
 	/* the last one has no end of its own, the first one holds the set-up */
 	if (mark->is_outside || end == UINT64_MAX)
@@ -450,11 +450,11 @@ static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t en
 	}
 	if (!takes_length(f, mark))
 		return;
-	baseline_add(&f->baseline, ms, is_armed);
+	baseline_add(&f->baseline, ms, is_recorded);
 	cost_add(&f->cost, ms, cost_kind_of(mark));
 	sample_add(&f->step_ms, ms);
-	if (is_armed)
-		sample_add(&f->armed_step_ms, ms);
+	if (is_recorded)
+		sample_add(&f->recorded_step_ms, ms);
 }
 
 static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
@@ -471,7 +471,8 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	};
 	cut.n_calls = ingest_cut_calls(f, end);
 	cut.threads = ingest_cut_threads(f);
-	bool is_armed = (ingest_action_is_armed(mark.action) && !mark.is_outside) || f->one_step;
+	bool is_recorded = (ingest_action_is_recorded(mark.action) && !mark.is_outside) ||
+			   f->one_step;
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	ingest_build(f, &cut, &m);
@@ -482,9 +483,9 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	bool is_any = cut.n_calls || cut.n_works;
 	drop_works(&cut);
 	drop_cut(f, end);
-	if (is_armed && is_any) {
+	if (is_recorded && is_any) {
 		if (!f->schedule.flight) /* of its steps few are ever shown */
-			ingest_note_armed(f, mark.number);
+			ingest_note_recorded(f, mark.number);
 		model_finish(&m);
 		if (!f->sink.draws_nothing)
 			model_count_in_flight(&m);
@@ -492,7 +493,7 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 			f->sink.step(f->sink.context, f, &m);
 	}
 	if (!cut.is_cut)
-		note_end(f, &mark, end, is_armed);
+		note_end(f, &mark, end, is_recorded);
 	model_free(&m);
 	free(cut.threads);
 }
@@ -500,8 +501,8 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 /* Lets go of calls in the middle of a step: memory stays bounded whatever the application does. */
 static void drop_unwanted(struct ingest *f)
 {
-	bool is_armed = ingest_action_is_armed(f->marks.at[0].action) || f->one_step;
-	if (f->n_pending < (is_armed ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
+	bool is_recorded = ingest_action_is_recorded(f->marks.at[0].action) || f->one_step;
+	if (f->n_pending < (is_recorded ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
 		return;
 	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
 	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
@@ -520,7 +521,7 @@ static void drop_unwanted(struct ingest *f)
 	struct model_step m = { 0 };
 	ingest_build(f, &cut, &m); /* memory that it took or gave is counted on */
 	model_free(&m);
-	f->counts.cut += is_armed ? cut.n_calls : 0;
+	f->counts.cut += is_recorded ? cut.n_calls : 0;
 	free(cut.threads);
 	drop_works(&cut);
 	drop_cut(f, end);

@@ -651,7 +651,7 @@ struct journal_steps {
 		schedule_shift; /* steps by which the schedule was moved because its first window had passed */
 	/*
 	 * Several ranks of one job: each that knows its steps counts waits_for_start up, stays disarmed, and the collector
-	 * names the step that the schedule's first armed one becomes, the same for all (`start`, then start_is_named, which
+	 * names the step that the schedule's first recorded one becomes, the same for all (`start`, then start_is_named, which
 	 * becomes waits_for_start). A rank asks once more where it trains and has had other steps before (start_of).
 	 */
 	_Atomic uint32_t waits_for_start; /* by the library */

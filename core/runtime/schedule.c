@@ -204,7 +204,7 @@ enum sched_action schedule_action(const struct schedule *s, uint64_t step)
 	return at < schedule_cycle(s) - 1 ? SCHED_RECORD : SCHED_RECORD_AND_SAVE;
 }
 
-uint64_t schedule_first_armed(const struct schedule *s)
+uint64_t schedule_first_recorded(const struct schedule *s)
 {
 	if (s->off)
 		return SCHEDULE_NEVER;

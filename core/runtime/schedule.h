@@ -22,7 +22,7 @@
  * After `skip_first` steps, cycles of `wait` idle, `warmup` warming and `active` recorded steps,
  * `repeat` times (0: for ever). `skip_first_wait` leaves out the wait of the first cycle.
  *
- * The flight recorder (`flight` not 0) records every step from the first armed one on; the last `flight` of them are kept, and
+ * The flight recorder (`flight` not 0) records every step from the first recorded one on; the last `flight` of them are kept, and
  * written when something asks for them. `active` is then how many more are written after that, 0 where it is not given.
  */
 struct schedule {
@@ -45,7 +45,7 @@ int schedule_parse(const char *text, struct schedule *out, struct err *e);
 enum sched_action schedule_action(const struct schedule *s, uint64_t step);
 
 /* The first step that is not SCHED_NONE, or SCHEDULE_NEVER. */
-uint64_t schedule_first_armed(const struct schedule *s);
+uint64_t schedule_first_recorded(const struct schedule *s);
 
 /* Whether every step from `step` on is SCHED_NONE. */
 bool schedule_done(const struct schedule *s, uint64_t step);

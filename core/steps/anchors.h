@@ -34,7 +34,7 @@ struct anchor {
 	bool is_late; /* it came before the first step's end, and comes behind no last one's */
 	uint32_t generation;
 	bool begins_training; /* none before it was an optimizer's */
-	bool arms; /* nothing was armed live: what the schedule says is shown from what there is */
+	bool arms; /* nothing was recorded live: what the schedule says is shown from what there is */
 };
 
 typedef VEC(struct anchor) anchors;

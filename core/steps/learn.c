@@ -498,14 +498,14 @@ static void tell_patience(const struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
-static bool has_armed(const struct ingest *f, bool whole_window)
+static bool has_recorded(const struct ingest *f, bool whole_window)
 {
 	bool is_any = false;
 	for (size_t i = 0; i < f->marks.n; i++) {
-		bool is_armed = f->marks.at[i].action != SCHED_NONE;
-		if (is_any && !is_armed)
+		bool is_recorded = f->marks.at[i].action != SCHED_NONE;
+		if (is_any && !is_recorded)
 			return true;
-		is_any |= is_armed;
+		is_any |= is_recorded;
 	}
 	return is_any && !whole_window;
 }
@@ -515,7 +515,7 @@ static bool has_armed(const struct ingest *f, bool whole_window)
 static bool moves_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now, bool ended)
 {
-	return l->tried && now->change == LEVEL_MOVED && has_armed(f, !ended);
+	return l->tried && now->change == LEVEL_MOVED && has_recorded(f, !ended);
 }
 
 /*
@@ -527,7 +527,7 @@ static bool comes_too_late(const struct learn *l, const struct ingest *f,
 {
 	return l->tried && now->change == LEVEL_CORRECTED && !now->signs.has_optimizer &&
 	       !l->choice.signs.has_optimizer && now->calls_per_step > l->choice.calls_per_step &&
-	       has_armed(f, true);
+	       has_recorded(f, true);
 }
 
 /* What has come since the anchor was told may confirm it, or replace it. */

@@ -1,5 +1,5 @@
 /*
- * The armed steps played again on a model of the machine, with something changed. The host is made of lanes (threads that never
+ * The recorded steps played again on a model of the machine, with something changed. The host is made of lanes (threads that never
  * overlap are one), the device of streams that work off what they are given in order. A call begins when its lane's
  * previous call has returned and the lane's own work since is done; a kernel when it was launched, the stream is free and the
  * events it waits for have come; a wait ends when what it waited for has. How long everything takes, and how late it comes

@@ -64,13 +64,13 @@ struct whatif_change {
 };
 
 struct whatif_result {
-	double measured_ms; /* a step, the mean of the armed ones */
+	double measured_ms; /* a step, the mean of the recorded ones */
 	double replayed_ms; /* the same by the replay with nothing changed */
 	double error_pct;   /* replayed against measured */
 	double recorded_ms; /* a usual one of them */
 	double step_ms;	    /* the same without what recording costs: changes are held against it */
-	double mean_ms;	    /* of all armed ones without it */
-	double steps;	    /* armed steps that were played */
+	double mean_ms;	    /* of all recorded ones without it */
+	double steps;	    /* recorded steps that were played */
 	/* What the change wins of a usual step; negative: it loses. Of a change in few steps, of the mean one. */
 	double gain_ms, gain_pct;
 	double low_ms,

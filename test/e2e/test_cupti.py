@@ -164,7 +164,7 @@ class Cupti(Case):
                             PROFSIM_D2D_GBPS="16")
         self.assertEqual((run.status, run.out), (0, "200 steps\n"), run.err)
         (process,) = run.json["processes"]
-        self.assertEqual(len(process["steps"]["armed"]), 6)
+        self.assertEqual(len(process["steps"]["recorded"]), 6)
         return run, process, [Trace(path) for path in run.traces_in_order()]
 
     @staticmethod

@@ -58,7 +58,7 @@ class Libraries(Case):
             with self.subTest(pairing=pairing):
                 run = self.run_program("plt", PROF_PAIRING=pairing, PROF_STEP="kernel:xmma_gemm", PROF_SCHEDULE="skip_first=1,active=1,repeat=1")
                 (process,) = run.json["processes"]
-                self.assertEqual((process["steps"]["armed"], process["records"]["launches"]), ([1], process["records"]["paired"]), run.err)
+                self.assertEqual((process["steps"]["recorded"], process["records"]["launches"]), ([1], process["records"]["paired"]), run.err)
                 self.assertEqual((process["losses"]["calls_without_gpu_work"], process["losses"]["gpu_work_without_call"]), (0, 0))
                 trace = Trace(run.traces_in_order()[0])
                 first = min((s for s in trace.slices if "aunchKernel" in s.name), key=lambda s: s.time)
@@ -70,7 +70,7 @@ class Libraries(Case):
             journal = self.run_program("plt", **{setting: "off"}).journal()
             self.assertEqual({c.family for c in journal.of(LIBRARY)}, left)
 
-    def test_unarmed_nothing_is_recorded(self):
+    def test_unrecorded_nothing_is_recorded(self):
         journal = self.run_program("plt", PROF_SCHEDULE="off").journal()
         self.assertEqual(journal.of(LIBRARY), [])
 

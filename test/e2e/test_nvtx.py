@@ -28,7 +28,7 @@ def ranges(journal, slot=None):
 
 
 class Recorded(Case):
-    def test_ranges_around_armed_steps(self):
+    def test_ranges_around_recorded_steps(self):
         run = self.profiled([prog("nvtx"), "steps", "6"], **TWO_STEPS)
         self.assertEqual(run.out.splitlines(), ["1 0 0 2 2 1"] * 6, "the levels, each domain's own")
         journal = run.journal()

@@ -133,7 +133,7 @@ class Pairing(Case):
         run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:last",
                             PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0")
         (process,) = run.json["processes"]
-        self.assertEqual(len(process["steps"]["armed"]), 11)
+        self.assertEqual(len(process["steps"]["recorded"]), 11)
         self.assertEqual([process["losses"][what] for what in ("calls_without_gpu_work", "gpu_work_without_call", "late")], [0, 0, 0])
         late_ms = []
         for trace in map(Trace, run.traces_in_order()):
@@ -147,7 +147,7 @@ class Pairing(Case):
         for schedule in ("skip_first=20,wait=3,warmup=0,active=1,repeat=0", "skip_first=20,wait=1,warmup=1,active=3,repeat=0"):
             run = self.profiled([prog("order"), "ahead"], PROF_SCHEDULE=schedule)
             (process,) = run.json["processes"]
-            self.assertGreater(len(process["steps"]["armed"]), 5)
+            self.assertGreater(len(process["steps"]["recorded"]), 5)
             self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
             apart = collections.Counter()
             for path in run.traces_in_order():

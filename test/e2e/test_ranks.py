@@ -21,7 +21,7 @@ class Ranks(Case):
 
     def armed(self, run):
         """Recorded steps by rank."""
-        return {int(p["rank"]): p["steps"]["armed"] for p in run.json["processes"]}
+        return {int(p["rank"]): p["steps"]["recorded"] for p in run.json["processes"]}
 
     def test_listed_ranks_only(self):
         run = self.job(["0:0", "1:0", "2:0", "3:0"], [prog("loop"), 20, "plain"], PROF_RANKS="0,2-3", PROF_STEP="kernel:first",
@@ -133,7 +133,7 @@ class Ranks(Case):
         """What the first one's ranks agreed on is nothing to the second."""
         once = "for r in 0 1; do RANK=$r LOCAL_WORLD_SIZE=2 {} {} plain 500 & done; wait; "
         run = self.profiled(["sh", "-c", once.format(prog("loop"), 2500) + once.format(prog("loop"), 1200)])
-        by_rank = [(p["rank"], p["steps"]["armed"]) for p in run.json["processes"]]
+        by_rank = [(p["rank"], p["steps"]["recorded"]) for p in run.json["processes"]]
         self.assertEqual(len(by_rank), 4, run.err)
         for _, armed in by_rank:
             self.assertEqual(len(armed), 3, by_rank)

@@ -44,7 +44,7 @@ class LeftOver(RegimeCase):
     def check_figures(self, run):
         with open(os.path.join(run.folder, "report.json")) as file:
             (process,) = json.load(file)["processes"]
-        armed = self.facts(run)["armed_step_ms"]
+        armed = self.facts(run)["recorded_step_ms"]
         self.assertGreater(armed["n"], 40)
         self.assertLess(armed["max"], 1000 * self.PAUSE_S)
         self.assertLess(process["replay"]["measured_ms"], armed["mean"] + 500 * self.PAUSE_S / armed["n"])
@@ -145,7 +145,7 @@ class Regime(RegimeCase):
             self.assertLess(more, 40000, live.err())
         live.do("other 100")
         run = live.end()
-        self.assertEqual(self.facts(run)["armed"], [5000, 5001])
+        self.assertEqual(self.facts(run)["recorded"], [5000, 5001])
         self.assertGreater(self.facts(run)["schedule_shift"], 0)
         self.assertNotIn("later than PROF_SCHEDULE", run.err)
 

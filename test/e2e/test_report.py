@@ -53,7 +53,7 @@ class Example(Case):
         self.assertAlmostEqual(sum(k["pct"] for k in p["kernels"]), 100, delta=0.1)
         (up,) = [c for c in p["copies"] if c["kind"] == "HtoD"]
         self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]), (1, 2 << 20, False))
-        self.assertEqual(p["steps"]["armed"], [22, 23, 24, 25, 26])
+        self.assertEqual(p["steps"]["recorded"], [22, 23, 24, 25, 26])
 
     def test_idle_time_adds_up(self):
         (p,) = report_of(self.run_.folder)["processes"]
@@ -327,7 +327,7 @@ class Kinds(Case):
         report, tool = self.report(run.folder)
         self.assertIn("is not whole", tool.err)
         self.assertEqual(report["processes"], report_of(run.folder)["processes"])
-        self.assertGreater(len(report["processes"][0]["steps"]["armed"]), 1)
+        self.assertGreater(len(report["processes"][0]["steps"]["recorded"]), 1)
 
     def test_quiet_leaves_the_files(self):
         run = self.profiled([prog("loop"), "30"], ["--quiet"], **STEPS)

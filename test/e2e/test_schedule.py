@@ -24,7 +24,7 @@ class Steps(Case):
     def check_steps(self, run, numbers, kernels=STEP_KERNELS):
         """A trace for each of these steps, and each holds one iteration's work, paired, with its arrows."""
         self.assertEqual(run.trace_steps(), numbers, run.err)
-        self.assertEqual(self.facts(run)["steps"]["armed"], numbers)
+        self.assertEqual(self.facts(run)["steps"]["recorded"], numbers)
         for path, number in zip(run.traces_in_order(), numbers):
             trace = Trace(path)
             with self.subTest(step=number):

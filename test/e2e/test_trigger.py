@@ -382,7 +382,7 @@ class Flight(TriggerCase):
         live.stop()
         run = live.end()
         (told,) = json.loads(self.tool("report", run.folder, "--json").out)["processes"]
-        self.assertEqual(len(told["steps"]["armed"]), 4)
+        self.assertEqual(len(told["steps"]["recorded"]), 4)
         self.assertEqual(len(run.traces()), 4)
         self.assertGreater(told["replay"]["measured_ms"], 20)
         (gpu,) = told["gpu"]

@@ -57,7 +57,7 @@ def profiled(steps, folder):
     with open(os.path.join(out, "report.json"), encoding="utf-8") as file:
         report = json.load(file)
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
-        armed = json.load(file)["processes"][0]["steps"]["armed"]
+        armed = json.load(file)["processes"][0]["steps"]["recorded"]
     # a step may be found to begin in the middle of the loop's: the first and the last are armed in part
     return statistics.median(found[step] for step in armed[SETTLING:-1] if step < len(found)), report
 

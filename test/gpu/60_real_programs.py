@@ -119,7 +119,7 @@ def table_row(row, before, done, ran, report, why):
     verdict = report["bound"]["verdict"] if report and report.get("bound") else "none"
     printed = "same" if same(before.out, done.out, row.numbers) else "differs"
     return (f"| {row.name} | {done.status} | {printed} | {row.steps} | {ran['steps']['count']} | {records['calls']} | {records['kernels']} "
-            f"| {lost['calls_without_gpu_work']} | {lost['gpu_work_without_call']} | {len(ran['steps']['armed'])} | {verdict} |")
+            f"| {lost['calls_without_gpu_work']} | {lost['gpu_work_without_call']} | {len(ran['steps']['recorded'])} | {verdict} |")
 
 
 def judge(row):

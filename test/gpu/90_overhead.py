@@ -89,7 +89,7 @@ def by_profrun(schedule, settings, folder, file):
     if done.status != 0:
         raise RuntimeError(f"status {done.status}: {done.last_words()}")
     ran, _ = main_process(folder)
-    armed = ran["steps"]["armed"]
+    armed = ran["steps"]["recorded"]
     if schedule == NEVER:
         return Figures(told_by(file), BEGIN, BEGIN + ARMED - 1)
     if len(armed) < ARMED or armed[-1] + SETTLING + BEHIND > STEPS:

@@ -52,8 +52,8 @@ def profiled(folder, cycles):
                 file, {"PROF_BUFFER_MB": "1024"})
     with open(os.path.join(out, "run.json"), encoding="utf-8") as handle:
         told = json.load(handle)["processes"][0]["steps"]
-    if len(told["armed"]) < cycles * (ARMED - 1) or told["schedule_shift"]:
-        sys.exit(f"residue: not every window was recorded: {len(told['armed'])} steps, shift {told['schedule_shift']}")
+    if len(told["recorded"]) < cycles * (ARMED - 1) or told["schedule_shift"]:
+        sys.exit(f"residue: not every window was recorded: {len(told['recorded'])} steps, shift {told['schedule_shift']}")
     ends = ends_ms(times, begin, cycles)
     return (*ratio(times, begin, begin + cycles * (WAIT + ARMED)), statistics.median(ends), ends[int(len(ends) * 0.95)], ends[-1])
 

@@ -27,7 +27,7 @@ class Programs(SimCase):
         run = self.under_profrun([script, "30"], "skip_first=10,wait=0,warmup=2,active=3,repeat=1", PROFSIM_KERNEL_US=20)
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
-        self.assertEqual((len(process["steps"]["armed"]), len(process["gpu"])), (3, 1), process["steps"])
+        self.assertEqual((len(process["steps"]["recorded"]), len(process["gpu"])), (3, 1), process["steps"])
         self.assertGreater(process["gpu"][0]["kernels_per_step"], 20)
         with open(script, encoding="utf-8") as file:
             planted = [number for number, text in enumerate(file, 1) if "PLANTED" in text]

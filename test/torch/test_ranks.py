@@ -28,10 +28,10 @@ class Torchrun(SimCase):
         report = report_of(run)
         processes = {p["rank"]: p for p in report["processes"]}
         self.assertEqual(sorted(processes), list(range(ranks)))
-        self.assertEqual(len({tuple(p["steps"]["armed"]) for p in processes.values()}), 1, "all ranks take the same steps")
+        self.assertEqual(len({tuple(p["steps"]["recorded"]) for p in processes.values()}), 1, "all ranks take the same steps")
         for rank, process in processes.items():
             self.assertLessEqual(abs(process["steps"]["count"] - steps), STEPS_OFF, rank)
-            self.assertEqual(len(process["steps"]["armed"]), ARMED)
+            self.assertEqual(len(process["steps"]["recorded"]), ARMED)
             self.assertEqual(len(os.listdir(os.path.join(run.folder, "traces", str(rank)))), ARMED)
             self.assertEqual(set(process["self"]["losses"].values()), {0}, process["self"])
         return run, report

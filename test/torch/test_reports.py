@@ -44,7 +44,7 @@ class Reports(SimCase):
         """What of the key the report does not say: {name: what it says}."""
         found = {}
         steps, lengths = process["steps"], process["baseline"]["step_ms"]
-        if abs(steps["count"] - said["steps"]) > STEPS_OFF or len(steps["armed"]) != ARMED:
+        if abs(steps["count"] - said["steps"]) > STEPS_OFF or len(steps["recorded"]) != ARMED:
             found["steps"] = (steps, said)
         if key.waits and self.is_off(lengths, said):
             found["ms"] = (lengths, said)
@@ -139,7 +139,7 @@ class Endings(SimCase):
             self.assertEqual((run.status, run.out, run.other_err()), (alone.status, alone.out, alone.err))
             process, = run.json["processes"]
             self.assertLessEqual(abs(process["steps"]["count"] - 41), STEPS_OFF, process)
-            self.assertEqual(run.trace_steps(), process["steps"]["armed"][:len(run.trace_steps())])
+            self.assertEqual(run.trace_steps(), process["steps"]["recorded"][:len(run.trace_steps())])
             self.assertGreaterEqual(len(run.trace_steps()), armed or 15)
             kernels = [len([s for s in Trace(path).slices if "correlation" in s.args and "at::native" in s.name])
                        for path in run.traces_in_order()[:-1]]

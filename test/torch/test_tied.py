@@ -47,7 +47,7 @@ class Tied(SimCase):
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
         with open(told, encoding="utf-8") as file:
-            steps = [step for number, step in enumerate(json.load(file)) if number in process["steps"]["armed"]]
+            steps = [step for number, step in enumerate(json.load(file)) if number in process["steps"]["recorded"]]
         self.assertEqual(len(steps), 4)
         seen, whole = [], []  # of a run
         for x in process["operators"]:

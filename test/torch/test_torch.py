@@ -67,7 +67,7 @@ class TorchCase(Case):
         return self.execute(command, self.folder(), environment(**settings), timeout=300)
 
 
-def armed_steps(journal):
+def recorded_steps(journal):
     """[(number, begin, end)] of the steps that were recorded."""
     marks = sorted((r for r in journal.of(2) if r.event == "begin"), key=lambda r: r.ticks)
     ends = [r.ticks for r in marks[1:]] + [1 << 64]
@@ -104,11 +104,11 @@ class TrainUnderProfrun(TorchCase):
     def test_steps_are_counted_right(self):
         process, = self.run_.json["processes"]
         self.assertEqual(process["steps"]["count"], STEPS)
-        self.assertEqual(process["steps"]["armed"], self.run_.trace_steps())
+        self.assertEqual(process["steps"]["recorded"], self.run_.trace_steps())
         self.assertEqual(len(self.run_.trace_steps()), 3)
 
     def test_every_launch_is_paired_and_named(self):
-        steps = armed_steps(self.journal)
+        steps = recorded_steps(self.journal)
         self.assertEqual([number for number, _, _ in steps], self.run_.trace_steps())
         for _, begin, end in steps:
             launches = [c for c in self.journal.calls() if c.category == "launch" and begin <= c.begin < end]
@@ -124,7 +124,7 @@ class TrainUnderProfrun(TorchCase):
 
     def test_trace_holds_every_launch_with_an_arrow_to_its_kernel(self):
         names = demangle(self.journal.kernel_name(k) for k in self.journal.gpu() if k.work == "kernel")
-        for (_, begin, end), path in zip(armed_steps(self.journal), self.run_.traces_in_order()):
+        for (_, begin, end), path in zip(recorded_steps(self.journal), self.run_.traces_in_order()):
             trace = Trace(path)
             kernels = kernels_of(self.journal, begin, end)
             arrows = {flow: entry for flow, entry in trace.flows_in}
@@ -140,7 +140,7 @@ class TrainUnderProfrun(TorchCase):
     def test_durations_are_the_gpus_own(self):
         by_correlation = {row.correlation: row for row in truth(self.truth_path) if row.work == "kernel"}
         checked = 0
-        for _, begin, end in armed_steps(self.journal):
+        for _, begin, end in recorded_steps(self.journal):
             for kernel in kernels_of(self.journal, begin, end):
                 row = by_correlation[kernel.correlation]
                 self.assertEqual(row.name, self.journal.kernel_name(kernel))
@@ -194,7 +194,7 @@ class Phases(TorchCase):
         self.assertGreater(best, 0.85, "in the step that nothing disturbed")
         phases = {p["name"]: p for p in process["phases"]}
         self.assertLessEqual({"data", "forward", "backward", "optimizer"}, set(phases))
-        armed = process["baseline"]["armed_ms"]["mean"]
+        armed = process["baseline"]["recorded_ms"]["mean"]
         self.assertAlmostEqual(sum(p["host_ms_per_step"] for p in phases.values()), armed, delta=0.01 + armed / 1000)
         works = sum(k["gpu_ms_per_step"] for k in process["kernels"])
         self.assertGreater(sum(p["gpu_ms_per_step"] for p in phases.values()), 0.99 * works)
@@ -373,7 +373,7 @@ class AgainstTorchProfiler(TorchCase):
         ours = self.train(options=["--schedule", SCHEDULE]).journal()
         names = demangle(ours.kernel_name(k) for k in ours.gpu() if k.work == "kernel")
         by_us = [[(names[ours.kernel_name(k)], (ours.ns(k.end) - ours.ns(k.begin)) / 1e3) for k in kernels_of(ours, b, e)]
-                 for _, b, e in armed_steps(ours)]
+                 for _, b, e in recorded_steps(ours)]
         total = {"torch.profiler": [], "profrun": []}
         for who, steps in (("torch.profiler", by_torch), ("profrun", by_us)):
             for step in steps:

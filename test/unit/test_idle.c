@@ -552,7 +552,7 @@ static void work_across_a_boundary(void **state)
 	idle_us(f, IDLE_LAUNCH);
 }
 
-/* So does work of a step that was not armed. */
+/* So does work of a step that was not recorded. */
 static void work_from_before(void **state)
 {
 	struct fixture *f = *state;

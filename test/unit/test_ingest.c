@@ -101,7 +101,7 @@ enum { STEP_NS = 400000000, LAUNCHES = 20 };
 
 /*
  * Steps of 0.4 s: thread 1 launches, thread 2 copies, thread 9 carries CUPTI's records a step late and backwards. Steps 2 and
- * 3 are armed.
+ * 3 are recorded.
  */
 static struct journal_builder *training_run(uint32_t n_steps)
 {
@@ -117,9 +117,9 @@ static struct journal_builder *training_run(uint32_t n_steps)
 	jb_alloc(b, 1, JB_MALLOC, 10, 0x1000, 1000);
 	for (uint32_t step = 0; step < n_steps; step++) {
 		uint64_t t = 1000 + (uint64_t)step * STEP_NS;
-		bool is_armed = step == 2 || step == 3;
+		bool is_recorded = step == 2 || step == 3;
 		if (step)
-			jb_step(b, 1, STEP_BEGIN, t, step, is_armed ? SCHED_RECORD : SCHED_NONE);
+			jb_step(b, 1, STEP_BEGIN, t, step, is_recorded ? SCHED_RECORD : SCHED_NONE);
 		if (step == 2)
 			jb_gpu_state(b, 1, GPU_ON, t, 0);
 		if (step == 4)
@@ -261,7 +261,7 @@ static void test_calls_between_windows_are_no_loss(void **state)
 	jb_free(b);
 }
 
-/* A warm-up step's kernel goes on into the armed one, whose own are not there yet. */
+/* A warm-up step's kernel goes on into the recorded one, whose own are not there yet. */
 static void test_a_step_inherits_work_under_way(void **state)
 {
 	(void)state;

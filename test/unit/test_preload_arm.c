@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static struct arm armed(const char *schedule)
+static struct arm recorded(const char *schedule)
 {
 	struct schedule s;
 	struct arm a;
@@ -32,9 +32,9 @@ static void expect(const struct arm *a, uint64_t from, const char *want)
 static void test_schedule_alone(void **state)
 {
 	(void)state;
-	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	struct arm a = recorded("skip_first=2,warmup=1,active=2,repeat=1");
 	expect(&a, 0, "NNWRSNNN");
-	a = armed("off");
+	a = recorded("off");
 	expect(&a, 0, "NNNN");
 	assert_false(arm_is_off(&a));
 	a.may_be_asked = false;
@@ -44,7 +44,7 @@ static void test_schedule_alone(void **state)
 static void test_asked_when_the_schedule_is_over(void **state)
 {
 	(void)state;
-	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	struct arm a = recorded("skip_first=2,warmup=1,active=2,repeat=1");
 	struct arm_window w = arm_ask(&a, 10, 0, 0);
 	assert_int_equal(w.first, 11);
 	assert_int_equal(w.n, 2);
@@ -57,10 +57,10 @@ static void test_asked_when_the_schedule_is_over(void **state)
 static void test_skipped_steps_cost_no_window(void **state)
 {
 	(void)state;
-	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	struct arm a = recorded("skip_first=2,warmup=1,active=2,repeat=1");
 	arm_skip(&a, 7);
 	expect(&a, 8, "NWRSNN");
-	a = armed("always");
+	a = recorded("always");
 	arm_skip(&a, 7);
 	expect(&a, 0, "RR");
 }
@@ -69,10 +69,10 @@ static void test_skipped_steps_cost_no_window(void **state)
 static void test_asked_of_a_schedule_without_numbers(void **state)
 {
 	(void)state;
-	struct arm a = armed("off");
+	struct arm a = recorded("off");
 	arm_ask(&a, 5, 0, 0);
 	expect(&a, 4, "NWWRRSNN");
-	a = armed("always");
+	a = recorded("always");
 	arm_ask(&a, 5, 0, 1);
 	expect(&a, 4, "RRRSR");
 }
@@ -80,7 +80,7 @@ static void test_asked_of_a_schedule_without_numbers(void **state)
 static void test_asked_again_while_a_window_lasts(void **state)
 {
 	(void)state;
-	struct arm a = armed("off");
+	struct arm a = recorded("off");
 	arm_ask(&a, 0, 0, 2);
 	expect(&a, 0, "WWRSN");
 	arm_ask(&a, 1, 0, 3); /* warming up: it is only longer */
@@ -97,7 +97,7 @@ static void test_asked_again_while_a_window_lasts(void **state)
 static void test_asked_from_a_step_on(void **state)
 {
 	(void)state;
-	struct arm a = armed("off");
+	struct arm a = recorded("off");
 	assert_int_equal(arm_ask(&a, 3, 6, 2).first, 8);
 	expect(&a, 3, "NNNWWRSN");
 	assert_false(arm_is_asked(&a, 5));
@@ -115,7 +115,7 @@ static void test_asked_from_a_step_on(void **state)
 static void test_asked_beside_the_schedule(void **state)
 {
 	(void)state;
-	struct arm a = armed("wait=4,active=2,repeat=0");
+	struct arm a = recorded("wait=4,active=2,repeat=0");
 	expect(&a, 0, "NNNNRSNNNNRS");
 	arm_ask(&a, 3, 0, 4);
 	expect(&a, 0, "NNNRRSSNNNRS");
@@ -159,7 +159,7 @@ static void test_steps_get_their_numbers(void **state)
 static void test_flight(void **state)
 {
 	(void)state;
-	struct arm a = armed("flight=5");
+	struct arm a = recorded("flight=5");
 	expect(&a, 0, "RRRR");
 	struct arm_window w = arm_ask(&a, 7, 0, 0);
 	assert_int_equal(w.first, 7);
@@ -167,7 +167,7 @@ static void test_flight(void **state)
 	w = arm_ask(&a, 8, 0, 3);
 	assert_int_equal(w.n, 3);
 	expect(&a, 6, "RRRRRR");
-	a = armed("flight=5,skip_first=3,active=2");
+	a = recorded("flight=5,skip_first=3,active=2");
 	expect(&a, 0, "NNNRRR");
 	assert_false(arm_is_flying(&a, 2));
 	assert_true(arm_is_flying(&a, 3));
@@ -192,7 +192,7 @@ static void test_flight_is_not_moved(void **state)
 static void test_held_until_all_begin_anew(void **state)
 {
 	(void)state;
-	struct arm a = armed("skip_first=2,warmup=1,active=2,repeat=1");
+	struct arm a = recorded("skip_first=2,warmup=1,active=2,repeat=1");
 	arm_hold(&a);
 	expect(&a, 0, "NNNNNN");
 	arm_locked(&a, 10);
@@ -201,7 +201,7 @@ static void test_held_until_all_begin_anew(void **state)
 	arm_hold(&a);
 	arm_ask(&a, 20, 0, 1);
 	expect(&a, 19, "NWSN");
-	a = armed("flight=3,skip_first=2");
+	a = recorded("flight=3,skip_first=2");
 	arm_hold(&a);
 	expect(&a, 0, "NNRRRR");
 }

@@ -83,7 +83,7 @@ static void forget(struct seen *s)
 
 static void record(bool on)
 {
-	atomic_store(&hook_switch.armed, true);
+	atomic_store(&hook_switch.recorded, true);
 	if (!atomic_exchange(&hook_switch.ranges, on) && on)
 		ranges_record();
 }
@@ -101,7 +101,7 @@ static void assert_named(const struct seen *s, const struct rec_range *r, const 
 	assert_string_equal(s->strings.at[r->name], name);
 }
 
-/* Runs first: nothing is armed yet. */
+/* Runs first: nothing is recorded yet. */
 static void test_what_was_opened_before_is_written_late(void **state)
 {
 	(void)state;

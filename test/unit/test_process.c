@@ -67,7 +67,7 @@ static struct journal_builder *learning_run(const char *schedule)
 struct answer {
 	uint64_t n_steps, n_traces;
 	double mean_ms;
-	VEC(uint64_t) armed;
+	VEC(uint64_t) recorded;
 	char diagnostic[240], detector[32];
 };
 
@@ -86,8 +86,8 @@ static struct answer export_run(const struct journal_builder *b)
 	a.n_steps = ingest_count_steps(&p.ingest);
 	a.n_traces = p.n_traces;
 	a.mean_ms = p.ingest.step_ms.mean;
-	for (size_t i = 0; i < p.ingest.armed.n; i++)
-		vec_push(&a.armed, p.ingest.armed.at[i]);
+	for (size_t i = 0; i < p.ingest.recorded.n; i++)
+		vec_push(&a.recorded, p.ingest.recorded.at[i]);
 	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
 	json_t *described = process_describe(&p);
 	snprintf(a.detector, sizeof(a.detector), "%s",
@@ -107,9 +107,9 @@ static void test_learns_steps_from_the_journal_alone(void **state)
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 3);
 	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(a.armed.at[i], 12 + i);
+		assert_int_equal(a.recorded.at[i], 12 + i);
 	assert_true(a.mean_ms > 0.999 && a.mean_ms < 1.001);
-	vec_free(&a.armed);
+	vec_free(&a.recorded);
 	jb_free(b);
 }
 
@@ -120,7 +120,7 @@ static void test_always_splits_all_of_the_run(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, STEPS);
-	vec_free(&a.armed);
+	vec_free(&a.recorded);
 	jb_free(b);
 }
 
@@ -134,7 +134,7 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
 	assert_non_null(strstr(a.diagnostic, "40 steps, "));
 	assert_non_null(strstr(a.diagnostic, "step 100"));
-	vec_free(&a.armed);
+	vec_free(&a.recorded);
 	jb_free(b);
 }
 
@@ -152,7 +152,7 @@ static void test_abstains_where_nothing_repeats(void **state)
 	assert_int_equal(a.n_steps, 0);
 	assert_int_equal(a.n_traces, 1);
 	assert_non_null(strstr(a.diagnostic, "no repeating step"));
-	vec_free(&a.armed);
+	vec_free(&a.recorded);
 	jb_free(b);
 }
 
@@ -165,7 +165,7 @@ static void test_says_what_told_the_steps(void **state)
 		struct answer a = export_run(b);
 		assert_int_equal(a.n_steps, STEPS);
 		assert_string_equal(a.detector, wants ? "optimizer" : "auto");
-		vec_free(&a.armed);
+		vec_free(&a.recorded);
 		jb_free(b);
 	}
 }
@@ -200,7 +200,7 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 		struct answer a = export_run(b);
 		assert_int_equal(a.n_traces, 0);
 		assert_ptr_equal(strstr(a.diagnostic, cases[i].why), a.diagnostic);
-		vec_free(&a.armed);
+		vec_free(&a.recorded);
 		jb_free(b);
 	}
 }
@@ -233,12 +233,12 @@ static void test_numbers_are_mended_backwards(void **state)
 	for (uint32_t step = 23; step < STEPS; step++)
 		jb_step(b, 1, STEP_BEGIN, 990 + (uint64_t)step * STEP_NS, step, SCHED_RECORD);
 	struct answer a = export_run(b);
-	assert_int_equal(a.armed.n, STEPS);
+	assert_int_equal(a.recorded.n, STEPS);
 	for (uint64_t i = 0; i < STEPS; i++)
-		assert_int_equal(a.armed.at[i], i);
+		assert_int_equal(a.recorded.at[i], i);
 	assert_int_equal(a.n_traces, STEPS);
 	assert_true(a.mean_ms > 0.999 && a.mean_ms < 1.001);
-	vec_free(&a.armed);
+	vec_free(&a.recorded);
 	jb_free(b);
 }
 

@@ -179,7 +179,7 @@ static struct seen ingest_file(const struct journal_builder *b)
 	return seen;
 }
 
-/* Two armed steps, [1000, 2000) and [2000, 3000): a range over both, one in each, one of a thread that makes no call. */
+/* Two recorded steps, [1000, 2000) and [2000, 3000): a range over both, one in each, one of a thread that makes no call. */
 static void test_ranges_are_cut_at_the_steps_edges(void **state)
 {
 	(void)state;

@@ -200,7 +200,7 @@ static void fill(struct findings *f, struct timeline *t)
 					      .p95 = 6,
 					      .p99 = 6.5,
 					      .max = 7 },
-				.armed = { .n = 10, .mean = 5.1, .std = 0.1 },
+				.recorded = { .n = 10, .mean = 5.1, .std = 0.1 },
 				.slow = { .n = 8,
 					  .n_of = 80,
 					  .times = 18,
@@ -293,7 +293,8 @@ static void test_no_phases_without_a_recorded_step(void **state)
 	for (int is_any = 0; is_any < 2; is_any++) {
 		json_t *from = described();
 		if (!is_any)
-			json_array_clear(json_object_get(json_object_get(from, "steps"), "armed"));
+			json_array_clear(json_object_get(json_object_get(from, "steps"), "recorde"
+											 "d"));
 		fill(&f, &t);
 		json_t *o = report_json_process(from, &f);
 		assert_int_equal(json_array_size(json_object_get(o, "phases")), is_any);

@@ -340,7 +340,7 @@ static void test_host_that_ran_ahead(void **state)
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
 	       *replay = json_object_get(p, "replay");
 	(void)state;
-	json_object_set_new(json_object_get(p, "baseline"), "armed_ms",
+	json_object_set_new(json_object_get(p, "baseline"), "recorded_ms",
 			    json_pack("{s:i, s:f}", "n", 3, "p50", 0.03));
 	json_object_set_new(replay, "measured_ms", json_real(5.3));
 	char *text = print(root, true, false, NULL);
@@ -509,19 +509,19 @@ static void test_recorded_steps_apart(void **state)
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
 	       *baseline = json_object_get(p, "baseline");
 	(void)state;
-	json_object_set_new(baseline, "armed_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 20.8));
+	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 20.8));
 	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text, "recorded ones: 20.80 ms, 4.0 times as long; all but gains is theirs\n");
 	assert_says(text, "replayed within 0.0 %");
 	free(text);
-	json_object_set_new(baseline, "armed_in_warm_up", json_true());
+	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
 	text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text, "recorded ones, 20.80 ms, are of these: skip_first=10 records later\n");
 	free(text);
-	json_object_set_new(baseline, "armed_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
+	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
 	text = print(root, true, false, NULL);
 	assert_null(strstr(text, "recorded ones"));
 	free(text);
@@ -624,7 +624,7 @@ static void test_no_step_recorded(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
-	json_array_clear(json_object_get(json_object_get(p, "steps"), "armed"));
+	json_array_clear(json_object_get(json_object_get(p, "steps"), "recorded"));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text, "none recorded: all below is\n         of the whole run\n");

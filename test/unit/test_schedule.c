@@ -30,16 +30,16 @@ static struct schedule parsed(const char *text)
 	return s;
 }
 
-/* schedule_first_armed() and schedule_done() must say what the action sequence itself shows. */
+/* schedule_first_recorded() and schedule_done() must say what the action sequence itself shows. */
 static void check_summary(const struct schedule *s, const char *actions)
 {
 	size_t n = strlen(actions), first = strspn(actions, "N"), last = n;
 	while (last > 0 && actions[last - 1] == 'N')
 		last--;
 	if (first < n)
-		assert_int_equal(schedule_first_armed(s), first);
+		assert_int_equal(schedule_first_recorded(s), first);
 	else
-		assert_true(schedule_first_armed(s) >= n);
+		assert_true(schedule_first_recorded(s) >= n);
 	uint64_t left_out = s->skip_first_wait ? s->wait : 0;
 	uint64_t whole = s->skip_first + s->repeat * (s->wait + s->warmup + s->active) - left_out;
 	bool seen_whole = s->repeat && whole <= n;
@@ -87,7 +87,7 @@ static void test_default(void **state)
 {
 	(void)state;
 	struct schedule s = parsed(SCHEDULE_DEFAULT);
-	assert_int_equal(schedule_first_armed(&s), 10);
+	assert_int_equal(schedule_first_recorded(&s), 10);
 	assert_int_equal(schedule_action(&s, 14), SCHED_RECORD_AND_SAVE);
 	assert_false(schedule_done(&s, 14));
 	assert_true(schedule_done(&s, 15));
@@ -111,11 +111,11 @@ static void test_words(void **state)
 	(void)state;
 	struct schedule s = parsed("always");
 	assert_int_equal(schedule_action(&s, 0), SCHED_RECORD);
-	assert_int_equal(schedule_first_armed(&s), 0);
+	assert_int_equal(schedule_first_recorded(&s), 0);
 	assert_false(schedule_done(&s, UINT64_MAX));
 	s = parsed("off");
 	assert_int_equal(schedule_action(&s, 0), SCHED_NONE);
-	assert_true(schedule_first_armed(&s) == SCHEDULE_NEVER);
+	assert_true(schedule_first_recorded(&s) == SCHEDULE_NEVER);
 	assert_true(schedule_done(&s, 0));
 }
 
@@ -143,7 +143,7 @@ static void test_flight(void **state)
 	s = parsed("skip_first=3,flight=5,wait=1,warmup=2,active=4");
 	assert_false(s.always);
 	assert_int_equal(s.active, 4);
-	assert_int_equal(schedule_first_armed(&s), 4);
+	assert_int_equal(schedule_first_recorded(&s), 4);
 	for (uint64_t i = 0; i < 100; i++)
 		assert_int_equal(schedule_action(&s, i), i < 4	 ? SCHED_NONE
 							 : i < 6 ? SCHED_WARMUP

@@ -11,15 +11,15 @@ static struct findings fill(const double *ms, size_t n)
 {
 	struct findings f = { 0 };
 	struct baseline b = { 0 };
-	struct sample *armed = mem_zero(sizeof(*armed));
+	struct sample *recorded = mem_zero(sizeof(*recorded));
 	for (size_t i = 0; i < n; i++) {
 		baseline_add(&b, ms[i], i + 2 >= n);
 		if (i + 2 >= n)
-			sample_add(armed, ms[i]);
+			sample_add(recorded, ms[i]);
 	}
-	step_times_fill(&f, &b, armed);
+	step_times_fill(&f, &b, recorded);
 	baseline_free(&b);
-	free(armed);
+	free(recorded);
 	return f;
 }
 
@@ -37,9 +37,9 @@ static void warm_up_told_apart(void **state)
 	assert_float_equal(f.baseline.mean, 11, 1e-6);
 	assert_float_equal(f.baseline.std, 2.3979157616563596, 1e-6);
 	assert_float_equal(f.baseline.cv, f.baseline.std / 11, 1e-9);
-	assert_int_equal(f.armed.n, 2);
-	assert_false(f.armed_in_warm_up);
-	assert_float_equal(f.armed.mean, 11, 1e-6);
+	assert_int_equal(f.recorded.n, 2);
+	assert_false(f.recorded_in_warm_up);
+	assert_float_equal(f.recorded.mean, 11, 1e-6);
 }
 
 static void steady_from_the_start(void **state)
@@ -67,14 +67,14 @@ static void recorded_in_the_warm_up(void **state)
 	for (size_t last = 2; last < 4; last++) {
 		struct findings f = { 0 };
 		struct baseline b = { 0 };
-		struct sample *armed = mem_zero(sizeof(*armed));
+		struct sample *recorded = mem_zero(sizeof(*recorded));
 		for (size_t i = 0; i < 8; i++)
 			baseline_add(&b, ms[i], i && i <= last);
-		step_times_fill(&f, &b, armed);
+		step_times_fill(&f, &b, recorded);
 		assert_int_equal(f.warm_up.n, 3);
-		assert_int_equal(f.armed_in_warm_up, last == 2);
+		assert_int_equal(f.recorded_in_warm_up, last == 2);
 		baseline_free(&b);
-		free(armed);
+		free(recorded);
 	}
 }
 
@@ -140,7 +140,7 @@ static void slow_steps_that_are_recorded(void **state)
 	struct timeline t = { 0 };
 	struct findings f = { .timeline = &t };
 	struct baseline b = { 0 };
-	struct sample *armed = mem_zero(sizeof(*armed));
+	struct sample *recorded = mem_zero(sizeof(*recorded));
 	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		baseline_add(&b, i % 10 == 9 ? 190 : 10, false);
@@ -148,33 +148,33 @@ static void slow_steps_that_are_recorded(void **state)
 		uint64_t length_ns = number % 10 == 9 ? 190000001 : 10000000;
 		vec_push(&t.steps, (struct timeline_step){ .number = number, .end_ns = length_ns });
 	}
-	step_times_fill(&f, &b, armed);
+	step_times_fill(&f, &b, recorded);
 	assert_int_equal(f.slow.n_recorded, 6);
 	assert_int_equal(f.slow.recorded[0], 29);
 	assert_int_equal(f.slow.recorded[3], 59);
 	vec_free(&t.steps);
 	baseline_free(&b);
-	free(armed);
+	free(recorded);
 }
 
 static void bounded(void **state)
 {
 	struct findings f = { 0 };
 	struct baseline b = { 0 };
-	struct sample *armed = mem_zero(sizeof(*armed));
+	struct sample *recorded = mem_zero(sizeof(*recorded));
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
 		baseline_add(&b, 900, false);
 	for (size_t i = 0; i < 3 * (size_t)BASELINE_KEPT; i++)
 		baseline_add(&b, 10 + (double)(i % 11), false);
-	step_times_fill(&f, &b, armed);
+	step_times_fill(&f, &b, recorded);
 	assert_int_equal(b.ms.n, BASELINE_KEPT);
 	assert_int_equal(f.warm_up.n, 5);
 	assert_int_equal(f.baseline.n, 3 * BASELINE_KEPT);
 	assert_float_equal(f.baseline.p50, 15, 0.01);
 	assert_float_equal(f.baseline.mean, 15, 0.05);
 	baseline_free(&b);
-	free(armed);
+	free(recorded);
 }
 
 int main(void)

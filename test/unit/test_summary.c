@@ -394,7 +394,7 @@ static void what_the_run_says(void **state)
 	assert_int_equal(f.warm_up.n, 2);
 	assert_int_equal(f.baseline.n, STEPS - 3); /* the last has no end */
 	assert_float_equal(f.baseline.mean, 10, 1e-4);
-	assert_float_equal(f.armed.mean, 10, 1e-4);
+	assert_float_equal(f.recorded.mean, 10, 1e-4);
 	assert_int_equal(f.device_peak_bytes, 100 * STEPS);
 	assert_float_equal(f.at_peak.at[0].bytes, 100 * STEPS, 1e-9);
 	assert_int_equal(f.leaks.n, 1);
