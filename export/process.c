@@ -190,7 +190,7 @@ void process_forget_analysis(struct process *p)
 }
 
 /* Steps before the lock get their numbers from where the anchor stands in what was journaled. */
-static void mend_backwards(struct process *p)
+static void fix_backwards(struct process *p)
 {
 	const struct journal_steps *s = &p->ingest.reader.header->steps;
 	const struct anchor a = {
@@ -227,7 +227,7 @@ bool process_poll(struct process *p)
 	ingest_read(&p->ingest);
 	look_for_versions(p);
 	if (mode_of(p) == STEP_MODE_AUTO && learn_tell(&p->learn, &p->ingest))
-		mend_backwards(p);
+		fix_backwards(p);
 	if (ingest_recycle(&p->ingest))
 		p->was_recycled = true;
 	process_flight_serve(p);
@@ -551,7 +551,7 @@ static void finish(struct process *p)
 	note_closing_clock(p);
 	ingest_read(&p->ingest);
 	if (is_auto && learn_tell(&p->learn, &p->ingest))
-		mend_backwards(p);
+		fix_backwards(p);
 	if (is_auto && !p->was_recycled)
 		learn_end_provisional(&p->learn, &p->ingest);
 	/* a journal that was recycled cannot be read again from the start */

@@ -440,7 +440,7 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 	return is_any;
 }
 
-/* A wait for a copy is mended with the copy: of the two the one that wins more is told. True: that was told. */
+/* A wait for a copy is fixed with the copy: of the two the one that wins more is told. True: that was told. */
 static bool is_told(struct judge *j, uint32_t site, double gain_ms)
 {
 	for (size_t i = 0; i < j->f->advice.n; i++) {

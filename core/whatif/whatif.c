@@ -10,7 +10,7 @@
 #include <regex.h>
 
 enum {
-	/* Up to this size a copy out is a value that somebody looks at: mended, it is not made at all. A larger one goes on by itself. */
+	/* Up to this size a copy out is a value that somebody looks at: fixed, it is not made at all. A larger one goes on by itself. */
 	READ_BYTES = 65536,
 };
 
