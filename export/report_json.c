@@ -558,11 +558,11 @@ static void leave_out_phases(json_t *process, const json_t *described)
 	if (has_recorded_steps(described) || !json_array_size(phases))
 		return;
 	json_object_set_new(process, "phases", json_array());
-	add_gap(json_object_get(process, "cannot_say"), "phases",
+	add_gap(json_object_get(process, "unavailable"), "phases",
 		"no step was recorded, and a program as a whole has none");
 }
 
-static json_t *cannot_say(const json_t *described, const struct findings *f)
+static json_t *unavailable(const json_t *described, const struct findings *f)
 {
 	json_t *list = json_array();
 	const char *diagnostic = json_string_value(json_object_get(described, "diagnostic"));
@@ -579,8 +579,8 @@ static json_t *cannot_say(const json_t *described, const struct findings *f)
 	if (trouble)
 		add_gap(list, "traces", trouble);
 	add_removed(list, described);
-	for (size_t i = 0; f && i < f->cannot_say.n; i++)
-		add_gap(list, f->cannot_say.at[i].what, f->cannot_say.at[i].why);
+	for (size_t i = 0; f && i < f->unavailable.n; i++)
+		add_gap(list, f->unavailable.at[i].what, f->unavailable.at[i].why);
 	return list;
 }
 
@@ -652,7 +652,7 @@ json_t *report_json_process(const json_t *described, const struct findings *f)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		json_object_set_new(o, parts[i].name, parts[i].make(f ? f : &nothing));
 	json_object_set_new(o, "self", report_self(described, f ? f : &nothing));
-	json_object_set_new(o, "cannot_say", cannot_say(described, f));
+	json_object_set_new(o, "unavailable", unavailable(described, f));
 	leave_out_phases(o, described);
 	if (f && f->arrivals.n)
 		report_meetings_note(o, f);

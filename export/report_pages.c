@@ -230,7 +230,7 @@ static void say_self(const struct report_view *v)
 
 static void say_gaps(const struct report_view *v)
 {
-	const json_t *list = json_object_get(v->process, "cannot_say");
+	const json_t *list = json_object_get(v->process, "unavailable");
 	char lead[120];
 	if (!json_array_size(list))
 		return;

@@ -100,7 +100,7 @@ static void say_command(struct textout *o, const json_t *root, const json_t *p)
 
 static void say_why_unknown(struct textout *o, const json_t *p)
 {
-	const json_t *gaps = json_object_get(p, "cannot_say");
+	const json_t *gaps = json_object_get(p, "unavailable");
 	const char *why = NULL;
 	for (size_t i = 0; !why && i < json_array_size(gaps); i++)
 		if (!strcmp(report_string(json_array_get(gaps, i), "what"), "what binds"))
@@ -422,14 +422,14 @@ static void say_trust(struct textout *o, const json_t *p)
 	else
 		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
 	used = strlen(line);
-	name_gaps(line + used, sizeof(line) - used, json_object_get(p, "cannot_say"));
+	name_gaps(line + used, sizeof(line) - used, json_object_get(p, "unavailable"));
 	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
 /* Nothing was measured: then the reasons are all there is to say. A run's summary has told of its steps (`steps_are_told`). */
 static void say_reasons(struct textout *o, const json_t *p, bool steps_are_told)
 {
-	const json_t *gaps = json_object_get(p, "cannot_say");
+	const json_t *gaps = json_object_get(p, "unavailable");
 	if (json_array_size(json_object_get(p, "gpu")))
 		return;
 	unsigned n_said = 0;

@@ -324,17 +324,17 @@ static void say_gaps(const struct block_summary *l, struct findings *f, const st
 {
 	const struct finding_allocator *a = &f->allocator;
 	if (a->peak_bytes > a->recorded_peak_bytes + a->peak_bytes / 100)
-		findings_cannot_say(f, "what was allocated at the run's peak",
-				    "it was %llu bytes, outside the recorded steps; kinds and "
-				    "lines "
-				    "are those of the recorded steps' peak, %llu bytes",
-				    (unsigned long long)a->peak_bytes,
-				    (unsigned long long)a->recorded_peak_bytes);
+		findings_unavailable(f, "what was allocated at the run's peak",
+				     "it was %llu bytes, outside the recorded steps; kinds and "
+				     "lines "
+				     "are those of the recorded steps' peak, %llu bytes",
+				     (unsigned long long)a->peak_bytes,
+				     (unsigned long long)a->recorded_peak_bytes);
 	if (b->n_lost || l->n_left_out)
-		findings_cannot_say(f, "all blocks",
-				    "there were too many: %u made before recording began are not "
-				    "known, %llu of recorded steps were left out",
-				    b->n_lost, (unsigned long long)l->n_left_out);
+		findings_unavailable(f, "all blocks",
+				     "there were too many: %u made before recording began are not "
+				     "known, %llu of recorded steps were left out",
+				     b->n_lost, (unsigned long long)l->n_left_out);
 }
 
 void block_summary_fill(struct block_summary *l, struct findings *f, const struct ingest *ingest)

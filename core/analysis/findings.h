@@ -283,7 +283,8 @@ struct findings {
 	VEC(struct finding_idle) idle;
 	VEC(struct finding_gpu_step) gpu_steps;
 	VEC(struct finding_sync) syncs;
-	VEC(struct finding_phase) phases; /* empty: they are not known, cannot_say has the reason */
+	VEC(struct finding_phase)
+	phases; /* empty: they are not known, unavailable has the reason */
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;
@@ -308,7 +309,7 @@ struct findings {
 	double mean_ms; /* measured_ms without it: what gains in few steps are held against */
 	double disturbed_times; /* as long as steps beside them: all recorded ones; 1: they did not */
 	VEC(struct finding_advice) advice;
-	VEC(struct finding_gap) cannot_say;
+	VEC(struct finding_gap) unavailable;
 };
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-void findings_cannot_say(struct findings *f, const char *what, const char *why, ...)
+void findings_unavailable(struct findings *f, const char *what, const char *why, ...)
 {
 	struct finding_gap gap;
 	va_list args;
@@ -13,7 +13,7 @@ void findings_cannot_say(struct findings *f, const char *what, const char *why, 
 	va_start(args, why);
 	vsnprintf(gap.why, sizeof(gap.why), why, args);
 	va_end(args);
-	vec_push(&f->cannot_say, gap);
+	vec_push(&f->unavailable, gap);
 }
 
 void findings_free(struct findings *f)
@@ -37,7 +37,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->by_kind);
 	vec_free(&f->by_phase);
 	vec_free(&f->advice);
-	vec_free(&f->cannot_say);
+	vec_free(&f->unavailable);
 }
 
 struct summary_steps summary_count_steps(const struct timeline *t)
@@ -60,25 +60,25 @@ static void note_gaps(struct findings *f, const struct idle *idle)
 	for (size_t i = 0; i < t->calls.n; i++)
 		without_site += !t->calls.at[i].site;
 	if (wrong)
-		findings_cannot_say(f, "idle",
-				    "the causes found for device %u do not sum up to its idle time "
-				    "(%llu ns busy, %llu ns idle, %llu ns in all)",
-				    wrong->device, (unsigned long long)wrong->busy_ns,
-				    (unsigned long long)wrong->idle_ns,
-				    (unsigned long long)wrong->span_ns);
+		findings_unavailable(
+			f, "idle",
+			"the causes found for device %u do not sum up to its idle time "
+			"(%llu ns busy, %llu ns idle, %llu ns in all)",
+			wrong->device, (unsigned long long)wrong->busy_ns,
+			(unsigned long long)wrong->idle_ns, (unsigned long long)wrong->span_ns);
 	if (without_gpu)
-		findings_cannot_say(f, "gpu", "%zu of %zu armed steps have no GPU times",
-				    without_gpu, t->steps.n);
+		findings_unavailable(f, "gpu", "%zu of %zu armed steps have no GPU times",
+				     without_gpu, t->steps.n);
 	if (without_site > t->calls.n / 20)
-		findings_cannot_say(f, "lines", "no stack was taken for %.0f %% of the calls",
-				    100.0 * (double)without_site / (double)t->calls.n);
+		findings_unavailable(f, "lines", "no stack was taken for %.0f %% of the calls",
+				     100.0 * (double)without_site / (double)t->calls.n);
 	const char *diagnostic;
 	for (size_t i = 0; t->frames && (diagnostic = frames_diagnostic(t->frames, i)); i++)
-		findings_cannot_say(f, "names of functions", "%s", diagnostic);
+		findings_unavailable(f, "names of functions", "%s", diagnostic);
 	if (t->n_cut)
-		findings_cannot_say(f, "steps",
-				    "%llu armed steps were left out: more than %d million events",
-				    (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
+		findings_unavailable(f, "steps",
+				     "%llu armed steps were left out: more than %d million events",
+				     (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
 }
 
 void summary_fill(struct findings *f, struct timeline *t)

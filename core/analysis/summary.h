@@ -10,8 +10,8 @@ void summary_fill(struct findings *f, struct timeline *t);
 void findings_free(struct findings *f);
 
 /* Says in `f` what could not be said. */
-__attribute__((format(printf, 3, 4))) void findings_cannot_say(struct findings *f, const char *what,
-							       const char *why, ...);
+__attribute__((format(printf, 3, 4))) void
+findings_unavailable(struct findings *f, const char *what, const char *why, ...);
 
 /* ---- summary_work.c ---- */
 

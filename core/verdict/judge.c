@@ -155,10 +155,10 @@ static void fill_syncs(struct judge *j)
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)
-		findings_cannot_say(j->f, "what every wait would win",
-				    "there are more lines with waits than were played; those with "
-				    "the least "
-				    "blocked time show 0");
+		findings_unavailable(j->f, "what every wait would win",
+				     "there are more lines with waits than were played; those with "
+				     "the least "
+				     "blocked time show 0");
 }
 
 /* ---- Verdict ---- */
@@ -297,10 +297,10 @@ static void give_verdict(struct judge *j)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
 	f->confidence = 0;
-	findings_cannot_say(f, "what binds",
-			    error > error_most_pct ? "the steps played again differ too much from "
-						     "what was measured"
-						   : "only one step was recorded");
+	findings_unavailable(f, "what binds",
+			     error > error_most_pct ? "the steps played again differ too much from "
+						      "what was measured"
+						    : "only one step was recorded");
 }
 
 static uint64_t length_ns(const struct timeline_step *s)
@@ -370,7 +370,7 @@ void replay_fill(struct findings *f)
 	struct err e;
 	f->verdict = VERDICT_UNKNOWN;
 	if (whatif_open(&j.w, f->timeline, &e)) {
-		findings_cannot_say(f, "what binds, what waits would win", "%s", e.text);
+		findings_unavailable(f, "what binds, what waits would win", "%s", e.text);
 		return;
 	}
 	j.step_ms = j.w.step_ns / 1e6;

@@ -9,7 +9,7 @@
 
 /*
  * Fills measured_ms, replayed_ms and error_pct, the syncs' recoverable_ms and line_ms, verdict, evidence, confidence and
- * advice; adds to cannot_say. The summaries (f->syncs) are filled before. f->timeline must have frames where its calls have sites.
+ * advice; adds to unavailable. The summaries (f->syncs) are filled before. f->timeline must have frames where its calls have sites.
  */
 void replay_fill(struct findings *f);
 

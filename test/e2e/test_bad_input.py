@@ -291,7 +291,7 @@ class Journals(Case):
         self.assertIn("the journal is damaged", report)
         bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
         self.assertEqual(bad["self"]["losses"]["impossible_records"], 4)
-        self.assertIn("the journal is damaged", bad["cannot_say"][0]["why"])
+        self.assertIn("the journal is damaged", bad["unavailable"][0]["why"])
         self.assertLess(bad["baseline"]["step_ms"]["max"], 2 * good["baseline"]["step_ms"]["max"])
         self.assertLess(bad["gpu"][0]["busy_ms_per_step"], 1.01 * good["gpu"][0]["busy_ms_per_step"])
 

@@ -38,12 +38,12 @@ class Long(Case):
         in_run_json = run.json["processes"][0]["self"]
         for name in ("overhead_pct", "overhead_ci", "left_pct", "left_ci"):
             self.assertEqual(in_run_json[name], own[name])
-        self.assertNotIn("what recording cost", [gap["what"] for gap in self.report(run)["cannot_say"]])
+        self.assertNotIn("what recording cost", [gap["what"] for gap in self.report(run)["unavailable"]])
 
     def test_what_recording_cost_cannot_be_said(self):
         report = self.report(self.loop(30, PROF_SCHEDULE="always"))
         self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci", "ns_per_call", "left_pct", "left_ci")], [None] * 5)
-        (why,) = [gap["why"] for gap in report["cannot_say"] if gap["what"] == "what recording cost"]
+        (why,) = [gap["why"] for gap in report["unavailable"] if gap["what"] == "what recording cost"]
         self.assertIn("28 recorded, 0 others", why)
 
     def test_traces_are_capped(self):
@@ -55,7 +55,7 @@ class Long(Case):
         self.assertEqual((process["n_traces"], process["n_traces_removed"]), (100, 90))
         self.assertEqual([os.path.join(run.folder, name) for name in process["traces"]], run.traces_in_order())
         self.assertIn(": 90 of its traces were removed again", run.err)
-        (why,) = [gap["why"] for gap in self.report(run)["cannot_say"] if gap["what"] == "traces of all recorded steps"]
+        (why,) = [gap["why"] for gap in self.report(run)["unavailable"] if gap["what"] == "traces of all recorded steps"]
         self.assertTrue(why.startswith("90 of 100 were removed"), why)
         for path in run.traces():
             Trace(path)

@@ -113,7 +113,7 @@ class Example(Case):
         """The example has no PyTorch in it."""
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertEqual(p["phases"], [])
-        (why,) = [gap["why"] for gap in p["cannot_say"] if gap["what"] == "phases"]
+        (why,) = [gap["why"] for gap in p["unavailable"] if gap["what"] == "phases"]
         self.assertIn("no stack leads through PyTorch's modules", why)
 
     def test_made_again_it_says_the_same(self):
@@ -276,7 +276,7 @@ class Kinds(Case):
         self.assertEqual(p["bound"]["verdict"], "unknown")
         self.assertEqual(p["kernels"], [])
         self.assertGreater(p["baseline"]["step_ms"]["n"], 10)
-        self.assertIn("too short for the schedule", " ".join(gap["why"] for gap in p["cannot_say"]))
+        self.assertIn("too short for the schedule", " ".join(gap["why"] for gap in p["unavailable"]))
 
     def test_what_comes_behind_the_last_step_is_no_step(self):
         for step in ("auto", "kernel:first", "sync"):
@@ -296,7 +296,7 @@ class Kinds(Case):
         run = self.profiled([prog("loop"), "40"], PROFSIM_CUPTI="missing", **STEPS)
         (p,) = report_of(run.folder)["processes"]
         self.assertEqual(p["bound"]["verdict"], "unknown")
-        self.assertIn("GPU times", [gap["what"] for gap in p["cannot_say"]])
+        self.assertIn("GPU times", [gap["what"] for gap in p["unavailable"]])
         self.assertEqual({line["gpu_ms_per_step"] for line in p["lines"]}, {None})
         longest = max(p["lines"], key=lambda line: line["host_ms_per_step"])
         where = os.path.relpath(longest["file"], self.base) if longest["file"].startswith(self.base) else longest["file"]

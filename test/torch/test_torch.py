@@ -206,7 +206,7 @@ class Phases(TorchCase):
 
     def test_plain(self):
         process, traces = self.check("plain", [("optimizer", "gradient clipping"), ("data", "batch to device")])
-        self.assertNotIn("phases", [gap["what"] for gap in process["cannot_say"]])
+        self.assertNotIn("phases", [gap["what"] for gap in process["unavailable"]])
         for trace in traces:
             self.check_modules(trace)
 
@@ -273,7 +273,7 @@ class Phases(TorchCase):
     def test_without_python_frames(self):
         process, _, _ = self.run_kind("plain", PROF_PYTHON="off")
         self.assertLessEqual({"forward", "backward", "optimizer"}, {p["name"] for p in process["phases"]})
-        (why,) = [gap["why"] for gap in process["cannot_say"] if gap["what"] == "phases for certain"]
+        (why,) = [gap["why"] for gap in process["unavailable"] if gap["what"] == "phases for certain"]
         self.assertIn("native frames alone", why)
 
 

@@ -49,9 +49,9 @@ static int tear_down(void **state)
 
 static const char *find_gap(const struct fixture *f, const char *what)
 {
-	for (size_t i = 0; i < f->f.cannot_say.n; i++)
-		if (!strcmp(f->f.cannot_say.at[i].what, what))
-			return f->f.cannot_say.at[i].why;
+	for (size_t i = 0; i < f->f.unavailable.n; i++)
+		if (!strcmp(f->f.unavailable.at[i].what, what))
+			return f->f.unavailable.at[i].why;
 	return NULL;
 }
 

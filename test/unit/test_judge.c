@@ -581,11 +581,11 @@ static void too_little_is_not_judged(void **state)
 	(void)state;
 	judge(host_bound, false, 1);
 	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
-	assert_true(f.cannot_say.n > 0 && f.advice.n == 0);
+	assert_true(f.unavailable.n > 0 && f.advice.n == 0);
 	forget();
 	judge(host_bound, false, 0);
 	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
-	assert_true(f.cannot_say.n > 0 && f.measured_ms <= 0);
+	assert_true(f.unavailable.n > 0 && f.measured_ms <= 0);
 	forget();
 }
 

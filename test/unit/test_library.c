@@ -216,8 +216,8 @@ static const struct finding_arithmetic *of_line(const struct fixture *f, uint32_
 
 static bool is_said(const struct findings *f, const char *what)
 {
-	for (size_t i = 0; i < f->cannot_say.n; i++)
-		if (!strcmp(f->cannot_say.at[i].what, what))
+	for (size_t i = 0; i < f->unavailable.n; i++)
+		if (!strcmp(f->unavailable.at[i].what, what))
 			return true;
 	return false;
 }

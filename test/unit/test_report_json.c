@@ -119,8 +119,8 @@ static const struct {
 	{ "self.left_ci", 'A' },
 	{ "self.dropped", 'n' },
 	{ "self.cupti", 'o' },
-	{ "cannot_say[].what", 's' },
-	{ "cannot_say[].why", 's' },
+	{ "unavailable[].what", 's' },
+	{ "unavailable[].why", 's' },
 };
 
 static bool has_type(const json_t *value, char type)
@@ -251,7 +251,7 @@ static void fill(struct findings *f, struct timeline *t)
 				    .why = "idle" };
 	vec_push(&f->advice, a);
 	struct finding_gap g = { .what = "phases", .why = "not yet" };
-	vec_push(&f->cannot_say, g);
+	vec_push(&f->unavailable, g);
 }
 
 static json_t *make(void)
@@ -298,7 +298,7 @@ static void test_no_phases_without_a_recorded_step(void **state)
 		fill(&f, &t);
 		json_t *o = report_json_process(from, &f);
 		assert_int_equal(json_array_size(json_object_get(o, "phases")), is_any);
-		assert_int_equal(json_array_size(json_object_get(o, "cannot_say")), 2 - is_any);
+		assert_int_equal(json_array_size(json_object_get(o, "unavailable")), 2 - is_any);
 		findings_free(&f);
 		json_decref(from);
 		json_decref(o);
@@ -366,7 +366,7 @@ static void test_nothing_was_analysed(void **state)
 	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "step_ms")));
 	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "slow_steps")));
 	assert_int_equal(json_array_size(json_object_get(o, "syncs")), 0);
-	assert_string_equal(text_at(o, "cannot_say", 0, "why"), "too short for the schedule");
+	assert_string_equal(text_at(o, "unavailable", 0, "why"), "too short for the schedule");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(o, "bound"), "verdic"
 											   "t")),
 			    "unknown");

@@ -603,7 +603,7 @@ static void test_verdict_unknown(void **state)
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
 	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("unknown"));
-	json_array_append_new(json_object_get(p, "cannot_say"),
+	json_array_append_new(json_object_get(p, "unavailable"),
 			      json_pack("{s:s, s:s}", "what", "what binds", "why",
 					"only one step was recorded"));
 	json_array_clear(json_object_get(p, "advice"));

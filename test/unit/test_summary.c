@@ -262,10 +262,10 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_float_equal(f->f.kernels.at[0].gpu_ms, 0.060, 1e-9);
 	assert_float_equal(f->f.lines.at[1].launches, 7.0 / 3, 1e-9);
 	assert_int_equal(f->f.gpus.at[0].span_ns, 2000000);
-	assert_int_equal(f->f.cannot_say.n, 2);
-	assert_string_equal(f->f.cannot_say.at[0].what,
+	assert_int_equal(f->f.unavailable.n, 2);
+	assert_string_equal(f->f.unavailable.at[0].what,
 			    "phases for certain"); /* stacks of nothing known */
-	assert_string_equal(f->f.cannot_say.at[1].what, "gpu");
+	assert_string_equal(f->f.unavailable.at[1].what, "gpu");
 }
 
 /* As the first screen shows them: by what the host spends in them, however much of the GPU's time they launched. */
@@ -317,11 +317,11 @@ static void phases_that_are_guessed_are_told(void **state)
 	s->n_guessed = s->n_without_stack = 40;
 	fill(f);
 	assert_true(f->f.phases.n > 0);
-	for (size_t i = 0; i < f->f.cannot_say.n; i++)
-		assert_string_not_equal(f->f.cannot_say.at[i].what, "phases");
-	assert_string_equal(f->f.cannot_say.at[0].what, "phases that sum up");
-	assert_string_equal(f->f.cannot_say.at[1].what, "phases for certain");
-	assert_string_equal(f->f.cannot_say.at[2].what, "phases of every call");
+	for (size_t i = 0; i < f->f.unavailable.n; i++)
+		assert_string_not_equal(f->f.unavailable.at[i].what, "phases");
+	assert_string_equal(f->f.unavailable.at[0].what, "phases that sum up");
+	assert_string_equal(f->f.unavailable.at[1].what, "phases for certain");
+	assert_string_equal(f->f.unavailable.at[2].what, "phases of every call");
 }
 
 static void names_that_are_missing_are_said(void **state)
@@ -332,7 +332,7 @@ static void names_that_are_missing_are_said(void **state)
 	fill(f);
 	f->t.frames = NULL;
 	made_diagnostic = NULL;
-	const struct finding_gap *last = &f->f.cannot_say.at[f->f.cannot_say.n - 1];
+	const struct finding_gap *last = &f->f.unavailable.at[f->f.unavailable.n - 1];
 	assert_string_equal(last->what, "names of functions");
 	assert_non_null(strstr(last->why, "shapes.so"));
 }
@@ -446,9 +446,9 @@ static void one_window_may_be_the_machine(void **state)
 	}
 	summary_fill_run(&found, ingest);
 	assert_false(found.cost.is_known);
-	assert_int_equal(found.cannot_say.n, 1);
-	assert_string_equal(found.cannot_say.at[0].what, "what recording cost");
-	assert_non_null(strstr(found.cannot_say.at[0].why, "took +111 % against"));
+	assert_int_equal(found.unavailable.n, 1);
+	assert_string_equal(found.unavailable.at[0].what, "what recording cost");
+	assert_non_null(strstr(found.unavailable.at[0].why, "took +111 % against"));
 	findings_free(&found);
 	free(ingest);
 }
