@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-enum { REPORT_SCHEMA = 1 };
+enum { REPORT_SCHEMA = 2 };
 
 /*
  * One process. `described`: what run.json says of it (process_describe). `f` NULL: nothing was analysed, because no step was

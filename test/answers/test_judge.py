@@ -18,7 +18,7 @@ def report(verdict="sync", **lists):
     process = {"pid": 1, "steps": {"count": 60}, "bound": {"verdict": verdict}, "replay": {"error_pct": -1.0},
                "syncs": [], "advice": []}
     process.update(lists)
-    return {"schema": 1, "processes": [{"pid": 2, "steps": {"count": 0}, "bound": {"verdict": "unknown"}}, process]}
+    return {"schema": 2, "processes": [{"pid": 2, "steps": {"count": 0}, "bound": {"verdict": "unknown"}}, process]}
 
 
 def wait(file=SOURCE, line=LINE, recoverable=0.9, whole=1.0):

@@ -25,7 +25,7 @@ static const struct {
 	{ "steps.count", 'n' },
 	{ "steps.detector", 's' },
 	{ "steps.confidence", 'n' },
-	{ "steps.armed", 'a' },
+	{ "steps.recorded", 'a' },
 	{ "baseline.step_ms.n", 'n' },
 	{ "baseline.step_ms.mean", 'n' },
 	{ "baseline.step_ms.std", 'n' },
@@ -175,7 +175,7 @@ static json_t *described(void)
 		"{\"pid\": 7, \"rank\": \"3\", \"journal\": \"journal/7.journal\","
 		"\"devices\": [{\"id\": 0, \"name\": \"GPU\"}], \"records\": {\"launches\": 9},"
 		"\"steps\": {\"count\": 80, \"detector\": \"auto\", \"confidence\": 0.8,"
-		" \"armed\": [12, 13]}, \"losses\": {\"dropped\": 2, \"dropped_by_cupti\": 3},"
+		" \"recorded\": [12, 13]}, \"losses\": {\"dropped\": 2, \"dropped_by_cupti\": 3},"
 		"\"cupti\": {\"state\": \"used\"}}",
 		0, NULL);
 }

@@ -132,14 +132,14 @@ static void test_names_that_differ_look_different(void **state)
 /* ---- The report ---- */
 
 static const char report[] =
-	"{'schema': 1, 'run': {'command': ['/usr/bin/python', '/home/me/job/train.py'], 'cwd': "
+	"{'schema': 2, 'run': {'command': ['/usr/bin/python', '/home/me/job/train.py'], 'cwd': "
 	"'/home/me/job'},"
 	" 'processes': [{'pid': 7, 'rank': null, 'devices': [{'id': 0, 'name': 'NVIDIA H100'}],"
-	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'armed': [12, 13, 14]},"
+	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'recorded': [12, 13, 14]},"
 	"  'baseline': {'step_ms': {'n': 76, 'mean': 5.2, 'std': 0.1, 'cv': 0.019, 'min': 5.0,"
 	"    'p50': 5.2, 'p95': 5.4, 'p99': 5.6, 'max': 5.9}, 'warm_up_ms': {'n': 3, 'mean': 20,"
 	"    'std': 10, 'cv': 0.5, 'min': 9, 'p50': 20, 'p95': 40, 'p99': 48, 'max': 48.12},"
-	"    'armed_ms': null},"
+	"    'recorded_ms': null},"
 	"  'bound': {'verdict': 'sync', 'confidence': 0.86, 'evidence': ['38 % idle']},"
 	"  'gpu': [{'device': 0, 'busy_pct': 62, 'busy_ms_per_step': 3.2, 'idle_ms_per_step': 2.0,"
 	"    'kernels_per_step': 41, 'tensor_core_pct': null}],"
@@ -177,7 +177,7 @@ static const char report[] =
 	"  'self': {'overhead_pct': 1.2, 'overhead_ci': [-0.5, 2.9], 'left_pct': 30.2,"
 	"    'left_ci': [25.1, 35.3], 'dropped': 0,"
 	"    'losses': {'late': 0}, 'cupti': {'state': 'used', 'own_ms_per_step': 0.01}},"
-	"  'cannot_say': [{'what': 'phases', 'why': 'not yet'}]}]}";
+	"  'unavailable': [{'what': 'phases', 'why': 'not yet'}]}]}";
 
 /* JSON above has single quotes, so that C can hold it. */
 static json_t *load(void)
