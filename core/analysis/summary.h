@@ -15,10 +15,8 @@ findings_unavailable(struct findings *f, const char *what, const char *why, ...)
 
 /* ---- summary_work.c ---- */
 
-struct waits;
-
 void summary_fill_kernels(struct findings *f);
-void summary_fill_copies(struct findings *f, const struct waits *waits);
+void summary_fill_copies(struct findings *f);
 
 /* ---- summary_libraries.c; adds to lines, operators and kernels ---- */
 
