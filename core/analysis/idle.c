@@ -13,7 +13,7 @@ struct idle_tracker {
 	idle_items pending; /* what may still run after the last step's end */
 	VEC(uint32_t) devices;
 	uint64_t number; /* the last step's */
-	bool has_step, is_kept;
+	bool has_step;
 };
 
 struct idle_tracker *idle_tracker_new(void)
@@ -35,7 +35,7 @@ void idle_tracker_free(struct idle_tracker *k)
 
 void idle_tracker_forget_step(struct idle_tracker *k)
 {
-	k->is_kept = false;
+	idle_host_forget_step(k->host);
 	for (size_t i = 0; i < k->pending.n; i++)
 		k->pending.at[i].work = IDLE_NO_WORK;
 }
@@ -227,7 +227,7 @@ void idle_explain_step(struct idle_tracker *k, const struct timeline *t, size_t 
 	if (!follows)
 		k->pending.n = 0;
 	gather(k, t, step, first_earlier, &items);
-	idle_host_begin_step(k->host, t, out, follows && k->is_kept);
+	idle_host_begin_step(k->host, t, out, follows);
 	struct idle_item *of_device = mem_resize(NULL, items.n * sizeof(*of_device));
 	for (size_t i = 0; step->has_gpu && i < k->devices.n; i++) {
 		struct walk w = { .k = k,
@@ -238,9 +238,10 @@ void idle_explain_step(struct idle_tracker *k, const struct timeline *t, size_t 
 		w.n = pick_device(&items, w.device.device, of_device);
 		walk_device(&w, follows, out);
 	}
+	idle_host_end_step(k->host);
 	keep_pending(k, &items, step->end_ns);
 	k->number = step->number;
-	k->has_step = k->is_kept = true;
+	k->has_step = true;
 	free(of_device);
 	vec_free(&items);
 }

@@ -80,14 +80,16 @@ struct idle_host;
 /* The host's side of one process, kept from step to step. */
 struct idle_host *idle_host_new(void);
 void idle_host_free(struct idle_host *h);
-/* Takes in the timeline's newest step. `follows`: it comes directly after the step before, which
- * is still in the timeline. */
+/* Takes in the timeline's newest step. `follows`: it comes directly after the step before. */
 void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct idle_step *out,
 			  bool follows);
 /* The gaps up to idle_host_end_device() are this device's, in order of time. */
 void idle_host_begin_device(struct idle_host *h, uint32_t device);
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap);
 void idle_host_end_device(struct idle_host *h);
+void idle_host_end_step(struct idle_host *h);
+/* The last step is going to be removed from the timeline. */
+void idle_host_forget_step(struct idle_host *h);
 
 /* Appends to the spans of `out`. */
 void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns, uint8_t cause,

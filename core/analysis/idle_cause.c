@@ -26,18 +26,26 @@ enum {
 	SPANS_KEPT = 4096,
 };
 
+/* The wait that host time belongs to. */
+struct owner {
+	bool is_any;
+	uint8_t cause;
+	uint32_t site;
+	uint32_t call; /* the timeline's, or MODEL_NO_CALL: it is not there any more */
+};
+
 struct lane {
-	VEC(uint32_t) calls;   /* of this step, and of the one before if it follows that */
-	size_t next;	       /* the first call that has not ended before what was explained */
-	uint32_t owner;	       /* the wait that host time belongs to, MODEL_NO_CALL */
-	uint64_t credit_ns;    /* how much more */
-	uint64_t given_ns;     /* to the call in progress */
+	VEC(uint32_t) calls; /* of this step, see call_at(); first those still open from before */
+	size_t next;	     /* the first call that has not ended before what was explained */
+	struct owner owner;
+	uint64_t credit_ns;    /* how much more host time belongs to the owner */
+	uint64_t given_ns;     /* idle time given to the call in progress */
 	uint64_t long_span_ns; /* longer than an ordinary span between calls */
 };
 
-/* Where a device's walk over a lane stopped at the last step's end. */
+/* What a device's walk over a lane knew at the last step's end. */
 struct lane_state {
-	uint32_t next_call, owner;
+	struct owner owner;
 	uint64_t credit_ns, given_ns;
 };
 
@@ -46,12 +54,21 @@ struct device_state {
 	struct lane_state *lane; /* by number; NULL: nothing is known */
 };
 
+/* A call of the step before that ended after that step. */
+struct open_call {
+	struct timeline_call call;
+	struct owner wait; /* the call as a wait */
+};
+
+#define OPEN_CALL 0x80000000u /* in a lane's list: an index in `open` */
+
 struct idle_host {
 	struct lane_finder *finder;
 	struct lanes lanes;
 	struct lane *lane; /* by number */
 	size_t n_threads;
 	VEC(struct device_state) devices;
+	VEC(struct open_call) open;
 	/* of the step in progress */
 	const struct timeline *t;
 	struct idle_step *out;
@@ -61,6 +78,35 @@ struct idle_host {
 	const struct idle_gap *gap; /* in progress */
 	uint64_t at_ns;		    /* up to where it is explained */
 };
+
+static const struct timeline_call *call_at(const struct idle_host *h, uint32_t number)
+{
+	return number & OPEN_CALL ? &h->open.at[number & ~OPEN_CALL].call : &h->t->calls.at[number];
+}
+
+static const struct timeline_call *lane_call(const struct idle_host *h, const struct lane *l,
+					     size_t i)
+{
+	return call_at(h, l->calls.at[i]);
+}
+
+static struct owner wait_of(const struct idle_host *h, uint32_t number)
+{
+	if (number & OPEN_CALL)
+		return h->open.at[number & ~OPEN_CALL].wait;
+	const struct timeline_call *c = &h->t->calls.at[number];
+	uint32_t wait = h->t->waits.of_call.at[number];
+	struct owner owner = { .site = c->site, .call = number };
+	if (!c->wait || wait == WAITS_NONE)
+		return owner;
+	const struct wait *w = &h->t->waits.at.at[wait];
+	owner.is_any = true;
+	owner.cause = c->about & ABOUT_COLLECTIVE ? IDLE_COLLECTIVE
+		      : w->kind == SYNC_ALLOC	  ? IDLE_ALLOC
+		      : w->is_copying		  ? IDLE_COPY
+						  : IDLE_SYNC;
+	return owner;
+}
 
 /* ---- Set up ---- */
 
@@ -92,6 +138,7 @@ void idle_host_free(struct idle_host *h)
 	free_lanes(h);
 	forget_states(h);
 	vec_free(&h->devices);
+	vec_free(&h->open);
 	lane_finder_free(h->finder);
 	free(h);
 }
@@ -102,13 +149,13 @@ static int by_length(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static uint64_t median_span_ns(const struct timeline *t, const struct lane *l)
+static uint64_t median_span_ns(const struct idle_host *h, const struct lane *l)
 {
 	VEC(uint64_t) spans = { 0 };
 	size_t stride = l->calls.n / SPANS_KEPT + 1;
 	for (size_t i = 1; i < l->calls.n; i += stride) {
-		uint64_t from_ns = t->calls.at[l->calls.at[i - 1]].end_ns;
-		uint64_t to_ns = t->calls.at[l->calls.at[i]].begin_ns;
+		uint64_t from_ns = lane_call(h, l, i - 1)->end_ns;
+		uint64_t to_ns = lane_call(h, l, i)->begin_ns;
 		vec_push(&spans, to_ns > from_ns ? to_ns - from_ns : 0);
 	}
 	if (spans.n)
@@ -141,12 +188,15 @@ static void assign_lanes(struct idle_host *h, bool follows)
 	h->lane = mem_zero(h->lanes.n * sizeof(*h->lane));
 }
 
-static void fill_lanes(struct idle_host *h, uint32_t first_call)
+static void fill_lanes(struct idle_host *h)
 {
-	for (uint32_t i = first_call; i < h->t->calls.n; i++)
+	for (uint32_t i = 0; i < h->open.n; i++)
+		vec_push(&h->lane[h->lanes.of_thread[h->open.at[i].call.thread]].calls,
+			 i | OPEN_CALL);
+	for (uint32_t i = h->step->first_call; i < h->t->calls.n; i++)
 		vec_push(&h->lane[h->lanes.of_thread[h->t->calls.at[i].thread]].calls, i);
 	for (uint32_t i = 0; i < h->lanes.n; i++) {
-		uint64_t ns = median_span_ns(h->t, &h->lane[i]) * INPUT_SPANS;
+		uint64_t ns = median_span_ns(h, &h->lane[i]) * INPUT_SPANS;
 		h->lane[i].long_span_ns = ns > INPUT_NS ? ns : (uint64_t)INPUT_NS;
 	}
 }
@@ -158,8 +208,38 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 	h->out = out;
 	h->step = &t->steps.at[t->steps.n - 1];
 	h->first_overhead = bisect(t->overheads.n, i, t->overheads.at[i].step + 1 < t->steps.n);
+	if (!follows)
+		h->open.n = 0;
 	assign_lanes(h, follows);
-	fill_lanes(h, follows ? h->step[-1].first_call : h->step->first_call);
+	fill_lanes(h);
+}
+
+static void keep_open(const struct idle_host *h, const struct timeline_call *c, struct owner wait,
+		      struct open_call *out, size_t *n)
+{
+	if (c->end_ns > h->step->end_ns)
+		out[(*n)++] = (struct open_call){ *c, wait };
+}
+
+void idle_host_end_step(struct idle_host *h)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < h->open.n; i++)
+		keep_open(h, &h->open.at[i].call, h->open.at[i].wait, h->open.at, &n);
+	h->open.n = n;
+	for (uint32_t i = h->step->first_call; i < h->t->calls.n; i++) {
+		vec_reserve(&h->open, 1);
+		keep_open(h, &h->t->calls.at[i], wait_of(h, i), h->open.at, &h->open.n);
+	}
+}
+
+void idle_host_forget_step(struct idle_host *h)
+{
+	for (size_t i = 0; i < h->open.n; i++)
+		h->open.at[i].wait.call = MODEL_NO_CALL;
+	for (size_t i = 0; i < h->devices.n; i++)
+		for (uint32_t k = 0; h->devices.at[i].lane && k < h->lanes.n; k++)
+			h->devices.at[i].lane[k].owner.call = MODEL_NO_CALL;
 }
 
 static struct device_state *state_of(struct idle_host *h, uint32_t device)
@@ -171,42 +251,6 @@ static struct device_state *state_of(struct idle_host *h, uint32_t device)
 	return &h->devices.at[h->device];
 }
 
-void idle_host_begin_device(struct idle_host *h, uint32_t device)
-{
-	const struct device_state *state = state_of(h, device);
-	h->next_overhead = h->first_overhead;
-	for (uint32_t i = 0; i < h->lanes.n; i++) {
-		struct lane *l = &h->lane[i];
-		l->next = 0;
-		l->owner = MODEL_NO_CALL;
-		l->credit_ns = l->given_ns = 0;
-		if (!state->lane)
-			continue;
-		const struct lane_state *s = &state->lane[i];
-		l->next = bisect(l->calls.n, k, l->calls.at[k] < s->next_call);
-		l->owner = s->owner;
-		l->credit_ns = s->credit_ns;
-		l->given_ns = s->given_ns;
-	}
-}
-
-void idle_host_end_device(struct idle_host *h)
-{
-	struct device_state *state = &h->devices.at[h->device];
-	free(state->lane);
-	state->lane = mem_zero(h->lanes.n * sizeof(*state->lane));
-	for (uint32_t i = 0; i < h->lanes.n; i++) {
-		const struct lane *l = &h->lane[i];
-		state->lane[i] = (struct lane_state){
-			.next_call = l->next < l->calls.n ? l->calls.at[l->next]
-							  : (uint32_t)h->t->calls.n,
-			.owner = l->owner,
-			.credit_ns = l->credit_ns,
-			.given_ns = l->given_ns,
-		};
-	}
-}
-
 /* ---- Giving time away ---- */
 
 static void give(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
@@ -216,24 +260,14 @@ static void give(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
 
 static uint32_t site_of(const struct idle_host *h, uint32_t call)
 {
-	return call == MODEL_NO_CALL ? 0 : h->t->calls.at[call].site;
+	return call == MODEL_NO_CALL ? 0 : call_at(h, call)->site;
 }
 
-static uint8_t cause_of_wait(const struct idle_host *h, uint32_t call)
+static void give_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
 {
-	const struct wait *w = &h->t->waits.at.at[h->t->waits.of_call.at[call]];
-	if (h->t->calls.at[call].about & ABOUT_COLLECTIVE)
-		return IDLE_COLLECTIVE;
-	if (w->kind == SYNC_ALLOC)
-		return IDLE_ALLOC;
-	return w->is_copying ? IDLE_COPY : IDLE_SYNC;
-}
-
-static void give_to_wait(struct idle_host *h, uint32_t call, uint64_t ns)
-{
-	give(h, cause_of_wait(h, call), site_of(h, call), ns);
-	if (ns)
-		vec_push(&h->out->waits, (struct idle_wait){ call, ns });
+	give(h, wait->cause, wait->site, ns);
+	if (ns && wait->call != MODEL_NO_CALL)
+		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
 
 /* Time that the host was not held up in: its last wait's as far as that goes, then its own. */
@@ -241,7 +275,7 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
 	if (owned_ns) {
-		give_to_wait(h, l->owner, owned_ns);
+		give_to_wait(h, &l->owner, owned_ns);
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
@@ -261,9 +295,9 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 {
 	if (l->next >= l->calls.n)
 		return false;
-	const struct timeline_call *next = &h->t->calls.at[l->calls.at[l->next]];
+	const struct timeline_call *next = lane_call(h, l, l->next);
 	for (size_t i = l->next; i-- > 0 && i + AHEAD >= l->next;) {
-		const struct timeline_call *last = &h->t->calls.at[l->calls.at[i]];
+		const struct timeline_call *last = lane_call(h, l, i);
 		if (last->thread == next->thread)
 			return last->about & next->about & ABOUT_COLLECTIVE;
 	}
@@ -281,7 +315,7 @@ static bool is_behind_all(const struct lane *l)
 static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 {
 	size_t i = l->next;
-	while (i && h->t->calls.at[l->calls.at[i - 1]].begin_ns >= h->step->begin_ns)
+	while (i && lane_call(h, l, i - 1)->begin_ns >= h->step->begin_ns)
 		i--;
 	return i;
 }
@@ -307,12 +341,12 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 {
 	if (length_ns < l->long_span_ns)
 		return false;
-	if (l->next && h->t->calls.at[l->calls.at[l->next - 1]].about & ABOUT_INPUT)
+	if (l->next && lane_call(h, l, l->next - 1)->about & ABOUT_INPUT)
 		return true;
 	bool wraps = !is_behind_all(l);
 	size_t i = heading_for(h, l);
 	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
-		const struct timeline_call *c = &h->t->calls.at[l->calls.at[i]];
+		const struct timeline_call *c = lane_call(h, l, i);
 		if (is_input_copy(c) || c->about & ABOUT_INPUT)
 			return true;
 		if (category_has_work(c->category) || c->wait)
@@ -327,9 +361,9 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 {
 	uint64_t begin_ns = from_ns, end_ns = to_ns;
 	if (l->next)
-		begin_ns = h->t->calls.at[l->calls.at[l->next - 1]].end_ns;
+		begin_ns = lane_call(h, l, l->next - 1)->end_ns;
 	if (l->next < l->calls.n && !is_behind_all(l))
-		end_ns = h->t->calls.at[l->calls.at[l->next]].begin_ns;
+		end_ns = lane_call(h, l, l->next)->begin_ns;
 	if (is_exchange(h, l))
 		give(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
@@ -349,9 +383,10 @@ static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
 
 static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uint64_t ns)
 {
-	const struct timeline_call *c = &h->t->calls.at[call];
-	if (h->t->waits.of_call.at[call] != WAITS_NONE && c->wait) {
-		give_to_wait(h, call, ns);
+	const struct timeline_call *c = call_at(h, call);
+	struct owner wait = wait_of(h, call);
+	if (wait.is_any) {
+		give_to_wait(h, &wait, ns);
 		l->given_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
 		give(h, IDLE_ALLOC, c->site, ns);
@@ -366,14 +401,42 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 static void leave(struct idle_host *h, struct lane *l)
 {
 	uint32_t call = l->calls.at[l->next++];
-	const struct timeline_call *c = &h->t->calls.at[call];
+	const struct timeline_call *c = call_at(h, call);
 	uint64_t length_ns = c->end_ns - c->begin_ns;
 	uint64_t credit_ns = length_ns > l->given_ns ? length_ns - l->given_ns : 0;
 	l->given_ns = 0;
-	if (!c->wait || h->t->waits.of_call.at[call] == WAITS_NONE || credit_ns < l->credit_ns)
+	struct owner wait = wait_of(h, call);
+	if (!wait.is_any || credit_ns < l->credit_ns)
 		return;
-	l->owner = call;
+	l->owner = wait;
 	l->credit_ns = credit_ns;
+}
+
+void idle_host_begin_device(struct idle_host *h, uint32_t device)
+{
+	const struct device_state *state = state_of(h, device);
+	h->next_overhead = h->first_overhead;
+	for (uint32_t i = 0; i < h->lanes.n; i++) {
+		struct lane *l = &h->lane[i];
+		struct lane_state s = state->lane ? state->lane[i] : (struct lane_state){ 0 };
+		l->next = 0;
+		l->owner = s.owner;
+		l->credit_ns = s.credit_ns;
+		l->given_ns = s.given_ns;
+	}
+}
+
+void idle_host_end_device(struct idle_host *h)
+{
+	struct device_state *state = &h->devices.at[h->device];
+	free(state->lane);
+	state->lane = mem_zero(h->lanes.n * sizeof(*state->lane));
+	for (uint32_t i = 0; i < h->lanes.n; i++) {
+		struct lane *l = &h->lane[i];
+		while (l->next < l->calls.n && lane_call(h, l, l->next)->end_ns <= h->step->end_ns)
+			leave(h, l);
+		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->given_ns };
+	}
 }
 
 static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
@@ -382,7 +445,7 @@ static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	while (from_ns < to_ns) {
 		const struct timeline_call *c = NULL;
 		if (l->next < l->calls.n)
-			c = &h->t->calls.at[l->calls.at[l->next]];
+			c = lane_call(h, l, l->next);
 		if (!c || c->begin_ns >= to_ns) {
 			explain_span(h, l, from_ns, to_ns, next);
 			return;

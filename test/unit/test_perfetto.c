@@ -378,8 +378,7 @@ static void test_says_why_a_file_cannot_be_written(void **state)
 	struct dict d = { 0 };
 	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
 	struct err e = { "" };
-	assert_int_not_equal(
-		write_alone(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
+	assert_int_not_equal(write_alone(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
 	assert_non_null(strstr(e.text, "/proc/nowhere"));
 }
 
