@@ -32,7 +32,7 @@ CPPFLAGS_ALL = -D_GNU_SOURCE= -I. -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -MMD -
 
 # core/runtime may run inside the application; the rest of core/ belongs to the tool alone.
 LIB_SRC := $(wildcard preload/*.c core/runtime/*.c)
-CORE_SRC := $(wildcard core/*/*.c)
+CORE_SRC := $(wildcard core/*/*.c core/*/*/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 

@@ -21,9 +21,9 @@ struct analysis *analysis_new(const struct ingest *f, bool is_reported)
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->ingest = f;
 	a->is_reported = is_reported;
-	analyzer_start(&a->analyzer, &f->dict, f->frames);
+	analyzer_start(&a->analyzer, &f->dict, f->run.frames);
 	a->analyzer.timeline.pid = f->reader.header->pid;
-	a->training = f->training;
+	a->training = f->run.training;
 	return a;
 }
 
@@ -39,11 +39,11 @@ void analysis_free(struct analysis *a)
 /* Steps of an evaluation before the training are in no figure. */
 static void mind_training(struct analysis *a)
 {
-	if (a->training == a->ingest->training)
+	if (a->training == a->ingest->run.training)
 		return;
 	analyzer_restart(&a->analyzer);
 	block_summary_free(&a->blocks);
-	a->training = a->ingest->training;
+	a->training = a->ingest->run.training;
 }
 
 /* What is left over at the run's begin, or at its end behind other steps, says nothing of a step. */
@@ -61,7 +61,8 @@ static bool is_kept(const struct analysis *a, const struct model_step *m)
 const struct analyzed_step *analysis_step(struct analysis *a, const struct model_step *m)
 {
 	mind_training(a);
-	bool counts = a->is_reported && !is_left_over(a, m) && m->number >= a->ingest->trains_from;
+	bool counts = a->is_reported && !is_left_over(a, m) &&
+		      m->number >= a->ingest->run.trains_from;
 	const struct analyzed_step *step = analyzer_add(&a->analyzer, m, counts && is_kept(a, m));
 	if (counts)
 		block_summary_add(&a->blocks, m, step->phases, a->analyzer.timeline.frames);
@@ -78,8 +79,8 @@ size_t analysis_n_steps(struct analysis *a)
 static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
-	struct cost_found cost = cost_find(&a->ingest->cost);
-	step_times_fill(&f, &a->ingest->baseline, &a->ingest->recorded_step_ms);
+	struct cost_found cost = cost_find(&a->ingest->run.cost);
+	step_times_fill(&f, &a->ingest->run.baseline, &a->ingest->run.recorded_step_ms);
 	a->analyzer.timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
 	a->analyzer.timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
 }

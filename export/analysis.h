@@ -3,7 +3,7 @@
 #define EXPORT_ANALYSIS_H
 
 #include "core/analysis/analyzer.h"
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 
 #include <jansson.h>
 

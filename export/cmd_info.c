@@ -23,10 +23,10 @@ static void print_steps(const struct process *p)
 	printf("  steps      %" PRIu64 " by %s", ingest_count_steps(f), step_detector_name(s));
 	if (s->mode == STEP_MODE_AUTO)
 		printf(", confidence %.2f", p->confidence);
-	if (f->step_ms.n)
-		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", f->step_ms.mean,
-		       sample_percentile(&f->step_ms, 0.5), sample_percentile(&f->step_ms, 0.95),
-		       f->step_ms.n);
+	if (f->run.step_ms.n)
+		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", f->run.step_ms.mean,
+		       sample_percentile(&f->run.step_ms, 0.5),
+		       sample_percentile(&f->run.step_ms, 0.95), f->run.step_ms.n);
 	printf("\n  recorded   ");
 	for (size_t i = 0; i < f->recorded.n && i < 20; i++)
 		printf("%s%" PRIu64, i ? ", " : "steps ", f->recorded.at[i]);
@@ -109,9 +109,9 @@ static void print_process(const struct process *p, const json_t *run)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
-	const char *command = dict_find_info(&f->dict, "command"),
-		   *rank = dict_find_info(&f->dict, "rank");
-	const char *cupti = dict_find_info(&f->dict, "cupti");
+	const char *command = tables_fact(&f->dict.t, "command"),
+		   *rank = tables_fact(&f->dict.t, "rank");
+	const char *cupti = tables_fact(&f->dict.t, "cupti");
 	bool is_alive = !atomic_load(&h->ended_ticks) && process_is_alive(p);
 	printf("process %u%s%s: %s\n", h->pid, rank ? ", rank " : "", rank ? rank : "",
 	       command ? command : "(unknown command)");
@@ -119,9 +119,10 @@ static void print_process(const struct process *p, const json_t *run)
 		printf("  state      %s\n", is_alive ? "running" : "ended");
 	else
 		print_death(p, run);
-	printf("  threads    %zu\n", f->dict.threads.n);
-	for (size_t i = 0; i < f->dict.devices.n; i++)
-		printf("  device %u   %s\n", f->dict.devices.at[i].id, f->dict.devices.at[i].name);
+	printf("  threads    %zu\n", f->dict.t.threads.n);
+	for (size_t i = 0; i < f->dict.t.devices.n; i++)
+		printf("  device %u   %s\n", f->dict.t.devices.at[i].id,
+		       f->dict.t.devices.at[i].name);
 	print_steps(p);
 	print_counts(f);
 	print_stacks(&f->dict);

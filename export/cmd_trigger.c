@@ -2,11 +2,11 @@
  * `profrun trigger PID|DIR [--steps N]`: asks a running job for steps, now. Writes into the header of its journals
  * (core/runtime/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
  */
-#include "core/journal/dict.h"
-#include "core/journal/reader.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/ranks.h"
 #include "core/runtime/schedule.h"
+#include "core/source/journal/dict.h"
+#include "core/source/journal/reader.h"
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/procfs.h"
@@ -187,7 +187,8 @@ static bool can_be_asked(struct asking *a, const struct target *t)
 
 static const char *in_journal(void *context, const char *name)
 {
-	return dict_find_info(context, name);
+	const struct dict *d = context;
+	return tables_fact(&d->t, name);
 }
 
 /*
@@ -198,7 +199,7 @@ static bool is_rank(struct target *t)
 {
 	const struct journal_steps *s = &t->reader.header->steps;
 	uint32_t state = atomic_load(&s->state);
-	return t->can_be_asked && ranks_number(dict_find_info(&t->dict, "rank")) >= 0 &&
+	return t->can_be_asked && ranks_number(tables_fact(&t->dict.t, "rank")) >= 0 &&
 	       ranks_local_size(in_journal, &t->dict) > 1 &&
 	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
 	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_BEHIND_OTHERS;
@@ -299,7 +300,7 @@ static void say_kept(const struct target *t)
 
 static bool is_flying(const struct target *t)
 {
-	const char *text = dict_find_info(&t->dict, "PROF_SCHEDULE");
+	const char *text = tables_fact(&t->dict.t, "PROF_SCHEDULE");
 	struct schedule schedule;
 	return text && !schedule_parse(text, &schedule, NULL) && schedule.flight;
 }

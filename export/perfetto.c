@@ -151,9 +151,9 @@ void perfetto_encode(const struct analyzed_step *step, perfetto_write *write, vo
 			   .salt = perfetto_mix(m->pid, m->process_start),
 			   .stacks.frames = m->frames };
 	t.flow = perfetto_mix(t.salt, m->number) & ~0xffffffffull;
-	t.kernels = mem_zero(m->dict->kernels.n * sizeof(*t.kernels));
-	t.launches = mem_zero(m->dict->launches.n * sizeof(*t.launches));
-	perfetto_start(&t.w, &m->dict->names, write, context);
+	t.kernels = mem_zero(m->tables->kernels.n * sizeof(*t.kernels));
+	t.launches = mem_zero(m->tables->launches.n * sizeof(*t.launches));
+	perfetto_start(&t.w, &m->tables->names, write, context);
 	perfetto_clocks(&t.w, m->clock.monotonic_ns, m->clock.boottime_ns, m->clock.realtime_ns);
 	describe_process(&t);
 	write_step_slice(&t);

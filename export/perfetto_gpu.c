@@ -7,7 +7,7 @@ static const struct blob *kernel_blob(struct trace *t, uint32_t kernel)
 {
 	struct blob *blob = &t->kernels[kernel];
 	if (!blob->n) {
-		const struct kernel_entry *k = &t->m->dict->kernels.at[kernel];
+		const struct run_kernel *k = &t->m->tables->kernels.at[kernel];
 		struct pb b = { blob->bytes, blob->bytes, blob->bytes + sizeof(blob->bytes) };
 		perfetto_arg_triple(&b, PERFETTO_ARG_BLOCK, k->block);
 		perfetto_arg_uint(&b, PERFETTO_ARG_REGISTERS, k->registers);
@@ -23,11 +23,11 @@ static const struct blob *kernel_blob(struct trace *t, uint32_t kernel)
 static uint32_t work_category(const struct model_work *w)
 {
 	switch (w->kind) {
-	case REC_KERNEL:
+	case WORK_KERNEL:
 		return perfetto_category(PLACE_KERNEL);
-	case REC_MEMCPY:
+	case WORK_MEMCPY:
 		return perfetto_category(PLACE_GPU_MEMCPY);
-	case REC_MEMSET:
+	case WORK_MEMSET:
 		return perfetto_category(PLACE_GPU_MEMSET);
 	default:
 		return perfetto_category(PLACE_GPU_WAIT);
@@ -39,7 +39,7 @@ static void write_work_facts(struct trace *t, const struct model_work *work)
 	struct pb *b = &t->w.out;
 	uint64_t ns = work->end_ns - work->begin_ns;
 	switch (work->kind) {
-	case REC_KERNEL:
+	case WORK_KERNEL:
 		perfetto_arg_triple(b, PERFETTO_ARG_GRID, work->grid);
 		if (work->kernel) {
 			const struct blob *blob = kernel_blob(t, work->kernel - 1);
@@ -47,14 +47,14 @@ static void write_work_facts(struct trace *t, const struct model_work *work)
 			b->at += blob->n;
 		}
 		break;
-	case REC_MEMCPY:
+	case WORK_MEMCPY:
 		perfetto_write_bytes(b, work->bytes, ns);
 		perfetto_arg_string(b, PERFETTO_ARG_FROM, model_memory_kind(work->source));
 		perfetto_arg_string(b, PERFETTO_ARG_TO, model_memory_kind(work->target));
 		if (work->peer)
 			perfetto_arg_uint(b, PERFETTO_ARG_PEER, work->peer);
 		break;
-	case REC_MEMSET:
+	case WORK_MEMSET:
 		perfetto_write_bytes(b, work->bytes, ns);
 		perfetto_arg_string(b, PERFETTO_ARG_TO, model_memory_kind(work->target));
 		perfetto_arg_uint(b, PERFETTO_ARG_VALUE, work->value);
@@ -99,7 +99,7 @@ static void write_work(struct trace *t, size_t i, const struct blob *place_blob)
 		perfetto_arg_uint(b, PERFETTO_ARG_INCOMPLETE, 1);
 	if (work->call != MODEL_NO_CALL)
 		pb_fixed64(b, EVENT_FLOW_ENDS, t->flow + i);
-	else if (work->kind != REC_GPU_SYNC)
+	else if (work->kind != WORK_SYNC)
 		perfetto_arg_uint(b, PERFETTO_ARG_UNPAIRED, 1);
 	perfetto_event_end(&t->w, place);
 	perfetto_slice_end(&t->w, work->end_ns);
@@ -109,7 +109,7 @@ static void describe_stream(struct trace *t, const struct model_stream *s, uint6
 			    uint32_t rank, uint32_t lane)
 {
 	char name[96], prefix[16] = "", suffix[32] = "";
-	const struct dict_device *d = dict_find_device(t->m->dict, s->device);
+	const struct run_device *d = tables_device(t->m->tables, s->device);
 	if (t->has_one_device)
 		snprintf(prefix, sizeof(prefix), "GPU %u ", s->device);
 	if (lane)
@@ -178,7 +178,7 @@ static void write_stream(struct trace *t, const struct model_stream *s, uint32_t
 static void describe_gpu(struct trace *t, uint32_t device, uint32_t rank)
 {
 	char name[96];
-	const struct dict_device *d = dict_find_device(t->m->dict, device);
+	const struct run_device *d = tables_device(t->m->tables, device);
 	snprintf(name, sizeof(name), d ? "GPU %u: %s" : "GPU %u", device, d ? d->name : "");
 	struct perfetto_place place =
 		perfetto_track_begin(&t->w, perfetto_track_uuid(t, TRACK_KIND_GPU, device),

@@ -14,7 +14,7 @@ static void write_gemm(struct pb *b, const struct model_library *l)
 		perfetto_arg_double(b, PERFETTO_ARG_TFLOPS, flops / (double)l->gpu_ns / 1e3);
 }
 
-static void write_nccl(struct pb *b, const struct model_library *l, const struct dict *d)
+static void write_nccl(struct pb *b, const struct model_library *l, const struct tables *d)
 {
 	double bytes = library_bytes(l, d), factor = library_bus_factor(l, d);
 	perfetto_arg_uint(b, PERFETTO_ARG_COUNT, l->count);
@@ -52,7 +52,7 @@ void perfetto_write_library(struct trace *t, const struct model_library *l)
 	if (l->facts == FACTS_GEMM && l->m)
 		write_gemm(b, l);
 	else if (l->facts == FACTS_COLLECTIVE || l->facts == FACTS_MESSAGE)
-		write_nccl(b, l, t->m->dict);
+		write_nccl(b, l, t->m->tables);
 	if (l->gpu_ns)
 		perfetto_arg_double(b, PERFETTO_ARG_GPU_US, (double)l->gpu_ns / 1e3);
 	if (l->status)

@@ -10,7 +10,7 @@ static const struct blob *launch_blob(struct trace *t, uint32_t launch)
 {
 	struct blob *blob = &t->launches[launch];
 	if (!blob->n) {
-		const struct launch_entry *l = &t->m->dict->launches.at[launch];
+		const struct run_launch *l = &t->m->tables->launches.at[launch];
 		struct pb b = { blob->bytes, blob->bytes, blob->bytes + sizeof(blob->bytes) };
 		perfetto_arg_interned(&b, PERFETTO_ARG_KERNEL, perfetto_name(l->name) + 1);
 		perfetto_arg_triple(&b, PERFETTO_ARG_GRID, l->grid);
@@ -63,10 +63,10 @@ static void write_call(struct trace *t, const struct model_call *c)
 	struct pb *b = &t->w.out;
 	struct perfetto_stack *stack = perfetto_stack(&t->stacks, &t->w, c->stack);
 	uint32_t api = perfetto_arg_text(
-		&t->w, perfetto_name(t->m->dict->entry_point_names[c->entry_point]));
+		&t->w, perfetto_name(t->m->tables->entry_point_names[c->entry_point]));
 	if (c->launch)
 		perfetto_arg_text(&t->w,
-				  perfetto_name(t->m->dict->launches.at[c->launch - 1].name));
+				  perfetto_name(t->m->tables->launches.at[c->launch - 1].name));
 	perfetto_stack_define(&t->w, stack);
 	uint32_t line = stack->word[STACK_WORD_LINE]
 				? 0

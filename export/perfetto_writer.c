@@ -1,7 +1,7 @@
 /* See perfetto_writer.h. A sequence per track keeps times ascending, so a slice's end costs five bytes. */
 #include "export/perfetto_writer.h"
 
-#include "core/runtime/record.h"
+#include "core/runtime/kinds.h"
 #include "core/util/vec.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* See process.h. */
 #include "export/process.h"
 
-#include "core/journal/damage.h"
 #include "core/runtime/clock.h"
+#include "core/source/journal/damage.h"
 #include "core/util/path.h"
 #include "export/journals.h"
 #include "export/process_diagnostic.h"
@@ -33,7 +33,7 @@ static bool take_name(struct output *o, const char *name)
 /* The rank, if it is a plain number and no other process of the run has it; a worker inherits its parent's. */
 static void choose_name(struct process *p)
 {
-	const char *rank = dict_find_info(&p->ingest.dict, "rank");
+	const char *rank = tables_fact(&p->ingest.dict.t, "rank");
 	if (p->name[0])
 		return;
 	if (rank && *rank && strlen(rank) < 10 && strspn(rank, "0123456789") == strlen(rank) &&
@@ -443,11 +443,11 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	struct ingest_counts counts = p->ingest.counts;
 	uint64_t last_number = p->ingest.last_number;
 	bool last_is_whole = p->ingest.last_is_whole, last_has_come = p->ingest.last_has_come;
-	struct sample steps = p->ingest.step_ms;
-	struct cost cost = p->ingest.cost;
-	struct baseline baseline = p->ingest.baseline;
-	uint64_t trains_from = p->ingest.trains_from;
-	p->ingest.baseline = (struct baseline){ 0 }; /* it is kept */
+	struct sample steps = p->ingest.run.step_ms;
+	struct cost cost = p->ingest.run.cost;
+	struct baseline baseline = p->ingest.run.baseline;
+	uint64_t trains_from = p->ingest.run.trains_from;
+	p->ingest.run.baseline = (struct baseline){ 0 }; /* it is kept */
 	int error = start_replay(p, r, e);
 	if (error) {
 		baseline_free(&baseline);
@@ -461,11 +461,11 @@ static int show_whole_run(struct process *p, struct replay *r, struct err *e)
 	p->ingest.last_number = last_number;
 	p->ingest.last_is_whole = last_is_whole;
 	p->ingest.last_has_come = last_has_come;
-	p->ingest.step_ms = steps;
-	p->ingest.cost = cost;
-	baseline_free(&p->ingest.baseline);
-	p->ingest.baseline = baseline;
-	p->ingest.trains_from = trains_from;
+	p->ingest.run.step_ms = steps;
+	p->ingest.run.cost = cost;
+	baseline_free(&p->ingest.run.baseline);
+	p->ingest.run.baseline = baseline;
+	p->ingest.run.trains_from = trains_from;
 	p->ingest.recorded.n = 0;
 	return 0;
 }

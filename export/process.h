@@ -5,8 +5,8 @@
 #ifndef EXPORT_PROCESS_H
 #define EXPORT_PROCESS_H
 
-#include "core/journal/ahead.h"
-#include "core/model/ingest.h"
+#include "core/source/journal/ahead.h"
+#include "core/source/journal/ingest.h"
 #include "core/steps/learn.h"
 #include "export/analysis.h"
 #include "export/exporter.h"

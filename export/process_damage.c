@@ -1,5 +1,5 @@
 /* Saying that a journal is damaged or cut short, for the commands that read one. */
-#include "core/journal/damage.h"
+#include "core/source/journal/damage.h"
 #include "export/command.h"
 #include "export/process.h"
 

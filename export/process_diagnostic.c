@@ -1,12 +1,12 @@
 /* See process_diagnostic.h. */
 #include "export/process_diagnostic.h"
 
-#include "core/journal/damage.h"
+#include "core/source/journal/damage.h"
 #include "export/textout.h"
 
 void process_explain_slices(struct process *p)
 {
-	const char *patience_s = dict_find_info(&p->ingest.dict, "PROF_LEARN_S");
+	const char *patience_s = tables_fact(&p->ingest.dict.t, "PROF_LEARN_S");
 	if (process_has_slices(p))
 		err_set(&p->diagnostic, 0,
 			"no repeating step was found in %.20s s of launches, so steps are slices "
@@ -18,10 +18,10 @@ void process_explain_slices(struct process *p)
 void process_explain_late_steps(struct process *p)
 {
 	const struct ingest *f = &p->ingest;
-	const char *cupti = dict_find_info(&f->dict, "PROF_CUPTI");
+	const char *cupti = tables_fact(&f->dict.t, "PROF_CUPTI");
 	char to[32] = "";
 	bool is_off = cupti && !strcmp(cupti, "off");
-	if (f->saw_gpu_on || dict_find_info(&f->dict, "cupti") || is_off || !f->recorded.n)
+	if (f->saw_gpu_on || tables_fact(&f->dict.t, "cupti") || is_off || !f->recorded.n)
 		return;
 	if (f->recorded.n > 1)
 		snprintf(to, sizeof(to), " to %llu",
@@ -71,7 +71,7 @@ enum { NAMES_SAID = 3, NAME_COLUMNS = 24 };
 static bool is_said(const struct dict *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (d->launches.at[k].name == d->launches.at[i].name)
+		if (d->t.launches.at[k].name == d->t.launches.at[i].name)
 			return true;
 	return false;
 }
@@ -81,11 +81,11 @@ static void list_launched(const struct dict *d, char *to, size_t bytes)
 {
 	size_t used = 0, n = 0;
 	to[0] = 0;
-	for (size_t i = 0; i < d->launches.n && n <= NAMES_SAID; i++) {
+	for (size_t i = 0; i < d->t.launches.n && n <= NAMES_SAID; i++) {
 		char name[4 * NAME_COLUMNS];
-		if (!d->launches.at[i].is_named || is_said(d, i))
+		if (!d->t.launches.at[i].is_named || is_said(d, i))
 			continue;
-		text_fit(name, sizeof(name), strtab_text(&d->names, d->launches.at[i].name),
+		text_fit(name, sizeof(name), strtab_text(&d->t.names, d->t.launches.at[i].name),
 			 NAME_COLUMNS, CUT_TAIL);
 		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
 					 n ? ", " : "; launched were ",
@@ -136,7 +136,7 @@ static void explain_api(struct process *p, const char *value)
 
 static void explain_nvtx(struct process *p, const char *value)
 {
-	if (dict_find_info(&p->ingest.dict, JOURNAL_INFO_STEP_RANGE))
+	if (tables_fact(&p->ingest.dict.t, JOURNAL_INFO_STEP_RANGE))
 		err_set(&p->diagnostic, 0,
 			"PROF_STEP=%.60s: just one NVTX range of that name began, and a step is "
 			"from one to the next",
@@ -158,7 +158,7 @@ static void explain_no_steps(struct process *p)
 		[STEP_MODE_NVTX] = explain_nvtx,
 	};
 	const struct journal_steps *s = &p->ingest.reader.header->steps;
-	const char *value = dict_find_info(&p->ingest.dict, "PROF_STEP");
+	const char *value = tables_fact(&p->ingest.dict.t, "PROF_STEP");
 	value = value ? value : step_detector_name(s);
 	if (s->wants_function)
 		explain_function(p, value);
@@ -192,7 +192,7 @@ static void explain_too_short(struct process *p, uint64_t first)
 			"step %llu (from 0), but what a step is was known too late for it%s; make "
 			"the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
-			dict_find_info(&p->ingest.dict, "rank")
+			tables_fact(&p->ingest.dict.t, "rank")
 				? " (ranks begin together, once each knows its own)"
 				: "");
 	else

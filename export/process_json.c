@@ -1,7 +1,7 @@
 /* What run.json says about a process. Names are the interface's; scripts read them. */
 #include "export/process.h"
 
-#include "core/journal/damage.h"
+#include "core/source/journal/damage.h"
 #include "export/report_json.h"
 #include "export/report_self.h"
 
@@ -62,8 +62,8 @@ static json_t *describe_steps(const struct process *p)
 			      "confidence", has_steps ? p->confidence : 0.0, "recorded", recorded,
 			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
 			      "schedule_late", integer(steps_late(f)), "step_ms",
-			      describe_lengths(&f->step_ms), "recorded_step_ms",
-			      describe_lengths(&f->recorded_step_ms));
+			      describe_lengths(&f->run.step_ms), "recorded_step_ms",
+			      describe_lengths(&f->run.recorded_step_ms));
 	if (atomic_load(&shared->slices))
 		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));
 	if (atomic_load(&shared->n_corrected))
@@ -74,8 +74,8 @@ static json_t *describe_steps(const struct process *p)
 					      integer(atomic_load(&shared->void_calls_per_step))));
 	if (has_steps)
 		json_object_set_new(o, "last", integer(f->last_number));
-	if (f->trains_from)
-		json_object_set_new(o, "trains_from", integer(f->trains_from));
+	if (f->run.trains_from)
+		json_object_set_new(o, "trains_from", integer(f->run.trains_from));
 	if (has_steps && p->period) {
 		json_object_set_new(o, "period", integer(p->period));
 		json_object_set_new(o, "boundary", json_string(level_boundary_name(p->boundary)));
@@ -141,7 +141,7 @@ static json_t *describe_losses(const struct ingest *f)
 static json_t *describe_self(const struct ingest *f)
 {
 	json_t *self = json_object();
-	const struct cost_found cost = cost_find(&f->cost);
+	const struct cost_found cost = cost_find(&f->run.cost);
 	report_self_cost(self, &cost);
 	return self;
 }
@@ -150,22 +150,22 @@ static json_t *describe_cupti(const struct ingest *f)
 {
 	static const char *const states[] = { "off", "on",	"on", "unavailable",
 					      "on",  "yielded", "on" };
-	const char *why = dict_find_info(&f->dict, "cupti");
+	const char *why = tables_fact(&f->dict.t, "cupti");
 	const char *state = f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state]
 									    : "unknown";
 	if (f->gpu_state == GPU_OFF)
 		state = f->saw_gpu_on ? "used" : "not used";
 	return json_pack("{s:s, s:s*, s:s*}", "state", state, "reason", why, "copies",
-			 dict_find_info(&f->dict, "copies"));
+			 tables_fact(&f->dict.t, "copies"));
 }
 
 static json_t *describe_devices(const struct dict *d)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < d->devices.n; i++)
+	for (size_t i = 0; i < d->t.devices.n; i++)
 		json_array_append_new(
-			list, json_pack("{s:o, s:s%}", "id", integer(d->devices.at[i].id), "name",
-					d->devices.at[i].name, strlen(d->devices.at[i].name)));
+			list, json_pack("{s:o, s:s%}", "id", integer(d->t.devices.at[i].id), "name",
+					d->t.devices.at[i].name, strlen(d->t.devices.at[i].name)));
 	return list;
 }
 
@@ -184,20 +184,20 @@ json_t *process_describe(const struct process *p)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
-	const char *rank = dict_find_info(&f->dict, "rank");
-	const char *command = dict_find_info(&f->dict, "command");
+	const char *rank = tables_fact(&f->dict.t, "rank");
+	const char *command = tables_fact(&f->dict.t, "command");
 	json_t *o = json_pack("{s:o, s:o, s:s, s:o*, s:o*, s:s*, s:s}", "pid", integer(h->pid),
 			      "ppid", integer(h->ppid), "state", state_name(p->state), "rank",
 			      rank ? report_json_text(rank) : NULL, "command",
 			      command ? report_json_text(command) : NULL, "version",
-			      dict_find_info(&f->dict, "version"), "clock",
+			      tables_fact(&f->dict.t, "version"), "clock",
 			      h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
-	json_t *versions = versions_describe(&p->versions, dict_find_info(&f->dict, "python"));
+	json_t *versions = versions_describe(&p->versions, tables_fact(&f->dict.t, "python"));
 	if (versions)
 		json_object_set_new(o, "versions", versions);
 	json_object_set_new(o, "journal", json_sprintf("journal/%s.journal", p->stem));
 	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
-	json_object_set_new(o, "threads", integer(f->dict.threads.n));
+	json_object_set_new(o, "threads", integer(f->dict.t.threads.n));
 	json_object_set_new(o, "devices", describe_devices(&f->dict));
 	json_t *steps = describe_steps(p);
 	if (p->n_triggers)

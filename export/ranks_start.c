@@ -11,12 +11,13 @@
 
 static const char *in_journal(void *context, const char *name)
 {
-	return dict_find_info(context, name);
+	const struct dict *d = context;
+	return tables_fact(&d->t, name);
 }
 
 static long rank_of(const struct process *p)
 {
-	return p ? ranks_number(dict_find_info(&p->ingest.dict, "rank")) : -1;
+	return p ? ranks_number(tables_fact(&p->ingest.dict.t, "rank")) : -1;
 }
 
 static struct journal_steps *steps_of(const struct process *p)

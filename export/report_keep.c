@@ -17,7 +17,8 @@ static bool is_due(const struct report_keep *k, const struct process *p, uint64_
 		return false;
 	if (p->is_finished || is_last)
 		return true;
-	return (analysis_n_steps(p->analysis) != k->n_steps || p->ingest.training != k->training) &&
+	return (analysis_n_steps(p->analysis) != k->n_steps ||
+		p->ingest.run.training != k->training) &&
 	       now_ms >= k->next_ms;
 }
 
@@ -31,7 +32,7 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	k->report = analysis_report(p->analysis, described);
 	json_decref(described);
 	k->n_steps = analysis_n_steps(p->analysis);
-	k->training = p->ingest.training;
+	k->training = p->ingest.run.training;
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
 	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
 	if (p->is_finished) { /* nothing will be added */

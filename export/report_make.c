@@ -1,7 +1,7 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
-#include "core/journal/damage.h"
+#include "core/source/journal/damage.h"
 #include "core/util/path.h"
 #include "export/journals.h"
 #include "export/process.h"
@@ -49,16 +49,16 @@ static json_t *words_of(const char *text)
 static json_t *run_by_journal(const struct process *p)
 {
 	static const char *const kept[] = { "host", "cwd", "version" };
-	const struct dict *d = &p->ingest.dict;
-	const char *command = dict_find_info(d, "command");
+	const struct tables *d = &p->ingest.dict;
+	const char *command = tables_fact(d, "command");
 	time_t began = (time_t)(p->ingest.reader.header->clock.first.realtime_ns / 1000000000);
 	char start[64];
 	struct tm broken;
 	json_t *run = json_object();
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		if (dict_find_info(d, kept[i]))
+		if (tables_fact(d, kept[i]))
 			json_object_set_new(run, kept[i],
-					    report_json_text(dict_find_info(d, kept[i])));
+					    report_json_text(tables_fact(d, kept[i])));
 	if (command)
 		json_object_set_new(run, "command", words_of(command));
 	if (gmtime_r(&began, &broken) &&

@@ -336,7 +336,7 @@ static void put_event(struct snapshot *s, const struct event *e, uint64_t device
 
 static uint64_t device_bytes(const struct snapshot *s, uint32_t device)
 {
-	const struct dict *d = s->m->dict;
+	const struct tables *d = s->m->tables;
 	for (size_t i = 0; i < d->devices.n; i++)
 		if (d->devices.at[i].id == device)
 			return d->devices.at[i].memory_bytes;

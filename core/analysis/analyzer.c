@@ -1,10 +1,10 @@
 /* See analyzer.h. */
 #include "core/analysis/analyzer.h"
 
-void analyzer_start(struct analyzer *a, const struct dict *dict, struct frames *frames)
+void analyzer_start(struct analyzer *a, const struct tables *tables, struct frames *frames)
 {
 	memset(a, 0, sizeof(*a));
-	timeline_start(&a->timeline, dict, frames);
+	timeline_start(&a->timeline, tables, frames);
 	a->idle = idle_tracker_new();
 }
 
@@ -28,11 +28,11 @@ void analyzer_free(struct analyzer *a)
 
 void analyzer_restart(struct analyzer *a)
 {
-	const struct dict *dict = a->timeline.dict;
+	const struct tables *tables = a->timeline.tables;
 	struct frames *frames = a->timeline.frames;
 	uint32_t pid = a->timeline.pid;
 	analyzer_free(a);
-	analyzer_start(a, dict, frames);
+	analyzer_start(a, tables, frames);
 	a->timeline.pid = pid;
 }
 
@@ -106,7 +106,7 @@ static uint64_t *gpu_sums(const struct model_step *m)
 	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
-		if (w->kind != REC_GPU_SYNC && w->call < m->calls.n)
+		if (w->kind != WORK_SYNC && w->call < m->calls.n)
 			sums[w->call + 1] += w->end_ns - w->begin_ns;
 	}
 	for (size_t i = 0; i < m->calls.n; i++)

@@ -45,7 +45,7 @@ struct analyzer {
 };
 
 /* `frames` may be NULL: then stacks say nothing. Both outlive the analyzer. */
-void analyzer_start(struct analyzer *a, const struct dict *dict, struct frames *frames);
+void analyzer_start(struct analyzer *a, const struct tables *tables, struct frames *frames);
 void analyzer_free(struct analyzer *a);
 
 /* Forgets all steps: those that come are of something else. */

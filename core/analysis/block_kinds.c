@@ -267,10 +267,10 @@ static int by_size(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static void fill_lines(struct block_summary *l, struct findings *f, const struct ingest *ingest)
+static void fill_lines(struct block_summary *l, struct findings *f, const struct run *run)
 {
 	struct lines lines = { 0 };
-	bool is_growing = memory_growth_is_leak(&ingest->blocks.growth, ingest->blocks.n_steps);
+	bool is_growing = memory_growth_is_leak(&run->allocator.growth, run->allocator.n_steps);
 	choose_checks(l, &lines);
 	for (size_t i = 0; i < l->lives.n; i++) {
 		const struct block_life *life = &l->lives.at[i];
@@ -304,11 +304,11 @@ static void fill_lines(struct block_summary *l, struct findings *f, const struct
 
 /* ---- The whole ---- */
 
-static void fill_allocator(struct finding_allocator *to, const struct blocks *b)
+static void fill_allocator(struct finding_allocator *to, const struct allocator *b)
 {
-	to->is_known = blocks_any(b);
+	to->is_known = allocator_is_known(b);
 	for (unsigned i = 0; i < MEMORY_DEVICES; i++) {
-		const struct blocks_held *h = &b->held[i];
+		const struct allocator_device *h = &b->device[i];
 		if (!h->was_used || (i && h->peak_allocated_bytes <= to->peak_bytes))
 			continue;
 		to->device = i;
@@ -320,7 +320,7 @@ static void fill_allocator(struct finding_allocator *to, const struct blocks *b)
 	to->n_out_of_memory = b->n_out_of_memory;
 }
 
-static void say_gaps(const struct block_summary *l, struct findings *f, const struct blocks *b)
+static void say_gaps(const struct block_summary *l, struct findings *f, const struct allocator *b)
 {
 	const struct finding_allocator *a = &f->allocator;
 	if (a->peak_bytes > a->recorded_peak_bytes + a->peak_bytes / 100)
@@ -337,15 +337,15 @@ static void say_gaps(const struct block_summary *l, struct findings *f, const st
 				     b->n_lost, (unsigned long long)l->n_left_out);
 }
 
-void block_summary_fill(struct block_summary *l, struct findings *f, const struct ingest *ingest)
+void block_summary_fill(struct block_summary *l, struct findings *f, const struct run *run)
 {
-	fill_allocator(&f->allocator, &ingest->blocks);
+	fill_allocator(&f->allocator, &run->allocator);
 	f->allocator.recorded_peak_bytes = l->peak_bytes;
 	f->allocator.is_recorded = l->lives.n && l->peak_bytes;
 	if (!f->allocator.is_recorded)
 		return;
 	find_kinds(l, f->timeline->frames);
 	fill_classes(l, f);
-	fill_lines(l, f, ingest);
-	say_gaps(l, f, &ingest->blocks);
+	fill_lines(l, f, run);
+	say_gaps(l, f, &run->allocator);
 }

@@ -7,7 +7,7 @@
 #define CORE_BLOCK_SUMMARY_H
 
 #include "core/analysis/findings.h"
-#include "core/model/ingest.h"
+#include "core/model/run.h"
 
 struct block_life {
 	uint64_t address, bytes;
@@ -45,7 +45,7 @@ void block_summary_add(struct block_summary *l, const struct model_step *m, cons
 		       struct frames *frames);
 
 /* `findings` gets all that was found. */
-void block_summary_fill(struct block_summary *l, struct findings *f, const struct ingest *ingest);
+void block_summary_fill(struct block_summary *l, struct findings *f, const struct run *run);
 
 void block_summary_free(struct block_summary *l);
 

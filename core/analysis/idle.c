@@ -63,7 +63,7 @@ void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns
 
 bool idle_work_is_collective(const struct timeline *t, const struct timeline_work *w)
 {
-	return !strncmp(strtab_text(&t->dict->names, w->name), "nccl", 4);
+	return !strncmp(strtab_text(&t->tables->names, w->name), "nccl", 4);
 }
 
 /* ---- One device ---- */

@@ -374,7 +374,7 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 
 static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
 {
-	const char *name = strtab_text(&h->t->dict->names, c->name);
+	const char *name = strtab_text(&h->t->tables->names, c->name);
 	if (c->category == CAT_LAUNCH || c->category == CAT_GRAPH)
 		return c->end_ns - c->begin_ns >= LONG_LAUNCH_NS;
 	return c->category == CAT_CONTROL &&

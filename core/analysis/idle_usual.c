@@ -28,8 +28,8 @@ static void add_kernels(struct findings *f, const struct timeline_step *step, do
 {
 	const struct timeline_work *works = f->timeline->works.at;
 	for (uint32_t i = step->first_work; i < step->first_work + step->n_work; i++) {
-		struct finding_gpu *gpu = works[i].kind == REC_KERNEL ? gpu_of(f, works[i].device)
-								      : NULL;
+		struct finding_gpu *gpu = works[i].kind == WORK_KERNEL ? gpu_of(f, works[i].device)
+								       : NULL;
 		if (gpu)
 			gpu->usual_kernels += 1 / steps;
 	}

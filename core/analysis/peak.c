@@ -48,7 +48,7 @@ static const struct peak peaks[] = {
 	{ "*NVIDIA B200", 148, 37, 37, 75, 1100, 2250, 4500, 64 },
 };
 
-static const struct peak *find(const struct dict_device *d)
+static const struct peak *find(const struct run_device *d)
 {
 	for (size_t i = 0; d && i < sizeof(peaks) / sizeof(*peaks); i++)
 		if (peaks[i].multiprocessors == d->multiprocessors &&
@@ -57,7 +57,7 @@ static const struct peak *find(const struct dict_device *d)
 	return NULL;
 }
 
-double peak_tflops(const struct dict_device *device, uint8_t type, bool by_tensor_cores)
+double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor_cores)
 {
 	const struct peak *p = find(device);
 	if (!p)
@@ -80,7 +80,7 @@ double peak_tflops(const struct dict_device *device, uint8_t type, bool by_tenso
 	}
 }
 
-double peak_pinned_gbps(const struct dict_device *device)
+double peak_pinned_gbps(const struct run_device *device)
 {
 	static const double reached = 0.8; /* an H100 of 64 GB/s: 51 to 55 */
 	const struct peak *p = find(device);

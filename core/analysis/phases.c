@@ -571,7 +571,7 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 		s->host_ns[p->spans.at[i].part] += p->spans.at[i].end_ns - p->spans.at[i].begin_ns;
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
-		if (w->kind == REC_GPU_SYNC)
+		if (w->kind == WORK_SYNC)
 			continue;
 		uint8_t part = w->call < m->calls.n ? p->part_of_call.at[w->call]
 						    : (uint8_t)PART_NONE;

@@ -4,11 +4,11 @@
  */
 #include "core/analysis/summary_growth.h"
 
-static double rate(const struct ingest *ingest)
+static double rate(const struct run *run)
 {
-	const struct blocks *b = &ingest->blocks;
-	const struct memory *m = &ingest->memory;
-	if (blocks_any(b))
+	const struct allocator *b = &run->allocator;
+	const struct memory *m = &run->memory;
+	if (allocator_is_known(b))
 		return memory_growth_is_leak(&b->growth, b->n_steps)
 			       ? memory_growth_rate(&b->growth, b->n_steps)
 			       : 0;
@@ -31,22 +31,22 @@ static unsigned only_device(const struct memory *m)
 	return found;
 }
 
-static double free_bytes(const struct ingest *ingest, unsigned device, uint64_t device_bytes)
+static double free_bytes(const struct run *run, unsigned device, uint64_t device_bytes)
 {
-	const struct blocks_held *h = &ingest->blocks.held[device];
+	const struct allocator_device *h = &run->allocator.device[device];
 	double unused = (double)(h->reserved_bytes - h->allocated_bytes),
-	       held = (double)ingest->memory.held_bytes[MEMORY_DEVICE][device];
+	       held = (double)run->memory.held_bytes[MEMORY_DEVICE][device];
 	return (double)device_bytes - held + unused;
 }
 
-void summary_fill_growth(struct findings *f, const struct ingest *ingest)
+void summary_fill_growth(struct findings *f, const struct run *run)
 {
-	unsigned device = only_device(&ingest->memory);
-	f->growth = (struct finding_growth){ .bytes_per_step = rate(ingest) };
+	unsigned device = only_device(&run->memory);
+	f->growth = (struct finding_growth){ .bytes_per_step = rate(run) };
 	if (!(f->growth.bytes_per_step > 0) || device == MEMORY_DEVICES)
 		return;
-	const struct dict_device *d = dict_find_device(&ingest->dict, device);
-	double left = d ? free_bytes(ingest, device, d->memory_bytes) : 0;
+	const struct run_device *d = tables_device(run->tables, device);
+	double left = d ? free_bytes(run, device, d->memory_bytes) : 0;
 	if (!d || !(left > 0))
 		return;
 	f->growth.device_bytes = d->memory_bytes;

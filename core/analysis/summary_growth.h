@@ -2,9 +2,9 @@
 #define CORE_SUMMARY_GROWTH_H
 
 #include "core/analysis/findings.h"
-#include "core/model/ingest.h"
+#include "core/model/run.h"
 
 /* findings.growth. */
-void summary_fill_growth(struct findings *f, const struct ingest *ingest);
+void summary_fill_growth(struct findings *f, const struct run *run);
 
 #endif

@@ -66,14 +66,14 @@ static uint64_t key_of(const char *text)
 
 static double peak_of(const struct timeline *t, const struct timeline_library *l)
 {
-	const char *kernel = strtab_text(&t->dict->names, l->kernel);
-	return peak_tflops(dict_find_device(t->dict, l->device), l->type,
+	const char *kernel = strtab_text(&t->tables->names, l->kernel);
+	return peak_tflops(tables_device(t->tables, l->device), l->type,
 			   kernel_uses_tensor_cores(kernel));
 }
 
 static void say_unknown_device(struct findings *f, const struct timeline_library *l)
 {
-	const struct dict_device *d = dict_find_device(f->timeline->dict, l->device);
+	const struct run_device *d = tables_device(f->timeline->tables, l->device);
 	if (d)
 		findings_unavailable(f, "share of peak",
 				     "%s (compute capability %u.%u, %u multiprocessors) is not in "
@@ -100,7 +100,7 @@ static void fill_arithmetic(struct findings *f)
 		add(&lines, l->site, l, peak);
 		add(&operators, key_of(strtab_text(&t->texts, l->op)), l, peak);
 		if (l->kernel)
-			add(&kernels, key_of(strtab_text(&t->dict->names, l->kernel)), l, peak);
+			add(&kernels, key_of(strtab_text(&t->tables->names, l->kernel)), l, peak);
 	}
 	for (size_t i = 0; i < f->lines.n; i++)
 		f->lines.at[i].arithmetic = of(&lines, f->lines.at[i].site, steps.all);
@@ -196,7 +196,7 @@ static void fill_collectives(struct findings *f)
 		const struct moved *m = &moves.at.at[i];
 		double ns = m->timed_ns > 0 ? m->timed_ns : 1;
 		vec_push(&f->collectives, (struct finding_collective){
-						  .name = strtab_text(&t->dict->names, m->name),
+						  .name = strtab_text(&t->tables->names, m->name),
 						  .site = m->site,
 						  .n_ranks = m->n_ranks,
 						  .per_step = (double)m->n / steps.all,

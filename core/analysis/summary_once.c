@@ -6,16 +6,15 @@ enum {
 	SHOWN_MS_LEAST = 1,
 };
 
-static const char *text_of(struct timeline *t, const struct once_call *c)
+static const char *text_of(struct timeline *t, const struct run_once *c)
 {
 	char text[256];
-	const struct hook_entry *hook = &t->dict->hooks.at[c->hook];
-	const char *name = strtab_text(&t->dict->names, hook->name);
-	const struct launch_entry *l = c->token ? dict_launch(t->dict, c->token) : NULL;
+	const char *name = strtab_text(&t->tables->names, c->name);
+	const struct run_launch *l = c->launch ? &t->tables->launches.at[c->launch - 1] : NULL;
 	if (l)
 		snprintf(text, sizeof(text), "first launch of %.200s",
-			 strtab_text(&t->dict->names, l->name));
-	else if (hook->category == CAT_CAPTURE)
+			 strtab_text(&t->tables->names, l->name));
+	else if (c->category == CAT_CAPTURE)
 		snprintf(text, sizeof(text), "making a graph (%.100s)", name);
 	else if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Kernel"))
 		snprintf(text, sizeof(text), "loading code (%.100s)", name);
@@ -30,18 +29,18 @@ static int by_ms(const void *a, const void *b)
 	return x->ms > y->ms ? -1 : x->ms < y->ms;
 }
 
-void summary_fill_once(struct findings *f, const struct once *o, const struct timebase *time,
-		       const struct baseline *b)
+void summary_fill_once(struct findings *f, const struct run *run)
 {
+	const struct baseline *b = &run->baseline;
 	struct timeline *t = f->timeline;
-	for (size_t i = 0; i < o->calls.n; i++) {
-		const struct once_call *c = &o->calls.at[i];
-		if (c->n > TIMES_MOST || c->hook >= t->dict->hooks.n)
+	for (size_t i = 0; i < run->once.n; i++) {
+		const struct run_once *c = &run->once.at[i];
+		if (c->n > TIMES_MOST)
 			continue;
 		vec_push(&f->once, (struct finding_once){
 					   .what = text_of(t, c),
 					   .site = c->stack ? frames_site(t->frames, c->stack) : 0,
-					   .ms = (double)timebase_length_ns(time, c->ticks) / 1e6,
+					   .ms = (double)c->ns / 1e6,
 				   });
 	}
 	if (f->once.n)

@@ -25,8 +25,8 @@ static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8
 static void say_why_not(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
-	const char *python = dict_find_info(f->timeline->dict, "PROF_PYTHON"),
-		   *stacks = dict_find_info(f->timeline->dict, "PROF_STACKS");
+	const char *python = tables_fact(f->timeline->tables, "PROF_PYTHON"),
+		   *stacks = tables_fact(f->timeline->tables, "PROF_STACKS");
 	if (s->n_without_stack == s->n_calls)
 		findings_unavailable(f, "phases",
 				     "no call has a stack%s: data, forward, backward and optimizer "

@@ -129,19 +129,19 @@ static void fill_cost(struct findings *f, const struct cost *c)
 			(unsigned long long)c->n_recorded, (unsigned long long)c->n_plain);
 }
 
-void summary_fill_run(struct findings *f, const struct ingest *ingest)
+void summary_fill_run(struct findings *f, const struct run *run)
 {
-	const struct memory *m = &ingest->memory;
-	step_times_fill(f, &ingest->baseline, &ingest->recorded_step_ms);
-	if (ingest->baseline.n > ingest->baseline.ms.n)
+	const struct memory *m = &run->memory;
+	step_times_fill(f, &run->baseline, &run->recorded_step_ms);
+	if (run->baseline.n > run->baseline.ms.n)
 		findings_unavailable(f, "steps",
 				     "percentiles are those of a sample: %llu steps were seen, %zu "
 				     "kept",
-				     (unsigned long long)ingest->baseline.n, ingest->baseline.ms.n);
-	summary_fill_once(f, &ingest->once, &ingest->time, &ingest->baseline);
-	fill_cost(f, &ingest->cost);
+				     (unsigned long long)run->baseline.n, run->baseline.ms.n);
+	summary_fill_once(f, run);
+	fill_cost(f, &run->cost);
 	fill_peak(f, m);
 	fill_leaks(f, m);
-	summary_fill_growth(f, ingest);
+	summary_fill_growth(f, run);
 	f->retries = m->n_steps ? count_retries(f, m) / (double)m->n_steps : 0;
 }

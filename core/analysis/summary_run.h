@@ -3,13 +3,12 @@
 #define CORE_SUMMARY_RUN_H
 
 #include "core/analysis/findings.h"
-#include "core/model/ingest.h"
+#include "core/model/run.h"
 
 /* After summary_fill(). Fills baseline, warm_up, recorded, once, at_peak, leaks, device_peak_bytes and retries. */
-void summary_fill_run(struct findings *f, const struct ingest *ingest);
+void summary_fill_run(struct findings *f, const struct run *run);
 
 /* summary_once.c: findings.once, after the baseline; texts go to the timeline's. */
-void summary_fill_once(struct findings *f, const struct once *o, const struct timebase *time,
-		       const struct baseline *b);
+void summary_fill_once(struct findings *f, const struct run *run);
 
 #endif

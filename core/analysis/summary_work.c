@@ -43,10 +43,10 @@ enum { TENSOR_NO = 1, TENSOR_YES };
 
 static bool uses_tensor_cores(const struct timeline *t, uint8_t *known, uint32_t name)
 {
-	if (name >= t->dict->names.texts.n)
+	if (name >= t->tables->names.texts.n)
 		return false;
 	if (!known[name])
-		known[name] = kernel_uses_tensor_cores(strtab_text(&t->dict->names, name))
+		known[name] = kernel_uses_tensor_cores(strtab_text(&t->tables->names, name))
 				      ? TENSOR_YES
 				      : TENSOR_NO;
 	return known[name] == TENSOR_YES;
@@ -55,13 +55,13 @@ static bool uses_tensor_cores(const struct timeline *t, uint8_t *known, uint32_t
 static void fill_devices(struct findings *f, double steps)
 {
 	const struct timeline *t = f->timeline;
-	uint8_t *known = mem_zero(t->dict->names.texts.n);
+	uint8_t *known = mem_zero(t->tables->names.texts.n);
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		struct finding_gpu *gpu = &f->gpus.at[i];
 		uint64_t n = 0, ns = 0, tensor_ns = 0;
 		for (size_t k = 0; k < t->works.n; k++) {
 			const struct timeline_work *w = &t->works.at[k];
-			if (w->kind != REC_KERNEL || w->device != gpu->device)
+			if (w->kind != WORK_KERNEL || w->device != gpu->device)
 				continue;
 			n++;
 			ns += length_ns(w);
@@ -82,7 +82,7 @@ void summary_fill_kernels(struct findings *f)
 	uint64_t all_ns = 0;
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];
-		if (w->kind != REC_KERNEL)
+		if (w->kind != WORK_KERNEL)
 			continue;
 		struct kernel_sum *sum = kernel_of(&sums, w->name);
 		sum->n++;
@@ -90,7 +90,7 @@ void summary_fill_kernels(struct findings *f)
 		all_ns += length_ns(w);
 	}
 	for (size_t i = 0; i < sums.at.n; i++) {
-		const char *name = strtab_text(&t->dict->names, sums.at.at[i].name);
+		const char *name = strtab_text(&t->tables->names, sums.at.at[i].name);
 		double ns = (double)sums.at.at[i].ns;
 		vec_push(&f->kernels, (struct finding_kernel){
 					      .name = name,
@@ -147,7 +147,7 @@ static int by_bytes(const void *a, const void *b)
 static void split_name(struct timeline *t, uint32_t name, struct finding_copy *copy)
 {
 	char kind[32] = "", memory[64] = "";
-	const char *text = strtab_text(&t->dict->names, name);
+	const char *text = strtab_text(&t->tables->names, name);
 	if (sscanf(text, "Memcpy %31[^ (] (%63[^)]", kind, memory) < 1)
 		snprintf(kind, sizeof(kind), "%.31s", text);
 	copy->kind = strtab_text(&t->texts, strtab_intern(&t->texts, kind));
@@ -161,7 +161,7 @@ void summary_fill_copies(struct findings *f)
 	struct copy_sums sums = { 0 };
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];
-		if (w->kind != REC_MEMCPY)
+		if (w->kind != WORK_MEMCPY)
 			continue;
 		struct copy_sum *sum = copy_of(&sums, t, w);
 		sum->n++;

@@ -73,7 +73,7 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 		return;
 	s->longest_ns = blocked_ns;
 	s->finding.stack = c->stack;
-	s->finding.api = strtab_text(&t->dict->names, c->name);
+	s->finding.api = strtab_text(&t->tables->names, c->name);
 	bool is_operators = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
 	s->finding.op = is_operators ? strtab_text(&t->texts, c->op) : NULL;
 }

@@ -5,10 +5,10 @@
 #include "core/symbols/stack_about.h"
 #include "core/util/order.h"
 
-void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames)
+void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames)
 {
 	memset(t, 0, sizeof(*t));
-	t->dict = dict;
+	t->tables = tables;
 	t->frames = frames;
 }
 
@@ -208,7 +208,7 @@ static void add_library(struct timeline *t, const struct model_step *m,
 		.gpu_end_ns = l->gpu_end_ns,
 		.gpu_ns = l->gpu_ns,
 		.flops = library_flops(l),
-		.bytes = library_bytes(l, m->dict),
+		.bytes = library_bytes(l, m->tables),
 		.comm = l->comm,
 		.sequence = l->sequence,
 		.step = (uint32_t)t->steps.n,
@@ -224,7 +224,7 @@ static void add_library(struct timeline *t, const struct model_step *m,
 	to.site = call->site;
 	to.op = call->op;
 	if (to.bytes > 0)
-		to.bus_factor = library_bus_factor(l, m->dict);
+		to.bus_factor = library_bus_factor(l, m->tables);
 	if (l->work != MODEL_NO_WORK) {
 		to.kernel = m->works.at[l->work].name;
 		to.device = m->works.at[l->work].device;
@@ -285,9 +285,9 @@ enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
 static uint32_t find_thread(const struct timeline *t, uint32_t name)
 {
 	uint32_t tid = name;
-	for (size_t i = 0; i < t->dict->threads.n; i++)
-		if (t->dict->threads.at[i].handle == name)
-			tid = t->dict->threads.at[i].tid;
+	for (size_t i = 0; i < t->tables->threads.n; i++)
+		if (t->tables->threads.at[i].handle == name)
+			tid = t->tables->threads.at[i].tid;
 	for (size_t i = 0; i < t->threads.n; i++)
 		if (t->threads.at[i].tid == tid)
 			return (uint32_t)i;

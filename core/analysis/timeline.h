@@ -26,7 +26,7 @@ enum timeline_wait {
 struct timeline_call {
 	uint64_t begin_ns, end_ns;
 	uint64_t stream, handle, bytes;
-	uint32_t name;	   /* in dict->names: the API function */
+	uint32_t name;	   /* in tables->names: the API function */
 	uint32_t stack;	   /* DICT_STACK */
 	uint32_t site;	   /* frames_site() */
 	uint32_t op;	   /* in `texts`: innermost operator; 0: none */
@@ -47,7 +47,7 @@ struct timeline_call {
 struct timeline_work {
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes;
-	uint32_t name;	 /* in dict->names */
+	uint32_t name;	 /* in tables->names */
 	uint32_t kernel; /* as in model_work */
 	uint32_t call;	 /* index, or MODEL_NO_CALL */
 	uint32_t stream; /* in streams */
@@ -97,8 +97,8 @@ struct timeline_library {
 	uint64_t comm; /* with `sequence`: which collective of which communicator; 0: not known */
 	uint32_t sequence;
 	uint32_t step;
-	uint32_t name;	 /* in dict->names: the function */
-	uint32_t kernel; /* in dict->names: of the work that took longest; 0: none */
+	uint32_t name;	 /* in tables->names: the function */
+	uint32_t kernel; /* in tables->names: of the work that took longest; 0: none */
 	uint32_t site, op;
 	uint16_t n_ranks;
 	uint8_t facts, type, device;
@@ -117,7 +117,7 @@ struct timeline_stack {
 };
 
 struct timeline {
-	const struct dict *dict;
+	const struct tables *tables;
 	struct frames *frames;
 	struct strtab texts;
 	VEC(struct timeline_step) steps;
@@ -152,7 +152,7 @@ enum { TIMELINE_BATCH_BYTES = 512 };
 /* 4 million events: about 400 MB; a run that arms more is judged by its first steps (n_cut). */
 enum { TIMELINE_EVENTS_MOST = 4000000 };
 
-void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames);
+void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames);
 void timeline_free(struct timeline *t);
 
 /* What a stack says, looked up once. */

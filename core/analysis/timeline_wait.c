@@ -105,7 +105,7 @@ static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call
 
 static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
 {
-	const char *name = strtab_text(&f->t->dict->names, c->name);
+	const char *name = strtab_text(&f->t->tables->names, c->name);
 	if (c->is_captured)
 		return WAIT_NONE;
 	switch (c->category) {

@@ -65,7 +65,7 @@ static const struct {
 	{ "ncclRecv", false, 0 },
 };
 
-static size_t collective_of(const struct model_library *l, const struct dict *d)
+static size_t collective_of(const struct model_library *l, const struct tables *d)
 {
 	const char *name = strtab_text(&d->names, l->name);
 	size_t i = 0;
@@ -74,7 +74,7 @@ static size_t collective_of(const struct model_library *l, const struct dict *d)
 	return i;
 }
 
-double library_bytes(const struct model_library *l, const struct dict *d)
+double library_bytes(const struct model_library *l, const struct tables *d)
 {
 	if (l->facts != FACTS_COLLECTIVE && l->facts != FACTS_MESSAGE)
 		return 0;
@@ -84,7 +84,7 @@ double library_bytes(const struct model_library *l, const struct dict *d)
 	return l->type < N(nccl_types) ? parts * (double)l->count * nccl_types[l->type].bytes : 0;
 }
 
-double library_bus_factor(const struct model_library *l, const struct dict *d)
+double library_bus_factor(const struct model_library *l, const struct tables *d)
 {
 	size_t i = collective_of(l, d);
 	if (i == N(collectives) || !l->n_ranks)
@@ -105,12 +105,12 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	const struct model_work *w = &m->works.at[index];
 	const struct model_work *longest = l->work == MODEL_NO_WORK ? NULL : &m->works.at[l->work];
 	uint64_t ns = w->end_ns - w->begin_ns;
-	if (w->kind == REC_GPU_SYNC || w->flags & GPU_INCOMPLETE)
+	if (w->kind == WORK_SYNC || w->flags & GPU_INCOMPLETE)
 		return;
 	/* a kernel tells more than the memset before it, however long that took */
-	bool is_kernel = w->kind == REC_KERNEL;
-	if (!longest || (is_kernel && longest->kind != REC_KERNEL) ||
-	    (is_kernel == (longest->kind == REC_KERNEL) &&
+	bool is_kernel = w->kind == WORK_KERNEL;
+	if (!longest || (is_kernel && longest->kind != WORK_KERNEL) ||
+	    (is_kernel == (longest->kind == WORK_KERNEL) &&
 	     ns > longest->end_ns - longest->begin_ns))
 		l->work = index;
 	if (!l->gpu_end_ns || w->begin_ns < l->gpu_begin_ns)
@@ -142,7 +142,7 @@ static void link_group(struct model_step *m, size_t first, size_t end)
 	for (size_t i = first; i < end; i++) {
 		const struct model_library *l = &m->libraries.at[i];
 		if (is_nccl_work(l) && !l->gpu_end_ns && !l->is_grouped) {
-			all += library_bytes(l, m->dict);
+			all += library_bytes(l, m->tables);
 			n++;
 		}
 	}
@@ -150,7 +150,7 @@ static void link_group(struct model_step *m, size_t first, size_t end)
 		struct model_library *l = &m->libraries.at[i];
 		if (!is_nccl_work(l) || l->gpu_end_ns || l->is_grouped)
 			continue;
-		double share = all > 0 ? library_bytes(l, m->dict) / all : 1.0 / (double)n;
+		double share = all > 0 ? library_bytes(l, m->tables) / all : 1.0 / (double)n;
 		l->is_grouped = true;
 		l->first_call = group->first_call;
 		l->n_calls = group->n_calls;

@@ -12,10 +12,10 @@ void library_link(struct model_step *m);
 double library_flops(const struct model_library *l);
 
 /* What a collective or message is said to move, as nccl-tests counts it: of a gather, all ranks' parts together. */
-double library_bytes(const struct model_library *l, const struct dict *d);
+double library_bytes(const struct model_library *l, const struct tables *d);
 
 /* From bytes per time to what goes over the links, whatever the number of ranks: nccl-tests' bus bandwidth. 0: not known. */
-double library_bus_factor(const struct model_library *l, const struct dict *d);
+double library_bus_factor(const struct model_library *l, const struct tables *d);
 
 /* "f32", "bf16", ...; "" for what is not known. */
 const char *library_type_name(uint8_t facts, uint8_t type);

@@ -14,15 +14,6 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 #define WORD(words, i) word(words, sizeof(words) / sizeof(*(words)), i)
 
-const char *step_detector_name(const struct journal_steps *s)
-{
-	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
-					       "time", "api",	 "nvtx" };
-	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
-		return s->wants_optimizer ? "optimizer" : "python";
-	return WORD(by_mode, s->mode);
-}
-
 const char *model_action_name(uint8_t action)
 {
 	static const char *const names[] = { "none", "warmup", "record", "record and save" };
@@ -128,7 +119,7 @@ struct model_counter *model_counter_of(struct model_step *m, const char *name, u
 
 static uint64_t stream_key(const struct model_work *w)
 {
-	return (uint64_t)(w->kind == REC_GPU_SYNC) << 63 | (uint64_t)w->device << 54 |
+	return (uint64_t)(w->kind == WORK_SYNC) << 63 | (uint64_t)w->device << 54 |
 	       ((uint64_t)w->context & 0x3fffff) << 32 | w->stream;
 }
 
@@ -248,7 +239,7 @@ static void order_works(struct model_step *m)
 		s->device = works->device;
 		s->context = works->context;
 		s->stream = works->stream;
-		s->is_wait = works->kind == REC_GPU_SYNC;
+		s->is_wait = works->kind == WORK_SYNC;
 		s->n_lanes = assign_lanes(works, s->n);
 	}
 }

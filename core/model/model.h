@@ -5,8 +5,8 @@
 #ifndef CORE_MODEL_H
 #define CORE_MODEL_H
 
-#include "core/journal/dict.h"
-#include "core/runtime/record.h"
+#include "core/model/tables.h"
+#include "core/runtime/kinds.h"
 #include "core/symbols/frames.h"
 #include "core/util/vec.h"
 
@@ -159,8 +159,8 @@ struct model_clock {
 enum model_part { MODEL_WHOLE, MODEL_SET_UP, MODEL_REST };
 
 struct model_step {
-	const struct dict *dict; /* names, launches, kernels, devices */
-	struct frames *frames;	 /* what the calls' stacks mean; NULL: they are not looked up */
+	const struct tables *tables; /* names, launches, kernels, devices */
+	struct frames *frames;	     /* what the calls' stacks mean; NULL: they are not looked up */
 	uint32_t pid;
 	uint64_t process_start;
 	const char *command; /* "" if unknown */
@@ -214,11 +214,6 @@ size_t model_first_call(const struct model_step *m, const struct model_thread *t
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
 /* "Memset (Device)", "Memset" where CUPTI does not know of what memory. */
 void model_memset_name(char *to, size_t bytes, uint32_t memory);
-/* Where slices of time stand in for steps. */
-#define STEP_SLICES_NAME "slices"
-
-/* "auto", "optimizer", "kernel", ...: the word that PROF_STEP began with. */
-const char *step_detector_name(const struct journal_steps *s);
 /* "record", ... of an enum sched_action. */
 const char *model_action_name(uint8_t action);
 const char *model_memory_kind(uint32_t kind);

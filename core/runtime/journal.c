@@ -245,7 +245,7 @@ static void write_dropped(struct journal_writer *w)
 	journal_commit(w, sizeof(*r));
 }
 
-/* A chunk's pages at once: 3 us where the collector has made them (core/journal/ahead.h), a fifth of sixteen faults. Before Linux 5.14 they come
+/* A chunk's pages at once: 3 us where the collector has made them (core/source/journal/ahead.h), a fifth of sixteen faults. Before Linux 5.14 they come
  * one by one. */
 static void map_pages(void *chunk)
 {

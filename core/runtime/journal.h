@@ -55,7 +55,7 @@ static inline void *journal_reserve(struct journal_writer *w, uint32_t bytes)
 	return journal_next(w, bytes);
 }
 
-/* A chunk's lines were last written by the collector's core (core/journal/ahead.c) or the kernel on it: to get one takes 100 ns and more, for
+/* A chunk's lines were last written by the collector's core (core/source/journal/ahead.c) or the kernel on it: to get one takes 100 ns and more, for
  * which the application's next stores would wait. Asked for three lines ahead, 3 to 9 us less in a PyTorch step of 290 records. */
 enum { JOURNAL_AHEAD_BYTES = 192 };
 

@@ -5,7 +5,7 @@
 #ifndef CORE_ANCHORS_H
 #define CORE_ANCHORS_H
 
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 
 /* The library pushes exactly these into its window (preload/capture.h). 0: it does not push this call. */
 uint64_t anchor_token(const struct rec_call *call, uint8_t category);

@@ -45,7 +45,7 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 }
 
 /* `framed`: what Python's frames say. They know better than a kernel's name, unless they say one thing here and another there. */
-static uint32_t hints_of(const struct launch_entry *launch, const struct rec_call *c,
+static uint32_t hints_of(const struct run_launch *launch, const struct rec_call *c,
 			 uint8_t category, uint32_t framed)
 {
 	if (category == CAT_LAUNCH) {
@@ -130,7 +130,7 @@ static void mind_seeker(struct learn *l, const struct ingest *f)
 /* FILE-SUFFIX:FUNCTION */
 static const char *function_setting(const struct ingest *f)
 {
-	const char *step = dict_find_info(&f->dict, "PROF_STEP");
+	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
 	const char *colon = step ? strchr(step, ':') : NULL;
 	return colon ? colon + 1 : "";
 }
@@ -209,8 +209,8 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
 	else if (l->levels && (!l->has_choice || l->is_provisional || l->seeker)) {
-		const struct launch_entry *launch =
-			category == CAT_LAUNCH ? dict_launch(&f->dict, c->arg) : NULL;
+		const struct run_launch *launch =
+			category == CAT_LAUNCH ? tables_launch(&f->dict.t, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
 			 hints = hints_of(launch, c, category, framed);
 		t->is_within = category == CAT_MEMCPY && framed & LEARN_FRAMES_IN_MODULE;
@@ -491,7 +491,7 @@ static bool was_found_again(const struct learn *l, const struct ingest *f)
 /* Whether slices of time are to stand in for steps. */
 static void tell_patience(const struct learn *l, struct ingest *f)
 {
-	const char *text = dict_find_info(&f->dict, "PROF_LEARN_S");
+	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
 	bool is_long = !l->has_choice && l->first_ticks &&
 		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);

@@ -5,8 +5,8 @@
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
 
-#include "core/model/ingest.h"
 #include "core/runtime/token.h"
+#include "core/source/journal/ingest.h"
 #include "core/steps/anchors.h"
 #include "core/steps/learn_amid.h"
 #include "core/steps/learn_frames.h"

@@ -29,8 +29,8 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 	while (x->codes.n <= id)
 		vec_push(&x->codes, (struct learn_code){ 0 });
 	if (!x->codes.at[id].is_known) {
-		const struct frame frame = { .function = strtab_text(&d->names, code->name),
-					     .file = strtab_text(&d->names, code->file),
+		const struct frame frame = { .function = strtab_text(&d->t.names, code->name),
+					     .file = strtab_text(&d->t.names, code->file),
 					     .module = "",
 					     .kind = FRAME_KIND_PYTHON };
 		x->codes.at[id] = (struct learn_code){ .is_known = true,

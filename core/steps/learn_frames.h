@@ -5,7 +5,7 @@
 #ifndef CORE_LEARN_FRAMES_H
 #define CORE_LEARN_FRAMES_H
 
-#include "core/journal/dict.h"
+#include "core/source/journal/dict.h"
 #include "core/util/map.h"
 #include "core/util/vec.h"
 

@@ -1,8 +1,8 @@
 /* See learn_function.h. */
 #include "core/steps/learn_function.h"
 
-#include "core/journal/pylines.h"
 #include "core/runtime/record.h"
+#include "core/source/journal/pylines.h"
 
 #include <string.h>
 
@@ -48,9 +48,9 @@ static bool matches(struct learn_function *x, const struct dict *d, const char *
 	while (x->match_of_code.n <= code)
 		vec_push(&x->match_of_code, 0);
 	if (!x->match_of_code.at[code]) {
-		bool is = ends_with(strtab_text(&d->names, entry->file), '/', setting,
+		bool is = ends_with(strtab_text(&d->t.names, entry->file), '/', setting,
 				    (size_t)(colon - setting)) &&
-			  ends_with(strtab_text(&d->names, entry->name), '.', colon + 1,
+			  ends_with(strtab_text(&d->t.names, entry->name), '.', colon + 1,
 				    strlen(colon + 1));
 		x->match_of_code.at[code] = is ? 2 : 1;
 	}
@@ -60,11 +60,11 @@ static bool matches(struct learn_function *x, const struct dict *d, const char *
 static uint32_t loop_of(struct learn_function *x, const struct dict *d, uint32_t code, uint32_t at)
 {
 	const struct code_entry *c = dict_code(d, code);
-	const char *folder = dict_find_info(d, "cwd");
+	const char *folder = tables_fact(&d->t, "cwd");
 	uint32_t line = pylines_line((enum line_table)c->lines, d->tables.at + c->table,
 				     c->table_bytes, c->first_line, at);
 	return source_loop(&x->source, &x->texts, folder ? folder : "",
-			   strtab_text(&d->names, c->file), c->first_line, line);
+			   strtab_text(&d->t.names, c->file), c->first_line, line);
 }
 
 /* The outermost frame of the function counts: where it calls itself that is part of one call. */

@@ -5,7 +5,7 @@
 #ifndef CORE_LEARN_FUNCTION_H
 #define CORE_LEARN_FUNCTION_H
 
-#include "core/journal/dict.h"
+#include "core/source/journal/dict.h"
 #include "core/steps/levels.h"
 #include "core/symbols/source.h"
 #include "core/util/map.h"

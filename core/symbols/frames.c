@@ -4,8 +4,6 @@
  */
 #include "core/symbols/frames.h"
 
-#include "core/journal/pylines.h"
-#include "core/symbols/native.h"
 #include "core/symbols/operators.h"
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
@@ -19,7 +17,7 @@ enum { BLOCK_FRAMES = 256 };
 
 /* `native.frame` first: a frame's pointer is its own. */
 struct known_frame {
-	struct native_frame native;
+	struct source_frame native;
 	const char *module_name; /* see frame_module_name() */
 	uint16_t about[ABOUT_DEPTHS];
 	uint8_t phase_part;
@@ -45,11 +43,11 @@ struct named_frame {
 };
 
 struct frames {
-	const struct dict *dict;
-	struct native *native;
+	struct stack_source source;
+	const struct tables *tables;
 	struct strtab texts;
-	struct strtab site_keys; /* a site's number is its key's id */
-	struct source source;
+	struct strtab site_keys;	  /* a site's number is its key's id */
+	struct source lines;		  /* the text of source files */
 	VEC(struct known_frame *) blocks; /* frames never move */
 	size_t n_in_block;
 	VEC(struct named_frame) named;
@@ -62,11 +60,11 @@ struct frames {
 	VEC(struct site) sites; /* [0] stands for "not known" */
 };
 
-struct frames *frames_new(const struct dict *dict)
+struct frames *frames_new(struct stack_source source, const struct tables *tables)
 {
 	struct frames *f = mem_zero(sizeof(*f));
-	f->dict = dict;
-	f->native = native_new(dict, &f->texts);
+	f->source = source;
+	f->tables = tables;
 	strtab_intern(&f->site_keys, "");
 	vec_push(&f->sites, (struct site){ .file = "", .function = "" });
 	return f;
@@ -80,8 +78,8 @@ void frames_free(struct frames *f)
 		free(f->stacks.at[i].at);
 	for (size_t i = 0; i < f->blocks.n; i++)
 		free(f->blocks.at[i]);
-	native_free(f->native);
-	source_free(&f->source);
+	f->source.free(f->source.context);
+	source_free(&f->lines);
 	strtab_free(&f->texts);
 	strtab_free(&f->site_keys);
 	map_free(&f->group_of[0]);
@@ -114,7 +112,7 @@ static bool is_apply(const struct frame *frame)
 		       : strstr(frame->function, "THPFunction_apply") != NULL;
 }
 
-static struct known_frame *add_frame(struct frames *f, const struct native_frame *frame)
+static struct known_frame *add_frame(struct frames *f, const struct source_frame *frame)
 {
 	struct known_frame *to = new_frame(f);
 	to->native = *frame;
@@ -128,15 +126,10 @@ static struct known_frame *add_frame(struct frames *f, const struct native_frame
 	return to;
 }
 
-static const struct code_entry *code_of(const struct frames *f, uint64_t raw)
-{
-	return dict_code(f->dict, raw >> 32 & 0x7fffffff);
-}
-
 /* "Linear" of "Linear.forward"; without qualified names the place of the function's first line. */
-static const char *module_name(struct frames *f, const struct code_entry *code,
-			       const struct frame *frame)
+static const char *module_name(struct frames *f, const struct source_frame *from)
 {
+	const struct frame *frame = &from->frame;
 	static const char forward[] = "forward";
 	char text[256];
 	size_t n = strlen(frame->function), most = sizeof(forward) - 1;
@@ -144,7 +137,7 @@ static const char *module_name(struct frames *f, const struct code_entry *code,
 		return "";
 	if (n == most) {
 		snprintf(text, sizeof(text), "forward (%s:%u)", path_base(frame->file),
-			 code->first_line);
+			 from->first_line);
 		return strtab_text(&f->texts, strtab_intern(&f->texts, text));
 	}
 	if (frame->function[n - most - 1] != '.')
@@ -152,30 +145,6 @@ static const char *module_name(struct frames *f, const struct code_entry *code,
 	snprintf(text, sizeof(text), "%.*s", (int)(n - most - 1), frame->function);
 	const char *dot = strrchr(text, '.');
 	return strtab_text(&f->texts, strtab_intern(&f->texts, dot ? dot + 1 : text));
-}
-
-static struct native_frame python_frame(const struct frames *f, uint64_t raw)
-{
-	const struct dict *d = f->dict;
-	const struct code_entry *code = code_of(f, raw);
-	struct native_frame to = {
-		.frame = { .function = "?",
-			   .file = "",
-			   .module = "",
-			   .kind = FRAME_KIND_PYTHON,
-			   .is_library = true },
-		.operator= "",
-		.stub_of = "",
-	};
-	if (!code)
-		return to;
-	if (*strtab_text(&d->names, code->name))
-		to.frame.function = strtab_text(&d->names, code->name);
-	to.frame.file = strtab_text(&d->names, code->file);
-	to.frame.is_library = origin_is_python_library(to.frame.file);
-	to.frame.line = pylines_line((enum line_table)code->lines, d->tables.at + code->table,
-				     code->table_bytes, code->first_line, (uint32_t)raw);
-	return to;
 }
 
 static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
@@ -186,17 +155,12 @@ static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
 		return f->groups.at[*at];
 	*at = f->groups.n;
 	struct group group = { .first = (uint32_t)f->members.n };
-	struct native_frame found[NATIVE_MOST];
-	size_t n = 1;
-	if (raw & FRAME_PYTHON)
-		*found = python_frame(f, raw);
-	else
-		n = native_find(f->native, raw, is_return, found);
+	struct source_frame found[STACK_INLINED_MOST];
+	size_t n = f->source.resolve(f->source.context, raw, is_return, found);
 	for (size_t i = 0; i < n; i++)
 		add_frame(f, &found[i]);
-	const struct code_entry *code = raw & FRAME_PYTHON ? code_of(f, raw) : NULL;
-	if (code)
-		f->members.at[group.first]->module_name = module_name(f, code, &found->frame);
+	if (found->first_line)
+		f->members.at[group.first]->module_name = module_name(f, found);
 	group.n = (uint32_t)n;
 	vec_push(&f->groups, group);
 	return group;
@@ -217,7 +181,7 @@ static void put_group(struct assembly *a, struct group group)
 {
 	for (uint32_t i = 0; i < group.n; i++) {
 		const struct known_frame *k = a->f->members.at[group.first + i];
-		if (k->native.role != NATIVE_OWN)
+		if (k->native.role != FRAME_OWN)
 			vec_push(&a->out, &k->native.frame);
 	}
 }
@@ -227,9 +191,15 @@ static void put_python(struct assembly *a)
 	put_group(a, group_of(a->f, a->raw[a->next_python++], true));
 }
 
+static bool is_python(struct frames *f, uint64_t raw)
+{
+	struct group group = group_of(f, raw, true);
+	return f->members.at[group.first]->native.frame.kind == FRAME_KIND_PYTHON;
+}
+
 static bool is_evaluator(const struct frames *f, struct group group)
 {
-	return f->members.at[group.first + group.n - 1]->native.role == NATIVE_EVALUATOR;
+	return f->members.at[group.first + group.n - 1]->native.role == FRAME_EVALUATOR;
 }
 
 static void assemble(struct assembly *a)
@@ -237,12 +207,12 @@ static void assemble(struct assembly *a)
 	bool is_return = true;
 	size_t n_native = a->n_raw;
 	if (a->is_by_name)
-		for (n_native = 0; n_native < a->n_raw && !(a->raw[n_native] & FRAME_PYTHON);)
+		for (n_native = 0; n_native < a->n_raw && !is_python(a->f, a->raw[n_native]);)
 			n_native++;
 	a->next_python = n_native;
 	for (size_t i = 0; i < n_native; i++) {
 		struct group group = group_of(a->f, a->raw[i], is_return);
-		is_return = a->f->members.at[group.first]->native.role != NATIVE_SIGNAL;
+		is_return = a->f->members.at[group.first]->native.role != FRAME_SIGNAL;
 		if (a->is_by_name && a->next_python < a->n_raw && is_evaluator(a->f, group))
 			put_python(a);
 		else
@@ -263,7 +233,7 @@ static void mark_stubs(const struct stack *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct known_frame *stub = known(s->at[i]);
-		if (stub->native.role != NATIVE_KERNEL_STUB)
+		if (stub->native.role != FRAME_KERNEL_STUB)
 			continue;
 		for (size_t outer = i + 1; outer <= i + 2 && outer < s->n; outer++)
 			if (!strcmp(s->at[outer]->function, stub->native.stub_of))
@@ -396,21 +366,20 @@ static const struct stack *stack_of(struct frames *f, uint32_t id)
 	const uint64_t *at = map_find(&f->stack_of, id);
 	if (at)
 		return &f->stacks.at[*at];
-	uint64_t raw[DICT_FRAMES_MOST];
-	uint32_t flags;
-	size_t n = dict_stack(f->dict, id, raw, &flags);
-	if (!n)
+	uint64_t raw[STACK_KEYS_MOST];
+	struct stack_shape shape = f->source.stack(f->source.context, id, raw);
+	if (!shape.n)
 		return &empty;
 	struct assembly a = {
 		.f = f,
 		.raw = raw,
-		.n_raw = n,
-		.is_by_name = flags & STACK_BY_NAME,
+		.n_raw = shape.n,
+		.is_by_name = shape.is_by_name,
 	};
 	assemble(&a);
 	struct stack s = {
 		.n = a.out.n,
-		.is_truncated = flags & (STACK_TRUNCATED | STACK_PYTHON_TRUNCATED),
+		.is_truncated = shape.is_truncated,
 	};
 	s.at = mem_resize(a.out.at, a.out.n * sizeof(*a.out.at));
 	mark_stubs(&s);
@@ -445,13 +414,13 @@ uint32_t frames_n_sites(const struct frames *f)
 
 const char *frames_source(struct frames *f, const char *file, uint32_t line)
 {
-	const char *folder = dict_find_info(f->dict, "cwd");
-	return source_line(&f->source, &f->texts, folder ? folder : "", file, line);
+	const char *folder = f->tables ? tables_fact(f->tables, "cwd") : NULL;
+	return source_line(&f->lines, &f->texts, folder ? folder : "", file, line);
 }
 
 const char *frames_diagnostic(const struct frames *f, size_t i)
 {
-	return native_diagnostic(f->native, i);
+	return f->source.diagnostic(f->source.context, i);
 }
 
 /* ---- Operators ---- */

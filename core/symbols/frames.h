@@ -5,24 +5,12 @@
 #ifndef CORE_FRAMES_H
 #define CORE_FRAMES_H
 
-#include "core/journal/dict.h"
+#include "core/model/tables.h"
+#include "core/symbols/stack_source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum frame_kind { FRAME_KIND_NATIVE, FRAME_KIND_PYTHON };
-
-/* Texts are owned by the resolver and live as long as it does; never NULL. */
-struct frame {
-	const char *function; /* readable; "lib+0x123" where no symbol covers the address */
-	const char *file;     /* source file; "" where it is not known */
-	const char *module;   /* native: the object's base name; "" for Python */
-	uint32_t line;	      /* 0: not known */
-	uint8_t kind;
-	bool is_library; /* not the user's own: site-packages, the standard library, a system or CUDA library, the interpreter */
-	bool is_inlined; /* native: an inlined function of the frame that follows */
-};
 
 /* Where a call was made, as a person would say it: the innermost frame outside libraries (one with a line if there is one), else
  * the most telling of the others: Python outside the frameworks, any Python, the outermost operator, native code with a line,
@@ -36,7 +24,8 @@ struct site {
 
 struct frames;
 
-struct frames *frames_new(const struct dict *dict);
+/* Takes over the source. `tables` (for the working directory) may be NULL, and outlives it. */
+struct frames *frames_new(struct stack_source source, const struct tables *tables);
 void frames_free(struct frames *f);
 
 /* Innermost first, merged, inlined functions included. Empty for 0 and for ids the dictionary does not have. */

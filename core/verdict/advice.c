@@ -430,7 +430,7 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 	bool is_any = false;
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *x = &t->works.at[i];
-		if (x->kind != REC_MEMCPY || x->call == MODEL_NO_CALL ||
+		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
 		    t->calls.at[x->call].site != site)
 			continue;
 		if (x->source == HOST_PAGEABLE)

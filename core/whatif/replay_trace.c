@@ -66,7 +66,7 @@ static uint8_t event_role(struct replay_trace *m, uint32_t name)
 		vec_push(&m->event_role, 0);
 	uint8_t *role = &m->event_role.at[name];
 	if (!*role)
-		*role = (uint8_t)(find_event_role(strtab_text(&m->t->dict->names, name)) + 1);
+		*role = (uint8_t)(find_event_role(strtab_text(&m->t->tables->names, name)) + 1);
 	return (uint8_t)(*role - 1);
 }
 

@@ -39,7 +39,7 @@ static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_
 	    w->timeline->waits.of_call.at[o->call] != WAITS_NONE)
 		return false;
 	for (uint32_t k = o->first_work; k < o->first_work + o->n_work; k++)
-		if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+		if (w->timeline->works.at[w->replay.works.at[k].work].kind == WORK_MEMCPY)
 			return false;
 	return true;
 }
@@ -199,7 +199,7 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 {
 	enum { UNKNOWN, NO, YES };
 	const struct timeline *t = w->timeline;
-	uint8_t *matches = mem_zero(t->dict->names.texts.n + 1);
+	uint8_t *matches = mem_zero(t->tables->names.texts.n + 1);
 	regex_t pattern;
 	bool found = false;
 	if (regcomp(&pattern, change->pattern, REG_EXTENDED | REG_NOSUB)) {
@@ -209,11 +209,11 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 	}
 	for (size_t i = 0; i < w->replay.works.n; i++) {
 		const struct timeline_work *work = &t->works.at[w->replay.works.at[i].work];
-		if (work->kind != REC_KERNEL || work->name >= t->dict->names.texts.n)
+		if (work->kind != WORK_KERNEL || work->name >= t->tables->names.texts.n)
 			continue;
 		uint8_t *match = &matches[work->name];
 		if (*match == UNKNOWN)
-			*match = regexec(&pattern, strtab_text(&t->dict->names, work->name), 0,
+			*match = regexec(&pattern, strtab_text(&t->tables->names, work->name), 0,
 					 NULL, 0)
 					 ? NO
 					 : YES;
@@ -316,7 +316,7 @@ static void change_free(struct whatif *w, uint8_t what)
 			w->edit.op[i] |= free_edit(w, i, c, what);
 		for (uint32_t k = op->first_work;
 		     what == WHATIF_FREE_COPY && k < op->first_work + op->n_work; k++)
-			if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
+			if (w->timeline->works.at[w->replay.works.at[k].work].kind == WORK_MEMCPY)
 				w->edit.scale[k] = 0;
 	}
 	w->is_scaled |= what == WHATIF_FREE_COPY;

@@ -12,7 +12,7 @@ enum { LARGE_BYTES = 1 << 20 };
 
 static bool is_large_copy(const struct timeline_work *x, uint8_t source)
 {
-	return x->kind == REC_MEMCPY && x->source == source && x->target != HOST_PINNED &&
+	return x->kind == WORK_MEMCPY && x->source == source && x->target != HOST_PINNED &&
 	       x->target != HOST_PAGEABLE && x->bytes >= LARGE_BYTES && x->end_ns > x->begin_ns;
 }
 
@@ -25,7 +25,7 @@ static double find_rate(const struct timeline *t, uint8_t device)
 		if (x->device == device && is_large_copy(x, HOST_PINNED))
 			best = fmax(best, (double)x->bytes / (double)(x->end_ns - x->begin_ns));
 	}
-	return best > 0 ? best : peak_pinned_gbps(dict_find_device(t->dict, device));
+	return best > 0 ? best : peak_pinned_gbps(tables_device(t->tables, device));
 }
 
 static double rate_of(struct whatif *w, uint8_t device)

@@ -43,7 +43,7 @@ static inline double bench_inner_mean(double *values, int n)
 	return sum / (n - 2 * (n / 20));
 }
 
-/* What the collector does ahead of the application (core/journal/ahead.c), for all rounds at once: making room on disk and clearing new
+/* What the collector does ahead of the application (core/source/journal/ahead.c), for all rounds at once: making room on disk and clearing new
  * pages is not the hook's. */
 static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t bytes)
 {

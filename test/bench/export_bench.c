@@ -3,7 +3,7 @@
  * stage takes: reading and pairing, encoding alone, encoding with gzip into a file; first of bare calls, then of calls from 2,000 stacks
  * of 20 Python frames, with a range of NVTX around every ten.
  */
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "test/unit/journal_builder.h"
@@ -142,7 +142,7 @@ static void measure(void *context, struct ingest *f, struct model_step *m)
 	print_rate("journal to model (read, pair, sort)", r->n_events, now_s() - r->began_s, "");
 	double begin = now_s();
 	struct analyzer a;
-	analyzer_start(&a, m->dict, m->frames);
+	analyzer_start(&a, m->tables, m->frames);
 	const struct analyzed_step *step = analyzer_add(&a, m, false);
 	print_rate("analysis of the step", r->n_events, now_s() - begin, "");
 	begin = now_s();

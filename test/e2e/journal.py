@@ -1,4 +1,4 @@
-"""A second reader of journals, written from core/runtime/record.h alone: the tests' oracle for core/journal/reader.c.
+"""A second reader of journals, written from core/runtime/record.h alone: the tests' oracle for core/source/journal/reader.c.
 
 It reads whole files of finished runs and trusts them; what it gives are plain lists and dictionaries.
 """

@@ -2,8 +2,8 @@
  * The library's Python half alone, as a shared object for ctypes: reads the frames of the thread that calls and gives them back as
  * text, by way of a journal and its dictionary. test/prog/python_frames.py holds the answers against sys._getframe.
  */
-#include "core/journal/pylines.h"
 #include "core/runtime/journal.h"
+#include "core/source/journal/pylines.h"
 #include "preload/lookup.h"
 #include "preload/python.h"
 #include "preload/python_layout.h"

@@ -43,9 +43,10 @@ static inline void fake_add(uint32_t stack, const char *file, uint32_t line, con
 		(struct site){ .file = file, .function = function, .line = line, .is_user = true };
 }
 
-struct frames *frames_new(const struct dict *dict)
+struct frames *frames_new(struct stack_source source, const struct tables *tables)
 {
-	(void)dict;
+	(void)source;
+	(void)tables;
 	return NULL;
 }
 

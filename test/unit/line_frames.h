@@ -93,9 +93,10 @@ void frames_free(struct frames *f)
 	(void)f;
 }
 
-struct frames *frames_new(const struct dict *dict)
+struct frames *frames_new(struct stack_source source, const struct tables *tables)
 {
-	(void)dict;
+	(void)source;
+	(void)tables;
 	return NULL;
 }
 

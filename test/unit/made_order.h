@@ -2,7 +2,7 @@
 #ifndef UNIT_MADE_ORDER_H
 #define UNIT_MADE_ORDER_H
 
-#include "core/pair/pair_order.h"
+#include "core/source/journal/pair_order.h"
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
@@ -62,16 +62,16 @@ static int set_up(void **state)
 	(void)state;
 	m = (struct made){ 0 };
 	for (size_t i = 0; i < HOOKS; i++)
-		vec_push(
-			&m.dict.hooks,
-			(struct hook_entry){ .category = hooks[i].category,
-					     .name = strtab_intern(&m.dict.names, hooks[i].name) });
+		vec_push(&m.dict.hooks,
+			 (struct hook_entry){
+				 .category = hooks[i].category,
+				 .name = strtab_intern(&m.dict.t.names, hooks[i].name) });
 	for (uint32_t k = 0; k <= UNSHAPED; k++) {
-		vec_push(&m.dict.kernels, (struct kernel_entry){ .name = k,
+		vec_push(&m.dict.t.kernels, (struct run_kernel){ .name = k,
 								 .block = { 32, 1, 1 },
 								 .is_known = k < UNSHAPED });
-		*map_at(&m.dict.launch_of_token, k, NULL) = m.dict.launches.n;
-		vec_push(&m.dict.launches, (struct launch_entry){ .token = k,
+		*map_at(&m.dict.t.launch_of_token, k, NULL) = m.dict.t.launches.n;
+		vec_push(&m.dict.t.launches, (struct run_launch){ .token = k,
 								  .name = k,
 								  .grid = { 1, 1, 1 },
 								  .block = { 32, 1, 1 },

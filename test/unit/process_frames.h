@@ -5,7 +5,8 @@
 #ifndef TEST_UNIT_PROCESS_FRAMES_H
 #define TEST_UNIT_PROCESS_FRAMES_H
 
-#include "core/journal/reader.h"
+#include "core/source/journal/reader.h"
+#include "core/source/journal/stacks.h"
 #include "core/symbols/frames.h"
 #include "test/unit/journal_builder.h"
 
@@ -57,7 +58,7 @@ static inline void read_dictionary(void)
 	while ((record = reader_next_dictionary(&r, true)))
 		dict_add(&dict, record);
 	reader_close(&r);
-	frames = frames_new(&dict);
+	frames = frames_new(journal_stacks(&dict), &dict.t);
 }
 
 static inline void folder_of_test(char path[PATH_MAX])

@@ -8,7 +8,7 @@ static uint64_t ns(double us)
 void sb_step(struct step_builder *b, uint64_t number, double begin_us, double end_us)
 {
 	b->m = (struct model_step){
-		.dict = &b->dict,
+		.tables = &b->tables,
 		.number = number,
 		.begin_ns = ns(begin_us),
 		.end_ns = ns(end_us),
@@ -25,7 +25,7 @@ uint32_t sb_call(struct step_builder *b, struct sb_call c)
 				      .handle = c.handle,
 				      .bytes = c.bytes,
 				      .polls = c.polls,
-				      .name = strtab_intern(&b->dict.names, c.name),
+				      .name = strtab_intern(&b->tables.names, c.name),
 				      .stack = c.stack,
 				      .category = c.category,
 				      .space = c.space,
@@ -41,11 +41,11 @@ void sb_work(struct step_builder *b, struct sb_work w)
 				      .begin_ns = ns(w.begin_us),
 				      .end_ns = ns(w.end_us),
 				      .bytes = w.bytes,
-				      .name = strtab_intern(&b->dict.names, w.name),
+				      .name = strtab_intern(&b->tables.names, w.name),
 				      .call = w.call,
 				      .stream = w.stream,
 				      .device = (uint8_t)w.device,
-				      .kind = w.kind ? w.kind : (uint8_t)REC_KERNEL,
+				      .kind = w.kind ? w.kind : (uint8_t)WORK_KERNEL,
 				      .source = w.source,
 				      .target = w.target,
 			      });
@@ -107,5 +107,5 @@ void sb_end(struct step_builder *b, struct analyzer *a)
 
 void sb_free(struct step_builder *b)
 {
-	dict_free(&b->dict);
+	tables_free(&b->tables);
 }

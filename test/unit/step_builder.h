@@ -5,7 +5,7 @@
 #include "core/analysis/analyzer.h"
 
 struct step_builder {
-	struct dict dict;
+	struct tables tables;
 	struct model_step m;
 	uint32_t thread_of_call[4096]; /* tids */
 };
@@ -28,7 +28,7 @@ uint32_t sb_call(struct step_builder *b, struct sb_call c);
 
 struct sb_work {
 	const char *name;
-	uint8_t kind; /* 0: REC_KERNEL */
+	uint8_t kind; /* 0: WORK_KERNEL */
 	double begin_us, end_us;
 	uint32_t call, stream, device;
 	uint64_t bytes;

@@ -1,5 +1,5 @@
 /* Room made ahead of the library, and taken back behind it: the file's blocks and size, never what stands in it. */
-#include "core/journal/ahead.h"
+#include "core/source/journal/ahead.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>

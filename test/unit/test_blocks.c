@@ -1,5 +1,5 @@
 /* Blocks of a framework's allocator: records out of order, live ones, held sizes and peaks. */
-#include "core/model/blocks.h"
+#include "core/source/journal/blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,24 +40,26 @@ static uint64_t live_bytes(const struct blocks *b)
 static void order_of_time(void **state)
 {
 	(void)state;
-	struct blocks b = { 0 };
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
 	take(&b, BLOCK_FREED, 30, 0x1000, 100, 0);
 	take(&b, BLOCK_MADE, 50, 0x2000, 300, 300);
 	take(&b, BLOCK_MADE, 20, 0x1000, 100, 100);
 	assert_int_equal(close(&b, 40), 2);
 	assert_int_equal(b.live.n, 0);
-	assert_int_equal(b.held[0].allocated_bytes, 0);
-	assert_int_equal(b.held[0].peak_allocated_bytes, 100);
+	assert_int_equal(allocator.device[0].allocated_bytes, 0);
+	assert_int_equal(allocator.device[0].peak_allocated_bytes, 100);
 	assert_int_equal(close(&b, 60), 1);
 	assert_int_equal(live_bytes(&b), 300);
-	assert_int_equal(b.held[0].allocated_bytes, 300);
+	assert_int_equal(allocator.device[0].allocated_bytes, 300);
 	blocks_free(&b);
 }
 
 static void many_come_and_go(void **state)
 {
 	(void)state;
-	struct blocks b = { 0 };
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
 	for (uint64_t i = 0; i < 1000; i++)
 		take(&b, BLOCK_MADE, i, 0x1000 + i * 512, i, 0);
 	for (uint64_t i = 0; i < 1000; i += 2)
@@ -73,7 +75,8 @@ static void many_come_and_go(void **state)
 static void a_window_begins(void **state)
 {
 	(void)state;
-	struct blocks b = { 0 };
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
 	take(&b, BLOCK_MADE, 10, 0x1000, 100, 100);
 	take(&b, BLOCK_KNOWN, 50, 0, 0, 0);
 	take(&b, BLOCK_LIVE, 50, 0x2000, 20, 1);
@@ -98,29 +101,31 @@ static void take_held(struct blocks *b, uint64_t ticks, uint64_t allocated, uint
 static void held_between_windows(void **state)
 {
 	(void)state;
-	struct blocks b = { 0 };
-	assert_false(blocks_any(&b));
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
+	assert_false(allocator_is_known(&allocator));
 	take_held(&b, 100, 500, 900);
 	take_held(&b, 200, 300, 900);
 	close(&b, 100); /* the step's end is the next one's begin, where it is said */
-	assert_true(blocks_any(&b));
-	assert_int_equal(b.held[0].allocated_bytes, 500);
-	assert_int_equal(b.held[0].peak_reserved_bytes, 1800);
+	assert_true(allocator_is_known(&allocator));
+	assert_int_equal(allocator.device[0].allocated_bytes, 500);
+	assert_int_equal(allocator.device[0].peak_reserved_bytes, 1800);
 	close(&b, 250);
-	assert_int_equal(b.held[0].allocated_bytes, 300);
-	assert_int_equal(b.held[0].peak_allocated_bytes, 900);
+	assert_int_equal(allocator.device[0].allocated_bytes, 300);
+	assert_int_equal(allocator.device[0].peak_allocated_bytes, 900);
 	blocks_free(&b);
 }
 
 static bool grows(uint64_t by, uint64_t every)
 {
-	struct blocks b = { 0 };
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
 	for (uint64_t step = 1; step <= 40; step++) {
 		take_held(&b, step * 100, 1000 + step / every * by, 5000);
 		close(&b, step * 100);
-		blocks_end_step(&b);
+		allocator_end_step(&allocator);
 	}
-	bool is_leak = memory_growth_is_leak(&b.growth, b.n_steps);
+	bool is_leak = memory_growth_is_leak(&allocator.growth, allocator.n_steps);
 	blocks_free(&b);
 	return is_leak;
 }

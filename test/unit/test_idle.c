@@ -31,7 +31,7 @@ static int set_up(void **state)
 	fake_add(8, "linear.h", 70, "torch::nn::LinearImpl::forward", "", "");
 	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
 	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
-	analyzer_start(&f->a, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.tables, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
 	return 0;
@@ -143,7 +143,7 @@ static void copy(struct fixture *f, const char *name, uint8_t kind, double begin
 							   .stack = stack });
 	sb_work(&f->b, (struct sb_work){ .name = is_in ? "Memcpy HtoD (Pageable -> Device)"
 						       : "Memcpy DtoH (Device -> Pageable)",
-					 .kind = REC_MEMCPY,
+					 .kind = WORK_MEMCPY,
 					 .begin_us = gpu_begin,
 					 .end_us = gpu_end,
 					 .call = number,
@@ -633,8 +633,8 @@ static void random_call(struct fixture *f, double at, double length)
 	for (unsigned i = 0; i < 1 + pick(2); i++) {
 		double begin = at + pick(200);
 		sb_work(&f->b, (struct sb_work){ .name = pick(9) ? "k" : "ncclKernel",
-						 .kind = c.category == CAT_MEMCPY ? REC_MEMCPY
-										  : REC_KERNEL,
+						 .kind = c.category == CAT_MEMCPY ? WORK_MEMCPY
+										  : WORK_KERNEL,
 						 .begin_us = begin,
 						 .end_us = begin + pick(150),
 						 .call = pick(20) ? number : MODEL_NO_CALL,
@@ -689,7 +689,7 @@ static void books_balance(void **state)
 	for (unsigned round = 0; round < 60; round++) {
 		struct fixture *f = mem_zero(sizeof(*f));
 		seed = round * 7919 + 1;
-		analyzer_start(&f->a, &f->b.dict, NULL);
+		analyzer_start(&f->a, &f->b.tables, NULL);
 		for (uint64_t step = 0; step < 1 + pick(3); step++)
 			random_step(f, step);
 		summary_fill(&f->f, &f->a.timeline);

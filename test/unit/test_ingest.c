@@ -1,5 +1,5 @@
 /* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -69,7 +69,7 @@ static void look_at(void *context, struct ingest *f, struct model_step *m)
 		s.n_lanes += m->streams.at[i].n_lanes;
 	if (m->works.n)
 		snprintf(s.first_work, sizeof(s.first_work), "%s",
-			 strtab_text(&m->dict->names, m->works.at[0].name));
+			 strtab_text(&m->tables->names, m->works.at[0].name));
 	for (size_t i = 0; i < m->counters.n; i++) {
 		const struct model_counter *c = &m->counters.at[i];
 		if (strcmp(c->name, "device memory allocated"))
@@ -429,8 +429,8 @@ static void test_steps_whose_ends_were_dropped_have_no_length(void **state)
 	ingest_read(&f);
 	ingest_finish(&f, false);
 	assert_int_equal(ingest_count_steps(&f), 45);
-	assert_int_equal(f.step_ms.n, 8 + 4);
-	assert_true(f.step_ms.max < 1.01);
+	assert_int_equal(f.run.step_ms.n, 8 + 4);
+	assert_true(f.run.step_ms.max < 1.01);
 	ingest_close(&f);
 	jb_free(b);
 }

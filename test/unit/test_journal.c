@@ -2,10 +2,10 @@
  * The journal's writer, read back with core/reader: many threads, chunks that run full, a pool that runs empty, a collector
  * that gives chunks back, the dictionary, forks and full disks. One journal per test; journal_forget ends it.
  */
-#include "core/journal/dict.h"
-#include "core/journal/reader.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/journal.h"
+#include "core/source/journal/dict.h"
+#include "core/source/journal/reader.h"
 
 #include <dirent.h>
 #include <errno.h>

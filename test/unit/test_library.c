@@ -23,7 +23,7 @@ static int set_up(void **state)
 	fake_forget();
 	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
 	fake_add(2, "train.py", 20, "train", "", "aten::mm");
-	analyzer_start(&f->a, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.tables, NULL);
 	*state = f;
 	return 0;
 }
@@ -49,7 +49,7 @@ static struct model_library *call(struct fixture *f, const char *name, uint8_t f
 	vec_push(&f->b.m.libraries,
 		 (struct model_library){ .begin_ns = ns(begin_us),
 					 .end_ns = ns(end_us),
-					 .name = strtab_intern(&f->b.dict.names, name),
+					 .name = strtab_intern(&f->b.tables.names, name),
 					 .facts = facts,
 					 .work = MODEL_NO_WORK,
 					 .peer = -1 });
@@ -110,13 +110,13 @@ static void bytes_and_bandwidth(void **state)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct model_library *l = moves(f, rows[i].name, 0, 1, 1000, 4);
-		assert_float_equal(library_bytes(l, &f->b.dict), rows[i].bytes, 1e-9);
-		assert_float_equal(library_bus_factor(l, &f->b.dict), rows[i].factor, 1e-9);
+		assert_float_equal(library_bytes(l, &f->b.tables), rows[i].bytes, 1e-9);
+		assert_float_equal(library_bus_factor(l, &f->b.tables), rows[i].factor, 1e-9);
 	}
 	struct model_library *l = moves(f, "ncclOfTomorrow", 0, 1, 1000, 4);
-	assert_float_equal(library_bus_factor(l, &f->b.dict), 0, 0);
+	assert_float_equal(library_bus_factor(l, &f->b.tables), 0, 0);
 	l = moves(f, "ncclAllReduce", 0, 1, 1000, 0);
-	assert_float_equal(library_bus_factor(l, &f->b.dict), 0, 0);
+	assert_float_equal(library_bus_factor(l, &f->b.tables), 0, 0);
 	vec_free(&f->b.m.libraries);
 }
 
@@ -162,7 +162,8 @@ static void work_inside_belongs_to_the_call(void **state)
 	assert_int_equal(l->gpu_ns, ns(40));
 	assert_int_equal(l->gpu_begin_ns, ns(200));
 	assert_int_equal(l->gpu_end_ns, ns(240));
-	assert_string_equal(strtab_text(&f->b.dict.names, l->kernel), "product"); /* the longest */
+	assert_string_equal(strtab_text(&f->b.tables.names, l->kernel),
+			    "product"); /* the longest */
 	assert_int_equal(frames_site_at(NULL, l->site)->line, 10);
 }
 
@@ -189,10 +190,10 @@ static void a_group_launches_for_its_members(void **state)
 
 static void fill(struct fixture *f, uint32_t multiprocessors)
 {
-	vec_push(&f->b.dict.devices, (struct dict_device){ .id = 0,
-							   .multiprocessors = multiprocessors,
-							   .compute_major = 9,
-							   .name = "NVIDIA H100 80GB HBM3" });
+	vec_push(&f->b.tables.devices, (struct run_device){ .id = 0,
+							     .multiprocessors = multiprocessors,
+							     .compute_major = 9,
+							     .name = "NVIDIA H100 80GB HBM3" });
 	for (int step = 0; step < 2; step++) {
 		double at = step * 1000;
 		sb_step(&f->b, (uint64_t)step, at, at + 1000);
@@ -247,7 +248,7 @@ static void an_unknown_device_has_no_peak(void **state)
 
 static double peak_of(const char *name, uint32_t multiprocessors, uint8_t type, bool tensor)
 {
-	struct dict_device d = { .multiprocessors = multiprocessors };
+	struct run_device d = { .multiprocessors = multiprocessors };
 	snprintf(d.name, sizeof(d.name), "%s", name);
 	return peak_tflops(&d, type, tensor);
 }

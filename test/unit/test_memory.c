@@ -1,5 +1,5 @@
 /* Who holds what at the peak, what leaks, what is tried again: from calls as the journal has them. */
-#include "core/journal/memory.h"
+#include "core/model/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,20 +7,30 @@
 
 #include <cmocka.h>
 
-static const struct hook_entry on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
-static const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
-static const struct hook_entry on_pin = { .category = CAT_ALLOC, .space = SPACE_HOST };
-static const struct hook_entry on_reset = { .category = CAT_CONTROL, .resets_device = true };
+static const struct memory_call on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
+static const struct memory_call on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
+static const struct memory_call on_pin = { .category = CAT_ALLOC, .space = SPACE_HOST };
+static const struct memory_call on_reset = { .category = CAT_CONTROL, .resets_device = true };
+
+/* `call` as one of the kind `of`. */
+static struct memory_change apply(struct memory *m, const struct memory_call *of,
+				  const struct memory_call *call)
+{
+	struct memory_call both = *call;
+	both.category = of->category;
+	both.space = of->space;
+	both.resets_device = of->resets_device;
+	return memory_apply(m, &both);
+}
 
 static void alloc(struct memory *m, uint64_t address, uint64_t bytes, uint32_t stack)
 {
-	memory_apply(m, &on_alloc,
-		     &(struct rec_call){ .arg = address, .bytes = bytes, .stack = stack });
+	apply(m, &on_alloc, &(struct memory_call){ .address = address, .bytes = bytes, .stack = stack });
 }
 
 static void give_back(struct memory *m, uint64_t address)
 {
-	memory_apply(m, &on_free, &(struct rec_call){ .arg = address });
+	apply(m, &on_free, &(struct memory_call){ .address = address });
 }
 
 static const struct memory_place *place(const struct memory *m, uint32_t stack)
@@ -63,8 +73,7 @@ static void host_memory_is_no_peak(void **state)
 {
 	struct memory m = { 0 };
 	(void)state;
-	struct memory_change c = memory_apply(
-		&m, &on_pin, &(struct rec_call){ .arg = 0x1000, .bytes = 100, .stack = 1 });
+	struct memory_change c = apply(&m, &on_pin, &(struct memory_call){ .address = 0x1000, .bytes = 100, .stack = 1 });
 	assert_int_equal(c.group, MEMORY_PINNED);
 	assert_int_equal(c.held_bytes, 100);
 	assert_int_equal(m.device_peak_bytes, 0);
@@ -78,8 +87,8 @@ static void a_reset_takes_all_of_a_device(void **state)
 	(void)state;
 	alloc(&m, 0x1000, 100, 1);
 	alloc(&m, 0x2000, 50, 2);
-	memory_apply(&m, &on_pin, &(struct rec_call){ .arg = 0x3000, .bytes = 10, .stack = 3 });
-	struct memory_change c = memory_apply(&m, &on_reset, &(struct rec_call){ .arg = 0 });
+	apply(&m, &on_pin, &(struct memory_call){ .address = 0x3000, .bytes = 10, .stack = 3 });
+	struct memory_change c = apply(&m, &on_reset, &(struct memory_call){ .address = 0 });
 	assert_int_equal(c.group, MEMORY_DEVICE);
 	assert_int_equal(c.held_bytes, 0);
 	assert_int_equal(m.all_bytes, 10);
@@ -172,18 +181,18 @@ static void no_leak_if_it_is_given_back(void **state)
 static void retries(void **state)
 {
 	struct memory m = { 0 };
-	const struct rec_call failed = { .status = 2, .bytes = 100 };
+	const struct memory_call failed = { .status = 2, .bytes = 100 };
 	(void)state;
 	alloc(&m, 0x1000, 100, 1);
-	memory_apply(&m, &on_alloc, &failed);
+	apply(&m, &on_alloc, &failed);
 	give_back(&m, 0x1000);
 	alloc(&m, 0x2000, 100, 1);
 	assert_int_equal(m.n_retries, 1);
-	memory_apply(&m, &on_alloc, &failed); /* and gives up */
+	apply(&m, &on_alloc, &failed); /* and gives up */
 	assert_int_equal(m.n_retries, 1);
 	alloc(&m, 0x3000, 10, 1); /* asked for less: nothing was given back for it */
 	assert_int_equal(m.n_retries, 1);
-	memory_apply(&m, &on_alloc, &(struct rec_call){ .status = 1 });
+	apply(&m, &on_alloc, &(struct memory_call){ .status = 1 });
 	give_back(&m, 0x3000);
 	alloc(&m, 0x3000, 10, 1); /* it failed for another reason */
 	assert_int_equal(m.n_retries, 1);
@@ -195,11 +204,11 @@ static void freed_where_nothing_was_allocated(void **state)
 {
 	struct memory m = { 0 };
 	(void)state;
-	memory_apply(&m, &on_free, &(struct rec_call){ .stack = 1 });
+	apply(&m, &on_free, &(struct memory_call){ .stack = 1 });
 	alloc(&m, 0x1000, 10, 2);
 	assert_int_equal(m.n_reused, 0);
 	for (uint32_t i = 0; i < 1000; i++) {
-		memory_apply(&m, &on_free, &(struct rec_call){ .arg = 0x2000, .stack = 3 + i });
+		apply(&m, &on_free, &(struct memory_call){ .address = 0x2000, .stack = 3 + i });
 		alloc(&m, 0x3000, 10, 2);
 		assert_int_equal(place(&m, 3 + i)->n_made_room, 1);
 	}

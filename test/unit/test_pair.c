@@ -1,5 +1,5 @@
 /* Which call caused which GPU work: by pushed ids, by intervals, out of order, with records missing on either side. */
-#include "core/pair/pair.h"
+#include "core/source/journal/pair.h"
 #include "core/util/vec.h"
 
 #include <setjmp.h>

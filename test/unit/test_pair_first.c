@@ -1,5 +1,5 @@
 /* The call at whose start CUPTI came on, which has no record of its own: what of the unexplained work is its, and what is nobody's. */
-#include "core/pair/pair_first.h"
+#include "core/source/journal/pair_first.h"
 #include "core/util/vec.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"
@@ -37,7 +37,7 @@ static void decode_step(void *context, struct ingest *f, struct model_step *m)
 	VEC(uint8_t) bytes = { 0 };
 	struct analyzer a;
 	(void)f;
-	analyzer_start(&a, m->dict, m->frames);
+	analyzer_start(&a, m->tables, m->frames);
 	perfetto_encode(analyzer_add(&a, m, false), append, &bytes);
 	analyzer_free(&a);
 	decode(&decoded, bytes.at, bytes.n);
@@ -319,7 +319,7 @@ static void test_ranges_lie_around_calls(void **state)
 static int write_alone(const struct model_step *m, const char *to, struct err *e)
 {
 	struct analyzer a;
-	analyzer_start(&a, m->dict, m->frames);
+	analyzer_start(&a, m->tables, m->frames);
 	int error = exporter_perfetto.write_step(analyzer_add(&a, m, false), to, e);
 	analyzer_free(&a);
 	return error;
@@ -375,8 +375,8 @@ static void test_file_is_whole_and_can_be_counted(void **state)
 static void test_says_why_a_file_cannot_be_written(void **state)
 {
 	(void)state;
-	struct dict d = { 0 };
-	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
+	struct tables tables = { 0 };
+	struct model_step m = { .tables = &tables, .command = "", .detector = "auto" };
 	struct err e = { "" };
 	assert_int_not_equal(write_alone(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
 	assert_non_null(strstr(e.text, "/proc/nowhere"));
@@ -389,8 +389,8 @@ static void test_leaves_nothing_where_the_disk_is_full(void **state)
 	const struct rlimit small = { 64, RLIM_INFINITY },
 			    plenty = { RLIM_INFINITY, RLIM_INFINITY };
 	char trace[120];
-	struct dict d = { 0 };
-	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
+	struct tables tables = { 0 };
+	struct model_step m = { .tables = &tables, .command = "", .detector = "auto" };
 	struct err e = { "" };
 	snprintf(trace, sizeof(trace), "%s.d/step-1.pftrace.gz", path);
 	signal(SIGXFSZ, SIG_IGN);

@@ -1,7 +1,7 @@
 /* NVTX's own header calling the injection, in this process: what it answers, and what the journal then holds. */
 #include <nvtx3/nvToolsExt.h>
 
-#include "core/journal/reader.h"
+#include "core/source/journal/reader.h"
 #include "core/util/vec.h"
 #include "preload/ranges.h"
 

@@ -85,7 +85,7 @@ static struct answer export_run(const struct journal_builder *b)
 	assert_string_equal(p.trouble.text, "");
 	a.n_steps = ingest_count_steps(&p.ingest);
 	a.n_traces = p.n_traces;
-	a.mean_ms = p.ingest.step_ms.mean;
+	a.mean_ms = p.ingest.run.step_ms.mean;
 	for (size_t i = 0; i < p.ingest.recorded.n; i++)
 		vec_push(&a.recorded, p.ingest.recorded.at[i]);
 	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);

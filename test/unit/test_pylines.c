@@ -3,7 +3,7 @@
  * 3.11.7 (co_lnotab or co_linetable, and dis or co_lines()) for one function with multi-line calls, a loop and a finally.
  * Damaged tables lie right before a page that cannot be read.
  */
-#include "core/journal/pylines.h"
+#include "core/source/journal/pylines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
-#include "core/model/ingest.h"
+#include "core/source/journal/ingest.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -139,8 +139,9 @@ static void look_at(void *context, struct ingest *f, struct model_step *m)
 			.begins_before = r->begins_before,
 			.ends_after = r->ends_after,
 		};
-		snprintf(s.name, sizeof(s.name), "%s", strtab_text(&m->dict->names, r->name));
-		snprintf(s.domain, sizeof(s.domain), "%s", strtab_text(&m->dict->names, r->domain));
+		snprintf(s.name, sizeof(s.name), "%s", strtab_text(&m->tables->names, r->name));
+		snprintf(s.domain, sizeof(s.domain), "%s",
+			 strtab_text(&m->tables->names, r->domain));
 		vec_push(&seen->steps[seen->n_steps], s);
 	}
 	seen->n_threads = m->threads.n;

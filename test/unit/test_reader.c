@@ -1,6 +1,6 @@
 /* The reader on good journals, on journals cut at every byte, and on journals with random damage. */
-#include "core/journal/dict.h"
-#include "core/journal/reader.h"
+#include "core/source/journal/dict.h"
+#include "core/source/journal/reader.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>

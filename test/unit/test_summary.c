@@ -1,6 +1,7 @@
 /* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_run.h"
+#include "core/source/journal/ingest.h"
 #include "core/symbols/phase_rules.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/journal_builder.h"
@@ -27,7 +28,7 @@ static int set_up(void **state)
 	fake_add(2, "train.py", 10, "train", "", "aten::relu");
 	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
 	fake_add(4, "train.py", 40, "train", "", "");
-	analyzer_start(&f->a, &f->b.dict, (struct frames *)fake_frames);
+	analyzer_start(&f->a, &f->b.tables, (struct frames *)fake_frames);
 	*state = f;
 	return 0;
 }
@@ -74,7 +75,7 @@ static void fill(struct fixture *f)
 								 .bytes = 1000000,
 								 .copy = COPY_D2H });
 		sb_work(&f->b, (struct sb_work){ .name = "Memcpy DtoH (Device -> Pageable)",
-						 .kind = REC_MEMCPY,
+						 .kind = WORK_MEMCPY,
 						 .begin_us = at + 505,
 						 .end_us = at + 595,
 						 .call = call,
@@ -143,7 +144,7 @@ static void copy_aside(struct fixture *f, double at, uint64_t bytes)
 							 .bytes = bytes,
 							 .copy = COPY_H2D });
 	sb_work(&f->b, (struct sb_work){ .name = "Memcpy HtoD (Pageable -> Device)",
-					 .kind = REC_MEMCPY,
+					 .kind = WORK_MEMCPY,
 					 .begin_us = at + 7,
 					 .end_us = at + 10,
 					 .call = call,
@@ -385,11 +386,11 @@ static void what_the_run_says(void **state)
 	write_journal(path);
 	const struct ingest_sink sink = { .context = &a, .step = count_step };
 	assert_int_equal(ingest_open(&ingest, path, false, &sink, &e), 0);
-	analyzer_start(&a, &ingest.dict, NULL);
+	analyzer_start(&a, &ingest.dict.t, NULL);
 	ingest_read(&ingest);
 	ingest_finish(&ingest, false);
 	summary_fill(&f, &a.timeline);
-	summary_fill_run(&f, &ingest);
+	summary_fill_run(&f, &ingest.run);
 	assert_int_equal(shown, 1);
 	assert_int_equal(f.warm_up.n, 2);
 	assert_int_equal(f.baseline.n, STEPS - 3); /* the last has no end */
@@ -414,43 +415,47 @@ static void what_the_run_says(void **state)
 static void retries_within_an_allocator(void **state)
 {
 	struct fixture *f = *state;
-	struct ingest *ingest = mem_zero(sizeof(*ingest));
-	const struct hook_entry on_alloc = { .category = CAT_ALLOC, .space = SPACE_DEVICE };
-	const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
+	struct run run = { .tables = &f->b.tables };
 	fake_add(5, "train.py", 50, "release_cached_blocks", "", "");
 	fake_add(6, "train.py", 60, "emptyCache", "", "");
 	f->f.timeline = &f->a.timeline;
 	for (uint64_t i = 1; i <= 20; i++) {
-		const struct rec_call alloc = { .arg = i, .bytes = 8, .stack = 4 };
-		const struct rec_call release = { .arg = i, .stack = i % 2 ? 5 : 6 };
-		memory_apply(&ingest->memory, &on_alloc, &alloc);
-		memory_apply(&ingest->memory, &on_free, &release);
-		memory_end_step(&ingest->memory);
+		const struct memory_call alloc = { .address = i,
+						   .bytes = 8,
+						   .stack = 4,
+						   .category = CAT_ALLOC,
+						   .space = SPACE_DEVICE };
+		const struct memory_call release = { .address = i,
+						     .stack = i % 2 ? 5 : 6,
+						     .category = CAT_FREE,
+						     .space = SPACE_DEVICE };
+		memory_apply(&run.memory, &alloc);
+		memory_apply(&run.memory, &release);
+		memory_end_step(&run.memory);
 	}
-	summary_fill_run(&f->f, ingest);
+	summary_fill_run(&f->f, &run);
 	assert_float_equal(f->f.retries, 0.5, 1e-9);
-	memory_free(&ingest->memory);
-	free(ingest);
+	run_free(&run);
 }
 
 /* Steps of one window that took twice as long: that is said, and not as what recording cost. */
 static void one_window_may_be_the_machine(void **state)
 {
 	struct findings found = { 0 };
-	struct ingest *ingest = mem_zero(sizeof(*ingest));
+	struct run *run = mem_zero(sizeof(*run));
 	(void)state;
 	for (int i = 0; i < 125; i++) {
 		bool is_recorded = i >= 60 && i < 65;
-		cost_add(&ingest->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
+		cost_add(&run->cost, (i % 2 ? 10 : 10.1) * (is_recorded ? 2.1 : 1),
 			 is_recorded ? COST_RECORDED : COST_PLAIN);
 	}
-	summary_fill_run(&found, ingest);
+	summary_fill_run(&found, run);
 	assert_false(found.cost.is_known);
 	assert_int_equal(found.unavailable.n, 1);
 	assert_string_equal(found.unavailable.at[0].what, "what recording cost");
 	assert_non_null(strstr(found.unavailable.at[0].why, "took +111 % against"));
 	findings_free(&found);
-	free(ingest);
+	free(run);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -20,7 +20,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = mem_zero(sizeof(*f));
 	fake_forget();
-	analyzer_start(&f->a, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.tables, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
 	return 0;
@@ -209,7 +209,7 @@ static uint8_t copy(void **state, const char *name, uint8_t copy, uint8_t source
 							 .copy = copy,
 							 .bytes = bytes });
 	sb_work(&f->b, (struct sb_work){ .name = "Memcpy",
-					 .kind = REC_MEMCPY,
+					 .kind = WORK_MEMCPY,
 					 .begin_us = begin,
 					 .end_us = end,
 					 .call = call,
@@ -326,8 +326,8 @@ static void malloc_that_does_not(void **state)
 static void overheads_by_thread(void **state)
 {
 	struct fixture *f = *state;
-	vec_push(&f->b.dict.threads,
-		 (struct thread_entry){ .slot = 1, .tid = 1, .handle = 0xbeef });
+	vec_push(&f->b.tables.threads,
+		 (struct run_thread){ .slot = 1, .tid = 1, .handle = 0xbeef });
 	sb_launch(&f->b, 10, 20, 30, 0);
 	vec_push(&f->b.m.overheads, (struct model_overhead){ 5000, 6000, 0xbeef, 1 });
 	vec_push(&f->b.m.overheads, (struct model_overhead){ 1000, 4000, 1, 5 });

@@ -74,7 +74,7 @@ void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double
 					   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
 	if (tw->is_recording)
 		sb_work(&tw->b, (struct sb_work){ .name = "copy",
-						  .kind = REC_MEMCPY,
+						  .kind = WORK_MEMCPY,
 						  .begin_us = begin,
 						  .end_us = end,
 						  .call = id,
@@ -197,7 +197,7 @@ static double furthest(const struct twin *tw)
 
 void twin_record(struct twin *tw, twin_step step, int steps)
 {
-	analyzer_start(&tw->a, &tw->b.dict,
+	analyzer_start(&tw->a, &tw->b.tables,
 		       (struct frames *)tw); /* the tests' frames need no resolver */
 	for (int i = 0; i < STEADY_AFTER; i++)
 		step(tw);

@@ -1,0 +1,81 @@
+/*
+ * A leak is told from a program that fills its caches by when it grows: a cache does at first, a leak to the last, however seldom (a
+ * framework's allocator asks the driver for more only every many steps). What also shrinks is no leak.
+ */
+#include "core/model/memory.h"
+
+#include <stdlib.h>
+
+enum {
+	SETTLING_STEPS = 2, /* what these get is kept for good by nearly every program */
+	GROWTHS_LEAST = 4,
+	STEPS_LEAST = 6,
+	DOWN_PART = 10, /* at most one shrinking in so many growths */
+	PARTS = 4,	/* it grows in each of the run's quarters */
+};
+
+static void keep(struct memory_growth *g, uint64_t step, int64_t held_bytes)
+{
+	if (!g->stride)
+		g->stride = 1;
+	if (g->n_up % g->stride)
+		return;
+	if (g->n_kept == GROWTHS_KEPT) {
+		for (uint32_t i = 0; i < GROWTHS_KEPT / 2; i++) {
+			g->up[i] = g->up[i * 2 + 1];
+			g->up_bytes[i] = g->up_bytes[i * 2 + 1];
+		}
+		g->n_kept = GROWTHS_KEPT / 2;
+		g->stride *= 2;
+	}
+	g->up[g->n_kept] = step;
+	g->up_bytes[g->n_kept++] = held_bytes;
+}
+
+void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_bytes)
+{
+	if (step <= SETTLING_STEPS) {
+		g->since = step;
+		g->first_bytes = held_bytes;
+	} else if (held_bytes > g->last_bytes) {
+		g->n_up++;
+		keep(g, step, held_bytes);
+	} else if (held_bytes < g->last_bytes) {
+		g->n_down++;
+	}
+	g->last_bytes = held_bytes;
+}
+
+bool memory_growth_is_leak(const struct memory_growth *g, uint64_t n_steps)
+{
+	uint64_t steps = n_steps - g->since;
+	unsigned parts = 0;
+	if (g->n_up < GROWTHS_LEAST || g->n_down * DOWN_PART > g->n_up || steps < STEPS_LEAST)
+		return false;
+	for (uint32_t i = 0; i < g->n_kept; i++)
+		parts |= 1u << (g->up[i] - g->since - 1) * PARTS / steps;
+	return parts == (1u << PARTS) - 1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* The first and the last step may end elsewhere than the others, where more is held or less: so it is the median of the slopes over half of
+ * the growths. */
+double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps)
+{
+	double slopes[GROWTHS_KEPT];
+	uint32_t half = g->n_kept / 2;
+	if (n_steps <= g->since)
+		return 0;
+	if (g->n_kept < GROWTHS_LEAST)
+		return (double)(g->last_bytes - g->first_bytes) / (double)(n_steps - g->since);
+	for (uint32_t i = 0; i < half; i++)
+		slopes[i] = (double)(g->up_bytes[i + half] - g->up_bytes[i]) /
+			    (double)(g->up[i + half] - g->up[i]);
+	qsort(slopes, half, sizeof(*slopes), by_value);
+	return half % 2 ? slopes[half / 2] : (slopes[half / 2 - 1] + slopes[half / 2]) / 2;
+}

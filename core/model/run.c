@@ -1,0 +1,9 @@
+/* See run.h. */
+#include "core/model/run.h"
+
+void run_free(struct run *r)
+{
+	baseline_free(&r->baseline);
+	memory_free(&r->memory);
+	vec_free(&r->once);
+}

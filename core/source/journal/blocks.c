@@ -1,0 +1,143 @@
+/* See blocks.h. */
+#include "core/source/journal/blocks.h"
+
+static uint8_t device_at(uint8_t device)
+{
+	return device < MEMORY_DEVICES ? device : MEMORY_DEVICES - 1;
+}
+
+/* ---- Waiting ---- */
+
+void blocks_take(struct blocks *b, uint32_t thread, const struct rec_block *r)
+{
+	vec_push(&b->waiting, (struct block_record){ *r, thread, b->n_taken++ });
+}
+
+void blocks_take_held(struct blocks *b, const struct rec_memory *r)
+{
+	vec_push(&b->waiting_held, *r);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct block_record *x = a, *y = b;
+	if (x->r.ticks != y->r.ticks)
+		return x->r.ticks < y->r.ticks ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+size_t blocks_cut(struct blocks *b, uint64_t end_ticks)
+{
+	size_t n = 0;
+	if (b->n_sorted < b->waiting.n)
+		qsort(b->waiting.at, b->waiting.n, sizeof(*b->waiting.at), by_time);
+	b->n_sorted = b->waiting.n;
+	while (n < b->waiting.n && b->waiting.at[n].r.ticks < end_ticks)
+		n++;
+	return n;
+}
+
+static void hold(struct blocks *b, const struct rec_memory *r)
+{
+	struct allocator_device *h = &b->allocator->device[device_at(r->device)];
+	h->was_used = true;
+	h->allocated_bytes = r->allocated_bytes;
+	h->reserved_bytes = r->reserved_bytes;
+	if (r->peak_allocated_bytes > h->peak_allocated_bytes)
+		h->peak_allocated_bytes = r->peak_allocated_bytes;
+	if (r->peak_reserved_bytes > h->peak_reserved_bytes)
+		h->peak_reserved_bytes = r->peak_reserved_bytes;
+	b->allocator->n_lost = r->n_lost;
+}
+
+void blocks_drop(struct blocks *b, size_t n, uint64_t end_ticks)
+{
+	size_t kept = 0;
+	vec_shift(&b->waiting, n);
+	b->n_sorted -= n;
+	for (size_t i = 0; i < b->waiting_held.n; i++) {
+		const struct rec_memory r = b->waiting_held.at[i];
+		if (r.ticks <= end_ticks)
+			hold(b, &r);
+		else
+			b->waiting_held.at[kept++] = r;
+	}
+	b->waiting_held.n = kept;
+}
+
+/* ---- Live ones ---- */
+
+static void give(struct blocks *b, uint64_t address)
+{
+	const uint64_t *found = map_find(&b->place_of, address);
+	if (!found)
+		return;
+	size_t place = (size_t)*found;
+	map_remove(&b->place_of, address);
+	struct block_live last = b->live.at[--b->live.n];
+	if (place == b->live.n)
+		return;
+	b->live.at[place] = last;
+	*map_at(&b->place_of, last.address, NULL) = place;
+}
+
+static void take(struct blocks *b, const struct block_live *block)
+{
+	give(b, block->address); /* its end was never seen */
+	*map_at(&b->place_of, block->address, NULL) = b->live.n;
+	vec_push(&b->live, *block);
+}
+
+static void begin_window(struct blocks *b)
+{
+	map_free(&b->place_of);
+	b->live.n = 0;
+	b->n_windows++;
+}
+
+static void count(struct blocks *b, const struct rec_block *r)
+{
+	struct allocator_device *h = &b->allocator->device[device_at(r->device)];
+	h->was_used = true;
+	h->allocated_bytes = r->allocated_bytes;
+	h->reserved_bytes = r->reserved_bytes;
+	if (r->allocated_bytes > h->peak_allocated_bytes)
+		h->peak_allocated_bytes = r->allocated_bytes;
+	if (r->reserved_bytes > h->peak_reserved_bytes)
+		h->peak_reserved_bytes = r->reserved_bytes;
+}
+
+void blocks_apply(struct blocks *b, const struct rec_block *r)
+{
+	switch (r->event) {
+	case BLOCK_KNOWN:
+		begin_window(b);
+		break;
+	case BLOCK_LIVE:
+		take(b, &(struct block_live){ r->address, r->bytes, r->made_ticks, r->stack,
+					      r->device });
+		break;
+	case BLOCK_MADE:
+		take(b,
+		     &(struct block_live){ r->address, r->bytes, r->ticks, r->stack, r->device });
+		count(b, r);
+		break;
+	case BLOCK_FREED:
+		give(b, r->address);
+		count(b, r);
+		break;
+	case BLOCK_OUT_OF_MEMORY:
+		b->allocator->n_out_of_memory++;
+		break;
+	default: /* of a later version */
+		break;
+	}
+}
+
+void blocks_free(struct blocks *b)
+{
+	vec_free(&b->waiting);
+	vec_free(&b->waiting_held);
+	vec_free(&b->live);
+	map_free(&b->place_of);
+}

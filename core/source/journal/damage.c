@@ -1,0 +1,80 @@
+/* See damage.h. */
+#include "core/source/journal/damage.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+__attribute__((format(printf, 3, 4))) static void add(char *to, size_t bytes, const char *format,
+						      ...)
+{
+	size_t used = strlen(to);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(to + used, bytes - used, format, args);
+	va_end(args);
+}
+
+struct missing {
+	bool directory, names;
+	uint32_t chunks, of_chunks;
+};
+
+/* Chunks in use that the file ends before or in. A chunk that nobody had taken is not missed. */
+static struct missing find_missing(const struct reader *r)
+{
+	const struct journal_header *h = r->header;
+	struct missing m = {
+		.directory = h->n_chunks > r->n_chunks && atomic_load(&h->chunk_claims),
+		.names = atomic_load(&h->dictionary_used_bytes) > r->dictionary_bytes,
+	};
+	for (uint32_t i = 0; i < r->n_chunks; i++) {
+		const struct journal_chunk *c = &r->directory[i];
+		uint64_t end = h->chunks_offset + (uint64_t)i * h->chunk_bytes +
+			       atomic_load(&c->committed_bytes);
+		if (atomic_load(&c->state) == CHUNK_FREE)
+			continue;
+		m.of_chunks++;
+		m.chunks += end > r->file_bytes;
+	}
+	return m;
+}
+
+static void say_missing(char *to, size_t bytes, const struct reader *r)
+{
+	struct missing m = find_missing(r);
+	if (!m.directory && !m.names && !m.chunks)
+		return;
+	add(to, bytes, "the journal is cut short at byte %" PRIu64 " of %" PRIu64 ": ",
+	    r->file_bytes, r->header->file_bytes);
+	bool has_records = m.directory || m.chunks;
+	if (m.directory || (m.chunks && m.chunks == m.of_chunks))
+		add(to, bytes, "its records");
+	else if (m.chunks)
+		add(to, bytes, "%u of its %u pieces of records", m.chunks, m.of_chunks);
+	if (m.names)
+		add(to, bytes, "%snames of kernels and lines", has_records ? " and " : "");
+	add(to, bytes, " are missing; copy the whole file");
+}
+
+char *damage_say(char *to, size_t bytes, const struct reader *r, const struct dict *d)
+{
+	uint64_t places = r->n_damaged + d->n_damaged;
+	to[0] = 0;
+	if (r->is_truncated)
+		say_missing(to, bytes, r);
+	if (*to)
+		return to; /* where it ends in the middle of a record is no further fault */
+	if (places || r->n_impossible)
+		add(to, bytes, "the journal is damaged: ");
+	if (places)
+		add(to, bytes, "%" PRIu64 " place%s made no sense", places, places > 1 ? "s" : "");
+	if (r->n_impossible)
+		add(to, bytes, "%s%" PRIu64 " record%s told what cannot be", places ? ", " : "",
+		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
+	if (*to)
+		add(to, bytes,
+		    "; these were left out, and what else is damaged cannot be seen: copy the file "
+		    "anew if there is another");
+	return to;
+}

@@ -1,0 +1,105 @@
+/*
+ * What a journal says once: facts, hooks, threads, strings, launch shapes, kernels, devices, modules, code, stacks. Filled record by record as the
+ * library writes them; ids of the file are bounded before they become indexes. Texts are copied.
+ */
+#ifndef CORE_DICT_H
+#define CORE_DICT_H
+
+#include "core/model/tables.h"
+#include "core/runtime/record.h"
+#include "core/util/map.h"
+#include "core/util/strtab.h"
+#include "core/util/vec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Ids become array indexes: a damaged one must not ask for all memory. */
+#define DICT_IDS_MOST (1u << 20)
+
+struct hook_entry {
+	uint32_t name; /* in `names` */
+	uint8_t category, entry_point, space;
+	bool is_known;
+	bool begins_capture, ends_capture, resets_device;
+};
+
+/* A loaded object; `path` in `names`. */
+struct module_entry {
+	uint64_t base, begin, end;
+	uint32_t path;
+	uint32_t build_id_bytes;
+	uint8_t build_id[32];
+	bool is_known;
+};
+
+/* A Python code object; `file` and `name` in `names`. */
+struct code_entry {
+	uint64_t table; /* where its line table begins in `tables` */
+	uint32_t table_bytes;
+	uint32_t file, name, first_line;
+	uint8_t lines; /* enum line_table */
+	bool is_known;
+};
+
+/* A stack: `n` frames of its own from `first` in `stack_frames`, outside of them the `shared` outermost ones of `base`. */
+struct stack_entry {
+	uint64_t first;
+	uint32_t base; /* index + 1 into `stacks`, smaller than its own; 0: none */
+	uint32_t flags;
+	uint16_t n, shared;
+};
+
+/* A library's function; `name` in `names`. */
+struct library_entry {
+	uint32_t name;
+	uint8_t family, facts;
+	bool is_known;
+};
+
+struct dict {
+	struct tables t;		     /* what the run model shares */
+	VEC(struct hook_entry) hooks;	     /* by id */
+	VEC(uint32_t) strings;		     /* by DICT_STRING id -> names */
+	VEC(struct library_entry) libraries; /* by id */
+	VEC(struct module_entry) modules;    /* by id */
+	VEC(struct code_entry) codes;	     /* by id */
+	VEC(uint8_t) tables;		     /* line tables */
+	VEC(struct stack_entry) stacks;	     /* in order of appearance */
+	VEC(uint64_t) stack_frames;
+	struct map stack_of_id; /* -> index in stacks */
+	uint64_t n_damaged;	/* records with ids beyond reason or texts without end */
+};
+
+void dict_add(struct dict *d, const struct dict_head *record);
+
+void dict_free(struct dict *d);
+
+/* CAT_COUNT for a hook that the dictionary does not have. */
+static inline uint8_t dict_category(const struct dict *d, uint16_t hook)
+{
+	return hook < d->hooks.n ? d->hooks.at[hook].category : (uint8_t)CAT_COUNT;
+}
+
+/* The place in `names` of a DICT_STRING's text; 0, which is "", where there is none. */
+static inline uint32_t dict_string(const struct dict *d, uint32_t id)
+{
+	return id < d->strings.n ? d->strings.at[id] : 0;
+}
+
+/* NULL for ids that the dictionary does not have. */
+const struct module_entry *dict_module(const struct dict *d, uint32_t id);
+const struct code_entry *dict_code(const struct dict *d, uint32_t id);
+
+/* A stack's frames as record.h codes them, innermost first, whole: how many (at most DICT_FRAMES_MOST). 0 for a stack that is
+ * not there. `flags` gets bits of enum stack_flag. */
+#define DICT_FRAMES_MOST 2048u
+size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FRAMES_MOST],
+		  uint32_t *flags);
+
+/* What dict_add does with the records that stacks are made of; for dict.c. */
+void dict_add_module(struct dict *d, const struct dict_module *m);
+void dict_add_code(struct dict *d, const struct dict_code *c);
+void dict_add_stack(struct dict *d, const struct dict_stack *s);
+
+#endif

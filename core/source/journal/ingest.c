@@ -1,0 +1,469 @@
+/* Taking records in: each goes to where its step will look for it. What is damaged was already skipped by the reader. */
+#include "core/source/journal/ingest.h"
+
+#include "core/source/journal/stacks.h"
+
+#include "core/runtime/clock.h"
+
+#include <stdlib.h>
+
+enum {
+	FLUSH_DELIVERY_NS = 1000000000
+}; /* read afterwards: how long after a flush its records may have been written */
+
+bool ingest_action_is_recorded(uint8_t action)
+{
+	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
+}
+
+void ingest_forget_stacks(struct ingest *f)
+{
+	frames_free(f->run.frames);
+	f->run.frames = NULL;
+}
+
+void ingest_close(struct ingest *f)
+{
+	for (size_t i = 0; i < f->threads.n; i++)
+		vec_free(&f->threads.at[i].calls);
+	vec_free(&f->threads);
+	map_free(&f->thread_of_slot);
+	queue_free(&f->marks);
+	vec_free(&f->voided);
+	vec_free(&f->works);
+	vec_free(&f->tail);
+	vec_free(&f->externals);
+	vec_free(&f->apis);
+	vec_free(&f->overheads);
+	vec_free(&f->pools);
+	vec_free(&f->drops);
+	range_log_free(&f->ranges);
+	library_log_free(&f->libraries);
+	vec_free(&f->gpu_switches);
+	vec_free(&f->recorded);
+	blocks_free(&f->blocks);
+	run_free(&f->run);
+	vec_free(&f->trainings);
+	once_free(&f->once);
+	ingest_forget_stacks(f);
+	dict_free(&f->dict);
+	reader_close(&f->reader);
+}
+
+static struct ingest_thread *thread_of(struct ingest *f, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&f->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = f->threads.n;
+		vec_push(&f->threads, (struct ingest_thread){ .slot = slot });
+	}
+	return &f->threads.at[*at];
+}
+
+/* What the first step is for follows from the schedule, as the library told it. */
+static void learn_schedule(struct ingest *f)
+{
+	const char *text = tables_fact(&f->dict.t, "PROF_SCHEDULE");
+	if (f->knows_schedule || !text || schedule_parse(text, &f->schedule, NULL))
+		return;
+	f->knows_schedule = true;
+	if (f->marks.at[0].number == 0 && !f->marks.at[0].is_outside)
+		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
+}
+
+static void read_dictionary(struct ingest *f, bool is_final)
+{
+	const struct dict_head *record;
+	bool is_any = false;
+	while ((record = reader_next_dictionary(&f->reader, is_final))) {
+		dict_add(&f->dict, record);
+		is_any = true;
+	}
+	if (is_any && !f->one_step)
+		learn_schedule(f);
+}
+
+int ingest_open(struct ingest *f, const char *path, bool live, const struct ingest_sink *sink,
+		struct err *e)
+{
+	memset(f, 0, sizeof(*f));
+	int error = reader_open(&f->reader, path, live, e);
+	if (error)
+		return error;
+	f->is_live = live;
+	f->sink = *sink;
+	f->last_number = UINT64_MAX;
+	queue_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
+	f->run.tables = &f->dict.t;
+	f->run.frames = frames_new(journal_stacks(&f->dict), &f->dict.t);
+	f->run.pid = f->reader.header->pid;
+	f->blocks.allocator = &f->run.allocator;
+	timebase_set(&f->time, f->reader.header, live);
+	schedule_parse(SCHEDULE_DEFAULT, &f->schedule, NULL);
+	if (!live)
+		read_dictionary(f, true);
+	return 0;
+}
+
+static void saw(struct ingest *f, uint64_t ticks)
+{
+	if (!f->first_ticks || ticks < f->first_ticks)
+		f->first_ticks = ticks;
+	if (ticks > f->last_ticks)
+		f->last_ticks = ticks;
+}
+
+static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *c)
+{
+	uint8_t category = dict_category(&f->dict, c->hook);
+	if (category == CAT_ALLOC && !c->status && !plausible_bytes(c->bytes)) {
+		f->reader.n_impossible++;
+		return;
+	}
+	saw(f, c->begin_ticks);
+	/* days after the one before: numbers are compared modulo 2^32 */
+	if (!t->calls.n && category_has_work(category) && c->seq - t->closed_seq >= 1u << 30)
+		t->closed_seq = c->seq - 1;
+	f->counts.calls++;
+	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;
+	f->counts.launches += category_has_work(category);
+	f->n_pending++;
+	once_add(&f->once, &f->run, &f->dict, &f->time, c);
+	if (f->sink.call)
+		f->sink.call(f->sink.context, f, t->slot, c);
+	vec_push(&t->calls, *c);
+}
+
+void ingest_add_mark(struct ingest *f, const struct step_mark *mark)
+{
+	struct step_mark *first = &f->marks.at[0];
+	if (f->one_step)
+		return;
+	f->saw_outside |= mark->is_outside;
+	if (!mark->number && !first->number && !first->ticks && !f->saw_outside) {
+		first->action = mark->action; /* the first step, told by the library too */
+		return;
+	}
+	if (mark->ticks <= first->ticks) {
+		f->counts.late++;
+		return;
+	}
+	queue_push(&f->marks, *mark);
+	size_t i = f->marks.n - 1;
+	for (; i > 1 && f->marks.at[i - 1].ticks > mark->ticks; i--)
+		f->marks.at[i] = f->marks.at[i - 1];
+	f->marks.at[i] = *mark;
+	if (!mark->is_outside && (f->last_number == UINT64_MAX || mark->number > f->last_number))
+		f->last_number = mark->number;
+}
+
+bool ingest_is_void(const struct ingest *f, uint32_t generation)
+{
+	for (size_t i = 0; i < f->voided.n; i++)
+		if (f->voided.at[i] == generation)
+			return true;
+	return false;
+}
+
+void ingest_train(struct ingest *f, uint32_t generation)
+{
+	for (size_t i = 0; i < f->trainings.n; i++)
+		if (f->trainings.at[i] == generation)
+			return;
+	vec_push(&f->trainings, generation);
+}
+
+void ingest_void(struct ingest *f, uint32_t generation)
+{
+	size_t n = 1;
+	vec_push(&f->voided, generation);
+	f->last_number = f->marks.at[0].number ? f->marks.at[0].number : UINT64_MAX;
+	for (size_t i = 1; i < f->marks.n; i++) {
+		const struct step_mark mark = f->marks.at[i];
+		if (mark.generation == generation)
+			continue;
+		f->marks.at[n++] = mark;
+		if (!mark.is_outside)
+			f->last_number = mark.number;
+	}
+	f->marks.n = n;
+	f->last_is_whole = false;
+}
+
+uint64_t ingest_count_steps(const struct ingest *f)
+{
+	bool is_learned = f->reader.header->steps.mode == STEP_MODE_AUTO;
+	if (f->last_number == UINT64_MAX)
+		return 0;
+	return f->last_number + (!is_learned || f->last_is_whole || f->last_has_come);
+}
+
+static void take_step(struct ingest *f, struct ingest_thread *t, const struct rec_step *s)
+{
+	saw(f, s->ticks);
+	if (s->event == STEP_COUNTED) {
+		if (f->sink.counted)
+			f->sink.counted(f->sink.context, f, t->slot, s);
+		return;
+	}
+	if (s->event == STEP_NUMBERED && s->action & NUMBERED_TRAINING)
+		ingest_train(f, s->generation);
+	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
+		return;
+	if (s->event == STEP_TRIGGERED) {
+		if (f->sink.triggered)
+			f->sink.triggered(f->sink.context, f, s);
+		return;
+	}
+	if (ingest_is_void(f, s->generation))
+		return;
+	bool is_begin = s->event == STEP_BEGIN;
+	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
+		f->last_is_whole = s->event == STEP_OUTSIDE;
+	ingest_add_mark(f, &(struct step_mark){
+				   .ticks = s->ticks,
+				   .number = is_begin ? s->number : UINT64_MAX,
+				   .generation = s->generation,
+				   .action = is_begin ? s->action : SCHED_NONE,
+				   .is_outside = !is_begin,
+				   .is_own = is_begin,
+				   .is_slice = is_begin && s->detail,
+				   .cuts = s->event == STEP_CUT,
+			   });
+}
+
+static void take_gpu_switch(struct ingest *f, const struct rec_gpu_state *s)
+{
+	bool is_on = s->state == GPU_ON || s->state == GPU_ON_BUT_COPIES;
+	const struct gpu_switch *off =
+		f->gpu_switches.n ? &f->gpu_switches.at[f->gpu_switches.n - 1] : NULL;
+	bool is_anew = is_on && off && !off->is_on && s->first_id && s->first_id == f->last_on_id;
+	const struct gpu_switch new = {
+		.ticks = s->ticks,
+		.is_on = is_on,
+		.lacks_copies = s->state == GPU_ON_BUT_COPIES,
+		.first_id = s->first_id,
+		.is_anew = is_anew,
+		.joins = is_anew && s->ticks == off->ticks + 1,
+	};
+	f->last_on_id = is_on ? s->first_id : f->last_on_id;
+	vec_push(&f->gpu_switches, new);
+	size_t i = f->gpu_switches.n - 1;
+	if (!i || f->gpu_switches.at[i - 1].ticks <= new.ticks)
+		f->gpu_state = s->state;
+	for (; i && f->gpu_switches.at[i - 1].ticks > new.ticks; i--)
+		f->gpu_switches.at[i] = f->gpu_switches.at[i - 1];
+	f->gpu_switches.at[i] = new;
+	f->saw_gpu_on |= new.is_on;
+	f->expected_of_ticks = 0;
+}
+
+static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
+{
+	saw(f, s->ticks);
+	switch (s->state) {
+	case GPU_ON:
+	case GPU_ON_BUT_COPIES:
+	case GPU_OFF:
+	case GPU_YIELDED:
+	case GPU_UNAVAILABLE:
+		take_gpu_switch(f, s);
+		break;
+	case GPU_FLUSHED:
+		if (s->ticks > f->flushed_ticks)
+			f->flushed_ticks = s->ticks;
+		f->flushed_usable_ticks =
+			f->is_live ? clock_ticks(f->time.kind)
+				   : s->ticks + timebase_ticks(&f->time, FLUSH_DELIVERY_NS);
+		break;
+	case GPU_LOST:
+		f->counts.gpu_lost += s->detail;
+		break;
+	default:
+		break;
+	}
+}
+
+/* One that was opened before the step may be older than all that was recorded. */
+static void take_range(struct ingest *f, uint32_t slot, const struct rec_range *r)
+{
+	if (r->ticks > f->last_ticks)
+		f->last_ticks = r->ticks;
+	range_log_take(&f->ranges, slot, r);
+}
+
+static void take_library(struct ingest *f, uint32_t slot, const struct rec_library *l)
+{
+	saw(f, l->begin_ticks);
+	saw(f, l->end_ticks);
+	library_log_take(&f->libraries, slot, l);
+}
+
+static void take_record(struct ingest *f, struct ingest_thread *t, const struct rec_head *head)
+{
+	f->counts.records++;
+	switch (head->kind) {
+	case REC_CALL:
+		take_call(f, t, (const struct rec_call *)head);
+		break;
+	case REC_STEP:
+		take_step(f, t, (const struct rec_step *)head);
+		break;
+	case REC_DROPPED:
+		vec_push(&f->drops, *(const struct rec_dropped *)head);
+		f->counts.dropped += ((const struct rec_dropped *)head)->count;
+		break;
+	case REC_GPU_STATE:
+		take_gpu_state(f, (const struct rec_gpu_state *)head);
+		break;
+	case REC_EXTERNAL:
+		vec_push(&f->externals, *(const struct rec_external *)head);
+		break;
+	case REC_API:
+		vec_push(&f->apis, *(const struct rec_api *)head);
+		break;
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+	case REC_GPU_SYNC:
+		f->counts.works += head->kind != REC_GPU_SYNC;
+		f->counts.works_by_kind[head->kind]++;
+		vec_push(&f->works, *(const struct rec_gpu *)head);
+		break;
+	case REC_OVERHEAD:
+		vec_push(&f->overheads, *(const struct rec_overhead *)head);
+		break;
+	case REC_POOL:
+		vec_push(&f->pools, *(const struct rec_pool *)head);
+		break;
+	case REC_RANGE:
+		take_range(f, t->slot, (const struct rec_range *)head);
+		break;
+	case REC_LIBRARY:
+		take_library(f, t->slot, (const struct rec_library *)head);
+		break;
+	case REC_BLOCK:
+		saw(f, ((const struct rec_block *)head)->ticks);
+		blocks_take(&f->blocks, t->slot, (const struct rec_block *)head);
+		break;
+	case REC_MEMORY:
+		blocks_take_held(&f->blocks, (const struct rec_memory *)head);
+		break;
+	default: /* of a later version */
+		break;
+	}
+}
+
+/* The moment at or before which a record was written: its own begin. 0: it does not say. */
+static uint64_t record_ticks(const struct rec_head *head)
+{
+	switch (head->kind) {
+	case REC_CALL:
+		return ((const struct rec_call *)head)->begin_ticks;
+	case REC_STEP:
+		return ((const struct rec_step *)head)->ticks;
+	case REC_GPU_STATE:
+		return ((const struct rec_gpu_state *)head)->ticks;
+	case REC_RANGE:
+		return ((const struct rec_range *)head)->ticks;
+	case REC_LIBRARY:
+		return ((const struct rec_library *)head)->begin_ticks;
+	case REC_BLOCK:
+		return ((const struct rec_block *)head)->ticks;
+	case REC_MEMORY:
+		return ((const struct rec_memory *)head)->ticks;
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+		return ((const struct rec_gpu *)head)->begin_ticks;
+	default:
+		return 0;
+	}
+}
+
+static void take_batch(struct ingest *f, struct reader_batch *batch)
+{
+	const struct rec_head *head = reader_next_record(&f->reader, batch);
+	if (!head)
+		return;
+	/*
+	 * Read afterwards, chunks come in the order in which they were taken: what was written before this one's first
+	 * record stands in chunks that have been read.
+	 */
+	uint64_t begun = record_ticks(head);
+	if (!f->is_live && begun > f->read_until_ticks)
+		f->read_until_ticks = begun;
+	struct ingest_thread *t = thread_of(f, batch->thread);
+	for (; head; head = reader_next_record(&f->reader, batch))
+		take_record(f, t, head);
+}
+
+static void tag_finished(struct ingest *f)
+{
+	for (size_t i = f->reader.finished.n; i > 0 && !f->reader.finished.at[i - 1].tag; i--)
+		f->reader.finished.at[i - 1].tag = f->last_ticks;
+}
+
+static void read_pass(struct ingest *f, bool is_final)
+{
+	struct reader_batch batch;
+	uint64_t begun = f->is_live ? clock_ticks(f->time.kind) : 0;
+	once_set_clock(&f->once, &f->time);
+	reader_begin_pass(&f->reader);
+	read_dictionary(f, is_final);
+	while (reader_next_batch(&f->reader, &batch)) {
+		read_dictionary(f, is_final);
+		take_batch(f, &batch);
+		if (!f->is_live)
+			ingest_close_steps(f, false, false);
+	}
+	tag_finished(f);
+	if (f->is_live)
+		f->read_until_ticks = begun;
+}
+
+void ingest_read(struct ingest *f)
+{
+	read_pass(f, false);
+	if (f->is_live)
+		ingest_close_steps(f, false, false);
+}
+
+void ingest_finish(struct ingest *f, bool killed)
+{
+	read_pass(f, true);
+	f->is_over = true;
+	ingest_close_steps(f, true, killed);
+}
+
+/* What the steps under way still need stays, unless the library is about to run dry: it is in memory here too. */
+uint32_t ingest_recycle(struct ingest *f)
+{
+	uint32_t n_free = reader_count_free(&f->reader), total = f->reader.n_chunks, freed = 0,
+		 kept = 0;
+	if (n_free >= total / 4)
+		return 0;
+	bool is_wanted = (f->holds_steps || ingest_action_is_recorded(f->marks.at[0].action)) &&
+			 n_free >= total / 16;
+	for (size_t i = 0; i < f->reader.finished.n; i++) {
+		struct reader_finished *c = &f->reader.finished.at[i];
+		if (is_wanted && c->tag >= f->marks.at[0].ticks) {
+			f->reader.finished.at[kept++] = *c;
+			continue;
+		}
+		reader_free_chunk(&f->reader, c->index);
+		freed++;
+	}
+	f->reader.finished.n = kept;
+	return freed;
+}
+
+const char *step_detector_name(const struct journal_steps *s)
+{
+	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
+					       "time", "api",	 "nvtx" };
+	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
+		return s->wants_optimizer ? "optimizer" : "python";
+	return s->mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[s->mode] : "unknown";
+}

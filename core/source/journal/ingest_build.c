@@ -1,0 +1,547 @@
+/* From a cut of raw records to a model: times in nanoseconds, names, memory held, what is missing in words. */
+#include "core/source/journal/ingest.h"
+
+#include <stdio.h>
+
+struct build {
+	struct ingest *f;
+	const struct ingest_cut *cut;
+	struct model_step *m;
+	bool is_recorded; /* else only what outlives the step is kept up to date */
+	uint8_t *has_work;
+	struct map thread_of_slot; /* -> index in m->threads */
+};
+
+/* ---- Calls ---- */
+
+/* Who asks so often whether the device is done, so densely, does nothing else meanwhile: an unsuccessful query takes 1 us or less, the
+ * turn of a loop in Python another. The call is the loop then. */
+static void take_polling(struct model_call *out, const struct rec_call *c, const struct timebase *t)
+{
+	enum { POLLS_LEAST = 3, POLL_MOST_NS = 20000 };
+	uint64_t ns = timebase_length_ns(t, (uint64_t)c->seq << REC_POLLED_SHIFT);
+	if (c->detail < POLLS_LEAST || ns > (uint64_t)c->detail * POLL_MOST_NS ||
+	    ns > out->begin_ns)
+		return;
+	out->polls = c->detail;
+	out->begin_ns -= ns;
+}
+
+static struct model_call call_of(const struct ingest *f, const struct rec_call *c, uint8_t category)
+{
+	struct model_call out = {
+		.begin_ns = timebase_ns(&f->time, c->begin_ticks),
+		.end_ns = timebase_ns(&f->time, c->begin_ticks + record_duration(c)),
+		.stream = c->stream,
+		.stack = c->stack,
+		.status = (uint16_t)c->status,
+		.category = category,
+		.device = (uint8_t)c->device,
+	};
+	const struct hook_entry *hook = c->hook < f->dict.hooks.n ? &f->dict.hooks.at[c->hook]
+								  : NULL;
+	if (hook) {
+		out.name = hook->name;
+		out.space = hook->space;
+		out.entry_point = hook->entry_point;
+	}
+	switch (category) {
+	case CAT_LAUNCH: {
+		const struct run_launch *l = tables_launch(&f->dict.t, c->arg);
+		out.launch = l ? (uint32_t)(l - f->dict.t.launches.at) + 1 : 0;
+		break;
+	}
+	case CAT_MEMCPY:
+		out.copy = (uint8_t)c->detail;
+		out.bytes = c->arg;
+		break;
+	case CAT_MEMSET:
+	case CAT_PREFETCH:
+		out.bytes = c->arg;
+		break;
+	case CAT_ALLOC:
+	case CAT_FREE:
+		out.bytes = c->bytes;
+		out.handle = c->arg;
+		break;
+	case CAT_QUERY:
+		out.handle = c->arg;
+		take_polling(&out, c, &f->time);
+		break;
+	default:
+		out.handle = c->arg;
+		break;
+	}
+	return out;
+}
+
+static void add_thread(struct build *b, const struct model_thread *thread, uint32_t slot)
+{
+	*map_at(&b->thread_of_slot, slot, NULL) = b->m->threads.n;
+	vec_push(&b->m->threads, *thread);
+}
+
+static void build_thread(struct build *b, size_t i)
+{
+	struct ingest_thread *t = &b->f->threads.at[i];
+	if (!t->n_cut)
+		return;
+	const struct pair_thread *named = &b->cut->threads[i];
+	struct model_thread thread = { .tid = named->tid, .first = b->m->calls.n, .n = t->n_cut };
+	const struct run_thread *entry = tables_thread(&b->f->dict.t, t->slot);
+	if (entry)
+		memcpy(thread.name, entry->name, sizeof(thread.name));
+	for (size_t k = 0; k < t->n_cut; k++) {
+		const struct rec_call *c = &t->calls.at[k];
+		uint8_t category = dict_category(&b->f->dict, c->hook);
+		if (category == CAT_CAPTURE) {
+			const struct hook_entry *hook = &b->f->dict.hooks.at[c->hook];
+			t->is_capturing = hook->begins_capture ||
+					  (t->is_capturing && !hook->ends_capture);
+		}
+		bool is_expected = ingest_expects_work(b->f, c);
+		uint32_t number = named->first + (uint32_t)k;
+		bool is_missing = is_expected && !t->is_capturing && !b->has_work[number];
+		b->f->counts.paired += b->has_work[number] && category_has_work(category);
+		b->f->counts.calls_without_work += is_missing;
+		b->m->n_calls_without_work += is_missing;
+		if (!b->is_recorded)
+			continue;
+		struct model_call call = call_of(b->f, c, category);
+		if (call.polls && call.begin_ns < b->m->begin_ns)
+			call.begin_ns = b->m->begin_ns;
+		call.is_captured = t->is_capturing && is_expected && !b->has_work[number];
+		vec_push(&b->m->calls, call);
+	}
+	if (b->is_recorded)
+		add_thread(b, &thread, t->slot);
+}
+
+/* ---- Ranges ---- */
+
+/* A thread that made no call in the step may have ranges in it. */
+static void add_silent_thread(struct build *b, const struct range_entry *e)
+{
+	const struct run_thread *entry = tables_thread(&b->f->dict.t, e->slot);
+	if (!entry || e->begin_ticks >= b->cut->end_ticks || e->end_ticks < b->cut->begin_ticks ||
+	    map_find(&b->thread_of_slot, e->slot))
+		return;
+	struct model_thread thread = { .tid = entry->tid, .first = b->m->calls.n };
+	memcpy(thread.name, entry->name, sizeof(thread.name));
+	add_thread(b, &thread, e->slot);
+}
+
+static void build_ranges(struct build *b)
+{
+	const struct range_log *log = &b->f->ranges;
+	const struct ingest *f = b->f;
+	const struct ingest_cut *c = b->cut;
+	const struct range_log_cut cut = {
+		.begin_ticks = c->begin_ticks > f->first_ticks ? c->begin_ticks : f->first_ticks,
+		.end_ticks = c->end_ticks < f->last_ticks ? c->end_ticks : f->last_ticks,
+		.time = &b->f->time,
+		.dict = &b->f->dict,
+		.thread_of_slot = &b->thread_of_slot,
+	};
+	for (size_t i = 0; i < log->closed.n; i++)
+		add_silent_thread(b, &log->closed.at[i]);
+	for (size_t i = 0; i < log->open.n; i++)
+		add_silent_thread(b, &log->open.at[i]);
+	range_log_build(log, &cut, b->m);
+}
+
+static void build_libraries(struct build *b)
+{
+	const struct library_cut cut = {
+		.begin_ticks = b->cut->begin_ticks,
+		.end_ticks = b->cut->end_ticks,
+		.time = &b->f->time,
+		.dict = &b->f->dict,
+		.thread_of_slot = &b->thread_of_slot,
+	};
+	library_log_build(&b->f->libraries, &cut, b->m);
+}
+
+/* ---- GPU work ---- */
+
+static uint32_t work_name(struct build *b, const struct rec_gpu *g, uint32_t call)
+{
+	struct dict *d = &b->f->dict;
+	char text[96];
+	if (g->kind == REC_KERNEL) {
+		if (g->name < d->t.kernels.n && d->t.kernels.at[g->name].is_known)
+			return d->t.kernels.at[g->name].name;
+		if (call < b->m->calls.n && b->m->calls.at[call].launch)
+			return d->t.launches.at[b->m->calls.at[call].launch - 1].name;
+		return strtab_intern(&d->t.names, "unknown kernel");
+	}
+	if (g->kind == REC_MEMCPY)
+		model_copy_name(text, sizeof(text), g->name & 0xff, g->name >> 8 & 0xff,
+				g->name >> 16 & 0xff);
+	else if (g->kind == REC_MEMSET)
+		model_memset_name(text, sizeof(text), g->extra);
+	else
+		snprintf(text, sizeof(text), "%s", model_sync_kind(g->name));
+	return strtab_intern(&d->t.names, text);
+}
+
+static uint8_t work_kind_of(uint8_t record_kind)
+{
+	switch (record_kind) {
+	case REC_KERNEL:
+		return WORK_KERNEL;
+	case REC_MEMCPY:
+		return WORK_MEMCPY;
+	case REC_MEMSET:
+		return WORK_MEMSET;
+	default:
+		return WORK_SYNC;
+	}
+}
+
+static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
+{
+	struct model_work w = {
+		.begin_ns = timebase_ns(&b->f->time, g->begin_ticks),
+		.end_ns = timebase_ns(&b->f->time, g->end_ticks),
+		.node = g->node,
+		.name = work_name(b, g, call),
+		.call = call,
+		.correlation = g->correlation,
+		.context = g->context,
+		.stream = g->stream,
+		.graph = g->graph,
+		.peer = g->peer,
+		.kind = work_kind_of(g->kind),
+		.device = g->device,
+		.flags = g->flags,
+	};
+	if (w.end_ns < w.begin_ns || g->flags & GPU_INCOMPLETE)
+		w.end_ns = w.begin_ns;
+	if (g->kind == REC_KERNEL) {
+		memcpy(w.grid, g->grid, sizeof(w.grid));
+		if (g->name < b->f->dict.t.kernels.n && b->f->dict.t.kernels.at[g->name].is_known)
+			w.kernel = g->name + 1;
+	} else if (g->kind == REC_GPU_SYNC) {
+		w.value = (uint32_t)g->node;
+		w.node = 0;
+	} else {
+		w.bytes = (uint64_t)g->bytes_high << 32 | g->bytes_low;
+		w.source = g->kind == REC_MEMCPY ? g->name >> 8 & 0xff : 0;
+		w.target = g->kind == REC_MEMCPY ? g->name >> 16 & 0xff : g->extra & 0xff;
+		w.value = g->kind == REC_MEMSET ? g->name : 0;
+	}
+	vec_push(&b->m->works, w);
+}
+
+/* Work of the steps before this one: of interest only as far as it reaches into it. */
+static void build_earlier(struct build *b, const struct rec_gpu *g)
+{
+	if (g->kind == REC_GPU_SYNC || g->end_ticks <= b->cut->begin_ticks)
+		return;
+	vec_push(&b->m->earlier,
+		 (struct model_earlier){ .begin_ns = timebase_ns(&b->f->time, g->begin_ticks),
+					 .end_ns = timebase_ns(&b->f->time, g->end_ticks),
+					 .device = g->device });
+}
+
+static void build_tail(struct build *b)
+{
+	for (size_t i = 0; b->is_recorded && i < b->f->tail.n; i++)
+		build_earlier(b, &b->f->tail.at[i]);
+	b->f->tail.n = 0;
+	for (size_t i = 0; !b->is_recorded && i < b->cut->n_works; i++)
+		if (b->cut->works[i].end_ticks > b->cut->end_ticks)
+			vec_push(&b->f->tail, b->cut->works[i]);
+}
+
+/*
+ * CUPTI stays on for a while behind a window. Where the next one opens meanwhile, work of the steps between, which are not in the journal, is
+ * still to come, if the GPU is far behind in the steps after the first one too: no call of it can be found, and none is lost. CUPTI numbers work
+ * by when it was launched, so it has a lower number than all that the steps behind launched themselves. Numbers wrap around.
+ */
+static void note_first_own(struct build *b)
+{
+	struct ingest *f = b->f;
+	bool is_silent = b->cut->mark->action == SCHED_NONE;
+	f->has_first_own &= !is_silent;
+	f->was_silent |= is_silent;
+	if (is_silent || !f->was_silent)
+		return;
+	for (size_t i = 0; i < b->cut->n_works; i++) {
+		uint32_t number = b->cut->works[i].correlation;
+		if (b->cut->call_of[i] >= b->cut->n_calls)
+			continue;
+		if (!f->has_first_own || (int32_t)(number - f->first_own) < 0)
+			f->first_own = number;
+		f->has_first_own = true;
+	}
+	f->was_silent = !f->has_first_own;
+}
+
+static bool is_of_silent_step(const struct ingest *f, const struct rec_gpu *g)
+{
+	return f->has_first_own && (int32_t)(g->correlation - f->first_own) < 0;
+}
+
+static void build_works(struct build *b)
+{
+	const struct ingest_cut *cut = b->cut;
+	note_first_own(b);
+	if (b->is_recorded)
+		vec_reserve(&b->m->works, cut->n_works);
+	for (size_t i = 0; i < cut->n_works; i++) {
+		const struct rec_gpu *g = &cut->works[i];
+		uint32_t call = cut->call_of[i];
+		bool is_nobodys = call >= PAIR_CALLS_END;
+		/* of a call that was handed on before: its step's trace is written already */
+		bool is_late = call == PAIR_EARLIER ||
+			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
+		bool is_of_before = is_late || (is_nobodys && is_of_silent_step(b->f, g));
+		if (is_late && g->kind != REC_GPU_SYNC)
+			b->f->counts.late += b->is_recorded;
+		if (is_of_before && b->is_recorded)
+			build_earlier(b, g);
+		if (is_of_before || !b->is_recorded)
+			continue;
+		if (is_nobodys && g->kind != REC_GPU_SYNC) {
+			b->f->counts.works_without_call++;
+			b->m->n_works_without_call++;
+		}
+		build_work(b, g, is_nobodys ? MODEL_NO_CALL : call);
+	}
+}
+
+/* ---- Memory ---- */
+
+struct memory_event {
+	uint64_t ticks;
+	const struct rec_call *call;
+};
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct memory_event *x = a, *y = b;
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+static void add_memory_point(struct build *b, enum memory_group group, unsigned device, uint64_t ns,
+			     int64_t held)
+{
+	static const char *const names[MEMORY_GROUPS] = { "device memory allocated",
+							  "managed memory allocated",
+							  "pinned host memory allocated" };
+	uint32_t owner = group == MEMORY_DEVICE ? device : DEVICE_UNKNOWN;
+	if (b->is_recorded)
+		vec_push(&model_counter_of(b->m, names[group], owner)->points,
+			 (struct model_point){ ns, held });
+}
+
+static struct memory_call memory_call_of(const struct hook_entry *hook, const struct rec_call *c)
+{
+	return (struct memory_call){
+		.address = c->arg,
+		.bytes = c->bytes,
+		.stack = c->stack,
+		.status = (uint16_t)c->status,
+		.category = hook->category,
+		.space = hook->space,
+		.device = (uint8_t)c->device,
+		.resets_device = hook->resets_device,
+	};
+}
+
+/* What is held at the step's begin, then each change in the order of the whole process. */
+static void build_memory(struct build *b)
+{
+	struct memory *memory = &b->f->run.memory;
+	VEC(struct memory_event) events = { 0 };
+	for (size_t i = 0; i < b->f->threads.n; i++) {
+		const struct ingest_thread *t = &b->f->threads.at[i];
+		for (size_t k = 0; k < t->n_cut; k++) {
+			const struct rec_call *c = &t->calls.at[k];
+			uint8_t category = dict_category(&b->f->dict, c->hook);
+			if (category == CAT_ALLOC)
+				vec_push(&events, (struct memory_event){
+							  c->begin_ticks + record_duration(c), c });
+			else if (category == CAT_FREE ||
+				 (category < CAT_COUNT &&
+				  b->f->dict.hooks.at[c->hook].resets_device))
+				vec_push(&events, (struct memory_event){ c->begin_ticks, c });
+		}
+	}
+	if (events.n)
+		qsort(events.at, events.n, sizeof(*events.at), by_ticks);
+	for (unsigned group = 0; group < MEMORY_GROUPS; group++)
+		for (unsigned device = 0; device < MEMORY_DEVICES; device++)
+			if (memory->was_used[group][device])
+				add_memory_point(b, group, device, b->m->begin_ns,
+						 memory->held_bytes[group][device]);
+	for (size_t i = 0; i < events.n; i++) {
+		const struct rec_call *c = events.at[i].call;
+		struct memory_call call = memory_call_of(&b->f->dict.hooks.at[c->hook], c);
+		struct memory_change change = memory_apply(memory, &call);
+		if (change.group == MEMORY_NONE)
+			continue;
+		add_memory_point(b, change.group, change.device,
+				 timebase_ns(&b->f->time, events.at[i].ticks), change.held_bytes);
+	}
+	vec_free(&events);
+}
+
+/* ---- The rest ---- */
+
+static void build_pools(struct build *b)
+{
+	for (size_t i = 0; i < b->f->pools.n; i++) {
+		const struct rec_pool *p = &b->f->pools.at[i];
+		if (p->ticks < b->cut->begin_ticks || p->ticks >= b->cut->end_ticks)
+			continue;
+		struct model_counter *used = model_counter_of(b->m, "memory pool used", p->device);
+		vec_push(&used->points, (struct model_point){ timebase_ns(&b->f->time, p->ticks),
+							      (int64_t)p->utilized_bytes });
+	}
+}
+
+static void build_overheads(struct build *b)
+{
+	for (size_t i = 0; i < b->f->overheads.n; i++) {
+		const struct rec_overhead *o = &b->f->overheads.at[i];
+		if (o->begin_ticks < b->cut->begin_ticks || o->begin_ticks >= b->cut->end_ticks)
+			continue;
+		vec_push(&b->m->overheads,
+			 (struct model_overhead){
+				 .begin_ns = timebase_ns(&b->f->time, o->begin_ticks),
+				 .end_ns = timebase_ns(&b->f->time, o->end_ticks),
+				 .tid = o->tid,
+				 .what = o->what,
+			 });
+	}
+}
+
+__attribute__((format(printf, 3, 4))) static void note(struct build *b, uint64_t ns,
+						       const char *format, ...)
+{
+	struct model_note n = { .ns = ns };
+	va_list args;
+	va_start(args, format);
+	vsnprintf(n.text, sizeof(n.text), format, args);
+	va_end(args);
+	vec_push(&b->m->notes, n);
+}
+
+static bool lacks_copies(const struct build *b)
+{
+	size_t i = b->f->gpu_switches.n;
+	while (i && b->f->gpu_switches.at[i - 1].ticks >= b->cut->end_ticks)
+		i--;
+	return i && b->f->gpu_switches.at[i - 1].lacks_copies;
+}
+
+static void note_missing_gpu(struct build *b)
+{
+	const char *why = tables_fact(&b->f->dict.t, "cupti"),
+		   *copies = tables_fact(&b->f->dict.t, "copies");
+	if (copies && lacks_copies(b))
+		note(b, b->m->begin_ns, "%s", copies);
+	if (b->cut->n_works)
+		return;
+	if (b->f->gpu_state == GPU_UNAVAILABLE || b->f->gpu_state == GPU_YIELDED)
+		note(b, b->m->begin_ns, "%s", why ? why : "no GPU times: CUPTI is not available");
+	else if (!b->f->saw_gpu_on)
+		note(b, b->m->begin_ns, "no GPU times: they were not switched on in this step");
+}
+
+static void build_notes(struct build *b)
+{
+	for (size_t i = 0; i < b->f->drops.n; i++) {
+		const struct rec_dropped *d = &b->f->drops.at[i];
+		if (d->first_ticks < b->cut->end_ticks)
+			note(b, timebase_ns(&b->f->time, d->first_ticks),
+			     "%llu records dropped here: the journal was full (PROF_BUFFER_MB)",
+			     (unsigned long long)d->count);
+	}
+	if (b->f->ranges.n_dropped)
+		note(b, b->m->begin_ns, "%llu NVTX ranges more than a step may have",
+		     (unsigned long long)b->f->ranges.n_dropped);
+	if (b->f->libraries.n_dropped)
+		note(b, b->m->begin_ns, "%llu calls of libraries more than a step may have",
+		     (unsigned long long)b->f->libraries.n_dropped);
+	note_missing_gpu(b);
+	if (b->m->n_calls_without_work)
+		note(b, b->m->begin_ns, "%llu calls without GPU work of their own",
+		     (unsigned long long)b->m->n_calls_without_work);
+	if (b->m->n_works_without_call)
+		note(b, b->m->begin_ns, "%llu pieces of GPU work that no call could be found for",
+		     (unsigned long long)b->m->n_works_without_call);
+	if (b->m->is_cut)
+		note(b, b->m->end_ns, "%s",
+		     b->m->is_lost ? "the step's end never came: its launches have changed"
+				   : "the process was killed here");
+}
+
+static void describe(struct build *b)
+{
+	const struct ingest *f = b->f;
+	const struct journal_header *h = f->reader.header;
+	const char *command = tables_fact(&f->dict.t, "command");
+	uint64_t begin = b->cut->begin_ticks, end = b->cut->end_ticks;
+	if (begin < f->first_ticks)
+		begin = f->first_ticks;
+	if (end > f->last_ticks)
+		end = f->last_ticks;
+	b->m->tables = &f->dict.t;
+	b->m->frames = f->run.frames;
+	b->m->pid = h->pid;
+	b->m->process_start = h->process_start;
+	b->m->command = command ? command : "";
+	b->m->clock = (struct model_clock){
+		.monotonic_ns = h->clock.first.monotonic_ns,
+		.realtime_ns = h->clock.first.realtime_ns,
+		.boottime_ns = h->clock.first.monotonic_ns,
+	};
+	b->m->number = b->cut->mark->number;
+	b->m->action = b->cut->mark->action;
+	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_detector_name(&h->steps);
+	b->m->is_cut = b->cut->is_cut;
+	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
+	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);
+	b->m->begin_ns = timebase_ns(&f->time, begin);
+	b->m->end_ns = timebase_ns(&f->time, end > begin ? end : begin);
+}
+
+void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m)
+{
+	struct build b = {
+		.f = f,
+		.cut = cut,
+		.m = m,
+		.is_recorded =
+			(ingest_action_is_recorded(cut->mark->action) && !cut->mark->is_outside) ||
+			f->one_step,
+		.has_work = mem_zero(cut->n_calls),
+	};
+	describe(&b);
+	for (size_t i = 0; i < cut->n_works; i++)
+		if (cut->call_of[i] < cut->n_calls)
+			b.has_work[cut->call_of[i]] = 1;
+	if (b.is_recorded)
+		vec_reserve(&m->calls, cut->n_calls);
+	for (size_t i = 0; i < f->threads.n; i++)
+		build_thread(&b, i);
+	build_works(&b);
+	build_tail(&b);
+	if (b.is_recorded)
+		ingest_build_segments(f, m);
+	build_memory(&b);
+	ingest_build_blocks(f, cut, m, b.is_recorded);
+	if (b.is_recorded) {
+		build_ranges(&b);
+		build_libraries(&b);
+		build_pools(&b);
+		build_overheads(&b);
+		build_notes(&b);
+	}
+	free(b.has_work);
+	map_free(&b.thread_of_slot);
+}

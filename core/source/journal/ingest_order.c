@@ -1,0 +1,165 @@
+/* Where CUPTI records no calls, which id is which call is found here, of all that is held, before steps are told apart: what comes
+ * behind a step says as much about its last calls as what came before. */
+#include "core/source/journal/ingest.h"
+
+#include "core/source/journal/pair_order.h"
+#include "core/util/bisect.h"
+
+/* What is launched while CUPTI records without a break. No call of one has its work in another. */
+struct session {
+	uint64_t begin_ticks, end_ticks;
+	uint32_t first_id, next_id;
+	bool is_first, is_last;
+	bool is_closed; /* calls at its end were not recorded, though CUPTI was on */
+};
+
+typedef VEC(struct session) sessions;
+typedef VEC(struct pair_opening) openings;
+
+static void list_sessions(const struct ingest *f, sessions *list)
+{
+	vec_push(list,
+		 ((struct session){ .end_ticks = UINT64_MAX, .is_first = true, .is_last = true }));
+	uint32_t id = 0;
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		bool is_new = s->is_on && s->first_id && id && s->first_id != id;
+		struct session *last = &list->at[list->n - 1];
+		id = s->is_on ? s->first_id : id;
+		if (!is_new) {
+			last->is_closed = !s->is_on;
+			continue;
+		}
+		last->end_ticks = s->ticks;
+		last->next_id = s->first_id;
+		last->is_last = false;
+		vec_push(list, ((struct session){ .begin_ticks = s->ticks,
+						  .end_ticks = UINT64_MAX,
+						  .first_id = s->first_id,
+						  .is_last = true }));
+	}
+}
+
+/* Ids wrap around. */
+static bool is_within(const struct session *session, uint32_t id)
+{
+	return (session->is_first || (int32_t)(id - session->first_id) >= 0) &&
+	       (session->is_last || (int32_t)(id - session->next_id) < 0);
+}
+
+static struct pair_thread *list_calls(const struct ingest *f, const struct session *session)
+{
+	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct ingest_thread *t = &f->threads.at[i];
+		size_t first =
+			bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->begin_ticks);
+		size_t end = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < session->end_ticks);
+		threads[i] = (struct pair_thread){ .slot = t->slot,
+						   .calls = t->calls.at + first,
+						   .closed_seq = ingest_last_seq(f, t, first),
+						   .n_calls = end - first };
+	}
+	return threads;
+}
+
+/* Its works, and how many they are; `copy` is theirs where they are not all. */
+static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
+				  struct rec_gpu **copy)
+{
+	*n = f->works.n;
+	*copy = NULL;
+	if (session->is_first && session->is_last)
+		return f->works.at;
+	*copy = mem_resize(NULL, f->works.n * sizeof(**copy));
+	*n = 0;
+	for (size_t i = 0; i < f->works.n; i++)
+		if (is_within(session, f->works.at[i].correlation))
+			(*copy)[(*n)++] = f->works.at[i];
+	return *copy;
+}
+
+/* Whether calls with work that were not recorded took numbers (preload/steps.c, counting_categories). */
+static bool counts_all_calls(const struct ingest *f)
+{
+	uint32_t mode = f->reader.header->steps.mode;
+	return mode == STEP_MODE_AUTO || mode == STEP_MODE_KERNEL || mode == STEP_MODE_SYNC ||
+	       mode == STEP_MODE_TIME;
+}
+
+static void list_openings(const struct ingest *f, const struct session *session, openings *list)
+{
+	bool counts = counts_all_calls(f);
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		if (s->is_anew && s->ticks >= session->begin_ticks && s->ticks < session->end_ticks)
+			vec_push(list, ((struct pair_opening){ s->ticks, s->joins && counts }));
+	}
+}
+
+static void pair_session(struct ingest *f, const struct session *session)
+{
+	struct rec_gpu *copy;
+	openings when = { 0 };
+	list_openings(f, session, &when);
+	struct pair_input in = { .dict = &f->dict,
+				 .threads = list_calls(f, session),
+				 .n_threads = f->threads.n,
+				 .expects_work = ingest_expects,
+				 .context = f,
+				 .openings = when.at,
+				 .n_openings = when.n,
+				 .has_gone = f->gone.is_any && is_within(session, f->gone.id),
+				 .gone_id = f->gone.id,
+				 .n_gone = f->gone.n,
+				 .is_closed = session->is_closed };
+	in.works = list_works(f, session, &in.n_works, &copy);
+	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
+	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
+	free((void *)in.threads);
+	free(copy);
+	vec_free(&when);
+}
+
+void ingest_pair_by_order(struct ingest *f)
+{
+	sessions list = { 0 };
+	if (!tables_fact_is(&f->dict.t, "pairing", "order") ||
+	    f->counts.records == f->records_paired)
+		return;
+	f->records_paired = f->counts.records;
+	f->externals.n = 0;
+	list_sessions(f, &list);
+	for (size_t i = 0; i < list.n; i++)
+		pair_session(f, &list.at[i]);
+	vec_free(&list);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int32_t apart = (int32_t)(*(const uint32_t *)a - *(const uint32_t *)b);
+	return apart < 0 ? -1 : apart > 0;
+}
+
+/* What went with windows close to each other, and with the steps between: the next one's work is found by how many of its calls came before. */
+void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
+{
+	struct ingest_gone *gone = &f->gone;
+	VEC(uint32_t) ids = { 0 };
+	for (size_t i = 0; i < cut->n_works; i++) {
+		const struct rec_gpu *g = &cut->works[i];
+		if (g->kind == REC_GPU_SYNC)
+			continue;
+		if (cut->call_of[i] >= cut->n_calls) {
+			vec_push(&ids, g->correlation);
+		} else if (!gone->is_any || (int32_t)(g->correlation - gone->id) > 0) {
+			*gone = (struct ingest_gone){ .id = g->correlation, .is_any = true };
+		}
+	}
+	if (ids.n && gone->is_any)
+		qsort(ids.at, ids.n, sizeof(*ids.at), by_id);
+	for (size_t i = 0; gone->is_any && i < ids.n; i++)
+		gone->n += (int32_t)(ids.at[i] - gone->id) > 0 &&
+			   (!i || ids.at[i] != ids.at[i - 1]);
+	vec_free(&ids);
+}

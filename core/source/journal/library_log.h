@@ -1,0 +1,37 @@
+/* Calls of libraries as their records come in, and those of a step as spans of its model. Holds those of steps that are still open. */
+#ifndef CORE_LIBRARY_LOG_H
+#define CORE_LIBRARY_LOG_H
+
+#include "core/model/model.h"
+#include "core/source/journal/dict.h"
+#include "core/source/journal/timebase.h"
+
+struct library_entry_of {
+	uint32_t slot; /* of the thread */
+	struct rec_library call;
+};
+
+struct library_log {
+	VEC(struct library_entry_of) at;
+	uint64_t n_dropped; /* beyond those that are held */
+};
+
+void library_log_take(struct library_log *log, uint32_t slot, const struct rec_library *l);
+
+/* Forgets what ended at or before `ticks`. */
+void library_log_drop(struct library_log *log, uint64_t ticks);
+void library_log_free(struct library_log *log);
+
+/* A step, in ticks. `thread_of_slot`: a thread's index in the step's model. */
+struct library_cut {
+	uint64_t begin_ticks, end_ticks;
+	const struct timebase *time;
+	struct dict *dict;
+	const struct map *thread_of_slot;
+};
+
+/* Those that ended in the step, into m->libraries: a step may begin with a launch in the middle of one. */
+void library_log_build(const struct library_log *log, const struct library_cut *cut,
+		       struct model_step *m);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * libdw finds units by .debug_aranges, which clang and rustc leave out, and functions by reading the whole unit for each address.
+ * So there are two sorted tables here: address ranges of units, and for each unit in use those of its functions.
+ */
+#include "core/source/journal/lines.h"
+
+#include "core/util/bisect.h"
+#include "core/util/map.h"
+#include "core/util/strtab.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+struct range {
+	uint64_t begin, end;
+	uint64_t what; /* the unit's or the function's entry in .debug_info */
+};
+
+struct ranges {
+	VEC(struct range) at;
+};
+
+struct unit {
+	uint64_t entry;
+	struct ranges functions;
+	Dwarf_Files *files;
+	const char *folder;
+};
+
+struct lines {
+	Dwarf *dwarf;
+	struct ranges units;
+	VEC(struct unit) known;
+	struct strtab names;
+	struct map name_of; /* a function's entry -> in names */
+};
+
+/* Listing the units of 200 MB takes 0.3 s; beyond that the object's own table of units must do. */
+static const uint64_t listed_most_bytes = 200ull << 20;
+
+/* ---- Ranges ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void sort(struct ranges *r)
+{
+	if (r->at.n)
+		qsort(r->at.at, r->at.n, sizeof(*r->at.at), by_begin);
+}
+
+/* Functions of one unit don't overlap, nor do units. */
+static const struct range *find_range(const struct ranges *r, uint64_t address)
+{
+	size_t after = bisect(r->at.n, i, r->at.at[i].begin <= address);
+	return after && address < r->at.at[after - 1].end ? &r->at.at[after - 1] : NULL;
+}
+
+static void add_ranges(struct ranges *r, Dwarf_Die *entry)
+{
+	Dwarf_Addr base, begin, end;
+	uint64_t what = dwarf_dieoffset(entry);
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(entry, at, &base, &begin, &end)) > 0;)
+		if (begin && begin < end) /* at 0: code that the linker left out */
+			vec_push(&r->at, (struct range){ begin, end, what });
+}
+
+/* ---- Units ---- */
+
+static void list_units(struct lines *l)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die entry;
+	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, NULL, &entry, NULL))
+		add_ranges(&l->units, &entry);
+}
+
+static void take_aranges(struct lines *l)
+{
+	Dwarf_Aranges *all;
+	size_t n = 0;
+	if (dwarf_getaranges(l->dwarf, &all, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Addr begin;
+		Dwarf_Word bytes;
+		Dwarf_Off entry;
+		if (!dwarf_getarangeinfo(dwarf_onearange(all, i), &begin, &bytes, &entry))
+			vec_push(&l->units.at, (struct range){ begin, begin + bytes, entry });
+	}
+}
+
+enum lines_state lines_open(const struct object *o, struct lines **out)
+{
+	uint64_t info_bytes = object_section_bytes(o, ".debug_info");
+	bool is_big = info_bytes > listed_most_bytes;
+	if (!info_bytes || !object_section_bytes(o, ".debug_line"))
+		return LINES_ABSENT;
+	if (is_big && (!object_section_bytes(o, ".debug_aranges") ||
+		       object_section_is_packed(o, ".debug_info")))
+		return LINES_TOO_BIG;
+	Dwarf *dwarf = dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
+	if (!dwarf)
+		return LINES_ABSENT;
+	struct lines *l = mem_zero(sizeof(*l));
+	l->dwarf = dwarf;
+	if (is_big)
+		take_aranges(l);
+	else
+		list_units(l);
+	sort(&l->units);
+	*out = l;
+	return LINES_READY;
+}
+
+void lines_free(struct lines *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->known.n; i++)
+		vec_free(&l->known.at[i].functions.at);
+	vec_free(&l->known);
+	vec_free(&l->units.at);
+	strtab_free(&l->names);
+	map_free(&l->name_of);
+	dwarf_end(l->dwarf);
+	free(l);
+}
+
+/* ---- Functions of a unit ---- */
+
+enum { NESTING_MOST = 64 };
+
+/* Definitions stand in namespaces and classes too. */
+static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die child;
+	if (depth > NESTING_MOST || dwarf_child(parent, &child))
+		return;
+	do {
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_subprogram:
+			add_ranges(to, &child);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_module:
+			list_functions(to, &child, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (!dwarf_siblingof(&child, &child));
+}
+
+static struct unit *unit_of(struct lines *l, uint64_t entry, Dwarf_Die *die)
+{
+	if (!dwarf_offdie(l->dwarf, entry, die))
+		return NULL;
+	for (size_t i = 0; i < l->known.n; i++)
+		if (l->known.at[i].entry == entry)
+			return &l->known.at[i];
+	struct unit unit = { .entry = entry };
+	Dwarf_Attribute folder;
+	list_functions(&unit.functions, die, 0);
+	sort(&unit.functions);
+	if (dwarf_getsrcfiles(die, &unit.files, NULL))
+		unit.files = NULL;
+	unit.folder = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &folder));
+	vec_push(&l->known, unit);
+	return &l->known.at[l->known.n - 1];
+}
+
+/* ---- Places ---- */
+
+/* Where the function was written: entries of inlined and compiled ones refer to it. */
+static Dwarf_Die origin_of(const Dwarf_Die *entry)
+{
+	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Die at = *entry;
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		Dwarf_Attribute link;
+		Dwarf_Die to;
+		if (dwarf_attr(&at, links[i], &link) && dwarf_formref_die(&link, &to))
+			at = to;
+	}
+	return at;
+}
+
+/* "shapes::inlined", by the scopes around a function. */
+static uint32_t scoped_name(struct lines *l, Dwarf_Die *origin)
+{
+	char text[1024] = "";
+	Dwarf_Die *scopes = NULL;
+	int n = dwarf_getscopes_die(origin, &scopes);
+	for (int i = n - 1; i > 0; i--) {
+		int tag = dwarf_tag(&scopes[i]);
+		const char *name = dwarf_diename(&scopes[i]);
+		if (tag == DW_TAG_namespace && !name)
+			name = "(anonymous namespace)";
+		if (!name || (tag != DW_TAG_namespace && tag != DW_TAG_class_type &&
+			      tag != DW_TAG_structure_type))
+			continue;
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof(text) - used, "%s::", name);
+	}
+	free(scopes);
+	const char *name = dwarf_diename(origin);
+	size_t used = strlen(text);
+	snprintf(text + used, sizeof(text) - used, "%s", name ? name : "?");
+	return strtab_intern(&l->names, text);
+}
+
+/* Functions that only this unit knows have no mangled name. */
+static const char *function_name(struct lines *l, Dwarf_Die *entry)
+{
+	Dwarf_Attribute mangled;
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(entry, DW_AT_linkage_name, &mangled));
+	if (name)
+		return name;
+	Dwarf_Die origin = origin_of(entry);
+	bool is_new;
+	uint64_t *at = map_at(&l->name_of, dwarf_dieoffset(&origin), &is_new);
+	if (is_new)
+		*at = scoped_name(l, &origin);
+	return strtab_text(&l->names, (uint32_t)*at);
+}
+
+static uint32_t number_of(Dwarf_Die *entry, unsigned attribute)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word value;
+	if (!dwarf_attr(entry, attribute, &a) || dwarf_formudata(&a, &value))
+		return 0;
+	return (uint32_t)value;
+}
+
+/* The entry among the children, blocks looked through, that was inlined around the address. */
+static bool find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *out, unsigned depth)
+{
+	Dwarf_Die child;
+	if (depth > NESTING_MOST || dwarf_child(parent, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+		if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
+		    dwarf_haspc(&child, address) != 1)
+			continue;
+		*out = child;
+		if (tag == DW_TAG_inlined_subroutine ||
+		    find_inlined(&child, address, out, depth + 1))
+			return true;
+	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+static void put_line(Dwarf_Die *unit, uint64_t address, struct line_place *to)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	int number = 0;
+	if (!line || dwarf_lineno(line, &number))
+		return;
+	to->line = (uint32_t)number;
+	to->file = dwarf_linesrc(line, NULL, NULL);
+}
+
+size_t lines_find(struct lines *l, uint64_t address, struct line_place *out, size_t most)
+{
+	Dwarf_Die die, chain[NESTING_MOST];
+	const struct range *range = find_range(&l->units, address);
+	const struct unit *unit = range ? unit_of(l, range->what, &die) : NULL;
+	if (!unit || !most)
+		return 0;
+	const struct range *function = find_range(&unit->functions, address);
+	size_t n = 0; /* of the chain, outermost first */
+	if (function && dwarf_offdie(l->dwarf, function->what, &chain[0]))
+		for (n = 1; n < NESTING_MOST && n < most &&
+			    find_inlined(&chain[n - 1], address, &chain[n], 0);)
+			n++;
+	out[0] = (struct line_place){ .folder = unit->folder };
+	put_line(&die, address, &out[0]);
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Die *at = &chain[n - 1 - i];
+		out[i].function = function_name(l, at);
+		if (i + 1 < n)
+			out[i + 1] = (struct line_place){
+				.folder = unit->folder,
+				.line = number_of(at, DW_AT_call_line),
+				.file = unit->files ? dwarf_filesrc(unit->files,
+								    number_of(at, DW_AT_call_file),
+								    NULL, NULL)
+						    : NULL,
+			};
+	}
+	return n ? n : out[0].line > 0;
+}

@@ -1,0 +1,127 @@
+/* libelf over a mapping; it checks offsets and sizes against the file's length. */
+#include "core/source/journal/object.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Pages differ in size, and loaders round the ends of a mapping differently. */
+static const uint64_t page_slack_bytes = 65536;
+
+static int open_regular(const char *path)
+{
+	struct stat st;
+	int fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static uint64_t image_end(Elf *elf)
+{
+	size_t n;
+	uint64_t end = 0;
+	if (elf_getphdrnum(elf, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr p;
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    p.p_vaddr + p.p_memsz > end)
+			end = p.p_vaddr + p.p_memsz;
+	}
+	return end;
+}
+
+/* By build-id. Where the linker made none (clang's default), the size of the image must do. */
+static bool is_same(Elf *elf, const struct module_entry *m)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+	if (bytes > (ssize_t)sizeof(m->build_id))
+		bytes = sizeof(m->build_id); /* as much as the journal keeps */
+	if (bytes > 0 || m->build_id_bytes)
+		return bytes == (ssize_t)m->build_id_bytes &&
+		       !memcmp(id, m->build_id, m->build_id_bytes);
+	uint64_t end = m->end - m->base, expected = image_end(elf);
+	return expected && (end > expected ? end - expected : expected - end) < page_slack_bytes;
+}
+
+enum object_state object_open(struct object *o, const char *path, const struct module_entry *m)
+{
+	o->fd = open_regular(path);
+	if (o->fd < 0)
+		return OBJECT_NO_FILE;
+	elf_version(EV_CURRENT);
+	o->elf = elf_begin(o->fd, ELF_C_READ_MMAP, NULL);
+	enum object_state state = OBJECT_OPEN;
+	GElf_Ehdr header;
+	if (!o->elf || elf_kind(o->elf) != ELF_K_ELF || !gelf_getehdr(o->elf, &header))
+		state = OBJECT_DAMAGED;
+	else if (!is_same(o->elf, m))
+		state = OBJECT_CHANGED;
+	if (state != OBJECT_OPEN)
+		object_close(o);
+	return state;
+}
+
+void object_close(struct object *o)
+{
+	elf_end(o->elf);
+	close(o->fd);
+	*o = (struct object){ .fd = -1 };
+}
+
+const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n)
+{
+	size_t n_headers, file_bytes;
+	const char *file = elf_rawfile(o->elf, &file_bytes);
+	if (!file || elf_getphdrnum(o->elf, &n_headers))
+		return NULL;
+	for (size_t i = 0; i < n_headers; i++) {
+		GElf_Phdr p;
+		if (!gelf_getphdr(o->elf, (int)i, &p) || p.p_type != PT_LOAD ||
+		    address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz ||
+		    p.p_filesz - (address - p.p_vaddr) < n)
+			continue;
+		uint64_t at = p.p_offset + (address - p.p_vaddr);
+		return at <= file_bytes && file_bytes - at >= n ? (const uint8_t *)file + at : NULL;
+	}
+	return NULL;
+}
+
+static Elf_Scn *find_section(const struct object *o, const char *name, GElf_Shdr *header)
+{
+	size_t names;
+	if (elf_getshdrstrndx(o->elf, &names))
+		return NULL;
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(o->elf, s));) {
+		if (!gelf_getshdr(s, header) || header->sh_type == SHT_NOBITS)
+			continue;
+		const char *is = elf_strptr(o->elf, names, header->sh_name);
+		if (is && !strcmp(is, name))
+			return s;
+	}
+	return NULL;
+}
+
+uint64_t object_section_bytes(const struct object *o, const char *name)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	Elf_Scn *s = find_section(o, name, &header);
+	if (!s)
+		return 0;
+	return gelf_getchdr(s, &packed) ? packed.ch_size : header.sh_size;
+}
+
+bool object_section_is_packed(const struct object *o, const char *name)
+{
+	GElf_Shdr header;
+	return find_section(o, name, &header) && header.sh_flags & SHF_COMPRESSED;
+}

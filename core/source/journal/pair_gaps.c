@@ -1,0 +1,168 @@
+#include "core/source/journal/pair_gaps.h"
+
+enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
+
+/* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
+struct usual {
+	uint32_t step, n, votes;
+	uint32_t others, others_votes; /* calls without work between */
+};
+
+struct table {
+	struct map of;
+	VEC(struct usual) at;
+};
+
+static uint64_t neighbours(uint32_t before, uint32_t behind)
+{
+	return (uint64_t)before << 32 | behind;
+}
+
+static struct usual *usual_of(struct table *t, uint64_t key)
+{
+	bool is_new;
+	uint64_t *at = map_at(&t->of, key, &is_new);
+	if (is_new) {
+		*at = t->at.n;
+		vec_push(&t->at, (struct usual){ 0 });
+	}
+	return &t->at.at[*at];
+}
+
+/* By most of the groups; a few of them follow a hole. */
+static void learn(struct table *t, const struct sides *s, bool is_recount)
+{
+	for (size_t j = 1; j < s->groups.n; j++) {
+		const struct group *g = &s->groups.at[j];
+		struct usual *u = usual_of(t, neighbours(g[-1].symbol, g->symbol));
+		uint32_t step = g->order - g[-1].order;
+		if (is_recount) {
+			u->n++;
+			u->votes += u->step == step;
+		} else if (u->step == step || !u->votes) {
+			u->step = step;
+			u->votes++;
+		} else {
+			u->votes--;
+		}
+	}
+}
+
+static void learn_others(const struct table *t, const struct sides *s)
+{
+	for (size_t i = 1; i < s->calls.n; i++) {
+		const struct caller *c = &s->calls.at[i];
+		const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
+		struct usual *u = at ? &t->at.at[*at] : NULL;
+		if (!u)
+			continue;
+		if (u->others == c->others || !u->others_votes) {
+			u->others = c->others;
+			u->others_votes++;
+		} else {
+			u->others_votes--;
+		}
+	}
+}
+
+static const struct usual *known(const struct table *t, const struct caller *c)
+{
+	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->silences != c[-1].silences)
+		return NULL;
+	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
+	const struct usual *u = at ? &t->at.at[*at] : NULL;
+	return u && u->others == c->others && u->n >= ENOUGH &&
+			       u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT
+		       ? u
+		       : NULL;
+}
+
+static uint32_t cost_of_odd(const struct table *t)
+{
+	uint64_t n = 0, votes = 0;
+	for (size_t k = 0; k < t->at.n; k++) {
+		n += t->at.at[k].n;
+		votes += t->at.at[k].votes;
+	}
+	return votes * 100 >= n * NEARLY_ALL_PCT ? COST_RARE_NUMBER : COST_ODD_NUMBER;
+}
+
+void gaps_learn(struct sides *s)
+{
+	struct table t = { 0 };
+	learn(&t, s, false);
+	for (size_t k = 0; k < t.at.n; k++)
+		t.at.at[k].votes = 0;
+	learn(&t, s, true);
+	learn_others(&t, s);
+	s->odd_cost = cost_of_odd(&t);
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct caller *c = &s->calls.at[i];
+		const struct usual *u = i && !s->is_of_race ? known(&t, c) : NULL;
+		c->losses = c->lost + (i ? c[-1].losses : 0);
+		c->unsaid = !u + (i ? c[-1].unsaid : 0);
+		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
+	}
+	map_free(&t.of);
+	vec_free(&t.at);
+}
+
+uint32_t gap_length_cost(size_t calls, size_t works)
+{
+	size_t foreign = works < FOREIGN_STEPS ? works : FOREIGN_STEPS;
+	return (calls ? COST_MISSING + COST_STEP * (uint32_t)calls : 0) +
+	       (works ? COST_FOREIGN + COST_STEP * (uint32_t)foreign : 0);
+}
+
+/* Work that the one before kept waiting begins late; else it begins soon after its call, or waits for another stream. */
+static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
+{
+	uint64_t ready = s->calls.at[i].end_ticks;
+	if (j && s->groups.at[j - 1].end_ticks > ready)
+		ready = s->groups.at[j - 1].end_ticks;
+	return s->groups.at[j].begin_ticks > ready + s->clocks_differ_ticks ? COST_WAITED : 0;
+}
+
+static size_t apart(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static uint32_t start_cost(const struct sides *s, const struct gap *g)
+{
+	const struct caller *c = &s->calls.at[g->i];
+	if (!s->begins_late)
+		return gap_length_cost(g->i, g->j - g->from_j);
+	if (c->silences)
+		return gap_length_cost(g->i, 0) + COST_EARLIER;
+	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->losses)) +
+	       COST_LOST;
+}
+
+static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
+{
+	const struct caller *b = &s->calls.at[g->i];
+	if (g->from_i == PAIR_START)
+		return start_cost(s, g);
+	const struct caller *a = &s->calls.at[g->from_i];
+	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
+	if (a->silences != b->silences)
+		return gap_length_cost(calls, 0) + COST_EARLIER;
+	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
+	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
+	bool is_said = a->unsaid == b->unsaid;
+	size_t foreign = apart(works, lost);
+	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
+		      (is_said && !foreign && step != expected);
+	uint32_t odd = is_odd ? s->odd_cost : 0;
+	if (!calls && !foreign)
+		return odd + (lost ? COST_LOST : 0);
+	if (is_said && step == expected && !foreign)
+		return COST_NUMBERED;
+	return gap_length_cost(calls, foreign) + odd;
+}
+
+uint32_t gap_cost(const struct sides *s, const struct gap *g)
+{
+	return left_out_cost(s, g) + wait_cost(s, g->i, g->j);
+}

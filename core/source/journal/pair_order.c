@@ -1,0 +1,161 @@
+/*
+ * CUPTI numbers the calls of the whole process, recorded or not, and GPU work carries its call's number. So the calls by the
+ * time they began and the work by number are the same sequence, but for what one side lacks: a call without work (between two
+ * places on the host), work whose call was not seen or was dropped, two threads that call at the same moment. A pair must agree in
+ * what was asked for (kernel, grid, block; bytes; a graph; the stream), and in time (pair_agree.h). Calls that do not overlap are laid along the
+ * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and then each stream is laid along
+ * its own work: in a stream that one thread uses nothing races. On an H100 all this saves the launching thread half of what CUPTI
+ * costs: recording calls makes every call of the API dearer, cudaGetDevice 480 ns instead of 50.
+ */
+#include "core/source/journal/pair_order.h"
+
+#include "core/source/journal/pair_align.h"
+#include "core/source/journal/pair_walk.h"
+
+enum {
+	WALKS = 3, /* each knows the streams better than the one before */
+};
+
+static void forget_pairs(struct sides *s)
+{
+	for (size_t j = 0; j < s->groups.n; j++)
+		s->groups.at[j].at = PAIR_NOBODY;
+}
+
+/* ---- One part for each of CUPTI's streams ---- */
+
+struct parts {
+	struct sides *whole;
+	VEC(struct sides) at;
+	struct map of_stream; /* -> place in `at` */
+};
+
+/* Graphs' nodes run on streams of their own; what no stream is known of may be on any that is nobody's. */
+enum { PART_GRAPHS, PART_REST, PART_STREAMS };
+
+static struct sides *part_of_stream(struct parts *p, uint32_t stream, bool is_made)
+{
+	bool is_new = false;
+	uint64_t *at = is_made ? map_at(&p->of_stream, stream, &is_new)
+			       : map_find(&p->of_stream, stream);
+	if (is_new) {
+		*at = p->at.n;
+		vec_push(&p->at, (struct sides){ .in = p->whole->in });
+	}
+	return &p->at.at[at ? *at : PART_REST];
+}
+
+static bool may_be_graph(const struct group *g)
+{
+	return g->first->graph || (g->n > 1 && g->first->kind == REC_KERNEL);
+}
+
+static void split(struct parts *p)
+{
+	struct sides *s = p->whole;
+	for (size_t k = 0; k < PART_STREAMS; k++)
+		vec_push(&p->at, (struct sides){ .in = s->in });
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct caller c = s->calls.at[i];
+		c.home = (uint32_t)i;
+		struct sides *to = c.category == CAT_GRAPH ? &p->at.at[PART_GRAPHS]
+				   : caller_knows_stream(s, &c)
+					   ? part_of_stream(p, s->lanes.at[c.lane].id, true)
+					   : &p->at.at[PART_REST];
+		vec_push(&to->calls, c);
+	}
+	for (size_t j = 0; j < s->groups.n; j++) {
+		struct group g = s->groups.at[j];
+		g.home = (uint32_t)j;
+		g.at = PAIR_NOBODY;
+		struct sides *to = may_be_graph(&g)
+					   ? &p->at.at[PART_GRAPHS]
+					   : part_of_stream(p, stream_of_work(g.first), false);
+		vec_push(&to->groups, g);
+	}
+}
+
+static bool has_several_streams(const struct sides *s)
+{
+	for (size_t j = 1; j < s->groups.n; j++)
+		if (stream_of_work(s->groups.at[j].first) != stream_of_work(s->groups.at[0].first))
+			return true;
+	return false;
+}
+
+static void pair_part(struct parts *p, size_t k)
+{
+	struct sides *s = p->whole, *part = &p->at.at[k];
+	part->lanes.at = s->lanes.at; /* shared */
+	part->lanes.n = s->lanes.n;
+	part->knows_streams = s->knows_streams;
+	part->is_of_race = true;
+	part->clocks_differ_ticks = s->clocks_differ_ticks;
+	sides_note_alone(part);
+	if (!sides_race(part))
+		pair_align(part);
+	else if (k != PART_REST || !has_several_streams(part)) /* else who has whose is not known */
+		pair_walk(part);
+	for (size_t j = 0; j < part->groups.n; j++) {
+		const struct group *g = &part->groups.at[j];
+		s->groups.at[g->home].at = g->at == PAIR_NOBODY ? PAIR_NOBODY
+								: part->calls.at[g->at].home;
+	}
+	part->lanes.at = NULL;
+}
+
+static void pair_in_parts(struct sides *s)
+{
+	struct parts p = { .whole = s };
+	split(&p);
+	for (size_t k = 0; k < p.at.n; k++) {
+		pair_part(&p, k);
+		sides_free(&p.at.at[k]);
+	}
+	vec_free(&p.at);
+	map_free(&p.of_stream);
+}
+
+/* ---- All ---- */
+
+static void pair_all(struct sides *s)
+{
+	bool do_race = sides_race(s);
+	void (*pair)(struct sides *) = do_race ? pair_walk : pair_align;
+	pair(s);
+	for (int n = 1; sides_learn_streams(s) && n < WALKS; n++) {
+		forget_pairs(s);
+		pair(s);
+	}
+	if (do_race)
+		pair_in_parts(s);
+}
+
+static size_t name_calls(const struct sides *s, struct rec_external *externals)
+{
+	size_t n = 0;
+	for (size_t j = 0; j < s->groups.n; j++) {
+		const struct group *g = &s->groups.at[j];
+		if (g->at == PAIR_NOBODY)
+			continue;
+		const struct caller *c = &s->calls.at[g->at];
+		externals[n++] = (struct rec_external){
+			.kind = REC_EXTERNAL,
+			.words = sizeof(struct rec_external) / 8,
+			.correlation = g->first->correlation,
+			.thread = s->in->threads[c->thread].slot,
+			.seq = c->call->seq,
+		};
+	}
+	return n;
+}
+
+size_t pair_by_order(const struct pair_input *in, struct rec_external *externals)
+{
+	struct sides s;
+	sides_list(&s, in);
+	pair_all(&s);
+	size_t n = name_calls(&s, externals);
+	sides_free(&s);
+	return n;
+}

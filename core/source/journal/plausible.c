@@ -1,0 +1,109 @@
+/* See plausible.h. */
+#include "core/source/journal/plausible.h"
+
+#include "core/runtime/clock.h"
+#include "core/source/journal/timebase.h"
+
+enum {
+	HOST_SLACK_S = 600, /* destructors and threads that outlive main() */
+	GPU_SLACK_S = 10,   /* GPU records are flushed before the end is noted */
+	/* where only the calendar says how long it can have been: the rate of its clock may be a guess */
+	RATE_DOUBT = 8,
+	/* above the last step's number: a corrected anchor's steps may have had higher ones, no more than the launches of its the provisional period */
+	NUMBER_SLACK = 1000000,
+};
+
+static uint64_t added(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* When nothing can have been written any more: the noted end, else now. */
+static uint64_t last_ticks(const struct journal_header *h, const struct timebase *t)
+{
+	const struct journal_clock_point *first = &h->clock.first;
+	uint64_t ended = atomic_load(&h->ended_ticks);
+	uint64_t last = h->clock.last.ticks > ended ? h->clock.last.ticks : ended;
+	if (last > first->ticks)
+		return last;
+	uint64_t now_ns = clock_point(CLOCK_KIND_MONOTONIC_NS).realtime_ns;
+	if (now_ns <= first->realtime_ns)
+		return UINT64_MAX;
+	uint64_t length_ns = now_ns - first->realtime_ns;
+	if (length_ns > UINT64_MAX / RATE_DOUBT)
+		return UINT64_MAX;
+	return added(first->ticks, timebase_ticks(t, length_ns * RATE_DOUBT));
+}
+
+void plausible_set(struct plausible *p, const struct journal_header *h)
+{
+	struct timebase t;
+	timebase_set(&t, h, false);
+	uint64_t first = h->clock.first.ticks, last = last_ticks(h, &t);
+	uint64_t gpu = GPU_SLACK_S * t.ticks_per_second, host = HOST_SLACK_S * t.ticks_per_second;
+	*p = (struct plausible){
+		.gpu_first = first > gpu ? first - gpu : 0,
+		.gpu_last = added(last, gpu),
+		.host_first = first > host ? first - host : 0,
+		.host_last = added(last, host),
+	};
+	p->steps_most = added(atomic_load(&h->steps.current), NUMBER_SLACK);
+}
+
+/* 0: CUPTI or the library did not know. */
+static bool is_moment(const struct plausible *p, uint64_t ticks)
+{
+	return !ticks || (ticks >= p->host_first && ticks <= p->host_last);
+}
+
+static bool is_span(const struct plausible *p, uint64_t begin, uint64_t end)
+{
+	return is_moment(p, begin) && is_moment(p, end) && end >= begin;
+}
+
+static bool is_call(const struct plausible *p, const struct rec_call *c)
+{
+	return is_moment(p, c->begin_ticks) && record_duration(c) <= p->host_last - p->host_first;
+}
+
+/* The library has seen to it that none ends before it begins. */
+static bool is_work(const struct plausible *p, const struct rec_gpu *g)
+{
+	if (!g->begin_ticks)
+		return true;
+	return g->begin_ticks >= p->gpu_first && g->end_ticks >= g->begin_ticks &&
+	       g->end_ticks <= p->gpu_last;
+}
+
+static bool is_step(const struct plausible *p, const struct rec_step *s)
+{
+	return is_moment(p, s->ticks) && (s->event != STEP_BEGIN || s->number <= p->steps_most);
+}
+
+bool plausible_record(const struct plausible *p, const struct rec_head *head)
+{
+	switch (head->kind) {
+	case REC_CALL:
+		return is_call(p, (const struct rec_call *)head);
+	case REC_STEP:
+		return is_step(p, (const struct rec_step *)head);
+	case REC_GPU_STATE:
+		return is_moment(p, ((const struct rec_gpu_state *)head)->ticks);
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+	case REC_GPU_SYNC:
+		return is_work(p, (const struct rec_gpu *)head);
+	case REC_RANGE: /* may have been opened long before the first call */
+		return ((const struct rec_range *)head)->ticks <= p->host_last;
+	case REC_LIBRARY:
+		return is_span(p, ((const struct rec_library *)head)->begin_ticks,
+			       ((const struct rec_library *)head)->end_ticks);
+	case REC_BLOCK:
+		return is_moment(p, ((const struct rec_block *)head)->ticks);
+	case REC_MEMORY:
+		return is_moment(p, ((const struct rec_memory *)head)->ticks);
+	default:
+		return true;
+	}
+}

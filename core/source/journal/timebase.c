@@ -1,0 +1,60 @@
+/* Choosing the second clock point. Offline half; takes points of this machine's clocks where they are the journal's. */
+#include "core/source/journal/timebase.h"
+
+#include "core/runtime/clock.h"
+
+enum {
+	SAME_BOOT_NS = 2000000000
+}; /* settings of the wall clock since then look like another boot; that is harmless */
+
+static bool is_same_boot(const struct journal_clock_point *then,
+			 const struct journal_clock_point *now)
+{
+	int64_t epoch_then = (int64_t)(then->realtime_ns - then->monotonic_ns);
+	int64_t epoch_now = (int64_t)(now->realtime_ns - now->monotonic_ns);
+	int64_t moved = epoch_now - epoch_then;
+	return now->monotonic_ns > then->monotonic_ns && now->ticks > then->ticks &&
+	       moved < SAME_BOOT_NS && moved > -SAME_BOOT_NS;
+}
+
+static bool slope_is_sane(const struct journal_clock_point *a, const struct journal_clock_point *b)
+{
+	if (b->ticks <= a->ticks || b->monotonic_ns <= a->monotonic_ns)
+		return false;
+	double ns_per_tick =
+		(double)(b->monotonic_ns - a->monotonic_ns) / (double)(b->ticks - a->ticks);
+	return ns_per_tick > 0.05 && ns_per_tick < 50; /* 20 MHz to 20 GHz */
+}
+
+static void set_slope(struct timebase *t, double ns_per_tick)
+{
+	t->ns_per_tick_q48 = (uint64_t)(ns_per_tick * (double)(1ull << 48));
+	t->ticks_per_second = (uint64_t)(1e9 / ns_per_tick);
+}
+
+static double slope(const struct journal_clock_point *a, const struct journal_clock_point *b)
+{
+	return (double)(b->monotonic_ns - a->monotonic_ns) / (double)(b->ticks - a->ticks);
+}
+
+void timebase_set(struct timebase *t, const struct journal_header *h, bool is_alive)
+{
+	*t = (struct timebase){ .first = h->clock.first, .kind = h->clock.kind };
+	if (t->kind != CLOCK_KIND_TSC) {
+		set_slope(t, 1);
+		return;
+	}
+	struct journal_clock_point last = h->clock.last;
+	if (slope_is_sane(&t->first, &last)) {
+		set_slope(t, slope(&t->first, &last));
+		return;
+	}
+	struct journal_clock_point now = clock_point(CLOCK_KIND_TSC);
+	if (slope_is_sane(&t->first, &now) && (is_alive || is_same_boot(&t->first, &now))) {
+		set_slope(t, slope(&t->first, &now));
+		return;
+	}
+	/* a killed run of an earlier boot or another machine: 2.5 GHz is as good as any */
+	t->is_estimate = true;
+	set_slope(t, 0.4);
+}
