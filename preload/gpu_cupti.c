@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Paths of mapped libraries. Not copied, since the application's stack may be small. */
 struct mapped {
-	const char *cupti,
-		*cudart; /* as long as they are mapped; no copies, for the application's stack may be small */
+	const char *cupti, *cudart;
 };
 
 static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
@@ -19,7 +19,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
-	/* the first that was loaded: it is the one that the application's own calls are bound to */
+	/* take the first one loaded: the application's own calls are bound to it */
 	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
 		m->cupti = info->dlpi_name;
 	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
@@ -29,7 +29,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 
 static void *open_beside(const char *library, const char *relative, const char *file)
 {
-	static char path[PATH_MAX + 64]; /* one thread at a time */
+	static char path[PATH_MAX + 64]; /* static: only one thread at a time comes here */
 	const char *slash = strrchr(library, '/');
 	if (!slash)
 		return NULL;
@@ -37,8 +37,11 @@ static void *open_beside(const char *library, const char *relative, const char *
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* CUPTI must fit the driver, and the one beside the application's own runtime does: a newer one refuses, an older one may
- * deliver nothing. The one that is mapped already is the only right one. */
+/*
+ * CUPTI must match the driver: a newer one returns errors, an older one may deliver nothing. The
+ * one shipped with the application's own runtime matches. If a CUPTI is mapped already, only that
+ * one is right.
+ */
 static void *open_cupti(const char *library)
 {
 	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
@@ -68,15 +71,15 @@ const char *gpu_cupti_open(const char *library, struct gpu_cupti *to)
 	void *handle = open_cupti(library);
 	if (!handle)
 		return strcmp(library, "auto")
-			       ? "the library that PROF_CUPTI names cannot be opened"
-			       : "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path "
-				 "names one)";
+			       ? "the library named by PROF_CUPTI cannot be opened"
+			       : "no libcupti found near the CUDA runtime (set PROF_CUPTI to the "
+				 "path of one)";
 #define X(name) to->name = (__typeof__(to->name))lookup_dlsym(handle, #name);
 	CUPTI_FUNCTIONS(X)
 #undef X
 	if (!to->cuptiActivityRegisterCallbacks || !to->cuptiActivityEnable ||
 	    !to->cuptiActivityDisable || !to->cuptiActivityFlushAll ||
 	    !to->cuptiActivityGetNextRecord)
-		return "that libcupti has no activity API";
+		return "this libcupti lacks the activity API";
 	return NULL;
 }
