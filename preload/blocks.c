@@ -370,7 +370,7 @@ static void begin_notes(unsigned device, void *real)
 
 /*
  * Returns whether recording has begun since the mode was read. The list of live blocks may then
- * lack what was just put into the table: blocks_record() sets the mode first and then reads it.
+ * lack what was just put into the table: blocks_record() sets the mode, then reads the table.
  */
 static bool has_begun_meanwhile(void)
 {

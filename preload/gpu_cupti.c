@@ -27,7 +27,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static void *open_beside(const char *library, const char *relative, const char *file)
+static void *open_near(const char *library, const char *relative, const char *file)
 {
 	static char path[PATH_MAX + 64]; /* static: only one thread at a time comes here */
 	const char *slash = strrchr(library, '/');
@@ -46,8 +46,9 @@ static void *open_cupti(const char *library)
 {
 	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					     "libcupti.so" };
-	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
-					      "../../../extras/CUPTI/lib64/" };
+	static const char *const near_runtime[] = { "", "../../cuda_cupti/lib/",
+						    "../extras/CUPTI/lib64/",
+						    "../../../extras/CUPTI/lib64/" };
 	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
 					       "/usr/local/cuda/lib64/" };
 	struct mapped m = { 0 };
@@ -55,14 +56,15 @@ static void *open_cupti(const char *library)
 		return dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	dl_iterate_phdr(note_mapped, &m);
 	void *handle = m.cupti ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
-	for (size_t i = 0; !handle && m.cudart && i < sizeof(beside) / sizeof(*beside); i++)
+	for (size_t i = 0; !handle && m.cudart && i < sizeof(near_runtime) / sizeof(*near_runtime);
+	     i++)
 		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(m.cudart, beside[i], files[j]);
+			handle = open_near(m.cudart, near_runtime[i], files[j]);
 	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
 		handle = dlopen(files[j], RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; !handle && i < sizeof(toolkit) / sizeof(*toolkit); i++)
 		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(toolkit[i], "", files[j]);
+			handle = open_near(toolkit[i], "", files[j]);
 	return handle;
 }
 

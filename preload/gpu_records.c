@@ -45,7 +45,7 @@ static struct {
 	bool own_clock, by_work, stale;
 	_Atomic uint32_t n_buffers;
 	_Atomic(uint8_t *) made[MAX_BUFFERS];
-	_Atomic uint8_t whose[MAX_BUFFERS]; /* enum owner */
+	_Atomic uint8_t owners[MAX_BUFFERS]; /* enum owner */
 	pthread_mutex_t lock; /* guards what follows: buffers may complete on two threads at once */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
@@ -137,7 +137,7 @@ static uint8_t *take_free_buffer(void)
 {
 	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); i < n && i < MAX_BUFFERS; i++) {
 		uint8_t *b = atomic_load(&g.made[i]), ours = OURS;
-		if (b && atomic_compare_exchange_strong(&g.whose[i], &ours, CUPTIS))
+		if (b && atomic_compare_exchange_strong(&g.owners[i], &ours, CUPTIS))
 			return b;
 	}
 	return NULL;
@@ -158,7 +158,7 @@ static uint8_t *make_buffer(void)
 		atomic_fetch_sub(&g.n_buffers, 1);
 	if (b == MAP_FAILED)
 		return NULL;
-	atomic_store(&g.whose[number], CUPTIS);
+	atomic_store(&g.owners[number], CUPTIS);
 	atomic_store(&g.made[number], b);
 	return b;
 }
@@ -202,7 +202,7 @@ static void give_back(const uint8_t *buffer)
 {
 	uint32_t number = number_of(buffer);
 	if (number < MAX_BUFFERS)
-		atomic_store(&g.whose[number], OURS);
+		atomic_store(&g.owners[number], OURS);
 }
 
 void gpu_records_want(enum gpu_wanted wanted)
@@ -214,9 +214,9 @@ void gpu_records_are_down(void)
 {
 	pthread_mutex_lock(&g.lock);
 	for (uint32_t i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t owner = atomic_load(&g.whose[i]);
+		uint8_t owner = atomic_load(&g.owners[i]);
 		if (owner != OURS)
-			atomic_compare_exchange_strong(&g.whose[i], &owner,
+			atomic_compare_exchange_strong(&g.owners[i], &owner,
 						       owner == CUPTIS ? ABANDONED : OURS);
 	}
 	g.id_shift = g.last_id;
