@@ -6,12 +6,16 @@
 #include "core/runtime/log.h"
 #include "core/runtime/ranks.h"
 
-/* The collector's own patience is a third of it: it ends only where there is no collector any more. */
+/* The collector itself waits a third of this: the limit is reached only if it no longer runs. */
 #define PATIENCE_FACTOR 3
-/* Steps may be much longer than those before them; the collector looks at so few at least (export/ranks_apart.h). */
+/*
+ * Wait this many steps as well: later steps may be much longer than earlier ones. The collector
+ * compares ranks over 8 steps at least (export/ranks_apart.c).
+ */
 #define STEPS_LEAST 24
 
-void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of, uint64_t current)
+void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of kind,
+		 uint64_t current)
 {
 	const struct journal_clock_point *first = &journal_header()->clock.first;
 	struct journal_clock_point now = clock_point(journal_header()->clock.kind);
@@ -22,8 +26,8 @@ void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of of
 	a->until_step = current + STEPS_LEAST;
 	a->waits = true;
 	atomic_store_explicit(&shared->current, current, memory_order_relaxed);
-	atomic_store_explicit(&shared->start_of, of, memory_order_relaxed);
-	/* release: who sees that it waits sees where it is, and what for */
+	atomic_store_explicit(&shared->start_of, kind, memory_order_relaxed);
+	/* release: a reader of waits_for_start also sees `current` and `start_of` */
 	atomic_store_explicit(&shared->waits_for_start, ++a->asked, memory_order_release);
 }
 
@@ -38,7 +42,8 @@ bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t numbe
 	a->waits = false;
 	if (!is_named)
 		log_line(LOG_WARN,
-			 "nobody said with which step all ranks begin: this one begins with %llu",
+			 "the collector named no common start step: this rank's schedule starts at "
+			 "step %llu, that of other ranks may start at another",
 			 (unsigned long long)number);
 	return true;
 }

@@ -28,7 +28,7 @@ static enum sched_action scheduled(const struct arm *a, uint64_t number)
 {
 	if (a->schedule.always)
 		return SCHED_RECORD;
-	/* steps before the shift were over when their numbers became known, so the schedule's clock starts late by it */
+	/* steps before the shift were over when numbers became known: the schedule starts later */
 	if (a->is_held || number < a->shift)
 		return SCHED_NONE;
 	return schedule_action(&a->schedule, number - a->shift);
@@ -39,7 +39,7 @@ static uint64_t window_end(const struct arm *a)
 	return a->window.first + a->window.n;
 }
 
-/* A window that was asked for goes on with step `number`, or has not begun by then. */
+/* Returns whether the requested window still has steps to record at step `number` or later. */
 static bool is_to_come(const struct arm *a, uint64_t number)
 {
 	return number < window_end(a);
@@ -59,7 +59,7 @@ static enum sched_action asked(const struct arm *a, uint64_t number)
 	return number + 1 < window_end(a) ? SCHED_RECORD : SCHED_RECORD_AND_SAVE;
 }
 
-/* The order of the actions is that of how much they do. */
+/* enum sched_action is ordered by how much an action does, so the larger one includes the other. */
 enum sched_action arm_action(const struct arm *a, uint64_t number)
 {
 	enum sched_action one = scheduled(a, number), other = asked(a, number);

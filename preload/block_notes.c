@@ -13,7 +13,7 @@ static inline uint64_t note_at(const block_note *notes, uint32_t i)
 	return atomic_load_explicit(&notes[i], memory_order_relaxed);
 }
 
-/* Where the address's last note stands, or is to stand: half of the places stay free. */
+/* Returns the slot of the address, or a free slot for it: half of the slots always stay free. */
 HOT static inline uint32_t find_place(const struct block_notes_index *x, const block_note *notes,
 				      uint64_t address)
 {

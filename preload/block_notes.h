@@ -1,7 +1,8 @@
 /*
- * A device's last memory reports, one word each, before they are in its table of live blocks (block_table.h). Most blocks are given back within
- * the step that made them, so most reports never come to the table: amid a program that uses the caches a report so takes a third of what it does by
- * the table (test/bench/block_bench.sh).
+ * The latest memory reports of a device, packed into one word each. They are collected here before
+ * they go into its table of live blocks (block_table.h). Most blocks are freed within the step that
+ * allocated them, so most reports never reach the table. In a program that keeps the caches busy a
+ * report therefore costs a third of a table update (test/bench/block_bench.sh).
  */
 #ifndef PRELOAD_BLOCK_NOTES_H
 #define PRELOAD_BLOCK_NOTES_H
@@ -11,10 +12,9 @@
 #include <stdint.h>
 
 enum {
-	BLOCK_NOTES = 255, /* a step of ten layers with Adam has 220 */
-	BLOCK_GRANULE_BITS =
-		9, /* PyTorch's blocks begin at multiples of 512 bytes and are as large as some */
-	BLOCK_SIZE_BITS = 25, /* of granules, with the sign */
+	BLOCK_NOTES = 255,	/* a step of ten layers with Adam has 220 */
+	BLOCK_GRANULE_BITS = 9, /* address and size of PyTorch's blocks are multiples of 512 */
+	BLOCK_SIZE_BITS = 25,	/* in granules, sign included */
 	BLOCK_ADDRESS_BITS = 48,
 };
 
@@ -25,10 +25,13 @@ static inline uint64_t block_rotate(uint64_t v)
 	return v >> BLOCK_GRANULE_BITS | v << (64 - BLOCK_GRANULE_BITS);
 }
 
-/* `bytes` below 0: the block was given back. False: no note says that, since the address or the size is no multiple of 512, or the size is 8 GiB or more. */
+/*
+ * Packs an allocation, or a free if `bytes` is negative. Returns false if it does not fit: address
+ * or size is not a multiple of 512, or the size is 8 GiB or more.
+ */
 static inline bool block_note_pack(uint64_t address, int64_t bytes, uint64_t *note)
 {
-	/* what is no multiple has bits at the top after this */
+	/* after the rotation a value that is not a multiple has bits set at the top */
 	uint64_t where = block_rotate(address),
 		 size = block_rotate((uint64_t)bytes +
 				     (1ull << (BLOCK_GRANULE_BITS + BLOCK_SIZE_BITS - 1)));
@@ -48,25 +51,25 @@ static inline int64_t block_note_bytes(uint64_t note)
 	return granules * (1 << BLOCK_GRANULE_BITS);
 }
 
-/* Which note is an address's last. */
+/* A hash table from address to its last note. */
 struct block_notes_index {
-	uint8_t places[512]; /* one more than its number; 0: free */
+	uint8_t places[512]; /* number of the note + 1; 0: free */
 };
 
 /* `n` at most BLOCK_NOTES. */
 void block_notes_index(const block_note *notes, uint32_t n, struct block_notes_index *index);
 
-/* Its number, -1: none of the notes is of that address. */
+/* Returns the number of the address's last note, or -1 if it has none. */
 int block_notes_last(const struct block_notes_index *index, const block_note *notes,
 		     uint64_t address);
 
-/* What notes come to: bits by their numbers. */
+/* The net effect of a list of notes; one bit per note. */
 struct block_notes_net {
-	uint64_t gone[BLOCK_NOTES / 64 + 1]; /* of a block that no note before made */
-	uint64_t made[BLOCK_NOTES / 64 + 1]; /* and not given back by a later one */
+	uint64_t gone[BLOCK_NOTES / 64 + 1]; /* frees a block that no earlier note allocated */
+	uint64_t made[BLOCK_NOTES / 64 + 1]; /* allocates a block that no later note frees */
 };
 
-/* `n` at most BLOCK_NOTES. Takes 512 bytes of the stack. */
+/* `n` at most BLOCK_NOTES. Uses 512 bytes of stack. */
 void block_notes_settle(const block_note *notes, uint32_t n, struct block_notes_net *net);
 
 #endif

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 enum {
-	TABLES = 4, /* of a device */
+	TABLES = 4, /* per device */
 	FIRST_BITS = 12,
-	MORE_BITS = 2, /* each table is four times the one before: 350,000 blocks in all */
-	WITHIN = 16,   /* places */
+	MORE_BITS = 2, /* each table is four times the previous one: 350,000 blocks in all */
+	WITHIN = 16,   /* slots that are probed */
 };
 
 struct details {
@@ -18,14 +18,17 @@ struct details {
 	_Atomic uint32_t stack;
 } __attribute__((aligned(32)));
 
-/* A table of 1 << bits places. The addresses (0: free) stand apart from the rest: they are all that most look-ups read. One thread at a
- * time writes, so that no locked instruction is needed (9 ns); any may read. */
+/*
+ * A table of 1 << bits slots. The addresses (0: free) are kept apart from the details, because most
+ * look-ups read nothing else. One thread at a time writes, which avoids locked instructions (9 ns);
+ * any thread may read.
+ */
 struct places {
 	_Atomic uint64_t *addresses;
 	struct details *details;
 };
 
-/* NULL where none was needed yet. */
+/* NULL until first needed. */
 static _Atomic(void *) tables[BLOCK_DEVICES][TABLES];
 
 static inline struct places places_of(void *table, unsigned bits)
@@ -33,7 +36,10 @@ static inline struct places places_of(void *table, unsigned bits)
 	return (struct places){ table, (void *)((_Atomic uint64_t *)table + (1u << bits)) };
 }
 
-/* The place of `wanted` (0: a free one) near to where `address` belongs, -1: none. Blocks begin at multiples of 512 bytes. */
+/*
+ * Returns the slot that holds `wanted` (0: a free slot) among the WITHIN slots from the hash of
+ * `address` on, or -1. Blocks begin at multiples of 512 bytes, so the lowest 9 bits are dropped.
+ */
 static inline int64_t find(const _Atomic uint64_t *addresses, unsigned bits, uint64_t address,
 			   uint64_t wanted)
 {
@@ -45,7 +51,7 @@ static inline int64_t find(const _Atomic uint64_t *addresses, unsigned bits, uin
 	return -1;
 }
 
-/* Released each: who reads one of these sees that the block before them, if there was one, is gone. */
+/* Release stores: whoever reads one of these also sees that the slot's previous block is gone. */
 static inline void fill(struct places p, int64_t at, const struct block_entry *e)
 {
 	struct details *d = &p.details[at];
@@ -75,7 +81,7 @@ static void *table_at(unsigned device, unsigned level)
 	return atomic_load_explicit(&tables[device][level], memory_order_acquire);
 }
 
-/* NULL: none to be had. errno stays. */
+/* Returns NULL if there is no memory. Keeps errno. */
 static void *make_table(unsigned device, unsigned level)
 {
 	int saved = errno;
@@ -133,7 +139,7 @@ static void each_of(unsigned device, unsigned level,
 			atomic_load_explicit(&p.details[at].made_ticks, memory_order_relaxed);
 		e.stack = atomic_load_explicit(&p.details[at].stack, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		/* another one may have come in its place, whose details these are */
+		/* skip it if the slot was reused meanwhile: the details may be the new block's */
 		if (atomic_load_explicit(&p.addresses[at], memory_order_relaxed) == e.address)
 			each(context, &e);
 	}

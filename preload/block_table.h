@@ -1,8 +1,11 @@
 /*
- * The live blocks of a framework's allocator: address -> size, stack, when. No lock: of each device one thread at a time adds and
- * removes (PyTorch reports inside the device's allocator lock), and any may go through them. A block stands within a few places of
- * where its address belongs, in the first table of its device that has one free; larger tables are mapped when they are needed. So a
- * look-up never has to go on to the first place that was never used, and places can be given back as they are.
+ * The live blocks of a framework's allocator: address -> size, stack, time. Takes no lock: one
+ * thread at a time adds and removes blocks of a device (PyTorch reports inside the device's
+ * allocator lock), and any thread may iterate.
+ *
+ * A block lies within a few slots of its hash, in the first of its device's tables with a free slot
+ * there. Larger tables are mapped on demand. A look-up therefore needs no never-used slot to stop
+ * at, and a freed slot needs no tombstone.
  */
 #ifndef PRELOAD_BLOCK_TABLE_H
 #define PRELOAD_BLOCK_TABLE_H
@@ -22,17 +25,20 @@ struct block_entry {
 	uint8_t device; /* below BLOCK_DEVICES */
 };
 
-/* False: no place was left. `address` is not 0, and not in the table. */
+/* Returns false if no slot is free. `address` must be neither 0 nor in the table already. */
 bool block_table_add(const struct block_entry *e);
 
-/* False: it is not there. */
+/* Returns false if the block is not in the table. */
 bool block_table_remove(unsigned device, uint64_t address);
 
-/* Calls for all of the device's that are there while it goes through: what comes or goes meanwhile may be seen or not. */
+/*
+ * Calls `each` for every block of the device. Blocks that are added or removed meanwhile may be
+ * reported or not.
+ */
 void block_table_each(unsigned device, void (*each)(void *context, const struct block_entry *e),
 		      void *context);
 
-/* Empties it. */
+/* Empties all tables. */
 void block_table_forget(void);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * See blocks.h. The reporting function is called ten times as often as kernels are launched, inside the allocator's lock. What it costs is
- * in test/bench/block_bench.sh and docs/memory.md.
+ * See blocks.h. The reporting function is called ten times as often as kernels are launched, inside
+ * the allocator's lock. test/bench/block_bench.sh and docs/memory.md have its cost.
  *
- * Reports come from PyTorch 1.9 on; names and argument types (the same registers) changed in 2.1.
+ * PyTorch reports since 1.9. In 2.1 the symbol names and argument types changed, but the registers
+ * stayed the same.
  */
 #include "preload/blocks.h"
 
@@ -20,8 +21,11 @@
 
 enum {
 	CUDA = 1, /* c10::DeviceType */
-	/* Parameters and the optimizer's state are made before steps are recorded, mostly before they are known: so many
-	 * blocks take a stack at any time, some milliseconds in all. */
+	/*
+	 * The first blocks take a stack even outside recorded steps, which costs some milliseconds
+	 * in all. Parameters and optimizer state are allocated before steps are recorded, mostly
+	 * before they are detected.
+	 */
 	FIRST_BLOCKS = 20000,
 };
 
@@ -33,19 +37,19 @@ struct c10_device {
 enum { NOT_LISTED = UINT32_MAX };
 
 /*
- * Of a device: a page, so that a report needs one entry of the TLB for all that it touches. In the first cache line all that most reports look at
- * beside their note.
+ * The state of one device. It fills a page, so that a report touches only one TLB entry. The first
+ * cache line has all that most reports need besides their note.
  */
 struct held {
 	_Atomic uint64_t allocated, reserved, peak_allocated;
-	_Atomic uint32_t n_notes, most_notes; /* 0: reports go the long way */
-	_Atomic(void *) real; /* the function behind whose wrapper there are notes */
+	_Atomic uint32_t n_notes, most_notes; /* most_notes 0: no notes, note() handles reports */
+	_Atomic(void *) real;		      /* function wrapped by the wrapper that takes notes */
 	_Atomic uint64_t peak_reserved;
-	uint64_t notes_ticks; /* when their step began */
-	uint64_t written[4] __attribute__((
-		aligned(64))); /* of what is held and the peaks, what the journal has */
-	_Atomic uint32_t
-		n_listed; /* notes that were in the journal's list of live blocks; NOT_LISTED: it is not written */
+	uint64_t notes_ticks; /* when the step of the notes began */
+	/* totals and peaks as last written to the journal */
+	uint64_t written[4] __attribute__((aligned(64)));
+	/* number of notes in the journal's list of live blocks; NOT_LISTED: no list was written */
+	_Atomic uint32_t n_listed;
 	block_note notes[BLOCK_NOTES] __attribute__((aligned(64)));
 } __attribute__((aligned(4096)));
 
@@ -53,19 +57,19 @@ static struct held held[BLOCK_DEVICES];
 
 static HOT_DATA struct {
 	_Atomic uint64_t step_ticks;
-	_Atomic uint32_t devices; /* bits: they have reported */
+	_Atomic uint32_t devices; /* one bit per device that has reported */
 	_Atomic uint32_t n_lost;
 	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
 	bool is_wanted, takes_stacks;
 } g;
 
-/* ---- Into the journal ---- */
+/* ---- Writing to the journal ---- */
 
 HOT static void write_block(enum block_event event, unsigned device, uint32_t stack, uint64_t ticks,
 			    uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
 {
 	uint32_t depth = hook_thread.depth;
-	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
+	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
 	struct rec_block *r = journal_reserve(&hook_thread.writer, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
@@ -132,7 +136,7 @@ void blocks_step(uint64_t ticks)
 	}
 }
 
-/* ---- The live blocks into the journal ---- */
+/* ---- Writing the list of live blocks ---- */
 
 struct listing {
 	unsigned device;
@@ -155,7 +159,10 @@ static void list_entry(void *context, const struct block_entry *e)
 		write_live(l, e);
 }
 
-/* How many are listed is said before it is read again: a report that settles notes beyond these knows so, or has been seen here. */
+/*
+ * Publishes the number of listed notes before it reads the count again. A report that settles
+ * further notes meanwhile thus either sees that they are not listed, or is seen here.
+ */
 static void take_notes(struct listing *l, struct held *h)
 {
 	do {
@@ -168,7 +175,7 @@ static void take_notes(struct listing *l, struct held *h)
 	block_notes_index(l->notes, l->n, &l->index);
 }
 
-/* Those of the notes are read first: what is put into the table meanwhile is in both. */
+/* Reads the notes before the table: a note that is settled in between is then seen in both. */
 static void list_device(struct listing *l)
 {
 	struct held *h = &held[l->device];
@@ -199,7 +206,7 @@ static void list_none(void)
 		atomic_store_explicit(&held[device].n_listed, NOT_LISTED, memory_order_relaxed);
 }
 
-/* ---- What is wanted ---- */
+/* ---- Mode ---- */
 
 static bool may_take_first_stacks(void)
 {
@@ -227,7 +234,7 @@ void blocks_configure(const struct config *config, bool may_record)
 	set_mode(false);
 }
 
-/* What another thread does between the two is in the list of the live ones or has a record, or both. */
+/* Reports made by other threads during the switch are in the list of live blocks or recorded. */
 void blocks_record(bool recorded)
 {
 	bool was = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed) &
@@ -239,7 +246,7 @@ void blocks_record(bool recorded)
 	if (recorded && g.is_wanted)
 		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
 	set_mode(recorded);
-	atomic_thread_fence(memory_order_seq_cst); /* has_begun_meanwhile() */
+	atomic_thread_fence(memory_order_seq_cst); /* pairs with has_begun_meanwhile() */
 	if (recorded && g.is_wanted)
 		list_all(ticks);
 }
@@ -268,8 +275,8 @@ static inline void raise_to(_Atomic uint64_t *peak, uint64_t value)
 		atomic_store_explicit(peak, value, memory_order_relaxed);
 }
 
-/* One device's reports come one at a time: they are made inside the allocator's lock. */
-static inline void hold(unsigned device, uint64_t allocated, uint64_t reserved)
+/* Reports of one device never overlap: they are made inside its allocator's lock. */
+static inline void set_totals(unsigned device, uint64_t allocated, uint64_t reserved)
 {
 	struct held *h = &held[device];
 	if (UNLIKELY(!(atomic_load_explicit(&g.devices, memory_order_relaxed) >> device & 1)))
@@ -285,7 +292,7 @@ static void count_first(unsigned mode)
 	uint32_t left = atomic_load_explicit(&g.n_first, memory_order_relaxed);
 	if (mode & BLOCKS_RECORDED)
 		return;
-	/* compared, since steps may begin to be recorded at this moment: then the mode is another and stays */
+	/* compare and swap: if recording begins at this moment, its new mode must stay */
 	uint8_t was = (uint8_t)mode;
 	if (left)
 		atomic_store_explicit(&g.n_first, left - 1, memory_order_relaxed);
@@ -310,7 +317,7 @@ static void add(unsigned device, uint64_t address, uint64_t bytes, uint64_t tick
 		atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
 }
 
-/* Of those that the journal's list of live blocks lacks. */
+/* Writes records of the notes that are missing in the journal's list of live blocks. */
 static void write_notes(unsigned device, uint32_t from, uint32_t to)
 {
 	const struct held *h = &held[device];
@@ -322,12 +329,12 @@ static void write_notes(unsigned device, uint32_t from, uint32_t to)
 	}
 }
 
-/* What the notes come to into the table: a block that is gone before the next one that lies where it did. */
+/* Applies the notes to the table: frees first, since a new block may lie where a freed one was. */
 HOT static void settle_notes(unsigned device)
 {
 	struct held *h = &held[device];
 	struct block_notes_net net;
-	atomic_thread_fence(memory_order_seq_cst); /* list_device() */
+	atomic_thread_fence(memory_order_seq_cst); /* pairs with take_notes() */
 	uint32_t n = n_notes(h),
 		 n_listed = atomic_load_explicit(&h->n_listed, memory_order_acquire);
 	block_notes_settle(h->notes, n, &net);
@@ -347,7 +354,10 @@ HOT static void settle_notes(unsigned device)
 	atomic_store_explicit(&h->n_notes, 0, memory_order_release);
 }
 
-/* The next reports may be notes, unless recording has begun meanwhile: that sets the mode and ends notes, here it is the other way round. */
+/*
+ * Allows the next reports to be notes, unless recording has begun meanwhile. blocks_record() sets
+ * the mode and then ends notes; the order here is the reverse, so one of the two sees the other.
+ */
 static void begin_notes(unsigned device, void *real)
 {
 	struct held *h = &held[device];
@@ -358,7 +368,10 @@ static void begin_notes(unsigned device, void *real)
 		end_notes(device);
 }
 
-/* Recording has, since the mode was read: the table's list may lack what was put into it just now. Who begins it turns the mode, then reads. */
+/*
+ * Returns whether recording has begun since the mode was read. The list of live blocks may then
+ * lack what was just put into the table: blocks_record() sets the mode, then reads the table.
+ */
 static bool has_begun_meanwhile(void)
 {
 	atomic_thread_fence(memory_order_seq_cst);
@@ -370,11 +383,11 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
 	if (n_notes(&held[device]))
-		settle_notes(device); /* writes what came before this report */
+		settle_notes(device); /* they came before this report */
 	uint64_t ticks = is_recorded ? hook_ticks()
 				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	uint32_t stack = 0;
-	hold(device, allocated, reserved);
+	set_totals(device, allocated, reserved);
 	if (bytes > 0) {
 		if (mode & BLOCKS_STACKED && !hook_thread.depth)
 			stack = take_stack(mode, regs);
@@ -388,21 +401,22 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 		is_recorded = true;
 		ticks = hook_ticks();
 	}
-	/* inside a hooked call only a signal handler can be, in the middle of its record */
+	/* depth above 0: a signal handler that interrupted a hooked call while it wrote a record */
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
 			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
 }
 
 /*
- * What is left of note() in the report that there is most of: nothing is recorded, the peaks stay, and there is room for a note. The real function,
- * or NULL: it is not one of these, and nothing was done.
+ * The fast path of note(), for most reports: nothing is recorded, the peaks stay the same, and
+ * there is room for another note. Returns the real function; or NULL if the report is not of this
+ * kind, having done nothing.
  */
 static inline __attribute__((always_inline)) void *
-keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+keep_note(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	struct held *h = &held[device];
-	__asm__("" : "+r"(h)); /* one address, not one for each member */
+	__asm__("" : "+r"(h)); /* makes GCC compute one address, not one for each member */
 	uint32_t n = atomic_load_explicit(&h->n_notes, memory_order_relaxed);
 	uint64_t note;
 	if (UNLIKELY(n >= atomic_load_explicit(&h->most_notes, memory_order_relaxed)) ||
@@ -414,7 +428,7 @@ keep(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 	atomic_store_explicit(&h->n_notes, n + 1, memory_order_release);
 	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
 	void *real = atomic_load_explicit(&h->real, memory_order_relaxed);
-	if (!real) /* begin_notes() has been there */
+	if (!real) /* begin_notes() has set it */
 		__builtin_unreachable();
 	return real;
 }
@@ -434,12 +448,14 @@ EXPORT usage_function reported_usage_old __asm__(USAGE_OLD);
 EXPORT out_of_memory_function reported_out_new __asm__(OUT_NEW);
 EXPORT out_of_memory_function reported_out_old __asm__(OUT_OLD);
 
-static void nobody(void)
+static void ignore_report(void)
 {
 }
 
-/* PyTorch is loaded RTLD_LOCAL, so RTLD_NEXT sees nothing. Where none is found the application's own profiler goes without, and that
- * is looked for once. */
+/*
+ * PyTorch is loaded RTLD_LOCAL, so RTLD_NEXT does not find its function. If there is none, reports
+ * are not passed on to the application's own profiler, and the search is not repeated.
+ */
 static void *find_real(const char *symbol, void *ours)
 {
 	int saved = errno;
@@ -448,9 +464,11 @@ static void *find_real(const char *symbol, void *ours)
 	lookup_forget_error();
 	errno = saved;
 	if (!found || found == ours) {
-		log_once(LOG_WARN, "%s was called, but no libc10.so in this process has it",
+		log_once(LOG_WARN,
+			 "%s was called, but no libc10.so in this process has it: PyTorch's own "
+			 "profiler gets no memory reports",
 			 symbol);
-		return (void *)nobody;
+		return (void *)ignore_report;
 	}
 	return found;
 }
@@ -476,7 +494,7 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 	return next;
 }
 
-/* As in hooks.c: the first function does with few instructions what most calls need, and jumps to where it goes on. */
+/* As in hooks.c: the first function handles most calls in few instructions and ends in a jump. */
 #define USAGE(name, symbol)                                                                        \
 	static HOT_DATA _Atomic(void *) real_##name;                                               \
 	static usage_function noted_##name;                                                        \
@@ -486,8 +504,9 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 	{                                                                                          \
 		usage_function *next =                                                             \
 			(usage_function *)(is_block(address, device)                               \
-						   ? keep((uintptr_t)address, bytes, allocated,    \
-							  reserved, (unsigned)device.index)        \
+						   ? keep_note((uintptr_t)address, bytes,          \
+							       allocated, reserved,                \
+							       (unsigned)device.index)             \
 						   : atomic_load_explicit(&real_##name,            \
 									  memory_order_relaxed));  \
 		if (UNLIKELY(!next))                                                               \
@@ -521,7 +540,7 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 		next(bytes, allocated, reserved, device);                                         \
 	}
 
-/* Rare, and worth a record at any time. */
+/* Out of memory is rare, so it is recorded outside recorded steps too. */
 static void note_out_of_memory(const struct unwind_regs *regs, int64_t bytes, uint64_t allocated,
 			       uint64_t reserved, unsigned device)
 {

@@ -1,6 +1,7 @@
 /*
- * The statements that hooks.def's rows are made of: they move a call's facts into its record. Run inside a wrapper, before or
- * after the real call; an output is read only if the call succeeded and the caller gave a place for it.
+ * The statements used in hooks.def's rows: they copy a call's facts into its record. They run
+ * inside a wrapper, before or after the real call. An output is read only if the call succeeded and
+ * the caller passed a pointer for it.
  */
 #ifndef PRELOAD_CAPTURE_H
 #define PRELOAD_CAPTURE_H
@@ -16,7 +17,7 @@
 
 #define NOTHING ((void)0)
 
-/* Handles, pointers and device addresses alike. */
+/* `stream_` and `arg_` may be handles, pointers, device addresses or numbers. */
 #define take(c, stream_, arg_, bytes_)                        \
 	do {                                                  \
 		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
@@ -25,7 +26,7 @@
 			(c)->bytes = (uint64_t)(bytes_);      \
 	} while (0)
 
-/* What a call made: its handle or address. */
+/* Records the handle or address that a call returned through `out`. */
 #define got(c, status, out)                                       \
 	do {                                                      \
 		if (!(status) && (out))                           \
@@ -72,15 +73,16 @@
 		}                                                                               \
 	} while (0)
 
-/* No comma may stand outside brackets in what a row's macro expands to: the row is expanded once more. */
+/* Must expand to no comma outside parentheses, because the row itself is expanded once more. */
 #define take_launch(c, shape, function, gx, gy, gz, bx, by, bz, shared, stream)           \
 	capture_launch(c, shape, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
 		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
 /*
- * Before the call: counting. What the journal has to know of a shape waits until after it (capture_shape), when what that reads
- * has been fetched. The shape is only kept while launches are recorded; a call that finds another thread just beginning to leaves it to the
- * next one of its kind.
+ * Counts a launch, before the call. capture_shape() writes the shape to the journal only after the
+ * call: by then the prefetched table entry is in the cache. The shape is kept only while launches
+ * are recorded. If another thread starts recording during this call, the next launch of the same
+ * shape writes it.
  */
 HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *shape,
 				       uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
@@ -106,7 +108,10 @@ HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *
 	}
 }
 
-/* A launch that the wrapper asks to let by (no place for a shape) says in `seq` whether it is. */
+/*
+ * `shape` NULL: the wrapper asks whether this launch may be counted without being hashed
+ * (steps_passes). Sets c->seq to true if so.
+ */
 static inline __attribute__((always_inline)) void
 capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function, uint32_t gx,
 	       uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
@@ -119,7 +124,7 @@ capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function
 			(struct hook_passed){ function, { gx, gy, gz }, { bx, by, bz } };
 }
 
-/* After a recorded launch: its shape is in the dictionary before its record is in the journal. */
+/* After a recorded launch: writes its shape to the dictionary before its record to the journal. */
 static inline void capture_shape(uint64_t token, const struct launch_shape *shape)
 {
 	if (UNLIKELY(shape->function && !launch_is_known(token)))
@@ -144,7 +149,7 @@ static inline void take_launch_ex(struct rec_call *c, struct launch_shape *shape
 			    config->blockDimZ, config->sharedMemBytes, config->hStream);
 }
 
-/* One call, several devices: the first launch stands for all. */
+/* One call launches on several devices: the first launch stands for all. */
 static inline void take_launch_many(struct rec_call *c, struct launch_shape *shape,
 				    const CUDA_LAUNCH_PARAMS *list, unsigned count)
 {
@@ -154,7 +159,7 @@ static inline void take_launch_many(struct rec_call *c, struct launch_shape *sha
 			    list->sharedMemBytes, list->hStream);
 }
 
-/* The runtime's form of the same (struct cudaLaunchParams, gone from CUDA 13's headers). */
+/* The same for the runtime: struct cudaLaunchParams, which CUDA 13's headers no longer have. */
 static inline void take_launch_list(struct rec_call *c, struct launch_shape *shape, uintptr_t list,
 				    uint32_t count)
 {
@@ -216,7 +221,7 @@ static inline uint64_t sum_bytes(const size_t *sizes, size_t count)
 	return sum;
 }
 
-/* Height and depth of 0 mean one: the runtime's and the driver's way of saying 1-D and 2-D. */
+/* A height or depth of 0 counts as 1: runtime and driver use 0 for 1-D and 2-D arrays. */
 static inline uint64_t array_bytes(uint64_t texel_bytes, uint64_t width, uint64_t height,
 				   uint64_t depth)
 {
@@ -244,7 +249,10 @@ static inline uint64_t driver_array_bytes(CUarray_format format, unsigned channe
 	return array_bytes(texel * channels, width, height, depth);
 }
 
-/* Each level has an eighth of the one above it (a quarter in 2-D): 8/7 of the first is near enough for a memory counter. */
+/*
+ * Each level has an eighth of the bytes of the one above it (a quarter in 2-D). 8/7 of the first
+ * level is accurate enough for a memory counter.
+ */
 static inline uint64_t mipmapped_bytes(uint64_t first_level_bytes, unsigned levels)
 {
 	return levels > 1 ? first_level_bytes + first_level_bytes / 7 : first_level_bytes;
@@ -264,7 +272,7 @@ static inline void devices_reset(int status)
 		hook_thread.device = 0;
 }
 
-/* GPU records of a context die with it. */
+/* Called before a context ends: delivers its GPU records, which would be lost with it. */
 void context_ending(void);
 
 #endif

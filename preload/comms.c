@@ -6,13 +6,13 @@
 #include <string.h>
 
 enum {
-	SLOTS = 256, /* communicators at a time, those of jobs with three kinds of parallelism are some ten */
+	SLOTS = 256,	 /* communicators at a time; three kinds of parallelism need about ten */
 	IN_PROGRESS = 7, /* ncclInProgress */
 };
 
 struct comm {
-	_Atomic(void *) handle; /* NULL: free, &gone: was used */
-	uint64_t name;		/* the same in all ranks; 0: not known */
+	_Atomic(void *) handle; /* NULL: never used, &gone: freed */
+	uint64_t name;		/* the same in all ranks; 0: unknown */
 	uint32_t n_ranks, rank;
 	_Atomic uint32_t sequence, n_splits;
 };
@@ -87,8 +87,8 @@ void comms_learn_all(int status, void *const *comms, int n)
 		put(comms[i], token_fold((uintptr_t)comms[0], TOKEN_K1) | 1, i, n);
 }
 
-/* Asked of the library, since a split's rank and size follow from what the others said. */
-static void ask(void *handle, int *rank, int *n_ranks)
+/* Asks NCCL: rank and size after a split depend on what the other ranks passed. */
+static void ask_nccl(void *handle, int *rank, int *n_ranks)
 {
 	static _Atomic(void *) cached[2];
 	static const char *const names[] = { "ncclCommUserRank", "ncclCommCount" };
@@ -107,7 +107,7 @@ static void ask(void *handle, int *rank, int *n_ranks)
 static void put_asked(void *handle, uint64_t name)
 {
 	int rank = -1, n_ranks = -1;
-	ask(handle, &rank, &n_ranks);
+	ask_nccl(handle, &rank, &n_ranks);
 	put(handle, name, rank, n_ranks);
 }
 
@@ -115,7 +115,7 @@ void comms_learn_split(int status, void *comm, int color, void *const *made)
 {
 	struct comm *parent = find(comm);
 	uint32_t n = parent ? atomic_fetch_add(&parent->n_splits, 1) + 1 : 0;
-	/* one that is still in progress is asked when it is used */
+	/* a communicator still in progress is queried when it is first used (comms_count) */
 	if (status || !made || !*made)
 		return;
 	uint64_t name = parent && parent->name
@@ -136,7 +136,7 @@ void comms_forget(void *comm)
 void comms_count(void *comm)
 {
 	struct comm *c = find(comm);
-	/* of a communicator that is none NCCL would complain twice more than without us */
+	/* a NULL communicator is not queried: NCCL would print two more error messages */
 	if (!c && comm) {
 		put_asked(comm, 0);
 		c = find(comm);

@@ -1,7 +1,8 @@
 /*
- * NCCL's communicators: which rank this process is in each, and how many collectives it has called. All ranks of a communicator call
- * the same collectives in the same order, and know it by the same name, so the numbers say across processes which calls belong together.
- * They are counted from the start, recorded or not. Look-ups take no lock.
+ * NCCL's communicators: this process's rank in each, and how many collectives it has called there.
+ * All ranks of a communicator call the same collectives in the same order and compute the same name
+ * for it. Name and number therefore match the calls of a collective across processes. Collectives
+ * are counted from the start, recorded or not. Look-ups take no lock.
  */
 #ifndef PRELOAD_COMMS_H
 #define PRELOAD_COMMS_H
@@ -10,15 +11,18 @@
 
 struct nccl_id;
 
-/* After the call that made it; a status that is neither success nor "in progress" is no communicator. */
+/*
+ * Called after the call that created a communicator. Do nothing if `status` is neither success nor
+ * "in progress".
+ */
 void comms_learn(int status, void *const *comm, const struct nccl_id *id, int rank, int n_ranks);
 void comms_learn_all(int status, void *const *comms, int n);
 void comms_learn_split(int status, void *comm, int color, void *const *made);
 void comms_forget(void *comm);
 
-/* One collective more is called. */
+/* Counts a collective that is about to be called. */
 void comms_count(void *comm);
-/* Name, rank, number of ranks, the number of the last collective. */
+/* Sets name, rank, number of ranks, and the number of the last collective. */
 void comms_fill(struct rec_library *l, void *comm);
 
 #endif

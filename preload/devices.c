@@ -1,4 +1,7 @@
-/* Asks the driver directly, past our own wrappers: none of these calls needs a context or changes the runtime's last error. */
+/*
+ * Calls the driver directly, not through this library's wrappers. None of these calls needs a
+ * context or changes the runtime's last error.
+ */
 #include "preload/devices.h"
 
 #include "preload/hook.h"

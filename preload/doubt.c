@@ -3,19 +3,33 @@
 #include <stdbool.h>
 
 enum {
-	NEXT_FIRST = 512, /* provisional they were looked at before */
-	/* what follows each backward pass may be an attack's step, or a chunk's gradient put away: the optimizer comes every few of them */
+	NEXT_FIRST = 512, /* steps before the first look; provisional ones were looked at anyway */
+	/*
+	 * "Likely" means that something follows each backward pass. It may be the step of an
+	 * adversarial attack or the saving of a chunk's gradient, with an optimizer every few of
+	 * those. So the first look comes after NEXT_LIKELY steps and takes at least LIKELY_LEAST.
+	 */
 	NEXT_LIKELY = 24,
 	LIKELY_LEAST = 24,
-	LOOK_SHARE =
-		64, /* one step in so many; each look is as long as all before it, so the second half of a run has one */
-	/* so many that are half as long again as the first ones: training takes three times an evaluation's time */
+	/*
+	 * A look takes one in LOOK_SHARE of the steps so far. The number of steps doubles from one
+	 * look to the next, so the second half of a run has one.
+	 */
+	LOOK_SHARE = 64,
+	/*
+	 * LONGER steps in a row that take over 1.5 times the mean of the first USUAL ones are a
+	 * reason to look: a training step takes three times as long as an evaluation step. Such a
+	 * look takes one in LONGER_SHARE of the steps so far, at least LONGER_LEAST.
+	 */
 	USUAL = 32,
 	LONGER = 8,
 	LONGER_SHARE = 8,
 	LONGER_LEAST = 32,
-	/* that may mean nothing, as a thread may that each epoch's loader brings: such a look waits until those before it are one step in
-	 * so many, so that with it, an eighth, they are one in six */
+	/*
+	 * Longer steps may mean nothing, nor may a new thread: each epoch's data loader may start
+	 * one. So such a look waits until at most one in LONGER_EVERY steps was looked at. With the
+	 * look itself, an eighth of the steps, that makes one in six at most.
+	 */
 	LONGER_EVERY = 16,
 };
 
@@ -24,7 +38,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Whether they have become longer for good. */
+/* Returns whether the last LONGER steps were all longer than usual. */
 static bool are_longer(struct doubt *d, uint64_t ticks)
 {
 	if (d->n_usual < USUAL) {
@@ -37,8 +51,11 @@ static bool are_longer(struct doubt *d, uint64_t ticks)
 	return d->n_longer >= LONGER;
 }
 
-/* Whether a thread has come since they were looked at: a backward pass's first one brings its own, however long a step takes. */
-static bool have_company(struct doubt *d, uint32_t n_threads)
+/*
+ * Returns whether more threads have called CUDA than at the last look. The first backward pass
+ * brings a thread of its own, however long a step takes.
+ */
+static bool has_new_thread(struct doubt *d, uint32_t n_threads)
 {
 	if (!d->n_threads)
 		d->n_threads = n_threads;
@@ -49,7 +66,7 @@ uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads)
 {
 	if (!d->next)
 		d->next = d->is_likely ? NEXT_LIKELY : NEXT_FIRST;
-	bool longer = are_longer(d, ticks), more = have_company(d, n_threads),
+	bool longer = are_longer(d, ticks), more = has_new_thread(d, n_threads),
 	     differs = (longer || more) && d->n_looked * LONGER_EVERY <= d->n_steps;
 	if (++d->n_steps < d->next && !differs)
 		return 0;

@@ -1,6 +1,7 @@
 /*
- * When steps that no optimizer ends are looked at again: the program may have evaluated for long first, and be training by now. Each
- * of its evaluation's steps goes on to come, as a part of a training step. A pure function of what it was told; used by the thread that crosses a
+ * Decides when to look again at steps that do not end with an optimizer. The program may have begun
+ * with a long evaluation and be training by now. The evaluation's anchor keeps occurring then, as a
+ * part of the training step. Depends on its inputs alone. Used only by the thread that crosses a
  * boundary.
  */
 #ifndef PRELOAD_DOUBT_H
@@ -9,24 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DOUBT_LEAST = 8 }; /* steps that are looked at */
+enum { DOUBT_LEAST = 8 }; /* the fewest steps that a look takes */
 
-/* All zeros: steps of a new anchor. */
+/* All zeros for a new anchor. */
 struct doubt {
-	bool is_likely;	  /* that an optimizer ends them: enum step_optimizer; set beforehand */
-	uint64_t n_steps; /* since they are known */
-	uint64_t
-		next; /* of these, the one behind which they are looked at, whatever they are like */
-	uint64_t n_looked;    /* that were looked at so far */
-	uint64_t usual_ticks; /* the first ones' length, their sum; then the mean */
+	bool is_likely;	      /* an optimizer likely ends the steps (enum step_optimizer); input */
+	uint64_t n_steps;     /* steps since the anchor is known */
+	uint64_t next;	      /* value of n_steps at which the next look begins in any case */
+	uint64_t n_looked;    /* steps looked at so far */
+	uint64_t usual_ticks; /* sum of the first USUAL steps' lengths, then their mean */
 	unsigned n_usual, n_longer;
-	uint32_t n_threads; /* when they were looked at last; 0: no step has ended yet */
+	uint32_t n_threads; /* at the last look; 0: no step has ended yet */
 };
 
-/* A step ended, having taken `ticks`; by then so many threads had called CUDA. How many of the next ones are to be looked at, 0: none. */
+/*
+ * A step of `ticks` ended; `n_threads` threads have called CUDA by now. Returns how many of the
+ * next steps to look at, or 0.
+ */
 uint64_t doubt_step(struct doubt *d, uint64_t ticks, uint32_t n_threads);
 
-/* They have been, and perhaps some more: `n` in all. 0: only one was, as it was long; nothing changes. */
+/*
+ * A look has ended after `n` steps, which may be more than were asked for. 0: the look was at a
+ * single long step; nothing changes.
+ */
 void doubt_over(struct doubt *d, uint64_t n);
 
 #endif

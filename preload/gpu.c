@@ -1,7 +1,8 @@
 /*
- * CUPTI: started, stopped and flushed here (gpu_cupti.c finds it); its records are turned into ours in gpu_records.c. Never subscribes:
- * there is one subscriber per process (up to CUPTI 13.2), and it is the application's profiler's. A helper thread lives
- * from gpu_start to the end of the window; it flushes, so that no thread of the application ever waits for it.
+ * Starts, stops and flushes CUPTI. gpu_cupti.c finds the library, gpu_records.c converts its
+ * records. Never subscribes: there is only one subscriber per process (up to CUPTI 13.2), and the
+ * application's own profiler needs it. A helper thread lives from gpu_start() to the end of the
+ * window. It does the flushing, so that no application thread ever waits for that.
  */
 #include "preload/gpu.h"
 
@@ -27,18 +28,21 @@
 #include <time.h>
 
 enum {
-	FLUSH_EVERY_MS = 50, /* so a step's trace is out well within a second of its end */
+	FLUSH_EVERY_MS = 50, /* a step's trace is then written well within a second of its end */
 	DRAIN_EVERY_MS = 5,
-	DRAIN_AT_MOST_MS =
-		2000, /* calls without GPU work (a host-to-host copy, a failed launch) never deliver */
-	/* where no record tells a call of the window from one behind it, work is counted; what a long kernel on another stream is
-	 * late with is waited for */
+	/* limited: calls without GPU work (host-to-host copies, failed launches) deliver nothing */
+	DRAIN_AT_MOST_MS = 2000,
+	/*
+	 * With pairing by order, no record says which calls belong to the window, so GPU work is
+	 * counted instead. Work that a long kernel on another stream delays is given this much more
+	 * time.
+	 */
 	LINGER_MS = 50,
 	SETTLE_MS = 20,
-	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for it */
+	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for this */
 	YIELD_AT_MOST_MS = 500,
-	START_AT_MOST_MS = 50,	       /* a window that begins while the last one's end goes on */
-	FINISH_DRAIN_AT_MOST_MS = 100, /* the same at the process's end, which must not be felt */
+	START_AT_MOST_MS = 50,	       /* for a window that begins while CUPTI is taken down */
+	FINISH_DRAIN_AT_MOST_MS = 100, /* must not be noticeable at the end of the process */
 };
 
 static struct gpu_cupti cupti;
@@ -53,8 +57,10 @@ static const CUpti_ActivityKind kinds_of_copies[] = {
 	CUPTI_ACTIVITY_KIND_MEMCPY2,
 };
 
-/* These are of calls, and make each call of the API dearer, as its record would: cudaGetDevice 480 ns instead of 75 on an H100.
- * Had where calls are recorded anyway. */
+/*
+ * Kinds that make every API call slower, as call records do: cudaGetDevice takes 480 ns instead of
+ * 75 on an H100. Enabled only if calls are recorded anyway.
+ */
 static const CUpti_ActivityKind kinds_of_calls[] = {
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 	CUPTI_ACTIVITY_KIND_MEMORY_POOL,
@@ -72,26 +78,26 @@ static struct {
 	char library[PATH_MAX];
 	enum gpu_pairing pairing;
 	bool unavailable, loaded, on;
-	bool wanted;	 /* the steps under way are recorded */
-	bool took_over;	 /* buffers may be ours */
-	bool took_clock; /* records' times are of our clock */
-	bool no_copies; /* CUPTI would not survive their being switched on again (gpu_teardown.h) */
-	bool yielded;	/* the application's own profiler has CUPTI */
-	_Atomic bool left; /* it has switched its last kind off, and may still flush */
+	bool wanted;	   /* the current steps are recorded */
+	bool took_over;	   /* our callbacks are registered: CUPTI may hold buffers of ours */
+	bool took_clock;   /* our clock is registered */
+	bool no_copies;	   /* enabling copies again would break CUPTI (gpu_teardown.h) */
+	bool yielded;	   /* the application's own profiler has CUPTI */
+	_Atomic bool left; /* it has disabled its last kind, and may still flush */
 	uint32_t version;
-	pthread_mutex_t
-		lock; /* orders start, stop and finish, and guards what the helper thread waits for */
+	/* orders start, stop and finish, and guards what the helper thread waits for */
+	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool agent_runs;
-	struct journal_writer
-		agent; /* one stream for all helper threads: there may be one an hour, for days */
+	/* one stream for all helper threads: there may be one per hour, for days */
+	struct journal_writer agent;
 	enum agent_order order;
-	bool going_down; /* cuptiFinalize() is under way, and the lock is free */
+	bool going_down; /* cuptiFinalize() is under way, and the lock is not held */
 	uint64_t window_end_ticks;
-	bool gave_way; /* the window ended for the application's own profiler */
-	bool forced;   /* what was under way behind the window was asked for, and has no times */
+	bool gave_way; /* the window ended because the application's own profiler started */
+	bool forced;   /* work launched after the window was flushed by force, so it has no times */
 	_Atomic int64_t pushed;	     /* calls announced by gpu_push in this window */
-	_Atomic uint32_t n_sessions; /* how often CUPTI came on, or back to us */
+	_Atomic uint32_t n_sessions; /* how often CUPTI was started, or came back to us */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, enum gpu_pairing pairing)
@@ -100,7 +106,7 @@ void gpu_configure(const char *library, enum gpu_pairing pairing)
 	g.pairing = pairing;
 }
 
-/* ---- CUPTI, or why not ---- */
+/* ---- Loading CUPTI ---- */
 
 static void give_up(const char *what, CUptiResult result)
 {
@@ -109,7 +115,7 @@ static void give_up(const char *what, CUptiResult result)
 	if (result && cupti.cuptiGetResultString)
 		cupti.cuptiGetResultString(result, &why);
 	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
-	/* under the launcher its last lines say so */
+	/* the launcher prints this itself at the end */
 	log_once(start_env_get("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
 		 "%s; calls are still timed on the host", text);
 	journal_put_info("cupti", text);
@@ -189,16 +195,16 @@ static const char *why_refused(CUptiResult result)
 	switch (result) {
 	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
 	case CUPTI_ERROR_HARDWARE_BUSY:
-		return "CUPTI refuses (another profiler may have it)";
+		return "CUPTI cannot be started (another profiler may use it)";
 	case CUPTI_ERROR_NOT_INITIALIZED:
-		return "CUPTI does not come up (parts of it are missing, or it does not fit the "
-		       "driver)";
+		return "CUPTI cannot be started (parts of it are missing, or it does not match "
+		       "the driver)";
 	default:
-		return "CUPTI refuses";
+		return "CUPTI cannot be started";
 	}
 }
 
-/* CUPTI's own clock is CLOCK_REALTIME; one that steps. Ours is asked for instead, where it can be. */
+/* Registers our clock if CUPTI supports it: its own is CLOCK_REALTIME, which can jump. */
 static bool take_over(void)
 {
 	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
@@ -240,13 +246,16 @@ static void wait_ms(unsigned ms)
 
 static void flush(uint32_t flag)
 {
-	pthread_mutex_unlock(
-		&g.lock); /* CUPTI calls back into the buffers and may take locks of its own */
+	/* CUPTI calls our buffer callbacks and may take locks of its own */
+	pthread_mutex_unlock(&g.lock);
 	cupti.cuptiActivityFlushAll(flag);
 	pthread_mutex_lock(&g.lock);
 }
 
-/* Calls whose records have not come, or whose GPU work has not. CUPTI keeps a buffer back while one of its records is under way. */
+/*
+ * Returns whether records of announced calls, or of their GPU work, are missing. CUPTI keeps a
+ * buffer back while the work of any record in it is under way.
+ */
 static bool is_waiting(void)
 {
 	return atomic_load_explicit(&g.pushed, memory_order_relaxed) > gpu_records_pushed() ||
@@ -260,8 +269,11 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* What was launched in the window is delivered as it ends; until then CUPTI stays on, unpushed. Windows may come and go meanwhile: then it is
- * about the last one. */
+/*
+ * Waits until the work launched in the window has been delivered. CUPTI stays on meanwhile, but new
+ * calls are not announced. Other windows may begin and end in the meantime; then it waits for the
+ * latest one.
+ */
 static void drain(enum agent_order order, unsigned at_most_ms)
 {
 	unsigned linger_ms = order == AGENT_DRAIN && g.pairing == GPU_BY_ORDER ? LINGER_MS : 0;
@@ -282,8 +294,11 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 	}
 	if (g.order != order)
 		return;
-	/* A thread's buffer is kept back for as long as any record in it is under way, and it may have the window's. What is under way was launched
-	 * behind the window, unless something is still waited for. */
+	/*
+	 * CUPTI keeps a thread's buffer back while any record in it is under way, and records of
+	 * the window may be in it. What is under way was launched after the window, unless records
+	 * are still missing.
+	 */
 	g.forced = true;
 	if (order == AGENT_DRAIN && !is_waiting())
 		gpu_records_want(GPU_WANTS_TIMED);
@@ -291,7 +306,7 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 	gpu_records_want(GPU_WANTS_ALL);
 }
 
-/* CUPTI was taken down, by whomever. The lock is held. */
+/* CUPTI was taken down, by profrun or the application. Caller holds the lock. */
 static void note_down(void)
 {
 	gpu_records_are_down();
@@ -299,13 +314,16 @@ static void note_down(void)
 	g.took_over = g.took_clock = false;
 }
 
-/* As it was before the window, if that is safe. What is delivered is delivered: the rest was launched behind the window. The lock is held,
- * but not for as long as it takes: 0.9 s where eight threads did nothing but launch, and more. */
+/*
+ * Takes CUPTI down if that is safe. The window's records have been delivered; the rest was launched
+ * after it. Caller holds the lock, which is released while CUPTI goes down: that took 0.9 s with
+ * eight threads that only launch, and can take longer.
+ */
 static bool take_down(void)
 {
 	if (!cupti.cuptiFinalize || !gpu_teardown_begin(g.version))
 		return false;
-	gpu_records_want(GPU_WANTS_NONE); /* what is still under way has no times */
+	gpu_records_want(GPU_WANTS_NONE); /* records of work still under way have no times */
 	g.going_down = true;
 	pthread_mutex_unlock(&g.lock);
 	bool is_down = !cupti.cuptiFinalize();
@@ -321,32 +339,35 @@ static bool take_down(void)
 
 static void leave_cupti(void)
 {
-	switch_kinds(false); /* first: what is recorded while it goes down would count as dropped */
+	switch_kinds(false); /* first: records made while CUPTI goes down would count as dropped */
 	if (take_down())
 		return;
-	/* a buffer of ours that was begun since would take the other profiler's records */
+	/* a partly filled buffer of ours would collect the other profiler's records */
 	if (g.order == AGENT_YIELD)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (gpu_records_saw_copy_on_device() && !g.no_copies) {
 		g.no_copies = true;
-		journal_put_info("copies", "no GPU times of copies in further windows: CUPTI "
-					   "cannot be taken down in between, as the process has "
-					   "CUDA graphs, contexts that come and go, or a profiler "
-					   "of its own");
+		journal_put_info("copies", "no GPU times of copies in later windows: CUPTI cannot "
+					   "be taken down in between, because the process uses "
+					   "CUDA graphs, creates or destroys contexts, has its own "
+					   "profiler, or has a CUPTI older than 12.6");
 	}
 }
 
 static void close_window(void)
 {
-	g.on = false; /* a new window may begin in what follows */
+	g.on = false; /* a new window may begin from here on */
 	if (g.order != AGENT_FINISH)
 		leave_cupti();
-	/* what is missing now never comes: the next window must not wait for it again */
+	/* records missing by now never come: the next window must not wait for them */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks, 0);
 }
 
-/* Until a window is over and drained. A new window may begin while this one drains: then CUPTI just stays on. */
+/*
+ * Runs until a window is over and drained. If a new window begins while this one drains, CUPTI
+ * stays on.
+ */
 static void serve(void)
 {
 	do {
@@ -363,8 +384,11 @@ static void serve(void)
 	} while (g.order == AGENT_FLUSH);
 }
 
-/* What was under way as the kinds went off and CUPTI stayed is delivered now: at the next window's end it would be late. A new window may begin
- * meanwhile. The lock is held. */
+/*
+ * Delivers work that was under way when the kinds were disabled while CUPTI stayed up; otherwise
+ * its records would come late, at the end of the next window. A new window may begin meanwhile.
+ * Caller holds the lock.
+ */
 static void settle(void)
 {
 	if (g.order != AGENT_DRAIN || !g.took_over)
@@ -375,17 +399,22 @@ static void settle(void)
 }
 
 /*
- * Calls are announced from here on, and their GPU records are to come. What is journaled while they are not (steps are being
- * learned) is nobody's loss, although CUPTI may still be on for the window before: so the journal says when announcing begins and
- * ends, not when CUPTI does. If it stayed on until this window, then what was launched between them has its records, and is paired
- * like all else, but where each call's id had to be pushed. The clock is read on the window's side of the flag: who sees that the
- * window is over began behind it. The lock is held.
+ * From here on calls are announced, and their GPU records are expected. Calls are also journaled
+ * while they are not announced, when steps are learned. Missing GPU records of those are no loss,
+ * although CUPTI may still be on for the previous window. So the journal says when announcing, not
+ * CUPTI, begins and ends.
+ *
+ * If CUPTI stayed on since the previous window, the work launched in between has records and is
+ * paired like all other work, unless each call's id has to be pushed.
+ *
+ * The clock is read on the window's side of the flag, so that a call which finds the window over
+ * began after its end. Caller holds the lock.
  */
 static void begin_announcing(bool was_on)
 {
 	bool joins = was_on && !g.gave_way && !g.forced && g.pairing != GPU_BY_ID;
-	if (was_on &&
-	    g.gave_way) /* what was launched meanwhile has no records here, to be waited for */
+	/* work launched while another profiler had CUPTI has no records here: do not await it */
+	if (was_on && g.gave_way)
 		atomic_fetch_add_explicit(&g.n_sessions, 1, memory_order_relaxed);
 	g.forced = false;
 	if (!atomic_exchange_explicit(&hook_switch.push, true, memory_order_relaxed))
@@ -395,11 +424,11 @@ static void begin_announcing(bool was_on)
 
 static void start_agent(void);
 
-/* A window begins, or goes on: CUPTI is on from here, if it lets us. The lock is held. */
+/* A window begins or continues: starts CUPTI if possible. Caller holds the lock. */
 static void switch_on(void)
 {
 	bool was_on = g.on;
-	gpu_records_want(GPU_WANTS_ALL); /* the last window's end may be asking for less just now */
+	gpu_records_want(GPU_WANTS_ALL); /* draining the previous window may have reduced it */
 	if (!g.on && take_over()) {
 		switch_kinds(true);
 		g.on = true;
@@ -416,7 +445,7 @@ static void switch_on(void)
 static void *agent(void *unused)
 {
 	(void)unused;
-	hook_thread.depth = 1; /* whatever is called from here is ours */
+	hook_thread.depth = 1; /* calls made by this thread are profrun's own */
 	hook_thread.calls_cupti = true;
 	prctl(PR_SET_NAME, "profrun");
 	pthread_mutex_lock(&g.lock);
@@ -425,7 +454,7 @@ static void *agent(void *unused)
 		serve();
 		close_window();
 		if (g.order == AGENT_FLUSH && !g.on && g.wanted && !g.yielded)
-			switch_on(); /* that window did not wait for it */
+			switch_on(); /* gpu_start() did not wait for take_down() */
 		settle();
 	} while (g.on);
 	journal_release(&hook_thread.writer);
@@ -442,22 +471,24 @@ static void start_agent(void)
 	pthread_t thread;
 	pthread_attr_t attributes;
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all,
-			&before); /* the application's handlers must not run on our thread */
+	/* the application's signal handlers must not run on our thread */
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	g.agent_runs = !pthread_create(&thread, &attributes, agent, NULL);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!g.agent_runs)
-		log_once(LOG_WARN,
-			 "cannot start a thread: GPU times are delivered at the end only");
+		log_once(LOG_WARN, "cannot start the helper thread: GPU times are delivered only "
+				   "at the end of each window");
 }
 
 /* ---- Start, stop, finish ---- */
 
-/* What the application's thread has while it is in here: its errno comes back, and it is not cancelled within CUPTI, whose locks
- * and ours it would leave behind. */
+/*
+ * State of an application thread to restore when it leaves this file. It must not be cancelled in
+ * here: CUPTI's locks and ours would stay held.
+ */
 struct visit {
 	int error, cancel;
 	bool calls_cupti;
@@ -480,7 +511,7 @@ static void leave(struct visit v)
 	errno = v.error;
 }
 
-/* The window ends; what was launched in it is still to be delivered. */
+/* The window ends; records of its work are still to be delivered. */
 static void end_announcing(enum gpu_state state)
 {
 	g.window_end_ticks = hook_ticks();
@@ -526,7 +557,7 @@ void gpu_stop(void)
 	leave(v);
 }
 
-/* Waits until `until` for the helper thread to have carried out its order; the lock is held. */
+/* Waits until `until` for the helper thread to carry out the order. Caller holds the lock. */
 static void wait_for_agent(enum agent_order order, const struct timespec *until)
 {
 	g.order = order;
@@ -535,7 +566,10 @@ static void wait_for_agent(enum agent_order order, const struct timespec *until)
 		;
 }
 
-/* A buffer that was begun while the last window drained would take the other profiler's records. The lock is held. */
+/*
+ * Flushes a buffer that was begun while the last window drained: it would collect the other
+ * profiler's records. Caller holds the lock.
+ */
 static void flush_left_open(void)
 {
 	if (!g.took_over)
@@ -544,7 +578,10 @@ static void flush_left_open(void)
 	flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
-/* The clock that the application's records had without us: CUPTI has no way to say "yours again". The lock is held. */
+/*
+ * Registers the clock that the application would have without us: CUPTI cannot unregister one.
+ * Caller holds the lock.
+ */
 static void give_clock_back(void)
 {
 	if (g.took_clock)
@@ -555,10 +592,10 @@ static void give_clock_back(void)
 void gpu_yield(void)
 {
 	struct visit v = visit();
-	g.yielded = true; /* first: no window begins any more */
+	g.yielded = true; /* first, so that no window begins any more */
 	g.left = false;
 	leave(v);
-	gpu_teardown_application(); /* our helper thread does not take it down now, and never after */
+	gpu_teardown_application(); /* from now on the helper thread never takes CUPTI down */
 	struct timespec until = deadline(YIELD_AT_MOST_MS);
 	v = visit();
 	if (g.on && g.wanted)
@@ -611,7 +648,7 @@ void gpu_finish(unsigned timeout_ms)
 	int saved = errno, cancel;
 	struct timespec until = deadline(timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* whoever holds the lock may be stuck in CUPTI: the application must end all the same */
+	/* timed: the lock holder may be stuck in CUPTI, and the application must still end */
 	if (!pthread_mutex_timedlock(&g.lock, &until)) {
 		if (g.on && g.wanted)
 			end_announcing(GPU_OFF);
@@ -623,8 +660,12 @@ void gpu_finish(unsigned timeout_ms)
 	errno = saved;
 }
 
-/* Where work is counted, that of the thread's calls since the window before counts, too, if CUPTI has recorded it: else a window whose work is
- * still to come would be taken for delivered when theirs is. */
+/*
+ * Returns by how many calls `number` advances g.pushed. With pairing by order, delivered GPU work
+ * is counted. If CUPTI was on since the previous window, the work of the thread's calls in between
+ * is delivered as well, so they are included. Otherwise their work would make the window's look
+ * delivered too early.
+ */
 static uint32_t calls_since(uint32_t number)
 {
 	struct hook_thread *t = &hook_thread;

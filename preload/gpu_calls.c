@@ -1,9 +1,13 @@
 /*
- * Records of whole kinds are switched on and the functions that nobody needs are switched off again: to switch single functions
- * on, as CUPTI's header offers, brings no record once a context exists (13.0 on an H100; before one it does). A function that is
- * off costs what CUPTI's own entry costs: cudaGetDevice, which PyTorch asks a thousand times a step, 180 ns instead of 45, and
- * 240 to 340 ns where it is recorded. Both kinds: a call through the runtime has the runtime's record alone, and only its number is
- * the kernel's; cuBLAS and Triton launch through the driver.
+ * Enables the two kinds of API records as a whole, then disables the functions that are not needed.
+ * CUPTI's header also allows enabling single functions, but that yields no records once a context
+ * exists (13.0 on an H100; without a context it works).
+ *
+ * A disabled function still pays for CUPTI's own entry. cudaGetDevice, which PyTorch calls a
+ * thousand times a step, takes 180 ns instead of 45, and 240 to 340 ns if it is recorded.
+ *
+ * Both kinds are needed. A runtime call has only the runtime's record, and that one has the
+ * kernel's correlation id; cuBLAS and Triton launch through the driver.
  */
 #include "preload/gpu_calls.h"
 
@@ -18,13 +22,13 @@ enum need { NEED_UNKNOWN, NEED_RECORD, NEED_NOTHING };
 
 static struct {
 	bool known;
-	uint8_t need[DOMAINS][CALLBACKS_MOST]; /* NEED_UNKNOWN: no such function */
+	uint8_t need[DOMAINS][CALLBACKS_MOST]; /* enum need; NEED_UNKNOWN: no such function */
 } g;
 
 static const CUpti_CallbackDomain domains[DOMAINS] = { CUPTI_CB_DOMAIN_RUNTIME_API,
 						       CUPTI_CB_DOMAIN_DRIVER_API };
 
-/* CUPTI's names carry the version, and twins it behind the symbol's suffix: cudaLaunchKernel_ptsz_v7000. */
+/* CUPTI's names end in a version, after the suffix of a twin: cudaLaunchKernel_ptsz_v7000. */
 static bool makes_work(const char *name)
 {
 	char symbol[128];
@@ -39,7 +43,7 @@ static bool makes_work(const char *name)
 	return row >= 0 && (record_gpu_work >> hook_rows[row].category & 1);
 }
 
-/* Once: 4,000 names are half a millisecond. */
+/* Runs once: 4,000 names take half a millisecond. */
 static void find(const struct gpu_calls_cupti *cupti)
 {
 	for (unsigned d = 0; d < DOMAINS; d++)

@@ -1,4 +1,4 @@
-/* Which API functions' records CUPTI is asked for: those of calls that make GPU work, by CUPTI's own numbers. */
+/* Selects the API functions that CUPTI records: those that launch GPU work. */
 #ifndef PRELOAD_GPU_CALLS_H
 #define PRELOAD_GPU_CALLS_H
 
@@ -6,7 +6,7 @@
 
 #include <cupti.h>
 
-/* Any may be NULL: the last two came with 12.5. */
+/* Each may be NULL; the last two exist since 12.5. */
 struct gpu_calls_cupti {
 	CUptiResult (*name)(CUpti_CallbackDomain, uint32_t, const char **);
 	CUptiResult (*enable_kind)(CUpti_ActivityKind);
@@ -15,13 +15,17 @@ struct gpu_calls_cupti {
 	CUptiResult (*switch_driver)(CUpti_CallbackId, uint8_t);
 };
 
-/* Any thread but not two at once, like all that switches CUPTI. */
+/* Any thread, but only one at a time, like all functions that enable or disable CUPTI records. */
 void gpu_calls_switch(const struct gpu_calls_cupti *cupti, bool on);
 
-/* Whether a record of kind RUNTIME or DRIVER is of such a call: a CUPTI that cannot choose sends all. Any thread, behind the first switch. */
+/*
+ * Returns whether a record of kind RUNTIME or DRIVER is of a call that launches GPU work. A CUPTI
+ * that cannot select functions sends records of all calls. Any thread, after the first
+ * gpu_calls_switch().
+ */
 bool gpu_calls_wanted(const CUpti_ActivityAPI *record);
 
-/* In a forked child: another library may be found there. */
+/* Called in a forked child, which may find another CUPTI library. */
 void gpu_calls_forget(void);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Paths of mapped libraries. Not copied, since the application's stack may be small. */
 struct mapped {
-	const char *cupti,
-		*cudart; /* as long as they are mapped; no copies, for the application's stack may be small */
+	const char *cupti, *cudart;
 };
 
 static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
@@ -19,7 +19,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
-	/* the first that was loaded: it is the one that the application's own calls are bound to */
+	/* take the first one loaded: the application's own calls are bound to it */
 	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
 		m->cupti = info->dlpi_name;
 	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
@@ -27,9 +27,9 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static void *open_beside(const char *library, const char *relative, const char *file)
+static void *open_near(const char *library, const char *relative, const char *file)
 {
-	static char path[PATH_MAX + 64]; /* one thread at a time */
+	static char path[PATH_MAX + 64]; /* static: only one thread at a time comes here */
 	const char *slash = strrchr(library, '/');
 	if (!slash)
 		return NULL;
@@ -37,14 +37,18 @@ static void *open_beside(const char *library, const char *relative, const char *
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* CUPTI must fit the driver, and the one beside the application's own runtime does: a newer one refuses, an older one may
- * deliver nothing. The one that is mapped already is the only right one. */
+/*
+ * CUPTI must match the driver: a newer one returns errors, an older one may deliver nothing. The
+ * one shipped with the application's own runtime matches. If a CUPTI is mapped already, only that
+ * one is right.
+ */
 static void *open_cupti(const char *library)
 {
 	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					     "libcupti.so" };
-	static const char *const beside[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
-					      "../../../extras/CUPTI/lib64/" };
+	static const char *const near_runtime[] = { "", "../../cuda_cupti/lib/",
+						    "../extras/CUPTI/lib64/",
+						    "../../../extras/CUPTI/lib64/" };
 	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
 					       "/usr/local/cuda/lib64/" };
 	struct mapped m = { 0 };
@@ -52,14 +56,15 @@ static void *open_cupti(const char *library)
 		return dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	dl_iterate_phdr(note_mapped, &m);
 	void *handle = m.cupti ? dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
-	for (size_t i = 0; !handle && m.cudart && i < sizeof(beside) / sizeof(*beside); i++)
+	for (size_t i = 0; !handle && m.cudart && i < sizeof(near_runtime) / sizeof(*near_runtime);
+	     i++)
 		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(m.cudart, beside[i], files[j]);
+			handle = open_near(m.cudart, near_runtime[i], files[j]);
 	for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
 		handle = dlopen(files[j], RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; !handle && i < sizeof(toolkit) / sizeof(*toolkit); i++)
 		for (size_t j = 0; !handle && j < sizeof(files) / sizeof(*files); j++)
-			handle = open_beside(toolkit[i], "", files[j]);
+			handle = open_near(toolkit[i], "", files[j]);
 	return handle;
 }
 
@@ -68,15 +73,15 @@ const char *gpu_cupti_open(const char *library, struct gpu_cupti *to)
 	void *handle = open_cupti(library);
 	if (!handle)
 		return strcmp(library, "auto")
-			       ? "the library that PROF_CUPTI names cannot be opened"
-			       : "no libcupti was found beside the CUDA runtime (PROF_CUPTI=path "
-				 "names one)";
+			       ? "the library named by PROF_CUPTI cannot be opened"
+			       : "no libcupti found near the CUDA runtime (set PROF_CUPTI to the "
+				 "path of one)";
 #define X(name) to->name = (__typeof__(to->name))lookup_dlsym(handle, #name);
 	CUPTI_FUNCTIONS(X)
 #undef X
 	if (!to->cuptiActivityRegisterCallbacks || !to->cuptiActivityEnable ||
 	    !to->cuptiActivityDisable || !to->cuptiActivityFlushAll ||
 	    !to->cuptiActivityGetNextRecord)
-		return "that libcupti has no activity API";
+		return "this libcupti lacks the activity API";
 	return NULL;
 }

@@ -1,6 +1,4 @@
-/*
- * CUPTI's functions, of the library that fits the application: found once, never let go.
- */
+/* CUPTI's functions, of the library that matches the application. Loaded once and kept. */
 #ifndef PRELOAD_GPU_CUPTI_H
 #define PRELOAD_GPU_CUPTI_H
 
@@ -32,8 +30,11 @@ struct gpu_cupti {
 #undef X
 };
 
-/* Fills `to`. `library`: a path, or "auto": what is beside the application's own runtime. Answers NULL, or what is wrong, for people. One thread
- * at a time, within a hooked call; dlerror()'s text may change. */
+/*
+ * Fills `to`. `library` is a path, or "auto" for the library shipped with the application's own
+ * runtime. Returns NULL, or a static text for the user that says what is wrong. One thread at a
+ * time, within a hooked call. May change the text of dlerror().
+ */
 const char *gpu_cupti_open(const char *library, struct gpu_cupti *to);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Runs on CUPTI's threads, and on whichever thread flushes: never on the hot path. Structs are read by the oldest form that
- * has the wanted fields: CUPTI only ever appended to them (from 11 to 13), so a newer library's records read the same.
+ * Runs on CUPTI's threads and on whichever thread flushes, never on the hot path. Each record is
+ * read through the oldest struct version that has the needed fields. CUPTI 11 to 13 only appended
+ * fields, so records of a newer library can be read in the same way.
  */
 #include "preload/gpu_records.h"
 
@@ -16,12 +17,11 @@
 
 enum {
 	BUFFER_BYTES = 2 << 20, /* about 7,000 launches */
-	MAX_BUFFERS =
-		256, /* address space: CUPTI 13 holds one per thread, and writes to little of it */
+	MAX_BUFFERS = 256,	/* CUPTI 13 holds one per thread, but touches little of each */
 	POPULATED_BUFFERS = 8,
-	READY_BUFFERS = 3, /* 1.5 ms to make */
-	CUPTI_11_8 = 18,   /* graph ids and pool sizes are there */
-	CUPTI_12_9 = 27,   /* a refused buffer no longer crashes it */
+	READY_BUFFERS = 3, /* creating them takes 1.5 ms */
+	CUPTI_11_8 = 18,   /* has graph ids and pool sizes */
+	CUPTI_12_9 = 27,   /* does not crash if it gets no buffer */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
@@ -32,8 +32,11 @@ struct kernel {
 	uint32_t id;
 };
 
-/* LEFT: CUPTI had it as it was taken down, and a thread may have been writing to it: free when that happens again. */
-enum owner { OURS, CUPTIS, LEFT };
+/*
+ * The owner of a buffer. ABANDONED: CUPTI had it when it was taken down, and a thread may still
+ * write to it. It becomes free when CUPTI is taken down the next time.
+ */
+enum owner { OURS, CUPTIS, ABANDONED };
 
 static struct {
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
@@ -42,22 +45,26 @@ static struct {
 	bool own_clock, by_work, stale;
 	_Atomic uint32_t n_buffers;
 	_Atomic(uint8_t *) made[MAX_BUFFERS];
-	_Atomic uint8_t whose[MAX_BUFFERS]; /* enum owner */
-	pthread_mutex_t lock; /* of all that follows: buffers may complete on two threads at once */
+	_Atomic uint8_t owners[MAX_BUFFERS]; /* enum owner */
+	pthread_mutex_t lock; /* guards what follows: buffers may complete on two threads at once */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
-	uint32_t
-		flight[FLIGHT_SLOTS]; /* by correlation: its upper bits << 2 | what has been seen */
+	/* by correlation id: its upper bits << 2 | SEEN_* */
+	uint32_t flight[FLIGHT_SLOTS];
 	_Atomic int64_t outstanding, pushed;
-	/* added to CUPTI's correlation ids, which begin anew when it was taken down; the last one with it */
-	uint32_t id_shift, last_id, first_id; /* first_id: struct rec_gpu_state */
+	uint32_t id_shift; /* added to CUPTI's ids, which restart when it was taken down */
+	uint32_t last_id;  /* highest id so far, id_shift included */
+	uint32_t first_id; /* struct rec_gpu_state */
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
-	double ticks_per_ns; /* without own_clock */
+	double ticks_per_ns; /* used without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Handed out where no memory is left and CUPTI cannot be refused; what lands here is discarded and counted. */
+/*
+ * Given to CUPTI if no buffer is left and its version crashes without one. Records that land here
+ * are discarded.
+ */
 static uint8_t scratch[65536] __attribute__((aligned(8)));
 
 static void keep_ready(void);
@@ -66,7 +73,8 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
 		       bool own_clock, bool by_work)
 {
-	if (g.stale) { /* not in the child of each fork: most never come here, and this touches a megabyte */
+	/* not in gpu_records_forget(): this touches 1 MB, and most forked children never need it */
+	if (g.stale) {
 		memset(g.kernels, 0, sizeof(g.kernels));
 		memset(g.flight, 0, sizeof(g.flight));
 		g.stale = false;
@@ -82,7 +90,7 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	keep_ready();
 }
 
-/* Threads whose first record was CUPTI's: its own worker, as a rule. */
+/* Threads whose first record came from CUPTI: usually CUPTI's own worker. */
 static _Atomic uint32_t n_threads;
 
 void gpu_records_forget(void)
@@ -114,7 +122,7 @@ bool gpu_records_saw_copy_on_device(void)
 	return atomic_load_explicit(&g.saw_copy_on_device, memory_order_relaxed);
 }
 
-/* The journal's correlation id: one that no earlier call has. The lock is held. */
+/* Returns the journal's correlation id, which no earlier call has. Caller holds the lock. */
 static uint32_t id_of(uint32_t correlation)
 {
 	uint32_t id = correlation + g.id_shift;
@@ -129,7 +137,7 @@ static uint8_t *take_free_buffer(void)
 {
 	for (uint32_t i = 0, n = atomic_load(&g.n_buffers); i < n && i < MAX_BUFFERS; i++) {
 		uint8_t *b = atomic_load(&g.made[i]), ours = OURS;
-		if (b && atomic_compare_exchange_strong(&g.whose[i], &ours, CUPTIS))
+		if (b && atomic_compare_exchange_strong(&g.owners[i], &ours, CUPTIS))
 			return b;
 	}
 	return NULL;
@@ -138,8 +146,10 @@ static uint8_t *take_free_buffer(void)
 static uint8_t *make_buffer(void)
 {
 	uint32_t number = atomic_fetch_add(&g.n_buffers, 1);
-	/* the first ones are populated here, so that a launch that fills them does not pay for page faults; a
-	 * program with hundreds of threads fills few of the others */
+	/*
+	 * The first buffers are populated here, so that the launches that fill them take no page
+	 * faults. Programs with hundreds of threads fill few of the other buffers.
+	 */
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (number < POPULATED_BUFFERS ? MAP_POPULATE : 0);
 	uint8_t *b = MAP_FAILED;
 	if (number < MAX_BUFFERS)
@@ -148,12 +158,12 @@ static uint8_t *make_buffer(void)
 		atomic_fetch_sub(&g.n_buffers, 1);
 	if (b == MAP_FAILED)
 		return NULL;
-	atomic_store(&g.whose[number], CUPTIS);
+	atomic_store(&g.owners[number], CUPTIS);
 	atomic_store(&g.made[number], b);
 	return b;
 }
 
-/* MAX_BUFFERS: none of ours. */
+/* Returns MAX_BUFFERS if the buffer is not ours. */
 static uint32_t number_of(const uint8_t *buffer)
 {
 	uint32_t n = atomic_load(&g.n_buffers);
@@ -178,8 +188,8 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	*bytes = b ? BUFFER_BYTES : 0;
 	*buffer = b;
 	if (!b) {
-		log_once(LOG_WARN, "GPU records come faster than they are read: some are dropped "
-				   "and counted");
+		log_once(LOG_WARN, "no buffer is free for GPU records: some are dropped "
+				   "(dropped_by_cupti in run.json)");
 		if (g.version < CUPTI_12_9) {
 			*buffer = scratch;
 			*bytes = sizeof(scratch);
@@ -192,7 +202,7 @@ static void give_back(const uint8_t *buffer)
 {
 	uint32_t number = number_of(buffer);
 	if (number < MAX_BUFFERS)
-		atomic_store(&g.whose[number], OURS);
+		atomic_store(&g.owners[number], OURS);
 }
 
 void gpu_records_want(enum gpu_wanted wanted)
@@ -204,16 +214,19 @@ void gpu_records_are_down(void)
 {
 	pthread_mutex_lock(&g.lock);
 	for (uint32_t i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t owner = atomic_load(&g.whose[i]);
+		uint8_t owner = atomic_load(&g.owners[i]);
 		if (owner != OURS)
-			atomic_compare_exchange_strong(&g.whose[i], &owner,
-						       owner == CUPTIS ? LEFT : OURS);
+			atomic_compare_exchange_strong(&g.owners[i], &owner,
+						       owner == CUPTIS ? ABANDONED : OURS);
 	}
 	g.id_shift = g.last_id;
 	pthread_mutex_unlock(&g.lock);
 }
 
-/* The first buffers are made here, at a step's boundary, and not inside the launch that CUPTI asks for one in. */
+/*
+ * Creates the first buffers at a step boundary, so that the launch in which CUPTI asks for one does
+ * not have to.
+ */
 static void keep_ready(void)
 {
 	while (atomic_load(&g.n_buffers) < READY_BUFFERS) {
@@ -226,7 +239,10 @@ static void keep_ready(void)
 
 /* ---- Clock ---- */
 
-/* Without a clock of our own, CUPTI's CLOCK_REALTIME is carried over by the rate since the journal's first point. */
+/*
+ * CUPTI without our clock uses CLOCK_REALTIME. It is converted to ticks at the mean rate since the
+ * journal's first clock point.
+ */
 static void relate_clock(void)
 {
 	struct journal_clock_point now = clock_point(hook_switch.clock_kind);
@@ -281,7 +297,7 @@ void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail)
 	COMMIT(r);
 }
 
-/* ---- What is still under way: correlation ids with a pushed id but no GPU record yet, in whichever order they come ---- */
+/* ---- Calls in flight: a call and its GPU record may come in either order ---- */
 
 enum { SEEN_PUSH = 1, SEEN_WORK = 2 };
 
@@ -290,8 +306,8 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 	uint32_t *slot = &g.flight[correlation % FLIGHT_SLOTS],
 		 tag = correlation / FLIGHT_SLOTS << 2;
 	uint32_t before = *slot;
-	if ((before & ~3u) !=
-	    tag) { /* an id 65,536 calls older: if it still waits, it is given up */
+	/* the slot has an id 65,536 calls older: stop waiting for its work if that is missing */
+	if ((before & ~3u) != tag) {
 		if ((before & 3) == SEEN_PUSH)
 			atomic_fetch_sub_explicit(&g.outstanding, 1, memory_order_relaxed);
 		before = tag;
@@ -315,8 +331,11 @@ static bool same_kernel(const struct kernel *k, const CUpti_ActivityKernel10 *r)
 	       k->dynamic_bytes == (uint32_t)r->dynamicSharedMemory && !strcmp(k->name, r->name);
 }
 
-/* By what it says, not where it lies: a module that is unloaded frees its names, and CUPTI all of them when it is taken down. Names of
- * templates are a thousand letters long, and those of one family differ anywhere: 64 of them, taken from the whole length. */
+/*
+ * Hashes the text, not the pointer: unloading a module frees its names, and taking CUPTI down frees
+ * all of them. Names of templates have a thousand characters, and related ones may differ anywhere.
+ * So about 64 characters are used, spread over the whole length.
+ */
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = 14695981039346656037u; /* FNV-1a */
@@ -356,7 +375,7 @@ static void intern(struct kernel *k, const CUpti_ActivityKernel10 *r)
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-/* 0 where the table is full or the kernel has no name. */
+/* Returns 0 if the table is full or the kernel has no name. */
 static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 {
 	if (!r->name)
@@ -372,7 +391,8 @@ static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 		intern(k, r);
 		return k->name ? k->id : 0;
 	}
-	log_once(LOG_WARN, "more than %d kinds of kernel: further ones are written without a name",
+	log_once(LOG_WARN,
+		 "more than %d different kernels: further ones are recorded without a name",
 		 KERNEL_SLOTS / 4 * 3);
 	return 0;
 }
@@ -395,7 +415,7 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 	return r;
 }
 
-/* Where it ran: fields that every kind of GPU work has under the same names. */
+/* Sets where the work ran. All kinds of GPU work have these fields under the same names. */
 #define SET_PLACE(r, work)                               \
 	do {                                             \
 		(r)->device = (uint8_t)(work)->deviceId; \
@@ -407,7 +427,7 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 		}                                        \
 	} while (0)
 
-/* The same for what a call waits for; noted even where the journal has no room. */
+/* As reserve_gpu(), for work of a call in flight. Marks it as seen even if the journal is full. */
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {

@@ -4,15 +4,18 @@
 #include <time.h>
 
 enum {
-	CUPTI_12_6 = 24, /* the first that survives it, as PyTorch's Kineto has found, too */
+	CUPTI_12_6 = 24, /* the first that survives being taken down; PyTorch's Kineto agrees */
 	WAIT_US = 100,
-	WAIT_AT_MOST_MS = 5000, /* 2 to 20 ms; 0.9 s where eight threads did nothing but launch */
+	WAIT_AT_MOST_MS = 5000, /* usually 2 to 20 ms; 0.9 s with eight threads only launching */
 };
 
-/* Each side says what it is about to do before it looks at what the other one does: both in one order, so one of them sees it. */
+/*
+ * Each side announces what it is about to do before it checks what the other one does. All accesses
+ * are sequentially consistent, so at least one side sees the other.
+ */
 static struct {
 	_Atomic bool has_graphs, has_contexts, is_shared, is_up, is_going_down;
-	atomic_int contexts_under_way; /* calls that make or end one */
+	atomic_int contexts_under_way; /* calls that create or destroy a context */
 } g;
 
 static void wait_until_down(void)
@@ -31,7 +34,10 @@ static void forbid(_Atomic bool *reason)
 	wait_until_down();
 }
 
-/* In this order: who sees that another thread has forbidden it sees that it waits, too. */
+/*
+ * Checks has_graphs first: a thread that finds it set by another one then also sees is_going_down,
+ * and waits as that one does.
+ */
 void gpu_teardown_graph(void)
 {
 	if (!atomic_load(&g.has_graphs) || atomic_load(&g.is_going_down))

@@ -1,42 +1,54 @@
 /*
- * How CUPTI leaves a process between two windows. Measured on an H100 with CUDA 13.0 (docs/measurements, 2026-11-23):
+ * Decides whether CUPTI may be taken down (cuptiFinalize) between two windows. Measured on an H100
+ * with CUDA 13.0 (docs/measurements, 2026-11-23):
  *
- * - Kinds that are only switched off leave launches up to a third dearer, for as long as the process lives. And if a copy from device to
- *   device is under way while they go off, CUPTI breaks when kernels and copies are both switched on again: it crashes on a thread of
- *   its own, or delivers no kernel any more. cuptiFinalize() takes both away.
- * - cuptiFinalize() breaks every executable graph there is: its next launch fails. And it takes the application's own subscription.
+ * - If record kinds are only disabled, launches stay up to a third slower for the rest of the
+ *   process. And if a device-to-device copy is under way at that moment, CUPTI breaks once kernels
+ *   and copies are both enabled again: it crashes on a thread of its own, or delivers no kernels
+ *   any more. cuptiFinalize() avoids both.
+ * - cuptiFinalize() breaks every executable graph: its next launch fails. It also removes the
+ *   application's own subscription.
+ * - cuptiFinalize() crashes while a context is created or destroyed.
  *
- * - It crashes while a context is made or ended.
- *
- * So it is called where there never was a graph, the application has not used CUPTI, and no context came or went while CUPTI was there; else
- * copies are left out from then on.
+ * So CUPTI is taken down only if there never was a graph, the application has not used CUPTI, and
+ * no context was created or destroyed while CUPTI was up. Otherwise copies are no longer recorded.
  */
 #ifndef PRELOAD_GPU_TEARDOWN_H
 #define PRELOAD_GPU_TEARDOWN_H
 
 #include "preload/hook.h"
 
-/* Before each call that makes or changes a graph: waits where CUPTI is being taken down, and it never is again. Any thread. */
+/*
+ * Called before each call that creates, changes or launches a graph. Waits while CUPTI is being
+ * taken down; it is never taken down again after that. Any thread.
+ */
 void gpu_teardown_graph(void);
 
-/* Before each call that makes or ends a context, and behind it. The second one is for references to a device's primary context, most of
- * which make or end none: CUPTI stays up during the call only. */
+/*
+ * gpu_teardown_context() is called before each call that creates or destroys a context,
+ * gpu_teardown_context_over() after it. gpu_teardown_primary_context() is for references to a
+ * device's primary context, most of which create or destroy none: it forbids taking CUPTI down only
+ * during the call.
+ */
 void gpu_teardown_context(void);
 void gpu_teardown_primary_context(void);
 void gpu_teardown_context_over(void);
 
-/* CUPTI is in the process, or no longer. */
+/* CUPTI is up in this process, or not any more. */
 void gpu_teardown_is_up(bool up);
 
 /* The application uses CUPTI itself: it is never taken down again. */
 void gpu_teardown_application(void);
 
-/* Around the taking down of a CUPTI of `version` (cuptiGetVersion). False: it is not safe, and there is nothing to end. No kind may be on
- * but ours. */
+/*
+ * Called around taking down a CUPTI of `version` (cuptiGetVersion). gpu_teardown_begin() returns
+ * false if that is not safe; gpu_teardown_end() must not be called then. Only record kinds of
+ * profrun may be enabled.
+ */
 bool gpu_teardown_begin(uint32_t version);
 void gpu_teardown_end(void);
 
-/* In a forked child, that may use neither. */
+/* Called in a forked child, which can use neither CUPTI nor the parent's CUDA. */
 void gpu_teardown_forget(void);
 
 #endif

@@ -1,8 +1,11 @@
 /*
- * Two profilers, one CUPTI: its callbacks are one pair per process and the last one to register has them. When the application's
- * own profiler comes (libtorch calls CUPTI through the PLT, XLA by dlsym: these exports see both), ours is flushed and switched off first;
- * when the last kind of record that it enabled is disabled again and its records are flushed, ours goes on. In between calls are
- * timed on the host, and the trace says so. The clock of records is one for all, too: the application has its own back. Cold: some
+ * Shares CUPTI with the application's own profiler. CUPTI has one pair of callbacks per process;
+ * the last to register gets them. These exports see the other profiler start: libtorch calls CUPTI
+ * through the PLT, XLA through dlsym. profrun's records are then flushed and its timing stops
+ * first. It continues when the application has disabled its last kind of record and flushed its
+ * records. In between calls are timed on the host only, and the trace says so.
+ *
+ * The clock of the records is also one for all; the application gets its own back. Cold: a few
  * calls per profiler session.
  */
 #include "preload/gpu_yield.h"
@@ -20,13 +23,16 @@
 #include <time.h>
 
 static struct {
-	_Atomic uint64_t kinds; /* that the application has enabled */
-	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
-	_Atomic(CUpti_TimestampCallbackFunc) clock; /* that it registered */
+	_Atomic uint64_t kinds; /* enabled by the application, one bit each */
+	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* registered by the application */
+	_Atomic(CUpti_TimestampCallbackFunc) clock;	      /* likewise */
 } g;
 
-/* Whether the application calls: neither what CUPTI calls of itself, nor what it does on our behalf. A tool that CUDA loads as it starts
- * (CUDA_INJECTION64_PATH), or one in a callback of CUPTI's, calls within a hooked call. */
+/*
+ * Returns whether the caller is the application, not CUPTI itself and not this library. The depth
+ * of hooked calls does not decide it: a tool that CUDA loads at its start (CUDA_INJECTION64_PATH),
+ * or one in a CUPTI callback, calls within a hooked call.
+ */
 static bool enter(void *caller)
 {
 	hook_thread.depth++;
@@ -38,8 +44,7 @@ static bool enter(void *caller)
 
 static void leave(void)
 {
-	if (hook_thread
-		    .depth) /* hook_was_left() may have found out meanwhile that it was too high */
+	if (hook_thread.depth) /* hook_was_left() may have set it to 0 meanwhile */
 		hook_thread.depth--;
 }
 
@@ -58,7 +63,7 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 	if (ENTER()) {
 		gpu_yield();
 		atomic_store(&g.completed, completed);
-		if (completed) /* a buffer of ours may come back late */
+		if (completed) /* one of profrun's buffers may come back late */
 			completed = gpu_buffer_completed;
 	}
 	CUptiResult status = next ? next(requested, completed) : CUPTI_ERROR_NOT_INITIALIZED;
@@ -98,7 +103,7 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return status;
 }
 
-/* The first call of a session of torch.profiler. */
+/* A torch.profiler session calls this first. */
 EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
 {
 	__typeof__(&cuptiActivityRegisterTimestampCallback) next =
@@ -109,13 +114,16 @@ EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbac
 	CUptiResult status = next ? next(funcTimestamp) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && !status)
 		atomic_store(&g.clock, funcTimestamp);
-	if (is_application && !atomic_load(&g.kinds)) /* if nothing follows, ours goes on */
+	if (is_application && !atomic_load(&g.kinds)) /* nothing enabled: timing may continue */
 		gpu_left();
 	leave();
 	return status;
 }
 
-/* What else has a state of its own in CUPTI, which is gone when that is taken down. Nothing of ours stands in its way. */
+/*
+ * Other functions with state in CUPTI, which taking CUPTI down would destroy. They do not conflict
+ * with profrun's own timing, so that goes on.
+ */
 #define SHARED(function, params, args)                                               \
 	EXPORT CUptiResult function params                                           \
 	{                                                                            \
@@ -142,7 +150,7 @@ SHARED(cuptiSetEventCollectionMode, (CUcontext context, CUpti_EventCollectionMod
 SHARED(cuptiProfilerInitialize, (CUpti_Profiler_Initialize_Params * params), (params))
 SHARED(cuptiPCSamplingEnable, (CUpti_PCSamplingEnableParams * params), (params))
 
-/* Takes CUPTI down for everyone; what we enable afterwards brings it up again. */
+/* Takes CUPTI down for all users. It comes up again when profrun next enables a kind. */
 EXPORT CUptiResult cuptiFinalize(void)
 {
 	__typeof__(&cuptiFinalize) next = REAL(cuptiFinalize);
@@ -161,7 +169,7 @@ EXPORT CUptiResult cuptiFinalize(void)
 	return status;
 }
 
-/* `given`: what dlsym found of a CUPTI that no call's own look-up finds. */
+/* `given`: the function that dlsym found in a CUPTI which lookup_cupti() does not find. */
 #define WRAPPER(function)                           \
 	{                                           \
 #function, (void *)(function), NULL \

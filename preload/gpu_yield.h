@@ -1,4 +1,4 @@
-/* The application's own use of CUPTI (torch.profiler), seen through the functions that it cannot do without. */
+/* Detects the application's own use of CUPTI (torch.profiler), by the functions it has to call. */
 #ifndef PRELOAD_GPU_YIELD_H
 #define PRELOAD_GPU_YIELD_H
 
@@ -6,20 +6,27 @@
 
 #include <cupti.h>
 
-/* A buffer came back that we did not hand out: it is the application's, from before its callbacks were replaced. */
+/*
+ * Passes on a completed buffer that is not one of profrun's. The application handed it out before
+ * profrun replaced its callbacks.
+ */
 void gpu_yield_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
 		      size_t valid_bytes);
 
-/* The clock that the application's records have: what it registered last, else CUPTI's own, CLOCK_REALTIME in ns. */
+/* Returns the clock the application registered last, else CUPTI's default, CLOCK_REALTIME in ns. */
 CUpti_TimestampCallbackFunc gpu_yield_clock(void);
 
-/* What a program that asks dlsym for that function of CUPTI's is given instead; NULL: CUPTI's own. */
+/* Returns the wrapper that dlsym returns for CUPTI's function `name`; NULL: there is none. */
 void *gpu_yield_wrapper(const char *name);
 
-/* Whether that does what `found`, the function that dlsym found of a CUPTI, would for `caller`. It does not where there are two of them:
- * then it is the application's, and ours is left as it is. */
+/*
+ * Returns whether the wrapper of `name` would call `found`, the function that dlsym found in a
+ * CUPTI, for `caller`. It would not if there are two CUPTIs: then the application uses `found`
+ * itself, and profrun's CUPTI is never taken down again.
+ */
 bool gpu_yield_stands_for(const char *name, void *found, void *caller);
 
+/* Called in a forked child. */
 void gpu_yield_forget(void);
 
 #endif

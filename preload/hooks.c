@@ -1,9 +1,10 @@
 /*
- * The wrappers: every row of hooks.def becomes an exported function here. A wrapper has no policy: one test of the
- * switch, the row's facts, the real call between two clock readings, one record. The application's errno, result and
- * arguments pass through untouched.
+ * The wrappers: every row of hooks.def becomes an exported function here. A wrapper has no policy.
+ * It tests the switch, takes the row's facts, makes the real call between two clock readings, and
+ * writes one record. The application's errno, result and arguments pass through unchanged.
  */
-#define __CUDA_API_VERSION_INTERNAL /* the headers then declare every symbol by its real name, twins included */
+/* makes the headers declare every symbol by its real name, twins included */
+#define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <cuda_profiler_api.h>
@@ -27,7 +28,7 @@ THREAD_LOCAL struct hook_thread hook_thread;
 
 __attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_MAX, .record = 0 };
 
-/* Typed pointers to the real functions, filled on demand: the compiler checks the arguments of each call through them. */
+/* Pointers to the real functions, set on demand. Typed, so the compiler checks each call. */
 static HOT_DATA struct {
 #define HOOK(ret, symbol, name, version, twin, entry_point, check, category, space, params, ...) \
 	ret(*symbol) params;
@@ -35,11 +36,14 @@ static HOT_DATA struct {
 #undef HOOK
 } real;
 
-/* What a caller gets whose CUDA library is not there: the entry point's own words for "not initialised" and "unknown". */
+/* The error returned when the CUDA library is missing. */
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
-/* Numbers the thread's calls with GPU work, of which most are tokens, counted by now. Those that are counted and not recorded take numbers,
- * too: the next recorded one says how many they were. */
+/*
+ * Numbers the thread's calls with GPU work. Most are tokens, which have been counted already. Calls
+ * that are counted but not recorded also take numbers, so a gap before the next recorded call says
+ * how many there were.
+ */
 HOT static inline void take_number(struct rec_call *c, unsigned category)
 {
 	bool has_work = record_gpu_work >> category & 1;
@@ -56,14 +60,18 @@ HOT static inline void call_begin(struct rec_call *c, bool pushed)
 			hook_thread_keep();
 		gpu_push((uint64_t)hook_thread.writer.slot << 32 | c->seq);
 	}
-	/* ones that nobody has touched since the last call */
+	/* not touched since the last call, so probably no longer in the cache */
 	__builtin_prefetch(hook_thread.writer.chunk, 1);
 	__builtin_prefetch(hook_thread.stacks);
 	c->begin_ticks = hook_ticks();
 }
 
-/* Polling loops would fill the journal: of the queries of one thing with no other record between them that said "not ready" only the number is
- * kept, and how long ago the first was, with the one that ends them. */
+/*
+ * Returns whether a query needs no record. Polling loops would otherwise fill the journal. Of
+ * queries of the same thing that returned "not ready", with no other record in between, only their
+ * number and the time since the first one are kept, in the record of the query that ends the
+ * series.
+ */
 static inline bool is_idle_poll(struct rec_call *c, uint32_t status, uint64_t end_ticks)
 {
 	struct hook_polls *p = &hook_thread.polls;
@@ -86,12 +94,15 @@ static inline void put_word(uint64_t *to, uint64_t word)
 	__atomic_store_n(to, word, __ATOMIC_RELAXED);
 }
 
-/* What changes last is put together in registers, and the rest moved word by word: a vector load of what was just stored in
- * parts would wait for the stores, 12 ns. The stack is taken after the call, which leaves its callers as they are. */
+/*
+ * Builds the fields that change last in registers, and copies the rest word by word: a vector load
+ * of fields that were just stored separately would wait for those stores, 12 ns. `stack` may be
+ * taken after the real call, which leaves the frames of its callers unchanged.
+ */
 static inline void fill_call(uint64_t *to, const struct rec_call *c, uint32_t stack,
 			     uint64_t outcome)
 {
-	_Static_assert(sizeof(*c) == 6 * 8, "every word");
+	_Static_assert(sizeof(*c) == 6 * 8, "copies every word");
 	const uint64_t *from = (const uint64_t *)(const void *)c;
 	const uint64_t head = REC_CALL | sizeof(*c) / 8 << 8 | (uint64_t)c->hook << 16;
 	put_word(to, head | (uint64_t)stack << 32);
@@ -120,8 +131,9 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 enum { CALLERS_MOST_BYTES = 256 << 10 };
 
 /*
- * A caller's frame lies above its callee's, so a call from above the one that is under way, or from as high, is no part of it. On a signal
- * handler's own stack, or a coroutine's, nothing can be told; those lie further off than callers do.
+ * A caller's frame lies above its callee's. So a call made from a frame at or above the one of the
+ * call under way is not nested in it. A signal handler's or coroutine's own stack says nothing;
+ * those lie further away than callers do.
  */
 bool hook_was_left(const void *frame)
 {
@@ -132,13 +144,15 @@ bool hook_was_left(const void *frame)
 		return false;
 	hook_thread.depth = 0;
 	hook_thread.entered = NULL;
-	log_once(LOG_WARN,
-		 "a CUDA call was left by longjmp or an exception: what this thread called "
-		 "meanwhile may not have been seen");
+	log_once(LOG_WARN, "a CUDA call was left by longjmp or an exception: CUDA calls that this "
+			   "thread made since then may be missing");
 	return true;
 }
 
-/* Makes `next`, the real function, or leaves the row's function. Where there are two runtimes, the caller says which; `real` stays empty then. */
+/*
+ * Declares `next` as the real function, or returns MISSING_*. With two CUDA runtimes in the process
+ * the caller decides which one is meant; `real` stays empty then.
+ */
 #define FIND_REAL(symbol, ret, entry_point)                                                       \
 	__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);           \
 	if (UNLIKELY(!next))                                                                      \
@@ -147,14 +161,16 @@ bool hook_was_left(const void *frame)
 	return (ret)MISSING_##entry_point
 
 /*
- * Three functions for each row, so that the first, which most calls end in, has next to nothing to save and set up; it goes on to the others, and
- * to the real function, with its frame given up (GCC's sibling calls), so that the stack is as if its caller had called them.
+ * Each row has three functions, so that the first, where most calls end, has few registers to save.
+ * It jumps to the others and to the real function without a frame of its own (GCC's sibling calls):
+ * the stack looks as if its caller had called them directly.
  *
- * hooked_: the first test is all that a disarmed call pays (1.1 ns). The second lets by most launches of a program whose steps are only counted:
- *	capture_launch() says in `seq` whether this one is.
- * aside_: the real function is not known yet, or the caller says which; calls from within another one.
- * watched_: all else. While another thread sets up, a call goes by but for what its thread has to know of itself (device,
- *	kernels' names), which needs nothing of that.
+ * hooked_: the first test is the whole cost of a call that is not watched (1.1 ns). While steps are
+ *	only counted, the second test handles most launches: capture_launch() sets `seq` if this
+ *	launch need not be hashed.
+ * aside_: the real function is not known yet, or depends on the caller; nested calls.
+ * watched_: all other calls. While another thread sets the library up, a call is not recorded. Only
+ *	what its thread must remember is kept (device, kernel names), since that needs no setup.
  */
 #define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,      \
 	     args, before, after)                                                                  \
@@ -244,10 +260,10 @@ bool hook_was_left(const void *frame)
 #undef HOOK
 #undef FIND_REAL
 
-#pragma GCC diagnostic ignored \
-	"-Wdeprecated-declarations" /* deprecated functions are called all the same */
+/* deprecated functions are hooked as well */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* A row that disagrees with the toolkit's own prototype does not compile. */
+/* A row that differs from the toolkit's own prototype does not compile. */
 #define CHECK_CHECKED(symbol)                                                    \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(hooked_##symbol), \
 						    __typeof__(symbol)),         \
@@ -279,7 +295,7 @@ const struct hook_row hook_rows[HOOK_COUNT] = {
 };
 
 static pthread_key_t end_key;
-static bool has_end_key; /* the application may have taken all there are */
+static bool has_end_key; /* false if the application has used up all keys */
 static pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
 static void thread_ended(void *unused)
@@ -301,11 +317,11 @@ static void make_end_key(void)
 void hook_thread_keep(void)
 {
 	int saved = errno, cancel;
-	/* what follows may open files: a thread that was cancelled in one of our calls would leave CUDA's own locks behind */
+	/* what follows may open files; a thread cancelled here would leave CUDA's locks held */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_once(&end_key_once, make_end_key);
 	journal_introduce(&hook_thread.writer);
-	/* the value only has to differ from NULL for the destructor to run */
+	/* any value but NULL makes the destructor run */
 	hook_thread.has_end = !has_end_key || !pthread_setspecific(end_key, &hook_thread);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;

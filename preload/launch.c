@@ -1,5 +1,8 @@
-/* The first sight of a launch's shape: name, regular expression, dictionary. At most once per shape and process, so it may
- * take its time (some microseconds); the table is never emptied, only filled, by compare and swap. */
+/*
+ * Handles the first launch of each shape: finds the name, matches the regular expression, writes
+ * the dictionary. Runs once per shape and process, so some microseconds are acceptable. Entries are
+ * added by compare and swap and never removed.
+ */
 #include "preload/launch.h"
 
 #include "core/runtime/log.h"
@@ -43,14 +46,14 @@ static void describe(uint64_t token, const struct launch_shape *shape, const cha
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-/* Where the token may stand, in the order in which it is looked for. */
+/* Returns the nth place in which to look for the token. */
 static _Atomic uint64_t *place_of(uint64_t token, uint32_t nth)
 {
 	return nth ? &launch_table.slots[((token >> 1) + nth - 1) & (LAUNCH_SLOTS - 1)]
 		   : &launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)];
 }
 
-/* The first place that is the token's, whose entry it has then, or was free. */
+/* Returns the number of the first place that has the token or is free; sets `*entry`, 0: free. */
 static uint32_t find(uint64_t token, uint64_t *entry)
 {
 	uint32_t nth = 0;
@@ -68,8 +71,8 @@ bool launch_learn(uint64_t token, const struct launch_shape *shape)
 		return entry & 1;
 	if (atomic_load_explicit(&g.used, memory_order_relaxed) > LAUNCH_SLOTS / 4 * 3) {
 		log_once(LOG_WARN,
-			 "more than %u shapes of launches: further ones have no name from the host "
-			 "side",
+			 "more than %u different launches (kernel, grid, block): further ones have "
+			 "a kernel name only if CUPTI delivers it",
 			 LAUNCH_SLOTS / 4 * 3);
 		return false;
 	}
@@ -77,7 +80,7 @@ bool launch_learn(uint64_t token, const struct launch_shape *shape)
 	const char *name = names_of(shape->function);
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
-	/* another thread may have been here first, with the same launch or another one: then its word stands */
+	/* another thread may have taken the place: with another token, try the next place */
 	while (!atomic_compare_exchange_strong(place_of(token, nth), &none, fresh) &&
 	       !launch_is_of(none, token)) {
 		nth++;

@@ -1,6 +1,7 @@
 /*
- * The shapes of launches: each (function, grid, block) is written into the journal's dictionary once, with the kernel's
- * name where it can be told. launch_is_known is on the hot path while launches are recorded: one table look-up.
+ * The shapes of launches: writes each (function, grid, block) to the journal's dictionary once,
+ * with the kernel's name if it is known. launch_is_known() is on the hot path while launches are
+ * recorded: one table look-up.
  */
 #ifndef PRELOAD_LAUNCH_H
 #define PRELOAD_LAUNCH_H
@@ -9,13 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 65,536 shapes: PyTorch programs have hundreds to a few thousand. 512 KiB of zero pages, touched as used. The first ones, mostly
- * a step's own, stand near each other in two pages, since a page of its own for each of them would be a miss of the TLB at nearly
- * every launch. */
+/*
+ * Room for 65,536 shapes; PyTorch programs have hundreds to a few thousand. That is 512 KiB of zero
+ * pages, touched as used. The first shapes, mostly those of a step, lie together in two pages:
+ * spread over many pages they would cost a TLB miss at nearly every launch.
+ */
 #define LAUNCH_NEAR  1024u
 #define LAUNCH_SLOTS 65536u
 
-/* token with its lowest bit replaced by "its kernel begins a step"; 0: free. Who finds its place among the near ones taken goes to `slots`. */
+/*
+ * An entry is the token, its lowest bit replaced by "this kernel begins a step"; 0: free. A token
+ * whose place in `near` is taken goes to `slots`.
+ */
 struct launch_table {
 	_Atomic uint64_t near[LAUNCH_NEAR], slots[LAUNCH_SLOTS];
 };
@@ -33,7 +39,10 @@ static inline bool launch_is_of(uint64_t entry, uint64_t token)
 	return (entry ^ token) <= 1 && entry;
 }
 
-/* The token's entry, if it is in one of the two places where nearly all are after the first time; else another's, or 0. */
+/*
+ * Returns the token's entry if it is in one of its first two places, as nearly all are; else the
+ * entry of another token, or 0.
+ */
 static inline uint64_t launch_entry(uint64_t token)
 {
 	uint64_t entry = atomic_load_explicit(&launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)],
@@ -49,26 +58,32 @@ static inline bool launch_is_known(uint64_t token)
 	return launch_is_of(launch_entry(token), token);
 }
 
-/* Some time before launch_is_known. */
+/* Prefetches for a later launch_is_known(). */
 static inline void launch_expect(uint64_t token)
 {
 	__builtin_prefetch(&launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)]);
 }
 
-/* Finds the token further on, or writes DICT_LAUNCH at its first sight. Whether its kernel is one that PROF_STEP=kernel:REGEX names. */
+/*
+ * Searches all places for the token; writes DICT_LAUNCH if it is new. Returns whether
+ * PROF_STEP=kernel:REGEX matches its kernel.
+ */
 bool launch_learn(uint64_t token, const struct launch_shape *shape);
 
-/* The same of one that is mostly known. */
+/* The same, with a fast path for tokens that are known. */
 static inline bool launch_begins_step(uint64_t token, const struct launch_shape *shape)
 {
 	uint64_t entry = launch_entry(token);
 	return launch_is_of(entry, token) ? entry & 1 : launch_learn(token, shape);
 }
 
-/* Launches whose kernel's name `pattern` (extended regular expression) finds begin a step. Before any launch. */
+/*
+ * Launches of kernels whose name matches `pattern` (extended regular expression) begin a step.
+ * Called before any launch.
+ */
 void launch_watch(const char *pattern);
 
-/* Forgets what a forked child's parent knew; at arming. */
+/* Clears what a forked child inherited. Called when the library sets up. */
 void launch_reset(void);
 
 #endif

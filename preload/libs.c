@@ -1,8 +1,11 @@
 /*
- * The wrappers of libs.def's rows: the real call between two clock readings, and one record. Unarmed: a look at the switch, a look at
- * the caller, a jump to the real function, as in hooks.c. A function that a library calls in itself (cublasGemmEx cublasLtMatmul, ncclBcast
- * ncclBroadcast) is part of what the application called, so it passes; a library that is used by another one (cuBLASLt by cuDNN) is seen within
- * that.
+ * The wrappers of libs.def's rows: the real call between two clock readings, and one record. While
+ * nothing is recorded: a test of the switch, a test of the caller, and a jump to the real function,
+ * as in hooks.c.
+ *
+ * A function that a library calls itself (cublasGemmEx calls cublasLtMatmul, ncclBcast calls
+ * ncclBroadcast) belongs to the application's call and gets no record. A library called by another
+ * one (cuBLASLt by cuDNN) gets its own record, nested in the other's.
  */
 #include "preload/libs.h"
 
@@ -14,21 +17,24 @@
 
 #define NOTHING ((void)0)
 
-/* What a caller gets whose library is not there: each library's own word for "not initialised" or "system error". */
+/* The error returned if the library is missing: its own "not initialized" or "system error". */
 enum { MISSING_NCCL = 2, MISSING_BLAS = 1, MISSING_BLASLT = 1, MISSING_DNN = 1001 };
 
-/* Families whose functions call each other: bits of hook_thread.libraries. */
+/* Bits of hook_thread.libraries. Families whose functions call each other share a bit. */
 enum { INSIDE_NCCL = 1, INSIDE_BLAS = 2, INSIDE_BLASLT = INSIDE_BLAS, INSIDE_DNN = 4 };
 
-/* What runs with every call is NCCL's alone: communicators and the order of collectives on them. */
+/* Only NCCL's rows run code at every call: for communicators and the order of their collectives. */
 enum { ALWAYS_NCCL = 1, ALWAYS_BLAS = 0, ALWAYS_BLASLT = 0, ALWAYS_DNN = 0 };
 
-/* So its wrappers are one function each: who calls need not be handed on, which a jump could not where an ncclUniqueId is passed by reference to a
- * copy (aarch64). */
-#define APART_NCCL   inline __attribute__((always_inline))
-#define APART_BLAS   __attribute__((noinline))
-#define APART_BLASLT __attribute__((noinline))
-#define APART_DNN    __attribute__((noinline))
+/*
+ * Therefore an NCCL wrapper is one function, with watched_ inlined. Otherwise it would have to jump
+ * there to keep the caller's return address. That is impossible if an ncclUniqueId is passed by
+ * reference to a copy (aarch64).
+ */
+#define WATCHED_NCCL   inline __attribute__((always_inline))
+#define WATCHED_BLAS   __attribute__((noinline))
+#define WATCHED_BLASLT __attribute__((noinline))
+#define WATCHED_DNN    __attribute__((noinline))
 
 static uint8_t wanted;
 
@@ -65,7 +71,7 @@ HOT static void write_library(struct rec_library *from)
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth;
 	ranges_before_record();
-	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
+	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
 	struct rec_library *to = journal_reserve(w, sizeof(*to));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
@@ -77,7 +83,7 @@ HOT static void write_library(struct rec_library *from)
 }
 
 #define LIBRARY(symbol, family, facts_, params, args, before, after, facts)                        \
-	static APART_##family int watched_##symbol params;                                         \
+	static WATCHED_##family int watched_##symbol params;                                       \
 	EXPORT int library_##symbol params __asm__(#symbol);                                       \
 	HOT_ENTRY_POINT(#family) int library_##symbol params                                       \
 	{                                                                                          \
@@ -89,7 +95,7 @@ HOT static void write_library(struct rec_library *from)
 			return watched_##symbol args;                                              \
 		return next args;                                                                  \
 	}                                                                                          \
-	static APART_##family int watched_##symbol params                                          \
+	static WATCHED_##family int watched_##symbol params                                        \
 	{                                                                                          \
 		int(*next) params = (__typeof__(next))libs_real(LIBRARY_ID_##symbol, LIB_##family, \
 								__builtin_return_address(0));      \

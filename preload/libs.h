@@ -1,6 +1,6 @@
 /*
- * Calls of NVIDIA's libraries (NCCL, cuBLAS, cuBLASLt, cuDNN) as spans around the launches that they make. A wrapper leaves the depth of
- * hooked calls alone: what is launched inside is seen as ever.
+ * Records calls of NVIDIA's libraries (NCCL, cuBLAS, cuBLASLt, cuDNN) as spans around the launches
+ * they make. A wrapper does not change hook_thread.depth, so launches inside are recorded as usual.
  */
 #ifndef PRELOAD_LIBS_H
 #define PRELOAD_LIBS_H
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* As nccl.h has it, passed by value. */
+/* ncclUniqueId of nccl.h, which is passed by value. */
 struct nccl_id {
 	char bytes[128];
 };
@@ -29,31 +29,37 @@ struct library_row {
 
 extern const struct library_row library_rows[LIBRARY_COUNT];
 
-/* PROF_NCCL, PROF_BLAS. Before the first step is recorded. */
+/* PROF_NCCL, PROF_BLAS. Called before the first step is recorded. */
 void libs_configure(bool nccl, bool blas);
 
-/* The rows into the journal's dictionary. */
+/* Writes the rows to the journal's dictionary. */
 void libs_describe(void);
 
 /* Steps are recorded from now on, or not any more. */
 void libs_record(bool recorded);
 
-/* Families whose calls the wrappers look at now: bits of enum record_library. */
+/* Returns the families whose wrappers have work to do now: bits 1 << enum record_library. */
 uint8_t libs_watched(void);
 
-/* The row of a symbol, -1: none. */
+/* Returns the row of a symbol, or -1. */
 int libs_row(const char *symbol);
 
-/* dlsym found `found` for row `id`: the wrapper, if that is what it calls, else `found` itself. */
+/*
+ * Returns what dlsym gives to the application: the wrapper of row `id` if that calls `found`, the
+ * function that the real dlsym found; else `found`.
+ */
 void *libs_given(enum library_id id, void *found);
 
-/* libs_real.c: the real function for a caller that returns to `return_address`. NULL, said once, where there is none. */
+/*
+ * Returns the real function for a caller that returns to `return_address`. Returns NULL and logs
+ * once if there is none. Defined in libs_real.c.
+ */
 void *libs_find(enum library_id id, void *return_address);
 
-/* A function of a library that is not in the table, for the caller's use of it; NULL: none. Cold. */
+/* As libs_find(), for a library function that is not in the table; does not log. Cold. */
 void *libs_helper(const char *symbol, enum record_library family, void *return_address);
 
-/* Objects whose calls are known to mean the one library that was found first. */
+/* Code segments whose calls are known to go to the library of the family that was found first. */
 enum { LIBRARY_CALLERS = 4 };
 struct library_caller {
 	_Atomic uintptr_t begin;
@@ -62,8 +68,10 @@ struct library_caller {
 extern struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
 extern _Atomic(void *) library_real[LIBRARY_COUNT];
 
-/* Two libraries of a kind may be in one process (a wheel of CUDA 12 beside one of 13), and a handle of one means nothing to the other:
- * a call goes where its caller's own reference would have gone. */
+/*
+ * A process may have two libraries of a family (from wheels of CUDA 12 and 13), and a handle of one
+ * is not valid for the other. So a call goes to the library to which its caller is linked.
+ */
 static inline bool libs_is_caller(const struct library_caller *c, void *return_address)
 {
 	uintptr_t begin = atomic_load_explicit(&c->begin, memory_order_relaxed);
@@ -71,7 +79,10 @@ static inline bool libs_is_caller(const struct library_caller *c, void *return_a
 	return LIKELY((uintptr_t)return_address - begin < bytes);
 }
 
-/* `code`: where a segment of an object begins. Whether all its calls mean the library of the family that was found first. */
+/*
+ * Returns whether all calls from the segment that begins at `code` go to the library of the family
+ * that was found first.
+ */
 bool libs_is_known_caller(enum record_library family, const void *code);
 
 static inline void *libs_real(enum library_id id, enum record_library family, void *return_address)

@@ -1,4 +1,4 @@
-/* The statements that libs.def's rows are made of: they move a call's facts into its record. Run after the real call. */
+/* The statements of libs.def's rows: they copy a call's facts into its record, after the call. */
 #ifndef PRELOAD_LIBS_FACTS_H
 #define PRELOAD_LIBS_FACTS_H
 
@@ -16,7 +16,7 @@ static inline void take_gemm(struct rec_library *l, int64_t m, int64_t n, int64_
 	l->gemm.batch = (uint32_t)batch;
 }
 
-/* comms_count gave it its number. */
+/* The collective's number comes from comms_count(). */
 static inline void take_collective(struct rec_library *l, size_t count, int type, int root,
 				   void *comm, void *stream)
 {
@@ -27,7 +27,7 @@ static inline void take_collective(struct rec_library *l, size_t count, int type
 	comms_fill(l, comm);
 }
 
-/* Two ranks' business: it has no number on the communicator. */
+/* A message concerns two ranks only, so it has no number on the communicator. */
 static inline void take_message(struct rec_library *l, size_t count, int type, int peer, void *comm,
 				void *stream)
 {
@@ -35,7 +35,7 @@ static inline void take_message(struct rec_library *l, size_t count, int type, i
 	l->nccl.sequence = 0;
 }
 
-/* cuBLASLt's layouts are opaque, so the library is asked (libs_layouts.c): A is m by k or k by m, D is m by n. */
+/* Asks cuBLASLt for its opaque layouts (libs_layouts.c): A is m by k or k by m, D is m by n. */
 void take_layouts(struct rec_library *l, void *a, void *d, void *stream);
 
 #endif

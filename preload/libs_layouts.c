@@ -1,4 +1,4 @@
-/* What cuBLASLt says of its descriptors. A question takes it some 5 ns. */
+/* Reads cuBLASLt's matrix layouts through its own function, about 5 ns for each attribute. */
 #include "preload/libs_facts.h"
 
 /* cublasLtMatrixLayoutAttribute_t */

@@ -1,4 +1,7 @@
-/* Which library a call goes to. Cold: once for each function and calling object, or where there are two libraries of a kind. */
+/*
+ * Finds the library to which a call goes. Cold: runs once per function and calling object, or at
+ * each call if the process has two libraries of a family.
+ */
 #include "preload/libs.h"
 
 #include "core/runtime/log.h"
@@ -14,7 +17,7 @@
 HOT_DATA struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
 HOT_DATA _Atomic(void *) library_real[LIBRARY_COUNT];
 
-/* The library of each family that was found first. */
+/* The first library found of each family. */
 static _Atomic(const struct link_map *) first_of[LIBRARIES];
 
 static bool is_first(enum record_library family, void *real)
@@ -22,7 +25,7 @@ static bool is_first(enum record_library family, void *real)
 	const struct link_map *none = NULL, *object = object_of(real);
 	if (!atomic_compare_exchange_strong(&first_of[family], &none, object))
 		return none == object;
-	/* a pointer that is kept must not outlive its library */
+	/* keep a reference: a stored pointer must not outlive its library */
 	if (object && object->l_name[0])
 		dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	return true;
@@ -46,7 +49,10 @@ static int note_code(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The segment that the caller lies in; true: it is new. A full table is no harm: others are looked up with each call. */
+/*
+ * Stores the segment in which the caller lies; returns whether it is new. If the table is full, the
+ * segment's calls are looked up each time.
+ */
 static bool remember_caller(enum record_library family, void *return_address)
 {
 	static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -86,7 +92,7 @@ void *libs_find(enum library_id id, void *return_address)
 	enum record_library family = (enum record_library)row->family;
 	void *known = atomic_load_explicit(&library_real[id], memory_order_relaxed);
 	if (known && !object_of(return_address))
-		return known; /* code made at run time */
+		return known; /* the caller is code generated at run time */
 	int saved = errno;
 	void *found = lookup_library(row->symbol, family, return_address);
 	if (found && is_first(family, found)) {
@@ -94,11 +100,13 @@ void *libs_find(enum library_id id, void *return_address)
 		if (remember_caller(family, return_address) || !known)
 			plt_note(return_address);
 	}
-	/* who was handed the wrapper by dlsym need not be linked to the library at all */
+	/* a caller that got the wrapper from dlsym need not be linked to the library */
 	if (!found)
 		found = known;
 	if (!found)
-		log_once(LOG_WARN, "%s was called, but no library in this process has it",
+		log_once(LOG_WARN,
+			 "%s was called, but no library in this process has it: the call returns "
+			 "an error",
 			 row->symbol);
 	errno = saved;
 	return found;

@@ -1,6 +1,7 @@
 /*
- * Birth, death and copies of the process. The constructor does next to nothing: every child of the application is preloaded too,
- * and most of them never touch CUDA. The first CUDA call arms; it may take a millisecond.
+ * Start, exit and fork of the process. The constructor does almost nothing: every child of the
+ * application is preloaded too, and most never use CUDA. The first CUDA call sets the library up,
+ * which may take a millisecond.
  */
 #include "preload/life.h"
 
@@ -38,19 +39,18 @@
 #include <unistd.h>
 
 enum {
-	FINISH_AT_MOST_MS =
-		2000, /* the application's end waits no longer for CUPTI's last records */
+	FINISH_AT_MOST_MS = 2000, /* longest wait for CUPTI's last records at exit */
 };
 
 static struct {
 	atomic_flag arming;
 	struct config config;
 	char start_folder[PATH_MAX];
-	pid_t pid; /* of the process that recorded: an exit in a child that did not is none of ours */
+	pid_t pid; /* of the process that was set up; a child that was not must not finish it */
 	atomic_bool finished;
 } g = { .arming = ATOMIC_FLAG_INIT };
 
-/* ---- What the journal says of the process ---- */
+/* ---- Facts of the process in the journal ---- */
 
 static void describe_hooks(void)
 {
@@ -66,7 +66,7 @@ static void describe_hooks(void)
 	}
 }
 
-/* The arguments with blanks between them, as ps shows them; at most 4 KiB. */
+/* Writes the arguments separated by blanks, as ps shows them; at most 4 KiB. */
 static void describe_command(void)
 {
 	char text[4096];
@@ -105,7 +105,7 @@ static void describe_process(void)
 	journal_put_info("version", PROFRUN_VERSION);
 }
 
-/* ---- Arming ---- */
+/* ---- Setup ---- */
 
 static void complain(void *unused, const char *line)
 {
@@ -113,7 +113,7 @@ static void complain(void *unused, const char *line)
 	log_line(LOG_WARN, "%s", line);
 }
 
-/* Without the launcher nobody has named a folder: the same name that it would choose. */
+/* Without the launcher no folder was given: makes the name that the launcher would choose. */
 static void default_folder(char *folder, size_t bytes)
 {
 	char date[32];
@@ -125,7 +125,10 @@ static void default_folder(char *folder, size_t bytes)
 		 (int)getpid());
 }
 
-/* Where the process began: the application may have gone elsewhere since, and its environment names the folder from there. */
+/*
+ * Makes `folder` absolute, relative to the working directory at the start of the process: the
+ * application may have changed it since. Returns false if that is unknown or the path is too long.
+ */
 static bool absolute(char *folder, size_t bytes)
 {
 	char joined[PATH_MAX * 2];
@@ -137,7 +140,7 @@ static bool absolute(char *folder, size_t bytes)
 	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
 }
 
-/* False: there is none to be had, or this rank is not to be profiled (said). */
+/* Returns false if the journal cannot be opened or PROF_RANKS leaves this rank out; logs it. */
 static bool open_journal(void)
 {
 	char folder[PATH_MAX];
@@ -147,7 +150,10 @@ static bool open_journal(void)
 	if (!is_named)
 		default_folder(folder, sizeof(folder));
 	if (!absolute(folder, sizeof(folder))) {
-		log_line(LOG_ERROR, "the run's folder has no absolute name; nothing is recorded");
+		log_line(LOG_ERROR,
+			 "nothing is recorded: the run's folder has no absolute path; set PROF_OUT "
+			 "to one (folder: %.200s)",
+			 folder);
 		return false;
 	}
 	if (rank_is_left_out(g.config.ranks.text, is_named ? folder : ""))
@@ -156,7 +162,7 @@ static bool open_journal(void)
 	uint64_t budget = (uint64_t)config_number(&g.config.buffer_mb) << 20;
 	if (!journal_open(folder, budget, hook_switch.clock_kind, &e))
 		return true;
-	log_line(LOG_ERROR, "%s; the program runs on, nothing is recorded", e.text);
+	log_line(LOG_ERROR, "%s; nothing is recorded, the program continues", e.text);
 	return false;
 }
 
@@ -172,16 +178,16 @@ static void arm(void)
 	struct config_step step;
 	struct schedule schedule;
 	struct trigger_config trigger;
-	bool launched = start_env_get("PROF_LAUNCHED") !=
-			NULL; /* the launcher has said what there is to say */
+	/* the launcher has reported errors in the settings already */
+	bool launched = start_env_get("PROF_LAUNCHED") != NULL;
 	config_read(&g.config, start_env_entries(), launched ? NULL : complain, NULL);
 	log_set_level(g.config.log.text);
 	config_parse_step(g.config.step.text, &step, NULL);
-	/* who marks the steps by hand has chosen them: a schedule would only skip some */
+	/* a program that marks its own steps wants all of them: a schedule would skip some */
 	bool all = step.mode == STEP_MODE_API && !g.config.schedule.set;
 	schedule_parse(all ? "always" : g.config.schedule.text, &schedule, NULL);
 	trigger_parse(g.config.trigger.text, &trigger, NULL);
-	/* without a collector nobody would read what counting steps for a trigger journals */
+	/* without a collector nobody reads the steps that are counted for a trigger */
 	if (schedule.off && !launched && !g.config.trigger.set)
 		trigger = (struct trigger_config){ 0 };
 	if (!open_journal()) {
@@ -199,7 +205,9 @@ static void arm(void)
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))
-		log_line(LOG_INFO, "quick_exit will not flush: no room for another handler");
+		log_line(LOG_INFO,
+			 "at_quick_exit() failed: the last GPU records are lost if the program "
+			 "ends by quick_exit()");
 	steps_start(&step, &schedule, &trigger);
 }
 
@@ -216,7 +224,7 @@ bool life_arm(void)
 	return atomic_load_explicit(&hook_switch.recorded, memory_order_acquire);
 }
 
-/* ---- Ending ---- */
+/* ---- Exit ---- */
 
 static void finish_at_exit(void)
 {
@@ -227,7 +235,7 @@ void life_register_exit(void)
 {
 	if (atexit(finish_at_exit))
 		log_once(LOG_INFO,
-			 "the end of the process will not flush: no room for another handler");
+			 "atexit() failed: the last GPU records are lost when the program ends");
 }
 
 void life_finish(void)
@@ -259,7 +267,10 @@ void context_ending(void)
 	gpu_flush_now();
 }
 
-/* libc's own, looked up before anybody leaves: dlsym waits for the loader, in which another thread may be for as long as it likes. */
+/*
+ * libc's own functions. Looked up at the start: at exit dlsym might wait for the loader's lock,
+ * which another thread can hold for any time.
+ */
 static struct {
 	const char *symbol;
 	void (*real)(int);
@@ -271,15 +282,15 @@ static void find_exits(void)
 		exits[i].real = (void (*)(int))lookup_dlsym(RTLD_NEXT, exits[i].symbol);
 }
 
-/* Python's os._exit and the workers of its multiprocessing leave through these, past every atexit handler. */
+/* Python's os._exit() and multiprocessing workers end through these, without atexit handlers. */
 static void leave(size_t i, int status)
 {
 	life_finish();
-	if (!exits[i].real) /* before our constructor has run */
+	if (!exits[i].real) /* our constructor has not run yet */
 		find_exits();
 	if (exits[i].real)
 		exits[i].real(status);
-	for (;;) /* neither returns, and without libc's own there is nothing else left to do */
+	for (;;) /* must not return; without libc's function there is no other way to end */
 		kill(getpid(), SIGKILL);
 }
 
@@ -298,11 +309,11 @@ void _Exit(int status)
 	__builtin_unreachable();
 }
 
-/* ---- Code that goes away ---- */
+/* ---- Unloaded code ---- */
 
 EXPORT int dlclose(void *handle);
 
-/* What was learned about the addresses of an object must not outlive it. */
+/* Drops what was learned about the addresses of an object when it is unloaded. */
 int dlclose(void *handle)
 {
 	static _Atomic(void *) real;
@@ -318,9 +329,12 @@ int dlclose(void *handle)
 	return result;
 }
 
-/* ---- Copies ---- */
+/* ---- Fork ---- */
 
-/* A forked child has its parent's memory but neither its threads nor its CUDA. It starts afresh with its own first call. */
+/*
+ * A forked child has its parent's memory, but neither its threads nor its CUDA state. Its own first
+ * CUDA call sets the library up again.
+ */
 static void forget(void)
 {
 	journal_forget();

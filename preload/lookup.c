@@ -1,7 +1,7 @@
 /*
- * Finding the real functions. Nothing here runs for a call whose real function is known. The entry points by which functions are asked for by name
- * are in lookup_getproc.c and lookup_dlsym.c; the third one, the exported symbol, needs no code. Facts and sources: docs/architecture.md,
- * "Three entry points".
+ * Finds the real functions. Runs only for calls whose real function is not known yet. The entry
+ * points that look functions up by name are in lookup_getproc.c and lookup_dlsym.c; the third one,
+ * the exported symbol, needs no code. See docs/architecture.md, "Three entry points".
  */
 #include "preload/lookup.h"
 
@@ -21,7 +21,7 @@ lookup_dlsym_function *lookup_real_dlsym;
 
 void lookup_find_dlsym(void)
 {
-	/* dlsym moved from libdl to libc in 2.34; the older nodes are those of x86-64 and aarch64 */
+	/* dlsym moved from libdl to libc in 2.34; the older versions are of x86-64 and aarch64 */
 	static const char *const nodes[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes) && !lookup_real_dlsym; i++)
 		lookup_real_dlsym = (lookup_dlsym_function *)dlvsym(RTLD_NEXT, "dlsym", nodes[i]);
@@ -72,7 +72,7 @@ int lookup_row(const char *symbol)
 
 /* ---- Real functions ---- */
 
-/* Not one of our own wrappers. */
+/* Returns `function`, or NULL if it is one of our own wrappers. */
 static void *foreign(void *function)
 {
 	return function && object_of(function) != object_own() ? function : NULL;
@@ -110,9 +110,9 @@ void *lookup_find(const struct hook_row *row, void *return_address)
 }
 
 /*
- * Two runtimes in one process (a wheel of CUDA 12 beside one of 13) have kernels registered apart, so a call must reach the
- * one that its caller is linked to. Then no pointer of the runtime's entry point is cached, and each call finds its own: some
- * 100 ns, paid only there.
+ * Two runtimes in one process (from wheels of CUDA 12 and 13) have separate kernel registrations,
+ * so a call must reach the one that its caller is linked to. Pointers to runtime functions are then
+ * not cached; each call looks up its own, which takes about 100 ns.
  */
 static _Atomic(const struct link_map *) first_runtime;
 static atomic_bool many_runtimes;
@@ -166,8 +166,10 @@ void *lookup_cupti(const char *symbol, void *return_address)
 	return find_named(symbol, ENTRY_POINT_CUPTI, return_address);
 }
 
-/* What stands before a library in the whole program's scope on purpose (another tool's, a stand-in) wins over it, as it would
- * without us. */
+/*
+ * An interposer that comes before the library in global scope (another tool, a stand-in) gets the
+ * call, as it would without us.
+ */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address)
 {
 	struct hook_row row = { .symbol = symbol,
@@ -186,7 +188,7 @@ bool lookup_has_many_runtimes(void)
 	return atomic_load_explicit(&many_runtimes, memory_order_relaxed);
 }
 
-/* One entry per calling object and function would be exact; a small direct-mapped cache is enough for a rare case. */
+/* This case is rare, so a small direct-mapped cache by calling object and function is enough. */
 static void *find_for_caller(const struct hook_row *row, void *return_address)
 {
 	static struct {
@@ -202,7 +204,7 @@ static void *find_for_caller(const struct hook_row *row, void *return_address)
 		return cache[at].function;
 	void *function = lookup_find(row, return_address);
 	if (caller && !atomic_flag_test_and_set_explicit(&filling, memory_order_acquire)) {
-		/* only empty entries are filled, so a reader never sees one change under it */
+		/* only empty entries are filled, so an entry never changes while it is read */
 		if (!atomic_load_explicit(&cache[at].caller, memory_order_relaxed)) {
 			cache[at].row = row;
 			cache[at].function = function;
@@ -231,7 +233,9 @@ void *lookup_real(enum hook_id id, void *return_address)
 			plt_note(return_address);
 	}
 	if (!found)
-		log_once(LOG_WARN, "%s was called, but no CUDA library in this process has it",
+		log_once(LOG_WARN,
+			 "%s was called, but no CUDA library in this process has it: the call "
+			 "returns an error",
 			 row->symbol);
 	errno = saved;
 	return found;

@@ -1,6 +1,7 @@
 /*
- * The entry point dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
- * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three entry points".
+ * The entry point dlsym. Every library of the process calls it, at any time, even before
+ * constructors run. So its filter allocates nothing and handles only names of functions of CUDA and
+ * its libraries. See docs/architecture.md, "Three entry points".
  */
 #include "preload/gpu_yield.h"
 #include "preload/libs.h"
@@ -11,7 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* NVIDIA's own tools and the driver's parts look up driver functions to go around interposers; they stay raw. */
+/*
+ * NVIDIA's own tools and parts of the driver look driver functions up in order to bypass
+ * interposers. They get the real functions.
+ */
 static bool is_driver_side(const struct link_map *caller)
 {
 	static const char *const prefixes[] = { "libcuda.so", "libnvidia", "libcupti",
@@ -38,14 +42,18 @@ static void *wrap_found(int row_number, const char *name, void *found)
 		atomic_store_explicit(row->real, found, memory_order_relaxed);
 		known = found;
 	}
-	/* another runtime's function stays raw: its driver calls are still seen */
+	/* the function of a second runtime is not wrapped; its driver calls are still recorded */
 	return known == found ? row->wrapper : NULL;
 }
 
-/* The whole program's scope has our export, and so has what comes next after the program itself; without a CUDA library behind
- * it the application must not find it, since that is how programs ask whether CUDA is there. The failed search leaves the
- * message for dlerror. */
-static bool is_hollow(const struct hook_row *row, void *handle, void *found, void *return_address)
+/*
+ * Returns whether the search would only find our own export, with no CUDA library that has the
+ * function. (Our export is in global scope, and after the program itself for RTLD_NEXT.) The
+ * application must then get NULL, since programs check in this way whether CUDA is installed. The
+ * failed search sets the message for dlerror.
+ */
+static bool has_no_real_function(const struct hook_row *row, void *handle, void *found,
+				 void *return_address)
 {
 	if (handle != RTLD_NEXT && (!found || object_of(found) != object_own()))
 		return false;
@@ -55,7 +63,7 @@ static bool is_hollow(const struct hook_row *row, void *handle, void *found, voi
 	return true;
 }
 
-/* Parts of these libraries look up one another's functions to go around interposers. */
+/* These libraries look each other's functions up in order to bypass interposers. */
 static bool is_vendor(const struct link_map *caller)
 {
 	static const char *const prefixes[] = { "libcublas", "libcudnn", "libnccl" };
@@ -63,11 +71,11 @@ static bool is_vendor(const struct link_map *caller)
 	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
 }
 
-/* What the trampoline understands beside an address: go on to the real dlsym; answer NULL. */
+/* Values other than an address for the trampoline: call the real dlsym; return NULL. */
 #define PASS_ON	  NULL
 #define NOT_FOUND ((void *)1)
 
-/* As below, for a row of libs.def. */
+/* lookup_filter() for a row of libs.def. */
 static void *filter_library(int row, void *handle, const char *name, void *return_address)
 {
 	bool is_next = handle == RTLD_NEXT;
@@ -78,14 +86,14 @@ static void *filter_library(int row, void *handle, const char *name, void *retur
 		found = lookup_library(name, (enum record_library)library_rows[row].family,
 				       return_address);
 		if (!found)
-			lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
+			lookup_dlsym(RTLD_NEXT, name); /* sets the message for dlerror */
 		if (!found || is_next)
 			return found ? PASS_ON : NOT_FOUND;
 	}
 	return found ? libs_given((enum library_id)row, found) : PASS_ON;
 }
 
-/* As above, for CUPTI, whose use by the application must be seen however it comes by it. */
+/* lookup_filter() for CUPTI: its use by the application must be noticed in any case. */
 static void *filter_cupti(void *handle, const char *name, void *return_address)
 {
 	void *wrapper = gpu_yield_wrapper(name);
@@ -95,7 +103,7 @@ static void *filter_cupti(void *handle, const char *name, void *return_address)
 	if (found && object_of(found) == object_own()) {
 		if (lookup_cupti(name, return_address))
 			return wrapper;
-		lookup_dlsym(RTLD_NEXT, name); /* it leaves the message for dlerror */
+		lookup_dlsym(RTLD_NEXT, name); /* sets the message for dlerror */
 		return NOT_FOUND;
 	}
 	return found && object_is_entry_point(object_of(found), ENTRY_POINT_CUPTI) &&
@@ -110,7 +118,10 @@ static bool is_library_name(const char *name)
 	       !strncmp(name, "cudnn", 5);
 }
 
-/* What dlsym(handle, name) shall give to the caller at `return_address`. */
+/*
+ * Returns what dlsym(handle, name) shall return to the caller at `return_address`: an address,
+ * PASS_ON or NOT_FOUND.
+ */
 void *lookup_filter(void *handle, const char *name, void *return_address);
 HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 						 void *return_address)
@@ -143,10 +154,10 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 	struct hook_row wanted = { .symbol = name,
 				   .entry_point = getter ? ENTRY_POINT_DRIVER
 							 : hook_rows[row].entry_point };
-	/* what comes next depends on who asks, so the real dlsym has to find it */
+	/* RTLD_NEXT depends on the caller, so the real dlsym must do that search */
 	if (handle != RTLD_NEXT && !is_driver_side(object_of(return_address)))
 		found = lookup_dlsym(handle, name);
-	if (is_hollow(&wanted, handle, found, return_address))
+	if (has_no_real_function(&wanted, handle, found, return_address))
 		given = NOT_FOUND;
 	else if (found && object_is_entry_point(object_of(found), wanted.entry_point))
 		given = wrap_found(row, name, found);
@@ -155,8 +166,9 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 }
 
 /*
- * The real dlsym takes the caller from its return address (RTLD_NEXT, RTLD_DEFAULT, dlerror), so ours must not stand
- * between: it asks the filter and then jumps, with the stack as the caller left it.
+ * The real dlsym identifies the caller by its return address (RTLD_NEXT, RTLD_DEFAULT, dlerror), so
+ * ours must not call it. It calls the filter and then jumps to the real one, with the stack as the
+ * caller left it.
  */
 #if defined(__x86_64__)
 __asm__(".text\n"

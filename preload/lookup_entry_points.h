@@ -1,4 +1,4 @@
-/* What the entry points share beyond lookup.h: lookup_dlsym.c and lookup_getproc.c, on top of lookup.c. */
+/* Shared by lookup.c, lookup_dlsym.c and lookup_getproc.c alone. */
 #ifndef PRELOAD_LOOKUP_ENTRY_POINTS_H
 #define PRELOAD_LOOKUP_ENTRY_POINTS_H
 
@@ -8,20 +8,23 @@
 
 typedef void *lookup_dlsym_function(void *handle, const char *name);
 
-/* glibc's own, once it was looked for; dlsym's trampoline jumps there. */
+/* glibc's own dlsym, set by lookup_find_dlsym(); the trampoline jumps there. */
 extern HIDDEN lookup_dlsym_function *lookup_real_dlsym;
 void lookup_find_dlsym(void);
 
-/* The row's real function for a caller that returns to `return_address`, not one of our wrappers; NULL: none. Keeps nothing. */
+/*
+ * Returns the row's real function for a caller that returns to `return_address`, never one of our
+ * wrappers; NULL: none. Caches nothing.
+ */
 void *lookup_find(const struct hook_row *row, void *return_address);
 
-/* The same in a library that dlopen has given; `handle` may be NULL. */
+/* The same within one library; `handle` is from dlopen and may be NULL. */
 void *lookup_in(void *handle, const char *symbol);
 
-/* A function of the runtime was found in this object. */
+/* A function of the runtime was found in this object: detects a second runtime. */
 void lookup_notice_runtime_object(const struct link_map *runtime);
 
-/* dlsym found `found` for the name of a cuGetProcAddress: what it hands out instead. */
+/* Names of cuGetProcAddress; and what dlsym returns for one instead of the real `found`. */
 bool lookup_is_getter(const char *name);
 void *lookup_wrap_getter(const char *name, void *found);
 

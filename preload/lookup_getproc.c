@@ -1,4 +1,7 @@
-/* The entry point cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/architecture.md, "Three entry points". */
+/*
+ * The entry point cuGetProcAddress. A statically linked runtime looks up some 440 functions by it.
+ * See docs/architecture.md, "Three entry points".
+ */
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 
@@ -6,11 +9,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* Versions up to this are known to the table; a newer one may mean a signature that it does not know. */
+/* The table knows signatures up to this version; a newer one may mean an unknown signature. */
 enum { KNOWN_VERSION = CUDA_VERSION, TWIN_FLAG = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
 
-/* Among rows of the same name: the newest that the caller's version reaches. A name with a twin has its own row for the
- * per-thread flag; without one the flag means nothing. */
+/*
+ * Returns the newest row of that name which is not newer than the caller's version. `twin`: among
+ * rows of per-thread-default-stream twins.
+ */
 static const struct hook_row *row_for(const char *name, int version, bool twin)
 {
 	const struct hook_row *best = NULL;
@@ -25,7 +30,10 @@ static const struct hook_row *row_for(const char *name, int version, bool twin)
 	return best;
 }
 
-/* The driver gave out `function` for (name, version, flags): our wrapper for it, or `function` itself. */
+/*
+ * Returns our wrapper for `function`, which the driver returned for (name, version, flags), or
+ * `function` itself. The per-thread flag means nothing for a name without a twin.
+ */
 static void *wrapper_for(const char *name, int version, uint64_t flags, void *function)
 {
 	const struct hook_row *row = flags & TWIN_FLAG ? row_for(name, version, true) : NULL;
@@ -49,7 +57,7 @@ static CUresult get_v1(const char *symbol, void **function, int version, cuuint6
 static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
 		       CUdriverProcAddressQueryResult *status);
 
-/* cuGetProcAddress hands itself out too: under that name the second form since 12.0. */
+/* cuGetProcAddress also returns itself; since 12.0 that name means the second form. */
 static void replace(const char *symbol, void **function, int version, cuuint64_t flags)
 {
 	int saved = errno;

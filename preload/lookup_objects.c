@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* A member of libc (2.35); lock-free, unlike dladdr. */
+/* In libc since 2.35; lock-free, unlike dladdr. */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 const struct link_map *object_of(void *address)
@@ -25,7 +25,7 @@ const struct link_map *object_own(void)
 	return own;
 }
 
-/* The file name without its folder; "" for the program itself. */
+/* Returns the file name without its folder; "" for the program itself. */
 static const char *file_of(const struct link_map *object)
 {
 	const char *name = object && object->l_name ? object->l_name : "";
@@ -47,7 +47,7 @@ bool object_is_named(const struct link_map *object, const char *const *prefixes,
 	return false;
 }
 
-/* Older wheels carry their runtime under a name of their own: libcudart-d0da41ae.so.11.0. */
+/* Prefixes: older wheels have their own name for the runtime, as libcudart-d0da41ae.so.11.0. */
 static const char *const entry_point_library[] = {
 	[ENTRY_POINT_RUNTIME] = "libcudart",
 	[ENTRY_POINT_DRIVER] = "libcuda.so",
@@ -58,7 +58,7 @@ static const char *const entry_point_library[] = {
 	[ENTRY_POINT_LIBRARIES + LIB_DNN] = "libcudnn.so",
 };
 
-/* What the entries of the dynamic section are offsets into. */
+/* Returns the string table into which entries of the dynamic section are offsets. */
 static const char *strings_of(const struct link_map *object)
 {
 	for (const ElfW(Dyn) *d = object ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
@@ -67,7 +67,7 @@ static const char *strings_of(const struct link_map *object)
 	return NULL;
 }
 
-/* The dynamic section's first entry of this kind that names the entry point's library, NULL: none. */
+/* Returns the first `tag` entry of the dynamic section that names the entry point's library. */
 static const char *name_of_entry_point(const struct link_map *object, int64_t tag,
 				       unsigned entry_point)
 {

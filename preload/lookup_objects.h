@@ -1,4 +1,4 @@
-/* Loaded objects: which one an address lies in, which CUDA library one is, which one it was linked against. */
+/* Loaded objects: finds them by address, by CUDA library, and by what they were linked against. */
 #ifndef PRELOAD_LOOKUP_OBJECTS_H
 #define PRELOAD_LOOKUP_OBJECTS_H
 
@@ -6,30 +6,38 @@
 
 #include <link.h>
 
-/* enum hook_entry_point goes on: libraries whose functions are no rows of hooks.def. */
+/* Continues enum record_entry_point for libraries whose functions are not in hooks.def. */
 enum {
 	ENTRY_POINT_CUPTI = ENTRY_POINT_DRIVER + 1, /* the few functions of gpu_yield.c */
-	ENTRY_POINT_LIBRARIES, /* and enum record_library: libs.def has their rows */
+	ENTRY_POINT_LIBRARIES, /* plus enum record_library, for the rows of libs.def */
 };
 
-/* NULL: none. */
+/* Returns the object in which an address lies, or NULL. */
 const struct link_map *object_of(void *address);
 
-/* libprofrun.so. */
+/* Returns libprofrun.so itself. */
 const struct link_map *object_own(void);
 
-/* Whether the file name begins with one of them. */
+/* Returns whether the object's file name begins with one of the prefixes. */
 bool object_is_named(const struct link_map *object, const char *const *prefixes, size_t n);
 
-/* The library that carries a entry point's real functions: by file name, or by soname where a stand-in has another file name. */
+/*
+ * Returns whether the object is the library that has the entry point's real functions: by file
+ * name, or by soname for a stand-in with another file name.
+ */
 bool object_is_entry_point(const struct link_map *object, unsigned entry_point);
 
-/* A handle of a library that is mapped already, by name, without loading anything. The reference is kept on purpose: a cached
- * pointer must not outlive its library. */
+/*
+ * Returns a handle of a library that is mapped already; loads nothing. The reference is never
+ * dropped: a cached pointer must not outlive its library.
+ */
 void *object_mapped(const char *name);
 
-/* The entry point's library that the caller was linked against, as its own DT_NEEDED names it: right also where two runtimes are
- * in one process, and where the caller was loaded RTLD_LOCAL, so that RTLD_NEXT sees nothing. */
+/*
+ * Returns a handle of the entry point's library that the caller was linked against (DT_NEEDED).
+ * That is right also with two runtimes in one process, and for a caller loaded RTLD_LOCAL, for
+ * which RTLD_NEXT finds nothing.
+ */
 void *object_needed_by(const struct link_map *caller, unsigned entry_point);
 
 #endif
