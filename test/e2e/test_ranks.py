@@ -54,7 +54,7 @@ class Ranks(Case):
     def test_bad_list(self):
         run = self.profiled([prog("loop"), "20", "plain"], PROF_RANKS="0,two", RANK="1", PROF_STEP="kernel:first")
         self.assertEqual([line for line in run.own_lines() if "PROF_RANKS" in line],
-                         ["profrun: PROF_RANKS: 'two' is not a rank; wanted: all, or ranks from 0 on as in 0,3-5; using the default all"])
+                         ["profrun: PROF_RANKS: 'two' is not a rank; expected all or ranks from 0 on, for example 0,3-5; using the default all"])
         self.assertEqual(len(run.journals()), 1)
 
     def same_steps(self, specs, steps, **settings):
