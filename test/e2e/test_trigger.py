@@ -203,7 +203,7 @@ class Triggers(TriggerCase):
         live.do(300)
         run = live.end()
         self.assertEqual(run.trace_steps(), [])
-        self.assertEqual(run.err.count("the application has taken SIGUSR2"), 1, run.err)
+        self.assertEqual(run.err.count("the application has replaced the SIGUSR2 handler"), 1, run.err)
 
     def test_nothing_listens(self):
         live = self.start("off", PROF_TRIGGER="signal")
