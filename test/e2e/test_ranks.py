@@ -30,7 +30,7 @@ class Ranks(Case):
         self.assertEqual(sorted(self.armed(run)), [0, 2, 3])
         self.assertEqual(run.json["ranks_left_out"], [1])
         self.assertEqual(len(run.journals()), 3)
-        said = [line for line in run.err.splitlines() if "is not one of PROF_RANKS" in line]
+        said = [line for line in run.err.splitlines() if "is not in PROF_RANKS" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertIn("rank 1 (RANK)", said[0])
         self.assertIn("profrun: rank 1 not profiled (PROF_RANKS=0,2-3)", run.err)
