@@ -1,9 +1,11 @@
 /*
- * Which kernel a handle stands for. nvcc's start-up code registers each kernel with the runtime under the address of its
- * host stub (24,000 times when PyTorch loads), and CUDA 13's stubs then ask for a cudaKernel_t by that address; those names
- * lie in the application's own image and are kept by pointer. Driver handles come with a name when they are asked for.
- * (Asking the driver by cuFuncGetName is no way: a launch may carry a CUkernel in a CUfunction's place.) Runs before the
- * first CUDA call too, so it opens no file and starts nothing.
+ * Maps a kernel's handle to its name. nvcc's start-up code registers each kernel with the runtime
+ * under the address of its host stub (24,000 times when PyTorch loads), and CUDA 13's stubs then
+ * ask for a cudaKernel_t by that address. Those names are in the application's own image and are
+ * kept by pointer. The driver's handles are requested by name.
+ *
+ * cuFuncGetName is not used, because a launch may pass a CUkernel in place of a CUfunction. Runs
+ * before the first CUDA call too, so it opens no file and starts nothing.
  */
 #include "preload/names.h"
 
@@ -27,8 +29,9 @@ static struct {
 	atomic_flag busy;
 } table = { .busy = ATOMIC_FLAG_INIT };
 
-/* Registration comes from constructors and dlopen, look-ups from a launch's first sight: both rare. A child forked while
- * another thread was inside finds the lock taken for ever; it then goes without names rather than hang. */
+/* Registration happens in constructors and dlopen, look-ups when a launch is first seen: both are
+ * rare. If a child is forked while another thread holds the lock, the child finds it locked
+ * forever; it then goes without names rather than hang. */
 static bool table_lock(void)
 {
 	for (int tries = 0; tries < 100000; tries++) {
@@ -53,7 +56,8 @@ static struct name *slot_of(struct name *slots, uint64_t n_slots, uint64_t key)
 	return &slots[at];
 }
 
-/* mmap, not malloc: the application's allocator may not be up yet, or be the one being traced. */
+/* mmap, not malloc: the application's allocator may not be initialized yet, or be the traced
+ * one. */
 static bool table_grow(void)
 {
 	uint64_t n = table.n_slots ? table.n_slots * 4 : 4096;
@@ -101,7 +105,8 @@ const char *names_of(uint64_t function)
 	return recall(function);
 }
 
-/* One page after another; names are never taken back, and a program asks for a few thousand at most. */
+/* Copies a text. Allocates page by page and never frees; a program asks for a few thousand names at
+ * most. */
 static char *copy_text(const char *text)
 {
 	enum { ARENA_BYTES = 1 << 16 };
@@ -136,7 +141,7 @@ void names_copy(uint64_t function, const char *name)
 	errno = saved;
 }
 
-/* ---- The registration calls: not rows of the table, since they are no CUDA work and must not arm ---- */
+/* ---- The registration calls: not in hooks.def, as they must not start the profiler ---- */
 
 static void *real_of(_Atomic(void *) *cached, const char *symbol, void *return_address)
 {

@@ -1,14 +1,17 @@
-/* Kernel names by handle, from what the application registers while it loads. Cold; any thread. */
+/*
+ * Kernel names by handle, from what the application registers while it is loaded. Cold; any thread.
+ */
 #ifndef PRELOAD_NAMES_H
 #define PRELOAD_NAMES_H
 
 #include <stdint.h>
 
-/* The mangled name of the kernel that a launch names by `function`, NULL where nobody said. Valid while the kernel's library is
- * mapped. */
+/* Returns the mangled name of the kernel that a launch identifies by `function`, NULL if unknown.
+ * Valid while the kernel's library is mapped. */
 const char *names_of(uint64_t function);
 
-/* The driver gave out handle `function` for `name` (NULL: unknown); the text may be gone tomorrow, so it is copied. */
+/* Records that the driver returned handle `function` for `name` (NULL: unknown). Copies the text,
+ * which may not outlive the call. */
 void names_copy(uint64_t function, const char *name);
 
 #endif

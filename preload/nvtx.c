@@ -1,4 +1,7 @@
-/* NVTX's forms of saying one thing (plain text, wide text, attributes with or without a registered string), in ranges.h's words. */
+/*
+ * Converts NVTX's call variants (plain text, wide text, attributes with or without a registered
+ * string) to the functions of ranges.h.
+ */
 #include "preload/nvtx.h"
 
 #include "preload/ranges.h"
@@ -9,7 +12,8 @@
 
 /* ---- Messages ---- */
 
-/* wchar_t is UTF-32 here. What does not fit is left out, by whole characters. */
+/* Converts UTF-32 (wchar_t on Linux) to UTF-8. Text that does not fit is cut at a whole
+ * character. */
 static const char *narrow(char to[RANGE_NAME_MOST + 1], const wchar_t *text)
 {
 	size_t n = 0;
@@ -27,7 +31,7 @@ static const char *narrow(char to[RANGE_NAME_MOST + 1], const wchar_t *text)
 	return to;
 }
 
-/* A message and room for its text. */
+/* A message with room for its converted text. */
 struct message {
 	struct range_message m;
 	char text[RANGE_NAME_MOST + 1];
@@ -50,7 +54,7 @@ static struct range_message *from_wide(struct message *to, const wchar_t *text)
 	return &to->m;
 }
 
-/* Attributes of an older NVTX may be shorter: `size` says up to where they go. */
+/* An older NVTX has shorter attributes; `size` is how long they are. */
 static struct range_message *from_attributes(struct message *to, const nvtxEventAttributes_t *a)
 {
 	to->m = (struct range_message){ .text = NULL };
@@ -201,8 +205,9 @@ struct entry {
 		NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_##id, (NvtxFunctionPointer)(function) \
 	}
 
-/* What is not here stays empty, and NVTX returns at once: names of categories, threads and handles, resources, the end of a
- * domain (a new one of its name is the same). */
+/* Entries that are not listed stay empty, and NVTX returns at once: names of categories, threads
+ * and handles; resources; destruction of a domain (a new one of the same name is the same
+ * domain). */
 static const struct entry entries[] = {
 	CORE(RangePushEx, push_ex),
 	CORE(RangePushA, push_a),
@@ -226,7 +231,7 @@ static const struct entry entries[] = {
 	CORE2(DomainCreateW, create_w),
 };
 
-/* An older NVTX has fewer. */
+/* An older NVTX has fewer entries. */
 static void fill(const NvtxExportTableCallbacks *callbacks, const struct entry *e)
 {
 	NvtxFunctionTable table = NULL;
@@ -238,8 +243,8 @@ static void fill(const NvtxExportTableCallbacks *callbacks, const struct entry *
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
-	const char *wanted = getenv(
-		"PROF_NVTX"); /* too early for the settings: they are read with the first CUDA call */
+	/* too early for the settings, which are read at the first CUDA call */
+	const char *wanted = getenv("PROF_NVTX");
 	const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS)
 							      : NULL;
 	if ((wanted && !strcmp(wanted, "off")) || !callbacks ||

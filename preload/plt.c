@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects; those that find no room keep their wrappers. */
+/* PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects. Slots beyond the limit keep their
+ * wrappers. */
 enum { OBJECTS_MOST = 32, SLOTS_MOST = 512 };
 
-/* Bits of what is watched: categories of hooks.def, families of libs.def, memory reports. */
+/* Bits of the watched groups: categories of hooks.def, families of libs.def, memory reports. */
 enum { GROUP_LIBRARIES = CAT_COUNT, GROUP_BLOCKS = GROUP_LIBRARIES + LIBRARIES };
 
 struct function {
@@ -28,18 +29,20 @@ struct function {
 
 struct slot {
 	_Atomic uintptr_t *at;
-	uintptr_t base; /* of its object */
-	const void *
-		dynamic; /* where its object's section of that name lies: another object may come to lie at the same base */
+	uintptr_t base; /* load address of its object */
+	/* the object's dynamic section: another object may later have the same base */
+	const void *dynamic;
 	struct function function;
-	uintptr_t opened; /* the real function that was put there, 0: none */
+	uintptr_t opened; /* the real function that the slot holds now, 0: it holds the wrapper */
 };
 
-/* All but `turned` belongs to who has set `busy`. */
+/* All but `n_changes` belongs to the thread that has set `busy`. */
 static struct {
 	atomic_flag busy;
-	_Atomic uint32_t turned;	 /* how often the switch was; 0: all is watched */
-	uintptr_t objects[OBJECTS_MOST]; /* their bases: they have called wrappers */
+	/* how often the switch changed; 0: everything is watched */
+	_Atomic uint32_t n_changes;
+	/* load addresses of the objects that have called wrappers */
+	uintptr_t objects[OBJECTS_MOST];
 	unsigned n_objects, n_slots;
 	struct slot slots[SLOTS_MOST];
 } g = { .busy = ATOMIC_FLAG_INIT };
@@ -51,9 +54,10 @@ static uint64_t watched_by_switch(void)
 	return watched | (uint64_t) !!atomic_load(&hook_switch.blocks) << GROUP_BLOCKS;
 }
 
-/* ---- Whose wrapper it is ---- */
+/* ---- The wrapper's function ---- */
 
-/* The linker's word for where this library begins. It lies in one piece, data behind code (the word for the code's end, etext, would be exported). */
+/* The linker's symbol for the start of this library, which is one contiguous piece with data after
+ * code. (The symbol for the end of its code, etext, would be exported.) */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static bool is_own(uintptr_t address)
@@ -112,7 +116,8 @@ static bool find_table(const struct dl_phdr_info *object, struct table *t)
 	return t->relocations && has_addends;
 }
 
-/* The loader takes the right to write from what lies before the end of PT_GNU_RELRO when it has relocated the object. */
+/* Returns whether a slot can be written. The loader makes everything before the end of PT_GNU_RELRO
+ * read-only once the object is relocated. */
 static bool may_be_written(const struct dl_phdr_info *object, uintptr_t at)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -127,7 +132,9 @@ static bool may_be_written(const struct dl_phdr_info *object, uintptr_t at)
 	return writable;
 }
 
-/* Calls of a library's function from code that its wrapper does not know may mean another library. */
+/* Returns whether the object's calls of `f` go to the function that the wrapper has found. A
+ * library's function, called from code that its wrapper does not know, may be that of another copy
+ * of the library. */
 static bool goes_to_first(const struct dl_phdr_info *object, const struct function *f)
 {
 	if (f->group < GROUP_LIBRARIES || f->group >= GROUP_BLOCKS)
@@ -163,7 +170,7 @@ static void take_slots(const struct table *t)
 	}
 }
 
-/* ---- Turning them ---- */
+/* ---- Switching slots ---- */
 
 static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
 {
@@ -175,8 +182,8 @@ static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
 	return false;
 }
 
-/* `object`: the slot's own, NULL: not known. */
-static void turn(struct slot *s, const struct dl_phdr_info *object, bool watched)
+/* Puts the wrapper or the real function into a slot. `object` is the slot's own, NULL: unknown. */
+static void switch_slot(struct slot *s, const struct dl_phdr_info *object, bool watched)
 {
 	uintptr_t real = watched ? 0 : (uintptr_t)atomic_load(s->function.real);
 	uintptr_t was = s->opened ? s->opened : s->function.wrapper,
@@ -187,17 +194,17 @@ static void turn(struct slot *s, const struct dl_phdr_info *object, bool watched
 		s->opened = real;
 		return;
 	}
-	/* loaded anew, and the linker fills the slot when it is used */
+	/* the object was loaded again, and the linker fills the slot at its first use */
 	if (object && is_in(object, was))
 		s->opened = 0;
-	else if (s->opened && watched) /* somebody else's change stays */
+	else if (s->opened && watched) /* leave the other library's change alone */
 		log_once(LOG_WARN,
-			 "something else in this process has put functions into the linker's "
-			 "slots: calls that go through them may not be seen");
+			 "another library in this process has replaced functions in PLT slots: "
+			 "calls that go through those may not be recorded");
 }
 
-/* Inside the call the loader unmaps nothing. */
-static int turn_object(struct dl_phdr_info *object, size_t size, void *context)
+/* Called by dl_iterate_phdr; the loader unmaps nothing during it. */
+static int switch_object(struct dl_phdr_info *object, size_t size, void *context)
 {
 	const uint64_t *watched = context;
 	struct table table;
@@ -208,10 +215,10 @@ static int turn_object(struct dl_phdr_info *object, size_t size, void *context)
 	if (!is_known || !find_table(object, &table))
 		return 0;
 	take_slots(&table);
-	/* another object may lie where one with slots did */
+	/* another object may be at the address of one with slots */
 	for (unsigned i = 0; i < g.n_slots; i++)
 		if (g.slots[i].base == object->dlpi_addr && g.slots[i].dynamic == table.dynamic)
-			turn(&g.slots[i], object, *watched >> g.slots[i].function.group & 1);
+			switch_slot(&g.slots[i], object, *watched >> g.slots[i].function.group & 1);
 	return 0;
 }
 
@@ -224,10 +231,11 @@ static void note_object(const struct link_map *object)
 		g.objects[g.n_objects++] = object->l_addr;
 }
 
-/* Some 10 to 100 us go by in it, more where its thread does not run meanwhile. */
+/* How often enter() tries. The lock is held for some 10 to 100 us, longer if its holder is
+ * preempted. */
 enum { ONCE = 1, PATIENT = 100, BEFORE_FORK = 5000, YIELDS = 50, NAP_NS = 100000 };
 
-/* `tries`: yields first, then naps. */
+/* Takes the lock. `tries`: yields first, then sleeps. */
 static bool enter(unsigned tries)
 {
 	for (unsigned i = 0; i < tries; i++) {
@@ -235,28 +243,29 @@ static bool enter(unsigned tries)
 			return true;
 		if (i < YIELDS)
 			sched_yield();
-		else /* libc's is a cancellation point */
+		else /* libc's function is a cancellation point */
 			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0,
 				&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 	}
 	return false;
 }
 
-/* Who turns the switch meanwhile and finds us busy for too long leaves it to us. */
-static void ingest(const struct link_map *caller, unsigned tries)
+/* Brings all slots in line with the switch. A thread that changes the switch meanwhile and cannot
+ * get the lock in time leaves the update to this one, which then repeats it. */
+static void update_slots(const struct link_map *caller, unsigned tries)
 {
 	int saved = errno;
-	uint32_t turned;
+	uint32_t n_changes;
 	do {
 		if (!enter(tries))
 			break;
 		if (caller)
 			note_object(caller);
-		turned = atomic_load(&g.turned);
-		uint64_t watched = turned ? watched_by_switch() : UINT64_MAX;
-		dl_iterate_phdr(turn_object, &watched);
+		n_changes = atomic_load(&g.n_changes);
+		uint64_t watched = n_changes ? watched_by_switch() : UINT64_MAX;
+		dl_iterate_phdr(switch_object, &watched);
 		atomic_flag_clear(&g.busy);
-	} while (turned != atomic_load(&g.turned));
+	} while (n_changes != atomic_load(&g.n_changes));
 	errno = saved;
 }
 
@@ -264,52 +273,54 @@ void plt_note(void *return_address)
 {
 	const struct link_map *caller = object_of(return_address);
 	if (caller)
-		ingest(caller, ONCE);
+		update_slots(caller, ONCE);
 }
 
 void plt_follow(void)
 {
-	atomic_fetch_add(&g.turned, 1);
-	ingest(NULL, PATIENT);
+	atomic_fetch_add(&g.n_changes, 1);
+	update_slots(NULL, PATIENT);
 }
 
-static THREAD_LOCAL bool keeps_others_out; /* of the thread that forks */
-static uint32_t turned_then;		   /* belongs to it */
+static THREAD_LOCAL bool holds_lock; /* set in the thread that forks */
+static uint32_t changes_then;	     /* valid while that is set */
 
 void plt_before_fork(void)
 {
 	int saved = errno;
-	keeps_others_out = enter(BEFORE_FORK);
-	if (keeps_others_out)
-		turned_then = atomic_load(&g.turned);
+	holds_lock = enter(BEFORE_FORK);
+	if (holds_lock)
+		changes_then = atomic_load(&g.n_changes);
 	errno = saved;
 }
 
 void plt_after_fork(void)
 {
-	if (!keeps_others_out)
+	if (!holds_lock)
 		return;
-	bool was_turned = turned_then != atomic_load(&g.turned);
-	keeps_others_out = false;
+	bool has_changed = changes_then != atomic_load(&g.n_changes);
+	holds_lock = false;
 	atomic_flag_clear(&g.busy);
-	if (was_turned || turned_then != atomic_load(&g.turned))
-		ingest(NULL, PATIENT); /* it was left to us */
+	/* another thread left its update to this one */
+	if (has_changed || changes_then != atomic_load(&g.n_changes))
+		update_slots(NULL, PATIENT);
 }
 
-/* Its own object is there yet. */
+/* Returns whether the slot's object is still loaded. */
 static bool is_there(const struct slot *s)
 {
 	const struct link_map *object = object_of((void *)s->at);
 	return object && object->l_addr == s->base && object->l_ld == s->dynamic;
 }
 
-/* No other thread is there that could unmap anything; the loader's locks may be anybody's. */
+/* The child has no other thread that could unmap anything. The loader's locks may be held forever,
+ * so they are not taken. */
 void plt_forget(void)
 {
-	atomic_store(&g.turned, 0);
-	keeps_others_out = false;
+	atomic_store(&g.n_changes, 0);
+	holds_lock = false;
 	for (unsigned i = 0; i < g.n_slots; i++)
 		if (is_there(&g.slots[i]))
-			turn(&g.slots[i], NULL, true);
+			switch_slot(&g.slots[i], NULL, true);
 	atomic_flag_clear(&g.busy);
 }

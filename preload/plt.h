@@ -1,27 +1,34 @@
 /*
- * The slots of loaded objects' procedure linkage tables that the linker has filled with a wrapper. While the switch says that a wrapper has
- * nothing to do, its slots hold the real function, and calls do not come by here at all: a wrapper that only jumps takes 1 ns in a loop, but
- * some 15 to 30 amid a program that fills the caches itself (test/torch/bench.py).
+ * The PLT slots of loaded objects that the linker has bound to wrappers. While the switch says that
+ * a wrapper has nothing to do, its slots hold the real function, so calls bypass the wrapper
+ * altogether. A wrapper that only jumps takes 1 ns in a loop, but some 15 to 30 ns in a program
+ * that fills the caches itself (test/torch/bench.py).
  *
- * Only slots that the object itself may write (lazy binding: PyTorch's libraries, not a program linked with -z now), only of functions whose
- * real one the wrapper has found, and only where it calls the same one whoever calls. Pointers that dlsym or cuGetProcAddress gave out stay.
+ * This covers only slots that the object itself may write (lazy binding: PyTorch's libraries, but
+ * not a program linked with -z now), only functions whose real one the wrapper has found, and only
+ * where the wrapper calls the same function for every caller. Pointers returned by dlsym or
+ * cuGetProcAddress are not changed.
  */
 #ifndef PRELOAD_PLT_H
 #define PRELOAD_PLT_H
 
-/* Who returns to here has called a wrapper that found its real function just now. Cold; any thread. */
+/* Notes the object that contains `return_address`: it has called a wrapper that has just found its
+ * real function. Cold; any thread. */
 void plt_note(void *return_address);
 
-/* The switch has been turned: slots are given the wrappers that have something to do, and the real functions of all others. Some 100 us, the
- * loader's lock for writers of its list. Any thread; who finds another one at it for more than 5 ms leaves it to that one. */
+/* Called when the switch has changed. Slots get their wrapper if it has something to do, else the
+ * real function. Takes some 100 us and the loader's lock for writers of its list. Any thread. If
+ * another thread holds the lock for more than 5 ms, the update is left to that thread. */
 void plt_follow(void);
 
-/* The loader's lock is held meanwhile, and a child that is forked then finds it so for ever: a fork waits for who is at it, half a second at
- * most. In the parent, around a fork. */
+/* Called in the parent around a fork. The loader's lock is held during an update, and a child
+ * forked then would find it locked forever. A fork therefore waits for the lock's holder, half a
+ * second at most. */
 void plt_before_fork(void);
 void plt_after_fork(void);
 
-/* In a forked child: wrappers everywhere, since its first call arms. */
+/* In a forked child: puts wrappers into all slots, since the child's first call starts the
+ * profiler. */
 void plt_forget(void);
 
 #endif

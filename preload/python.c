@@ -1,11 +1,13 @@
 /*
- * Reading the calling thread's Python frames. Why that is right without the GIL: only the thread itself changes its chain, and it
- * is in here; the frames own their code objects, whose names, lines and bytecode never change. What others may change
- * (specialised bytecode, caches, reference counts) is not read.
+ * Reads the calling thread's Python frames. This is safe without the GIL: only the thread itself
+ * changes its chain, and it is in here; the frames own their code objects, whose names, lines and
+ * bytecode never change. Data that other threads may change (specialized bytecode, caches,
+ * reference counts) is not read.
  *
- * Two doubts are left. A daemon thread that has passed the check for finalisation in the very moment in which the main thread
- * frees its state reads freed memory (never met in 280 exits with eight threads reading all the time). And up to 3.11 a thread
- * inside a subinterpreter shows the frames of the interpreter that it met first.
+ * Two risks remain. A daemon thread that has passed the check for finalization at the very moment
+ * when the main thread frees its state reads freed memory (never seen in 280 exits with eight
+ * threads reading all the time). And up to 3.11, a thread inside a subinterpreter shows the frames
+ * of the interpreter that it used first.
  */
 #include "preload/python.h"
 
@@ -25,31 +27,32 @@
 #include <unistd.h>
 
 enum state {
-	STATE_OFF,   /* not started, or in doubt: for good */
-	STATE_NONE,  /* no Python, until more objects are loaded */
-	STATE_LOOK,  /* there may be one */
-	STATE_FOUND, /* there is one, whose frames have not been verified yet */
+	STATE_OFF,   /* not started, or verification failed; final */
+	STATE_NONE,  /* no Python until more objects are loaded */
+	STATE_LOOK,  /* there may be a Python */
+	STATE_FOUND, /* there is one, its frames are not verified yet */
 	STATE_ON,
 };
 
 static struct {
-	/* what every read needs, in two cache lines: the layout is one */
+	/* What every read needs, in two cache lines. The layout is one. */
 	_Alignas(64) struct python_layout layout;
 	python_walk *walk;
 	uint32_t depth;
 	_Atomic uint32_t state; /* enum state */
 	struct python_api api;
-	atomic_flag
-		busy; /* one thread looks for Python or verifies; the others do without meanwhile */
+	/* One thread looks for Python or verifies; the others go without until it has finished. */
+	atomic_flag busy;
 	char version[24];
 } g = { .busy = ATOMIC_FLAG_INIT };
 
-/* How often a thread's chain is compared with the objects that it was resolved to, where hashes alone may miss a change (to
- * 3.11): 400 ns at 20 frames where they are at hand, 2.5 us at 7 in a PyTorch step, that is 2 to 10 ns a read. */
+/* How often a thread's chain is compared with the objects that it was resolved to, where hashes
+ * alone may miss a change (up to 3.11). Costs 400 ns at 20 frames if they are cached, 2.5 us at 7
+ * in a PyTorch step: 2 to 10 ns per read. */
 enum { READS_PER_CHECK = 256 };
 static _Thread_local struct {
 	uint32_t reads;
-	bool is_known, is_main; /* the main thread: once known, in a forked child too */
+	bool is_known, is_main; /* is_main: the main thread; stays valid in a forked child */
 } own;
 
 /* ---- On and off ---- */
@@ -71,20 +74,20 @@ static void turn_off(const char *why)
 	char text[160];
 	snprintf(text, sizeof(text), "%s: %s", g.version, why);
 	journal_put_info("python", text);
-	log_line(LOG_WARN, "Python %s; stacks go without Python's frames", text);
+	log_line(LOG_WARN, "Python %s; stacks are recorded without Python frames", text);
 	set_state(STATE_OFF);
 }
 
 static void look(void)
 {
-	set_state(STATE_NONE); /* before: a call of python_objects_changed meanwhile is not lost */
+	set_state(STATE_NONE); /* first, so that a concurrent python_objects_changed is not lost */
 	if (!python_find(&g.api))
 		return;
 	const char *why = python_layout_choose(&g.api, &g.layout);
 	describe_version();
 	if (!why &&
 	    !(g.api.code_type && g.api.text_type && g.api.bytes_type && g.api.is_finalizing))
-		why = "it does not export what is needed";
+		why = "it does not export the required symbols";
 	if (why) {
 		turn_off(why);
 		return;
@@ -99,19 +102,20 @@ static void verify(void)
 	if (!thread || g.api.is_finalizing())
 		return;
 	switch (python_verify(&g.api, &g.layout, thread)) {
-	case PYTHON_NO_FRAMES: /* of an idle thread; the next one may have some */
+	case PYTHON_NO_FRAMES: /* the thread is idle; retry on the next thread */
 		break;
 	case PYTHON_DOUBTFUL:
-		turn_off("its frames are not where this version has them");
+		turn_off("its frames do not match the known layout of this version");
 		break;
 	case PYTHON_VERIFIED:
 		journal_put_info("python", g.version);
-		log_line(LOG_INFO, "Python %s: its frames can be read", g.version);
+		log_line(LOG_INFO, "Python %s: frames can be read", g.version);
 		set_state(STATE_ON);
 	}
 }
 
-/* Whether frames can be read now. Cold, but for threads without Python in a process that has yet to run any. */
+/* Returns whether frames can be read now. Cold, except for threads without Python in a process that
+ * has not run Python yet. */
 __attribute__((noinline, cold)) static bool prepare(void)
 {
 	uint32_t state = atomic_load_explicit(&g.state, memory_order_acquire);
@@ -133,8 +137,9 @@ __attribute__((noinline, cold)) static bool prepare(void)
 void python_start(unsigned depth)
 {
 	g.depth = depth < PYTHON_DEPTH_MOST ? depth : PYTHON_DEPTH_MOST;
+	/* a forked child has a new journal */
 	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_ON)
-		journal_put_info("python", g.version); /* a forked child's journal is a new one */
+		journal_put_info("python", g.version);
 	else if (!g.version[0])
 		set_state(STATE_LOOK);
 }
@@ -160,8 +165,8 @@ static inline bool is_on(void)
 	       prepare();
 }
 
-/* The calling thread's state, 0 where it has none or must not be looked at any more: while the interpreter is taken down it frees
- * the states of all threads but the main one. */
+/* Returns the calling thread's state, 0 if it has none or it must not be used any more: at
+ * finalization the interpreter frees the states of all threads but the main one. */
 static inline uint64_t thread_state(void)
 {
 	uint64_t thread = (uint64_t)(uintptr_t)g.api.thread_state();
@@ -182,7 +187,8 @@ static inline uint64_t top_frame(const struct python_layout *l, uint64_t thread)
 	return python_word(top + l->cframe_frame);
 }
 
-/* The objects that the chain stands on may have died since they were given ids, and others live at their addresses. */
+/* Returns whether a code object of the chain has been replaced by another at the same address since
+ * it got its id. */
 __attribute__((noinline, cold)) static bool have_codes_changed(uint64_t frame, uint32_t n)
 {
 	const struct python_layout *l = &g.layout;
@@ -216,19 +222,20 @@ HOT bool python_read(struct python_chain *chain)
 
 /* ---- Resolving ---- */
 
-/* A free-threaded thread may run a copy of the bytecode of its own; `index` says which (3.14 and later). */
+/* Returns the bytecode that a frame runs. A free-threaded thread may run its own copy, which the
+ * frame's index selects (3.14 and later). */
 static uint64_t bytecode_of(const struct python_layout *l, uint64_t frame, uint64_t code)
 {
 	int32_t index = l->frame_tlbc == ABSENT ? 0 : (int32_t)python_half(frame + l->frame_tlbc);
 	if (index <= 0)
 		return code + l->code_start;
-	uint64_t copies = python_word(code + l->code_tlbc); /* their number, then their addresses */
+	uint64_t copies = python_word(code + l->code_tlbc); /* the count, then the addresses */
 	if (!copies || (uint64_t)index >= python_word(copies))
 		return 0;
 	return python_word(copies + 8 + 8 * (uint64_t)index);
 }
 
-/* In bytes; not known for a frame that has not begun. */
+/* Returns the last instruction in bytes; unknown for a frame that has not started. */
 static uint32_t lasti_of(const struct python_layout *l, uint64_t frame, uint64_t code)
 {
 	uint64_t position = python_frame_position(l, frame), start;
@@ -244,10 +251,8 @@ static uint32_t lasti_of(const struct python_layout *l, uint64_t frame, uint64_t
 	return (uint32_t)(position - start);
 }
 
-/*
- * Addresses within the evaluator's C frames: the k-th activation that runs Python frames keeps the k-th of the linked _PyCFrames
- * on its stack (3.10, 3.11).
- */
+/* Finds addresses within the evaluator's C frames: the k-th activation that runs Python frames has
+ * the k-th of the linked _PyCFrames on its stack (3.10, 3.11). */
 static void mark_by_cframes(const struct python_layout *l, struct python_frame *frames, uint32_t n)
 {
 	uint64_t cframe;
@@ -265,10 +270,11 @@ static bool is_entry(const struct python_layout *l, uint64_t frame)
 {
 	if (l->frame_is_entry != ABSENT)
 		return python_byte(frame + l->frame_is_entry);
-	return l->frame_owner == ABSENT; /* each frame has an activation of its own, to 3.10 */
+	return l->frame_owner == ABSENT; /* up to 3.10 each frame has its own activation */
 }
 
-/* The same walk again. A shim lies in its activation's C frame (3.12 and later). How many frames it found. */
+/* Repeats the walk and resolves each frame. A shim is in its activation's C frame (3.12 and later).
+ * Returns how many frames were found. */
 static uint32_t resolve_frames(const struct python_chain *chain, struct python_frame *out)
 {
 	const struct python_layout *l = &g.layout;

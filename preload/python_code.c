@@ -1,12 +1,15 @@
 /*
- * An id per content: file, name, first line and line table. Programs that compile in a loop make code objects without end, most of
- * them alike; equal ones share an id, and past a cap there are no new ones. Found by address first, with a fingerprint,
- * because a freed object's address is used again.
+ * Assigns an id per content: file, name, first line and line table. Programs that compile in a loop
+ * create code objects without end, most of them alike; equal ones share an id, and beyond a limit
+ * there are no new ids. Objects are found by address first, with a fingerprint, because the address
+ * of a freed object is reused.
  *
- * What can go wrong: two objects at one address, one after the other, with equal identity words, one of whose stacks is
- * known already; then calls are booked on the older one's line until a 64th read of some thread sees it, and nothing worse.
- * From 3.12 on co_version rules it out (for the first 4 billion functions of a process). Before, it took a loop around
- * exec() to see it. Two contents of the same 64-bit hash would be one: at the cap of 262,144 the odds are 1 in 500 million.
+ * What can go wrong: two objects occupy one address, one after the other, with equal identity
+ * words, and a stack of one of them is already known. Calls are then attributed to the older one's
+ * line until one of the checks (every 256th read of a thread) notices. From 3.12 on co_version
+ * rules this out (for the first 4 billion functions of a process). Before that, only a loop around
+ * exec() showed it. Two contents with the same 64-bit hash would share an id: at the limit of
+ * 262,144 the odds are 1 in 500 million.
  */
 #include "preload/python_code.h"
 
@@ -25,17 +28,17 @@
 
 enum {
 	CODES_MOST = 262144,
-	ADDRESSES_MOST = 262144, /* 24 MiB of table at worst; then it begins anew */
+	ADDRESSES_MOST = 262144, /* 24 MiB of table at worst; then it starts over */
 	STRINGS_MOST = 262144,
-	TABLE_BYTES_MOST = 1 << 20, /* of one code object: 100,000 lines and more in one function */
-	TABLES_SHARE = 4,  /* of the dictionary's bytes that line tables may have: a quarter */
-	TEXT_BYTES = 8192, /* longest file name (PATH_MAX) and a long qualname */
+	TABLE_BYTES_MOST = 1 << 20, /* per code object: 100,000 lines and more in one function */
+	TABLES_SHARE = 4,	    /* line tables may use a quarter of the dictionary */
+	TEXT_BYTES = 8192,	    /* longest file name (PATH_MAX) and a long qualname */
 	SPINS = 200,
 	PAUSE_NS = 50000,
-	PAUSES = 10000, /* half a second at least */
+	PAUSES = 10000, /* at least half a second */
 };
 
-/* What an address table's entry holds. */
+/* Indexes into the values of an address table's entry. */
 enum { ENTRY_PRINT, ENTRY_IDENTITY, ENTRY_ID };
 
 static struct {
@@ -63,8 +66,8 @@ bool python_code_try_lock(void)
 	return true;
 }
 
-/* It is held for microseconds, or for as long as the holder's thread does not get to run. Not by nanosleep(3), which is a
- * point where threads are cancelled. */
+/* The lock is held for microseconds, or for as long as its holder is preempted. nanosleep(3) is not
+ * used because it is a cancellation point. */
 bool python_code_lock(void)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -119,7 +122,7 @@ static struct lines lines_of(const struct python_layout *l, uint64_t code)
 	return (struct lines){ object + l->bytes_data, python_word(object + l->object_size) };
 }
 
-/* The whole of what is short, both ends of what is long. */
+/* Hashes all of a short piece, both ends of a long one. */
 static uint64_t hash_ends(uint64_t hash, uint64_t address, uint64_t bytes)
 {
 	uint64_t ends = bytes < 48 ? bytes : 24;
@@ -127,15 +130,15 @@ static uint64_t hash_ends(uint64_t hash, uint64_t address, uint64_t bytes)
 	return hash_bytes(hash, address + bytes - ends, ends);
 }
 
-/* A str by its content, since an address is used again for a text of the same length. The first `length` bytes behind the head
- * are within it, whatever its units. */
+/* Hashes a str by content, since its address may be reused for a text of the same length. The first
+ * `length` bytes after the head are within it, whatever its unit size. */
 static uint64_t hash_text(const struct python_layout *l, uint64_t hash, uint64_t text)
 {
 	uint64_t length = python_word(text + l->text_length);
 	return hash_ends(hash, text + l->text_ascii, length < TEXT_BYTES ? length : TEXT_BYTES);
 }
 
-/* Which object stands there, from its own fields, its texts and its line table: 20 ns. */
+/* Hashes a code object's own fields, its texts and its line table: 20 ns. */
 static uint64_t fingerprint(const struct python_layout *l, uint64_t code)
 {
 	struct lines lines = lines_of(l, code);
@@ -163,12 +166,12 @@ static uint64_t never_zero(uint64_t hash)
 static void count_lost(void)
 {
 	struct journal_header *h = journal_header();
-	log_once(LOG_WARN, "too many Python code objects: from here on some frames stay unnamed");
+	log_once(LOG_WARN, "too many Python code objects: some frames will have no name");
 	if (h)
 		atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
 }
 
-/* The DICT_STRING of a str; 0 where it cannot be had. */
+/* Returns the DICT_STRING of a str, 0 if it cannot be read or stored. */
 static uint32_t string_id(const struct python_api *api, const struct python_layout *l,
 			  uint64_t text)
 {
@@ -208,7 +211,7 @@ static uint32_t put_code(struct dict_code *record, uint64_t table)
 	return record->id;
 }
 
-/* Reads the whole object; the id of an equal one that the dictionary has, or a new one's. */
+/* Reads the whole object and returns the id of an equal one in the dictionary, or a new id. */
 static uint32_t id_by_content(const struct python_api *api, const struct python_layout *l,
 			      uint64_t code)
 {
@@ -241,7 +244,7 @@ static void remember(const struct python_layout *l, uint64_t code, uint64_t prin
 	uint64_t identity = python_code_identity(l, code);
 	if (g.addresses.n_used >= ADDRESSES_MOST) {
 		python_table_drop(&g.addresses);
-		next_epoch(); /* nothing can be compared with what stood there */
+		next_epoch(); /* the old contents cannot be compared with any more */
 	}
 	struct python_entry *e = python_table_at(&g.addresses, code);
 	if (!e)

@@ -1,6 +1,6 @@
 /*
- * Finding CPython: in the program itself, in a library that everybody sees, or in a libpython that a host program loaded for
- * itself (RTLD_LOCAL). All names are looked up with the real dlsym.
+ * Finds CPython: in the program itself, in a library that is globally visible, or in a libpython
+ * that a host program loaded with RTLD_LOCAL. All names are looked up with the real dlsym.
  */
 #include "preload/python_find.h"
 
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unlike PyThreadState_Get and its kin, this one needs no GIL, and every CPython since 3.2 exports it. */
+/* Unlike PyThreadState_Get and its variants, this one needs no GIL, and every CPython since 3.2
+ * exports it. */
 static const char thread_state_name[] = "PyGILState_GetThisThreadState";
 
 static int note_libpython(struct dl_phdr_info *info, size_t size, void *path)
@@ -34,7 +35,8 @@ static void *local_libpython(void)
 	return dl_iterate_phdr(note_libpython, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* A reference, kept for good: the addresses that we hold must not outlive the object. */
+/* Takes a reference that is never released, because the object must stay loaded while we hold
+ * addresses in it. */
 static void pin(void *function)
 {
 	Dl_info info;
@@ -52,7 +54,8 @@ static uint64_t address(void *handle, const char *name)
 	return (uint64_t)(uintptr_t)lookup_dlsym(handle, name);
 }
 
-/* "3.10.13 (main, ...", "3.13.0rc2 ...", "3.12.1+ ...": as PY_VERSION_HEX, without the serial number; 0 for anything else. */
+/* Parses "3.10.13 (main, ...", "3.13.0rc2 ...", "3.12.1+ ...". Returns PY_VERSION_HEX without the
+ * serial number, 0 for anything else. */
 static uint32_t parse_version(const char *text)
 {
 	uint32_t version = 0;

@@ -1,6 +1,6 @@
 /*
- * Choosing the layout: the table's row for this version, checked against what the interpreter says of itself where it does
- * (_Py_DebugOffsets, 3.13 and later; its word wins).
+ * Chooses the layout: the table's row for this version, checked against the interpreter's own
+ * description where it has one (_Py_DebugOffsets, 3.13 and later), which takes precedence.
  */
 #include "preload/python_layout.h"
 
@@ -43,10 +43,9 @@ static const struct python_layout layouts[] = {
 #undef LAYOUT
 };
 
-/*
- * _PyRuntime begins with _Py_DebugOffsets: 64-bit words, [0] a mark, [1] the version, [2] whether free-threaded, then groups whose
- * first word is a size. Where a group begins differs from minor to minor, and within one not.
- */
+/* _PyRuntime begins with _Py_DebugOffsets: 64-bit words, [0] a mark, [1] the version, [2] whether
+ * free-threaded, then groups whose first word is a size. Where a group begins depends on the minor
+ * version; positions within a group do not. */
 enum group { THREAD_STATE, FRAME, CODE, OBJECT, BYTES, TEXT, GROUPS };
 
 static const uint8_t group_begins[][GROUPS] = {
@@ -72,7 +71,7 @@ static const uint8_t group_begins[][GROUPS] = {
 
 static const struct word {
 	uint8_t group, at;
-	uint8_t minor; /* there is none before it */
+	uint8_t minor; /* the first minor version that has it */
 	uint16_t field;
 } words[] = {
 	{ THREAD_STATE, 4, 13, offsetof(struct python_layout, thread_top) },
@@ -102,7 +101,8 @@ static bool is_runtime(const uint64_t *runtime)
 	return runtime && !memcmp(runtime, "xdebugpy", 8);
 }
 
-/* A build that moved the code object's fields has moved its co_version too, and nothing says where to. */
+/* A build that moved the code object's fields has moved its co_version too, and nothing says where.
+ * Use the line fields instead. */
 static void identify_by_lines(struct python_layout *l)
 {
 	l->code_identity[0] = l->code_first_line;
@@ -114,9 +114,9 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 	const uint64_t *runtime = api->runtime;
 	bool is_code_moved = false;
 	if (!is_runtime(runtime))
-		return "it does not say where its frames are";
+		return "it has no _Py_DebugOffsets";
 	if (runtime[1] != api->version)
-		return "what it says of its frames is for another version";
+		return "its _Py_DebugOffsets are for another version";
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		const struct word *w = &words[i];
 		uint16_t *field = (uint16_t *)((char *)l + w->field);
@@ -124,7 +124,7 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 			continue;
 		uint64_t offset = runtime[group_begins[l->minor][w->group] + w->at];
 		if (offset >= OFFSET_MOST)
-			return "what it says of its frames makes no sense";
+			return "its _Py_DebugOffsets are implausible";
 		l->is_moved |= offset != *field;
 		is_code_moved |= w->group == CODE && offset != *field;
 		*field = (uint16_t)offset;
@@ -150,7 +150,7 @@ const char *python_layout_choose(const struct python_api *api, struct python_lay
 	const struct python_layout *row = python_layout_row(minor, free_threaded);
 	if (api->version >> 24 != 3 || !row ||
 	    (release != PYTHON_FINAL && release != PYTHON_CANDIDATE))
-		return "frames of this version are not known";
+		return "the frame layout of this version is not known";
 	*to = *row;
 	return has_words ? apply_words(api, to) : NULL;
 }

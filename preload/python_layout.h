@@ -1,4 +1,7 @@
-/* Where this process's CPython keeps its frames, code objects and texts. Shared by the python*.c files only. */
+/*
+ * The layout of this process's CPython: its frames, code objects and texts. Used only by the
+ * python*.c files.
+ */
 #ifndef PRELOAD_PYTHON_LAYOUT_H
 #define PRELOAD_PYTHON_LAYOUT_H
 
@@ -12,8 +15,8 @@
 #define ABSENT 0xffffu /* this version has no such field */
 
 enum python_position {
-	POSITION_BYTES, /* index of the last instruction in bytes */
-	POSITION_UNITS, /* the same in units of two bytes */
+	POSITION_BYTES, /* index of the last instruction, in bytes */
+	POSITION_UNITS, /* the same, in units of two bytes */
 	POSITION_ADDRESS,
 };
 
@@ -21,7 +24,7 @@ enum python_position {
 struct python_layout {
 	uint8_t minor;
 	bool is_free_threaded;
-	bool is_moved; /* not as the table has it */
+	bool is_moved; /* differs from the table */
 	uint16_t thread_top, thread_cframe;
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_previous, frame_code, frame_position;
@@ -36,16 +39,18 @@ struct python_layout {
 	uint16_t text_ascii, text_wide;
 };
 
-/* Owners of a frame from this number on are no Python functions: entries of the evaluator's own (3.12 and later). */
+/* Frames with an owner of at least this number are not Python functions but the evaluator's own
+ * entries (3.12 and later). */
 enum { OWNER_SHIM = 3 };
 
-/* The table's row for a minor version, NULL: none. */
+/* Returns the table's row for a minor version, or NULL. */
 const struct python_layout *python_layout_row(unsigned minor, bool is_free_threaded);
 
-/* The layout of this Python. NULL, or in words why this Python's frames cannot be read. */
+/* Fills in the layout of this Python. Returns NULL, or a text that says why its frames cannot be
+ * read. */
 const char *python_layout_choose(const struct python_api *api, struct python_layout *to);
 
-/* The application's memory as the layout describes it; only where it is known to be readable. */
+/* Reads the application's memory; only for addresses known to be readable. */
 static inline uint64_t python_word(uint64_t address)
 {
 	uint64_t value;
@@ -65,7 +70,8 @@ static inline uint8_t python_byte(uint64_t address)
 	return *(const uint8_t *)(uintptr_t)address;
 }
 
-/* The lowest bits of a frame's reference to its code are marks of the interpreter's own (3.14 and later). */
+/* The lowest bits of a frame's reference to its code are the interpreter's tag bits (3.14 and
+ * later). */
 static inline uint64_t python_frame_code(const struct python_layout *l, uint64_t frame)
 {
 	return python_word(frame + l->frame_code) & ~7ull;
@@ -77,13 +83,13 @@ static inline uint64_t python_frame_position(const struct python_layout *l, uint
 					       : python_half(frame + l->frame_position);
 }
 
-/* co_version alone: no two code objects share it. */
+/* Returns whether the identity is co_version, which no two code objects share. */
 static inline bool python_is_identity_unique(const struct python_layout *l)
 {
 	return l->code_identity[0] == l->code_identity[1];
 }
 
-/* What tells a code object from another at the same address at next to no cost. */
+/* Returns what distinguishes a code object from another at the same address, at very low cost. */
 static inline uint64_t python_code_identity(const struct python_layout *l, uint64_t code)
 {
 	uint64_t word = python_word(code + l->code_identity[0]);

@@ -1,17 +1,19 @@
-/* See python_text.h. A str holds its characters in units of 1, 2 or 4 bytes, right behind its head. */
+/*
+ * See python_text.h. A str stores its characters in units of 1, 2 or 4 bytes, right after its head.
+ */
 #include "preload/python_text.h"
 
-/* Python keeps a file name's byte that is no UTF-8 as the lone surrogate U+DC80..U+DCFF. */
+/* Python represents a byte of a file name that is not UTF-8 as a lone surrogate, U+DC80..U+DCFF. */
 enum { ESCAPED_FIRST = 0xdc80, ESCAPED_LAST = 0xdcff, NOT_A_CHARACTER = 0xfffd };
 
 static uint32_t character(const uint8_t *data, unsigned unit_bytes, uint64_t i)
 {
 	uint32_t c = 0;
-	memcpy(&c, data + i * unit_bytes, unit_bytes); /* little-endian, as every GPU host */
+	memcpy(&c, data + i * unit_bytes, unit_bytes); /* little-endian, like every GPU host */
 	return c;
 }
 
-/* One character as bytes; how many. */
+/* Encodes one character. Returns how many bytes. */
 static size_t encode(uint32_t c, uint8_t to[4])
 {
 	if (c >= ESCAPED_FIRST && c <= ESCAPED_LAST) {

@@ -1,4 +1,4 @@
-/* Python's texts in our own memory. Shared by the python*.c files only. */
+/* Copies Python's texts. Used only by the python*.c files. */
 #ifndef PRELOAD_PYTHON_TEXT_H
 #define PRELOAD_PYTHON_TEXT_H
 
@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The str at `text`, alive and verified to be one, as os.fsencode() has it: UTF-8, bytes that were no UTF-8 as they were. False where
- * it is not stored as texts are. What does not fit is cut off. */
+/* Copies the str at `text`, which must be live and verified to be one, encoded like os.fsencode():
+ * UTF-8, with bytes that were not UTF-8 restored. Returns false if it is not stored as expected.
+ * Text that does not fit is cut off. */
 bool python_text_copy(const struct python_layout *l, uint64_t text, char *to, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The first chain, before anything is believed: every pointer on the way is read through the kernel, which answers a wrong
- * one with an error instead of SIGSEGV. Where process_vm_readv is forbidden (containers' seccomp filters) write(2) into a
- * pipe does the same.
+ * Verifies the first chain before its data is trusted. Every pointer on the way is read through the
+ * kernel, which answers a wrong one with an error instead of SIGSEGV. Where process_vm_readv is
+ * forbidden (seccomp filters of containers), write(2) into a pipe does the same.
  */
 #include "preload/python_verify.h"
 
@@ -10,17 +10,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* One run of the checks. */
+/* State of one verification. */
 struct probe {
 	const struct python_api *api;
 	const struct python_layout *layout;
-	int pipe[2];			/* -1 until it is needed */
-	unsigned n_agreeing, n_renamed; /* frames, by their code's two names */
+	int pipe[2];			/* -1 until needed */
+	unsigned n_agreeing, n_renamed; /* frames whose code's two names agree or differ */
 };
 
 enum {
-	FRAMES_CHECKED =
-		256, /* innermost ones; those further out are of the same making. At most 5 ms, once */
+	/* the innermost ones; outer ones have the same layout. At most 5 ms, once */
+	FRAMES_CHECKED = 256,
 	FIRST_LINE_MOST = 10000000,
 	CODE_BYTES_MOST = 1 << 28,
 	TEXT_MOST = 1 << 20,
@@ -48,7 +48,7 @@ static bool read_word(struct probe *p, uint64_t *to, uint64_t from)
 	return read_safely(p, to, from, sizeof(*to));
 }
 
-/* The object that the field at `field` refers to, of the type wanted. */
+/* Reads the object that the field at `field` refers to, and checks that it has the given type. */
 static bool read_object(struct probe *p, uint64_t *to, uint64_t field, uint64_t type)
 {
 	uint64_t found;
@@ -64,7 +64,8 @@ static bool is_printed(const uint8_t *text, size_t bytes)
 	return true;
 }
 
-/* A file's or a function's name: its characters are where its state says, and a zero ends them. */
+/* Returns whether `text` is the name of a file or function: its characters are where its state
+ * says, and a zero ends them. */
 static bool is_name(struct probe *p, uint64_t text)
 {
 	const struct python_layout *l = p->layout;
@@ -85,8 +86,8 @@ static bool is_name(struct probe *p, uint64_t text)
 	       (!checked || read_safely(p, head, data, checked)) && is_printed(head, checked);
 }
 
-/* Bytes of code that a piece of a line table speaks for. Its entries are pairs (length, lines) to 3.10; since 3.11 their first
- * bytes alone have the highest bit. */
+/* Returns how many bytes of code a piece of a line table covers. Entries are pairs (length, lines)
+ * up to 3.10; since 3.11 only the first byte of an entry has the highest bit set. */
 static uint64_t bytes_covered(const struct python_layout *l, const uint8_t *table, size_t bytes)
 {
 	uint64_t covered = 0;
@@ -98,7 +99,8 @@ static uint64_t bytes_covered(const struct python_layout *l, const uint8_t *tabl
 	return covered;
 }
 
-/* A line table speaks for no more than there is, so neither its size nor its place is wrong. */
+/* Returns whether the line table covers no more than the code: then neither its size nor its
+ * address is wrong. */
 static bool fits_code(struct probe *p, uint64_t lines, uint64_t code_bytes)
 {
 	const struct python_layout *l = p->layout;
@@ -129,8 +131,10 @@ static bool has_names_and_lines(struct probe *p, uint64_t code, uint64_t code_by
 }
 
 /*
- * Since 3.11 co_name stands right before co_qualname, which ends in it. ASCII only: what is wrong is wrong for those too. Programs may call
- * code otherwise (fastcore's patches are "L.map", and still "wrapper"), so it is counted. Whether both are names.
+ * Compares the code's two names; returns false if one is not a str. Since 3.11 co_name is right
+ * before co_qualname, which ends with it. Only ASCII names are compared: a wrong layout fails on
+ * those too. Programs may rename functions (fastcore's patches are "L.map" and still "wrapper"), so
+ * mismatches are counted, not rejected.
  */
 static bool compare_names(struct probe *p, uint64_t code)
 {
@@ -160,8 +164,9 @@ static bool compare_names(struct probe *p, uint64_t code)
 	return true;
 }
 
-/* Since 3.11 the bytecode lies in the code object, whose size counts its units of two bytes. Up to 3.10 it is a bytes object
- * behind co_code, which follows co_firstlineno. 0: neither is there. */
+/* Returns the size of the bytecode in bytes, 0 if it cannot be read. Since 3.11 the bytecode is in
+ * the code object, whose size counts units of two bytes. Up to 3.10 it is a bytes object at
+ * co_code, the field after co_firstlineno. */
 static uint64_t code_size(struct probe *p, uint64_t code)
 {
 	const struct python_layout *l = p->layout;
@@ -177,8 +182,9 @@ static uint64_t code_size(struct probe *p, uint64_t code)
 		       : 0;
 }
 
-/* One unit before the first is where a frame stands that has not begun. A free-threaded thread may run a copy of its own, which
- * may lie anywhere. */
+/* Returns whether a frame's position is within its code. A frame that has not started is one
+ * unit before the first instruction. A free-threaded thread may run its own copy, which may be
+ * anywhere. */
 static bool is_position_inside(const struct python_layout *l, uint64_t code, uint64_t code_bytes,
 			       uint64_t position)
 {

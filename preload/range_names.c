@@ -1,5 +1,8 @@
-/* Texts by the hash of their content, not by their address: programs reuse a buffer for one name after the other. Two texts of
- * the same 64 bits would be taken for one; among the table's 49,152 that is one chance in ten thousand million. */
+/*
+ * Texts by the hash of their content, not by their address: programs reuse a buffer for one name
+ * after the other. Two texts with the same 64-bit hash would be taken for one; among the table's
+ * 49,152 the chance is one in ten billion.
+ */
 #include "preload/range_names.h"
 
 #include "core/runtime/log.h"
@@ -10,7 +13,7 @@
 #include <sys/mman.h>
 
 enum {
-	SLOTS = 65536, /* 1.5 MiB of zero pages, touched as used */
+	SLOTS = 65536, /* 1.5 MiB of zero pages, touched as needed */
 	SLOTS_USED_MOST = SLOTS / 4 * 3,
 	ARENA_BYTES = 1 << 16,
 	DOMAINS = 64,
@@ -20,7 +23,7 @@ enum {
 struct range_domain {
 	char name[DOMAIN_NAME_BYTES];
 	_Atomic uint32_t id;	   /* DICT_STRING */
-	_Atomic uint32_t is_ready; /* `name` is there */
+	_Atomic uint32_t is_ready; /* `name` is complete */
 };
 
 struct arena {
@@ -30,7 +33,7 @@ struct arena {
 
 static struct range_name table[SLOTS];
 static _Atomic uint32_t n_used;
-static struct range_name beyond = { .hash = 1, .text = "(one name more than are kept)" };
+static struct range_name beyond = { .hash = 1, .text = "(name limit reached)" };
 static _Atomic(struct arena *) arena;
 static struct range_domain domains[DOMAINS];
 static _Atomic uint32_t n_domains;
@@ -45,7 +48,7 @@ size_t range_name_length(const char *text)
 	return n;
 }
 
-/* Eight bytes a step: names have 10 to 40. Never 0. */
+/* Hashes eight bytes at a time; names have 10 to 40. Never 0. */
 static uint64_t hash_of(const char *text, size_t length)
 {
 	uint64_t h = length * TOKEN_K2, word;
@@ -70,8 +73,8 @@ static struct range_name *slot_of(uint64_t hash)
 			continue;
 		if (atomic_load_explicit(&n_used, memory_order_relaxed) >= SLOTS_USED_MOST) {
 			log_once(LOG_WARN,
-				 "more than %d different names of NVTX ranges: further ones are "
-				 "not told apart",
+				 "more than %d distinct NVTX range names: further names are "
+				 "recorded as one",
 				 SLOTS_USED_MOST);
 			return &beyond;
 		}
@@ -84,7 +87,7 @@ static struct range_name *slot_of(uint64_t hash)
 	}
 }
 
-/* Two threads that come at once both write the text: the reader takes either. */
+/* If two threads get here at once, both write the text; the reader accepts either. */
 static uint32_t put(_Atomic uint32_t *id, const char *text)
 {
 	uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
@@ -117,7 +120,8 @@ static struct arena *next_arena(struct arena *full)
 	return full;
 }
 
-/* mmap, not malloc: the application's allocator may be the one being traced. NULL where there is no memory. */
+/* mmap, not malloc: the application's allocator may be the traced one. Returns NULL if there is no
+ * memory. */
 static const char *copy(const char *text, size_t length)
 {
 	struct arena *a = atomic_load(&arena);
@@ -166,7 +170,7 @@ struct range_domain *range_domain_of(const char *name)
 	if (n >= DOMAINS) {
 		atomic_store(&n_domains, DOMAINS);
 		log_once(LOG_WARN,
-			 "more than %d NVTX domains: the others count to the last of them",
+			 "more than %d NVTX domains: further ones are recorded as the last one",
 			 DOMAINS);
 		return &domains[DOMAINS - 1];
 	}

@@ -1,4 +1,7 @@
-/* What is open, by thread; ranges that are not bound to a thread in a table of the process. */
+/*
+ * Tracks the open ranges of each thread, and in a table of the process those that are not bound to
+ * a thread.
+ */
 #include "preload/ranges.h"
 
 #include "preload/steps.h"
@@ -9,23 +12,23 @@
 #include <sys/mman.h>
 
 enum {
-	OPEN_MOST = 64, /* deeper ones are counted, not kept */
+	OPEN_MOST = 64, /* deeper ones are only counted */
 	TEXT_BYTES = 4096,
 	STARTED_BITS = 8,
-	STARTED_MOST =
-		(1 << STARTED_BITS) - 1, /* at once; the id of one more says that it has no place */
+	/* open at once; the last index in an id means that it has no slot */
+	STARTED_MOST = (1 << STARTED_BITS) - 1,
 	STARTED_TEXT_BYTES = 64,
 	NO_LEVEL = -1,
 };
 
 struct open_range {
-	uint64_t ticks; /* 0: before the library was recorded */
+	uint64_t ticks; /* 0: opened before the clock was known */
 	uint64_t id;
 	struct range_domain *domain;
 	struct range_name *registered;
 	uint32_t color;
 	int16_t level;
-	uint16_t text; /* offset, where it is not registered */
+	uint16_t text; /* offset of the text of an unregistered name */
 	bool is_written;
 };
 
@@ -84,7 +87,7 @@ static inline bool is_recording(void)
 	       !hook_thread.depth;
 }
 
-/* Before the first CUDA call it is not known which clock the journal will have. */
+/* The journal's clock is not known before the first CUDA call. */
 static inline uint64_t ticks_now(void)
 {
 	return atomic_load_explicit(&hook_switch.recorded, memory_order_relaxed) ? hook_ticks() : 0;
@@ -95,7 +98,7 @@ static void write_range(enum range_event event, uint32_t name, uint64_t ticks, u
 {
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth, domain_id = range_domain_id(domain);
-	hook_thread.depth = 1; /* a signal handler's CUDA calls pass by meanwhile */
+	hook_thread.depth = 1; /* a signal handler's CUDA calls are not recorded meanwhile */
 	struct rec_range *r = journal_reserve(w, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
@@ -131,8 +134,8 @@ static inline bool begins_step(const struct range_domain *domain, const char *te
 	return name && steps_is_anchor_range(range_domain_name(domain), name);
 }
 
-static inline void tell_steps(const struct range_domain *domain,
-			      const struct range_message *message)
+static inline void notify_steps(const struct range_domain *domain,
+				const struct range_message *message)
 {
 	if (UNLIKELY(atomic_load_explicit(&hook_switch.steps.ranges, memory_order_relaxed)) &&
 	    !hook_thread.depth && begins_step(domain, message->text, message->registered))
@@ -156,7 +159,7 @@ void ranges_catch_up(void)
 			write_open(own, &own->open[i]);
 }
 
-/* The text's copy lives as long as the range: in a stack of their own. */
+/* Copies the text for as long as the range is open. The copies form a stack. */
 static uint16_t keep_text(struct range_thread *t, const char *text)
 {
 	size_t length = text ? range_name_length(text) : 0, room = TEXT_BYTES - 1 - t->text_used;
@@ -188,7 +191,7 @@ static int level_beyond(struct range_thread *t, const struct range_domain *domai
 int ranges_push(struct range_domain *domain, const struct range_message *message)
 {
 	struct range_thread *t = thread_of();
-	tell_steps(domain, message);
+	notify_steps(domain, message);
 	if (UNLIKELY(!t))
 		return NO_LEVEL;
 	if (UNLIKELY(t->n == OPEN_MOST)) {
@@ -235,7 +238,7 @@ int ranges_pop(struct range_domain *domain)
 		write_range(RANGE_POP, 0, hook_ticks(), o->id, domain, 0);
 	uint32_t at = (uint32_t)(o - t->open);
 	if (at == t->n - 1)
-		t->text_used = o->text; /* what stands above belongs to no open range */
+		t->text_used = o->text; /* no open range uses the text above */
 	memmove(o, o + 1, (t->n - at - 1) * sizeof(*o));
 	t->n--;
 	return level;
@@ -243,8 +246,9 @@ int ranges_pop(struct range_domain *domain)
 
 /* ---- Start and end ---- */
 
-/* `id`: 0 free, BUSY while it is filled or emptied, else the range's with WRITTEN once it stands in the journal. Numbers are
- * never given again, so whoever sees the same id before and after has read one range's facts. */
+/* `id`: 0 free, BUSY while being filled or emptied, else the range's id, with WRITTEN once it is in
+ * the journal. Numbers are never reused, so a thread that reads the same id before and after has
+ * read the fields of one range. */
 #define BUSY	1ull
 #define WRITTEN (1ull << 63)
 
@@ -284,7 +288,7 @@ static void fill(struct started *s, uint64_t ticks, struct range_domain *domain,
 	s->text[length] = 0;
 }
 
-/* Of a range that was started unrecorded: whoever sets its mark writes it. */
+/* Writes a range that started unrecorded. The thread that sets its WRITTEN bit writes it. */
 static void write_started(struct started *s)
 {
 	uint64_t id = atomic_load(&s->id);
@@ -299,7 +303,7 @@ static void write_started(struct started *s)
 
 uint64_t ranges_start(struct range_domain *domain, const struct range_message *message)
 {
-	tell_steps(domain, message);
+	notify_steps(domain, message);
 	bool recording = is_recording();
 	uint64_t number = atomic_fetch_add(&n_started, 1) + 1;
 	struct started *s = claim(number);
@@ -314,7 +318,7 @@ uint64_t ranges_start(struct range_domain *domain, const struct range_message *m
 		write_range(RANGE_START, name_id(message->text, message->registered), ticks, id,
 			    domain, message->color);
 	} else if (s && is_recording()) {
-		write_started(s); /* ranges_record may have come by before the id was there */
+		write_started(s); /* ranges_record may have run before the id was set */
 	}
 	return id;
 }
@@ -364,7 +368,7 @@ void ranges_mark(struct range_domain *domain, const struct range_message *messag
 		    domain, message->color);
 }
 
-/* The clock of the child's journal is another, too. */
+/* The child's journal may have another clock. */
 void ranges_forget(void)
 {
 	range_names_forget();

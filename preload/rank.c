@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nothing of a run may come to be where a rank is left out, but this name in the folder that the launcher has made. */
-static void leave_word(const char *folder, long rank)
+/* Creates the file that marks a rank as left out, in the folder that the launcher has made. Such a
+ * rank creates nothing else. */
+static void mark_left_out(const char *folder, long rank)
 {
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
@@ -34,10 +35,10 @@ bool rank_is_left_out(const char *list, const char *folder)
 	long rank = ranks_number(ranks_own(start_env_lookup, NULL, &variable));
 	if (rank < 0 || ranks_has(list, rank))
 		return false;
-	log_line(LOG_INFO, "rank %ld (%s) is not one of PROF_RANKS=%s: not profiled", rank,
-		 variable, list);
+	log_line(LOG_INFO, "rank %ld (%s) is not in PROF_RANKS=%s: not profiled", rank, variable,
+		 list);
 	if (*folder)
-		leave_word(folder, rank);
+		mark_left_out(folder, rank);
 	return true;
 }
 
@@ -55,7 +56,7 @@ void rank_describe(void)
 			journal_put_info(name, start_env_get(name));
 }
 
-bool rank_has_company(void)
+bool rank_has_peers(void)
 {
 	return ranks_number(ranks_own(start_env_lookup, NULL, NULL)) >= 0 &&
 	       ranks_local_size(start_env_lookup, NULL) > 1;

@@ -1,19 +1,21 @@
-/* This process's place among the ranks of its job: whether it is profiled at all (PROF_RANKS), and what the journal says of it. At arming. */
+/*
+ * This process's rank in its job: whether it is profiled at all (PROF_RANKS), and what the journal
+ * says about it. Used at startup.
+ */
 #ifndef PRELOAD_RANK_H
 #define PRELOAD_RANK_H
 
 #include <stdbool.h>
 
-/*
- * Whether PROF_RANKS (`list`) leaves this process out. A process of no job is never left out. Where it is, `folder` (the run's;
- * "": none was named) gets an empty file that says so, journal/rank-<N>.left-out, for run.json.
- */
+/* Returns whether PROF_RANKS (`list`) excludes this process. A process that belongs to no job is
+ * never excluded. If it is, an empty file journal/rank-<N>.left-out is created in the run's
+ * `folder` ("": none) for run.json. */
 bool rank_is_left_out(const char *list, const char *folder);
 
-/* Rank and sizes of the job, for the journal. */
+/* Writes the rank and the job's sizes to the journal. */
 void rank_describe(void);
 
-/* Whether other ranks of the job run on this machine, as far as the environment tells. */
-bool rank_has_company(void);
+/* Returns whether other ranks of the job run on this machine, if the environment says so. */
+bool rank_has_peers(void);
 
 #endif

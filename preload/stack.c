@@ -1,4 +1,7 @@
-/* See stack.h. Numbers are places in one table of the process, so a number needs no second look-up and no lock. */
+/*
+ * See stack.h. A stack's number is its place in a table of the process, so it needs no second
+ * look-up and no lock.
+ */
 #include "preload/stack.h"
 
 #include "core/runtime/journal.h"
@@ -17,22 +20,22 @@
 #define BIT(category) (1u << CAT_##category)
 
 enum {
-	TABLE_ROOM = 1 << 17, /* 2 MiB, touched as they come */
+	TABLE_ROOM = 1 << 17, /* 2 MiB, touched as needed */
 	TABLE_MOST = TABLE_ROOM / 4 * 3,
-	CACHE_SLOTS = 1024, /* a training step has some hundred stacks */
+	CACHE_SLOTS = 1024, /* a training step has a few hundred stacks */
 	FRAMES_MOST = UNWIND_DEPTH_MOST + PYTHON_DEPTH_MOST,
 };
 
 struct cached {
 	uint64_t key;
 	uint32_t id;
-	uint32_t
-		next; /* the slot that was asked for after this one the last time: fetched ahead, as in unwind_memo.c */
+	/* the slot that was used after this one the last time: prefetched, as in unwind_memo.c */
+	uint32_t next;
 };
 
 struct place {
 	_Atomic uint64_t key; /* 0: free */
-	_Atomic uint32_t id;  /* DICT_STACK; 0: not known yet */
+	_Atomic uint32_t id;  /* DICT_STACK; 0: unknown so far */
 };
 
 struct table {
@@ -43,14 +46,14 @@ struct table {
 struct stack_thread {
 	struct unwind_thread *native; /* NULL: Python frames only */
 	struct python_chain chain;
-	uint32_t last_slot; /* of the cache */
+	uint32_t last_slot; /* in `cache` */
 	struct cached cache[CACHE_SLOTS];
-	/* scratch for a new stack */
+	/* work space for a new stack */
 	struct unwind_frame native_frames[UNWIND_DEPTH_MOST];
 	struct python_frame python_frames[PYTHON_DEPTH_MOST];
 	struct merged_frame merged[FRAMES_MOST];
 	uint64_t frames[FRAMES_MOST];
-	/* the one written last: a new stack mostly shares its outer frames */
+	/* the one written last: a new stack usually shares its outer frames */
 	uint32_t last_id, n_last;
 	uint64_t last[FRAMES_MOST];
 	struct {
@@ -66,9 +69,10 @@ static struct {
 	atomic_flag starting;
 	_Atomic bool started;
 	bool has_native;
-	struct table walks;	     /* what the two walks said -> the stack's number */
-	struct table stacks;	     /* a stack's content; its number is its place */
-	_Atomic uint64_t generation; /* of the code at all addresses: other code, other numbers */
+	struct table walks;  /* hash of both walks -> the stack's number */
+	struct table stacks; /* hash of a stack's content; its number is its place */
+	/* changes when code is unmapped: stacks then get new numbers */
+	_Atomic uint64_t generation;
 	_Atomic uint64_t lost;
 } g = { .starting = ATOMIC_FLAG_INIT };
 
@@ -100,13 +104,14 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Not at arming: many a process that touches CUDA never has a step to record. */
+/* Not at startup: many processes that use CUDA never record a step. */
 static bool start(void)
 {
 	if (atomic_load_explicit(&g.started, memory_order_acquire))
 		return g.stacks.places != NULL;
+	/* another thread is starting: this call gets no stack */
 	if (atomic_flag_test_and_set(&g.starting))
-		return false; /* another thread is at it: this call goes without a stack */
+		return false;
 	g.walks.places = map_pages(TABLE_ROOM * sizeof(struct place));
 	g.stacks.places = g.walks.places ? map_pages(TABLE_ROOM * sizeof(struct place)) : NULL;
 	g.has_native = unwind_start(g.depth);
@@ -141,7 +146,8 @@ void stack_thread_free(struct stack_thread *t)
 
 /* ---- A new stack ---- */
 
-/* False: a code object could not be read just now. */
+/* Collects the merged frames of a new stack. Returns false if a code object could not be read
+ * now. */
 static bool collect(struct stack_thread *t, const struct unwind_regs *regs, unsigned *n,
 		    uint32_t *flags)
 {
@@ -197,7 +203,8 @@ static void write_stack(struct stack_thread *t, uint32_t id, unsigned n, uint32_
 	t->last_id = id;
 }
 
-/* Where `key` is or was just put (`is_new`); NULL: the table is full. Lock-free: a place is never given back. */
+/* Returns the place of `key`, added if new (`is_new`); NULL if the table is full. Lock-free: places
+ * are never freed. */
 static struct place *place_of(struct table *table, uint64_t key, bool *is_new)
 {
 	*is_new = false;
@@ -228,21 +235,21 @@ static uint64_t hash_frames(const uint64_t *frames, unsigned n, uint32_t flags)
 	return h + !h;
 }
 
-static uint32_t lose(void)
+static uint32_t count_lost(void)
 {
 	atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
-	log_once(LOG_INFO, "more than %d different stacks: new ones are not recorded", TABLE_MOST);
+	log_once(LOG_INFO, "more than %d distinct stacks: new ones are not recorded", TABLE_MOST);
 	return 0;
 }
 
-/* The number of a stack by its content, written if it is new: the same frames can come under several keys, since a walk's number
- * changes when code objects are replaced. */
+/* Returns the number of a stack by its content, and writes it if it is new. The same frames can
+ * occur under several keys, since a walk's hash changes when code objects are replaced. */
 static uint32_t number_of(struct stack_thread *t, unsigned n, uint32_t flags)
 {
 	bool is_new;
 	struct place *at = place_of(&g.stacks, hash_frames(t->frames, n, flags), &is_new);
 	if (!at)
-		return lose();
+		return count_lost();
 	uint32_t id = (uint32_t)(at - g.stacks.places) + 1;
 	if (is_new)
 		write_stack(t, id, n, flags);
@@ -255,7 +262,8 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 	int saved = errno;
 	bool is_new;
 	struct place *at = place_of(&g.walks, key, &is_new);
-	uint32_t id = at ? atomic_load_explicit(&at->id, memory_order_relaxed) : lose(), flags;
+	uint32_t id = at ? atomic_load_explicit(&at->id, memory_order_relaxed) : count_lost(),
+		 flags;
 	unsigned n;
 	if (at && !id && collect(t, regs, &n, &flags)) {
 		id = number_of(t, n, flags);
@@ -269,7 +277,7 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 
 /* ---- Every call ---- */
 
-/* By the thread's cache. */
+/* Looks the number up in the thread's cache. */
 HOT static uint32_t find_number(struct stack_thread *t, const struct unwind_regs *regs,
 				uint64_t native, uint64_t with)
 {
@@ -290,7 +298,7 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 	struct stack_thread *t = hook_thread.stacks;
 	if (UNLIKELY(!t) && !(t = start_thread()))
 		return 0;
-	/* what the second walk reads is fetched during the first */
+	/* prefetch what the second walk reads */
 	__builtin_prefetch(t->native, 1);
 	uint64_t native = 0, python = 0;
 	if (g.wants_python && python_read(&t->chain))
@@ -331,7 +339,7 @@ void stack_finish(void)
 	journal_put_info("stacks lost", text);
 }
 
-/* Fresh pages in place of the numbers that the parent's journal has. */
+/* Drops the pages, which hold the numbers of the parent's journal. */
 static void forget_table(struct table *table)
 {
 	if (table->places)
@@ -342,7 +350,7 @@ static void forget_table(struct table *table)
 void stack_forget(void)
 {
 	if (!atomic_load(&g.started)) {
-		/* the thread that was starting is not here any more */
+		/* the thread that was starting does not exist here */
 		atomic_flag_clear(&g.starting);
 		return;
 	}

@@ -1,6 +1,7 @@
 /*
- * The stack of a call: native and Python frames, merged, known by a small number. A stack that was seen before costs the two
- * walks and one look into the thread's cache; a new one is written to the dictionary once.
+ * The stack of a call: native and Python frames, merged, identified by a small number. A known
+ * stack costs the two walks and a look-up in the thread's cache; a new one is written to the
+ * dictionary once.
  */
 #ifndef PRELOAD_STACK_H
 #define PRELOAD_STACK_H
@@ -10,7 +11,8 @@
 
 #include <stdint.h>
 
-/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs a disarmed call one push. */
+/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs one push
+ * even when nothing is recorded. */
 #define CALLER_REGS                                                                          \
 	&(struct unwind_regs)                                                                \
 	{                                                                                    \
@@ -21,28 +23,29 @@
 
 struct stack_thread;
 
-/* The number of the caller's stack, 0: none could be taken. Inside a hooked call only (hook_thread.depth). */
+/* Returns the number of the caller's stack, 0: it could not be taken. Only inside a hooked call
+ * (hook_thread.depth). */
 uint32_t stack_take(const struct unwind_regs *regs);
 
-/* Bits of the categories whose calls take a stack, in recorded steps and outside them. */
+/* Bits of the categories whose calls take a stack, in recorded steps and always. */
 struct stack_masks {
 	uint32_t recorded, always;
 };
 
-/* Reads the settings; nothing is loaded before the first stack. */
+/* Reads the settings. Nothing is loaded before the first stack. */
 void stack_configure(const struct config *config);
 struct stack_masks stack_masks(void);
 
-/* At a thread's end. */
+/* Called when a thread ends. */
 void stack_thread_free(struct stack_thread *t);
 
-/* Objects were unmapped. Any thread. */
+/* Called when objects were unmapped. Any thread. */
 void stack_objects_gone(void);
 
-/* What was lost, into the journal, at the process's end. */
+/* Writes to the journal how many stacks were lost. Called at exit. */
 void stack_finish(void);
 
-/* In a forked child: the journal is a new one. */
+/* In a forked child: its journal is new. */
 void stack_forget(void);
 
 #endif

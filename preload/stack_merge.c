@@ -5,12 +5,12 @@
 
 struct merge {
 	const struct python_frame *python;
-	unsigned n_python, next; /* Python frames below `next` are out */
+	unsigned n_python, next; /* Python frames before `next` are placed */
 	struct merged_frame *out;
 	unsigned n;
 };
 
-/* The outermost frame of the run that begins at `next`: n_python if the run has no end. */
+/* Returns the outermost frame of the run that begins at `next`; n_python if the run has no end. */
 static unsigned run_end(const struct merge *m)
 {
 	unsigned i = m->next;
@@ -25,7 +25,8 @@ static void put_run(struct merge *m, unsigned end)
 		m->out[m->n++] = (struct merged_frame){ (uint16_t)m->next, true };
 }
 
-/* Runs whose evaluator lies further in than this frame were passed without being met. */
+/* Places runs whose evaluator is further in than this frame: the walk passed them without finding
+ * it. */
 static void put_missed(struct merge *m, uint64_t sp, uint32_t *flags)
 {
 	for (;;) {

@@ -1,20 +1,25 @@
-/* Native and Python frames of one thread put into one order. Pure: no state, no memory but the caller's. */
+/*
+ * Merges native and Python frames of one thread into one order. Pure: no state, no memory but the
+ * caller's.
+ */
 #ifndef PRELOAD_STACK_MERGE_H
 #define PRELOAD_STACK_MERGE_H
 
 #include "preload/python.h"
 #include "preload/unwind.h"
 
-/* A merged frame is one or the other: index into one of the two inputs. */
+/* A merged frame: an index into one of the two inputs. */
 struct merged_frame {
 	uint16_t index;
 	bool is_python;
 };
 
 /*
- * The interpreter's own frame is the one that holds the marker of a run of Python frames (reference: an evaluator's marker
- * lies in its C frame in every build, while its symbol is split and renamed): it gives way to the run. `out` has room for
- * n_native + n_python. Sets STACK_UNMERGED where a run found no place. Returns how many.
+ * Replaces the native frame of an interpreter's evaluator by the run of Python frames that it
+ * executes. The evaluator's frame is the one that contains the run's marker: in every build the
+ * marker is within that C frame, while the evaluator's symbol may be split and renamed. `out` has
+ * room for n_native + n_python. Sets STACK_UNMERGED if a run found no place. Returns the number of
+ * merged frames.
  */
 unsigned stack_merge(const struct unwind_frame *native, unsigned n_native,
 		     const struct python_frame *python, unsigned n_python, struct merged_frame *out,

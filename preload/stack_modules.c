@@ -1,6 +1,7 @@
 /*
- * See stack_modules.h. Asking the loader is lock-free where glibc has _dl_find_object (2.35), else one pass over the list of
- * objects; what was found is kept, sorted by nothing: a program has frames in some tens of objects.
+ * See stack_modules.h. Asking the loader is lock-free where glibc has _dl_find_object (2.35), else
+ * one pass over the list of objects. Results are kept unsorted: a program has frames in some tens
+ * of objects.
  */
 #include "preload/stack_modules.h"
 
@@ -64,7 +65,7 @@ static int has_address(struct dl_phdr_info *info, size_t bytes, void *wanted)
 }
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-/* Weak: the library must load on an older glibc than it was built with. */
+/* Weak: the library must also load with an older glibc than the one it was built with. */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 static bool find_fast(uint64_t ip, struct object *o)
@@ -129,7 +130,8 @@ static void find_build_id(const struct object *o, struct dict_module *record)
 	}
 }
 
-/* The program has no name in the loader's list, and a relative LD_LIBRARY_PATH gives relative ones. */
+/* Makes the path absolute. The program has no name in the loader's list, and a relative
+ * LD_LIBRARY_PATH gives relative names. */
 static void absolute_path(const char *name, char *path, size_t bytes)
 {
 	ssize_t n = 0;
@@ -160,7 +162,7 @@ static uint32_t describe(const struct object *o)
 		return 0;
 	find_build_id(o, &record);
 	absolute_path(o->name ? o->name : "", path, sizeof(path));
-	/* an interpreter that was loaded late is noticed by its own frames */
+	/* this detects an interpreter that was loaded late */
 	if (strstr(path, "libpython"))
 		python_objects_changed();
 	if (!journal_put(&record.head, sizeof(record), path))
@@ -180,7 +182,8 @@ static const struct module *known(uint64_t ip, uint32_t generation)
 	return NULL;
 }
 
-/* An object that was there before the last unmapping and still is keeps its number. */
+/* Returns the entry of an object that was mapped before the last unmapping and still is; it keeps
+ * its number. */
 static struct module *same_as_before(const struct object *o)
 {
 	for (uint32_t i = 0; i < g.n; i++)
@@ -196,19 +199,22 @@ static const struct module *learn(uint64_t ip, uint32_t generation)
 		return NULL;
 	struct module *m = same_as_before(&o);
 	if (!m && g.n == MODULES_MOST) {
-		log_once(LOG_INFO, "more than %d objects: frames beyond have no names",
+		log_once(LOG_INFO,
+			 "more than %d loaded objects: frames in further ones have no names",
 			 MODULES_MOST);
 		return NULL;
 	}
 	if (!m)
 		m = &g.at[g.n++];
-	/* what lies there now may be another file: a new number costs some bytes, a wrong name costs trust */
+	/* another file may be mapped there now: a new number costs a few bytes, a wrong name costs
+	 * trust */
 	if (m->generation != generation || !m->id)
 		*m = (struct module){ o.begin, o.end, o.base, describe(&o), generation };
 	return m;
 }
 
-/* New objects are rare and described in microseconds, so waiting is better than a frame without a name; but not for ever. */
+/* Takes the lock. New objects are rare and described in microseconds, so waiting is better than a
+ * frame without a name, but not forever. */
 static bool enter(void)
 {
 	for (int tries = 0; tries < 2000; tries++) {
@@ -221,7 +227,7 @@ static bool enter(void)
 
 uint64_t stack_modules_frame(uint64_t ip)
 {
-	/* a return address may be the first byte after its module's last call */
+	/* a call at the end of a module returns to the byte after it */
 	uint64_t within = ip - 1, frame = frame_native(0, ip);
 	uint32_t generation = atomic_load_explicit(&g.generation, memory_order_acquire);
 	if (!enter())

@@ -1,10 +1,12 @@
 /*
- * Steps in the application: counts boundaries, asks what each step is for (arm.h), and turns the switch of hook.h accordingly.
- * A boundary is crossed by one thread at a time; who finds another one crossing goes on, since the boundary is the same.
+ * Steps in the application: counts boundaries, determines each step's action (arm.h), and sets the
+ * switch of hook.h accordingly. One thread at a time crosses a boundary; a thread that finds
+ * another one crossing continues, since it is the same boundary.
  *
- * Every mode comes down to one of two forms. A step *begins with* a call (kernel:, nvtx:, graph, api), which is then the first of
- * the new step; or it *ends after* a call (auto, sync, time), and the new one begins with the next launch or copy, so that
- * the waits and the host's work behind the last launch still belong to the step that caused them.
+ * Every mode takes one of two forms. A step *begins with* a call (kernel:, nvtx:, graph, api),
+ * which is the first of the new step; or it *ends after* a call (auto, sync, time), and the new
+ * step begins with the next launch or copy. In the second form, the waits and the host's work after
+ * the last launch still belong to the step that caused them.
  */
 #include "preload/steps_state.h"
 
@@ -23,24 +25,25 @@
 #define BIT(category) (1u << CAT_##category)
 
 enum {
-	/* What gives the counters and the report their ground at any time: rare calls, slow ones. */
+	/* always recorded, as the counters and the report need them: rare, slow calls */
 	ALWAYS = BIT(ALLOC) | BIT(FREE) | BIT(CONTROL) | BIT(PROFILER) | BIT(STREAM) | BIT(CAPTURE),
 	TOKENS = RECORD_TOKENS,
 	LEARNING = ALWAYS | TOKENS | BIT(SYNC),
 	EVERYTHING = (1 << CAT_COUNT) - 1,
 };
 
-/* Asked for before any step is known: so long one is waited for, then slices of time stand in. */
-/* And so long is one where they stand in for the schedule's steps. */
+/* Length of the time slices that replace the schedule's steps. */
 enum { SCHEDULE_SLICE_MS = 1000 };
 
+/* A request made before any step is detected waits SLICE_PATIENCE_MS, then gets time slices of
+ * SLICE_MS. */
 enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
 
 struct steps_state steps_state = { .crossing = ATOMIC_FLAG_INIT };
 static struct steps_state *const g = &steps_state;
 
-/* The journal is a millisecond old at least, once it has been waited for, which gives the rate to about 1e-4: plenty for slices
- * of time. */
+/* Converts ns to ticks. Measures the rate since the journal's start, at least a millisecond ago,
+ * which is precise to about 1e-4: plenty for time slices. */
 static uint64_t ticks_of_ns(uint64_t ns)
 {
 	if (hook_switch.clock_kind == CLOCK_KIND_MONOTONIC_NS)
@@ -54,11 +57,11 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 /* ---- The switch ---- */
 
-/* Categories that the wrappers must look at for counting, beyond those that are recorded. */
+/* Returns the categories that wrappers must watch for counting, besides those that are recorded. */
 static uint32_t counting_categories(void)
 {
 	static const uint32_t by_mode[] = {
-		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for their numbers (rec_call's seq) */
+		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for rec_call's seq */
 		[STEP_MODE_KERNEL] = TOKENS | BIT(MEMSET),
 		[STEP_MODE_GRAPH] = BIT(GRAPH),
 		[STEP_MODE_SYNC] = TOKENS | BIT(MEMSET) | BIT(SYNC),
@@ -66,22 +69,25 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_API] = 0,
 		[STEP_MODE_NVTX] = 0,
 	};
-	/* once nothing will ever be recorded again, step times still want counting: the report's baseline is all steps */
+	/* even if nothing will be recorded any more, steps are still timed: the report's baseline
+	 * is all steps */
 	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode];
 }
 
-/* Steps are counted by launches of two functions, both known by now, and nothing is recorded of the others. */
+/* Returns whether launches may skip the counting: steps are counted by launches of two known
+ * functions, and launches are not recorded. */
 static bool may_pass(void)
 {
 	const struct steps_hot *s = &hook_switch.steps;
-	return g->mode == STEP_MODE_AUTO && steps_told() == STEP_STATE_LOCKED &&
+	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
 	       atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
 	       (!atomic_load_explicit(&s->backup, memory_order_relaxed) ||
 		atomic_load_explicit(&s->backup_function, memory_order_relaxed)) &&
 	       !hook_records(CAT_LAUNCH);
 }
 
-/* No launch is let by while attention is paid. Who sets it to false looks afterwards whether another thread wants it. */
+/* While attention is on, no launch is skipped. A caller that turns it off must then check whether
+ * another thread wants it. */
 static void pay_attention(bool on)
 {
 	struct steps_hot *s = &hook_switch.steps;
@@ -91,14 +97,15 @@ static void pay_attention(bool on)
 		atomic_store(&s->passes, true);
 }
 
-/* Steps became known in this one, and the next is to be recorded: what is left of this one is journaled, too, so that there is no hole before it. */
+/* Returns whether steps were locked in this step and the next one will be recorded. The rest of
+ * this one is then journaled too, so that the journal has no gap before the next. */
 static bool is_recorded_next(void)
 {
-	return g->mode == STEP_MODE_AUTO && steps_told() == STEP_STATE_LOCKED &&
+	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
 	       g->number == g->known_in && arm_action(&g->arm, g->number + 1) != SCHED_NONE;
 }
 
-void steps_iteration_switch(void)
+void steps_set_switch(void)
 {
 	bool recorded = g->action != SCHED_NONE;
 	uint32_t record = ALWAYS;
@@ -108,7 +115,7 @@ void steps_iteration_switch(void)
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.begins_by_name, g->mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
-	/* warm-up steps take stacks too, so that the first recorded one finds them learned */
+	/* warm-up steps take stacks too, so that the first recorded step finds them learned */
 	atomic_store_explicit(&hook_switch.stacks,
 			      recorded ? stack_masks().recorded : stack_masks().always,
 			      memory_order_relaxed);
@@ -117,7 +124,8 @@ void steps_iteration_switch(void)
 			      memory_order_relaxed);
 	if (record >> CAT_LAUNCH & 1)
 		atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
-	/* sequentially consistent: a range that starts now sees this, or its id is seen by ranges_record */
+	/* sequentially consistent: either a range that starts now sees this, or ranges_record sees
+	 * its id */
 	if (!atomic_exchange(&hook_switch.ranges, recorded) && recorded)
 		ranges_record();
 	libs_record(recorded);
@@ -151,9 +159,9 @@ void steps_write(enum step_event event, uint64_t number, uint64_t ticks)
 	blocks_step(ticks);
 }
 
-/* ---- What asks for steps ---- */
+/* ---- Requests for steps ---- */
 
-/* Who asks gets steps from `next` on, which begins at `ticks`. */
+/* Answers all requests: each gets steps from `next` on, which begins at `ticks`. */
 static void answer_triggers(uint64_t next, uint64_t ticks)
 {
 	static const char *const causes[TRIGGER_CAUSES] = { "", "profrun.sh trigger", "SIGUSR2",
@@ -164,7 +172,7 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 		enum trigger_answer how = arm_is_flying(&g->arm, next) ? TRIGGER_FROM_KEPT
 					  : g->slice_ms		       ? TRIGGER_BY_TIME
 								       : TRIGGER_BY_STEPS;
-		/* slices have numbers of their own in each rank */
+		/* time slices are numbered differently in each rank */
 		struct arm_window w = arm_ask(&g->arm, next, g->slice_ms ? 0 : ask.from, ask.n);
 		steps_write_record(&(struct rec_step){
 			.event = STEP_TRIGGERED,
@@ -175,12 +183,12 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 			.detail = w.n,
 		});
 		trigger_give(&ask, how, &w);
-		log_line(LOG_INFO, "%s: %llu step%s from %llu on", causes[ask.cause],
+		log_line(LOG_INFO, "%s: recording %llu step%s from step %llu on", causes[ask.cause],
 			 (unsigned long long)w.n, w.n == 1 ? "" : "s", (unsigned long long)w.first);
 	}
 }
 
-/* A step that is slow while a window lasts asks for no other one. */
+/* Times the step that ends. A slow step within a requested window does not request another one. */
 static void end_step(uint64_t ticks)
 {
 	if (ticks > g->began_ticks)
@@ -189,14 +197,17 @@ static void end_step(uint64_t ticks)
 		trigger_check_signal();
 }
 
-/* No step has been told apart, or none any more, or the first one of the mode's own has not come. */
+/* Returns whether no steps are detected, or not any more, or the mode's first anchor has not
+ * occurred. */
 static bool are_unknown(void)
 {
-	return steps_told() == STEP_STATE_LEARNING || steps_told() == STEP_STATE_LOST ||
+	return steps_learn_state() == STEP_STATE_LEARNING ||
+	       steps_learn_state() == STEP_STATE_LOST ||
 	       (g->mode == STEP_MODE_KERNEL && !g->counted_first);
 }
 
-/* Somebody has been waiting for steps, and there are none. At each launch while they are unknown: a few loads. */
+/* Returns whether a request has waited too long for steps. Called at each launch while steps are
+ * unknown: a few loads. */
 static bool has_waited_long(void)
 {
 	if (g->slice_ms || !are_unknown() || !trigger_is_asked())
@@ -212,21 +223,22 @@ static bool has_waited_long(void)
 	return false;
 }
 
-/* The schedule's clock is set: `next` is the first step that it may arm. */
+/* Starts the schedule: `next` is the first step that it may record. */
 void steps_begin_schedule(uint64_t next)
 {
 	arm_locked(&g->arm, next);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
 }
 
-/* From here on this thread's launches are counted against it. */
+/* Starts counting this thread's launches for step `number`. */
 void steps_see(uint64_t number)
 {
 	hook_thread.step_seen = number;
 	hook_thread.tokens_then = hook_thread.tokens;
 }
 
-/* The step's record is written under the action that it begins, after GPU timing for it is on. */
+/* Begins a step. Its record is written with the action that begins, after GPU timing for it is
+ * on. */
 void steps_begin(uint64_t number, uint64_t ticks)
 {
 	enum sched_action before = g->action;
@@ -248,11 +260,12 @@ void steps_begin(uint64_t number, uint64_t ticks)
 	g->began_ticks = ticks;
 	steps_write(STEP_BEGIN, number, ticks);
 	if ((g->action == SCHED_NONE) != (before == SCHED_NONE))
-		steps_iteration_switch();
+		steps_set_switch();
 }
 
-/* `patient`: an anchor must not be lost because another thread looks at something else for some nanoseconds. Who finds
- * GPU timing being switched on (seconds, at worst) goes on without. */
+/* Enters the crossing, which admits one thread. `patient`: tries for some time, so that an anchor
+ * is not lost because another thread is in there for some nanoseconds. A caller gives up while GPU
+ * timing is being switched on, which can take seconds. */
 bool steps_enter_crossing(bool patient)
 {
 	for (int tries = patient ? 2000 : 1; tries; tries--)
@@ -268,7 +281,7 @@ void steps_leave_crossing(void)
 
 /* ---- Boundaries ---- */
 
-/* The next launch begins the new step. */
+/* Marks the step as ended; the next launch begins the new one. */
 static void end_after_this(void)
 {
 	atomic_store(&g->pending, true);
@@ -282,7 +295,8 @@ static bool needs_attention(void)
 	       atomic_load_explicit(&g->pending, memory_order_relaxed);
 }
 
-/* The last one of the machine's clock: slices of several ranks begin together. */
+/* Returns the ticks of the last full second of the machine's clock: slices of several ranks begin
+ * together. */
 static uint64_t whole_second(void)
 {
 	const uint64_t second_ns = 1000000000;
@@ -293,7 +307,7 @@ static uint64_t whole_second(void)
 static void cross(uint64_t ticks, bool by_anchor)
 {
 	uint64_t began = g->began_ticks;
-	if (steps_told() == STEP_STATE_ADOPTED) {
+	if (steps_learn_state() == STEP_STATE_ADOPTED) {
 		steps_write(STEP_COUNTED, ++g->own, ticks);
 		g->began_ticks = ticks;
 		return;
@@ -303,12 +317,12 @@ static void cross(uint64_t ticks, bool by_anchor)
 	if (g->slice_ms == SCHEDULE_SLICE_MS)
 		atomic_fetch_add_explicit(&g->shared->slices, 1, memory_order_relaxed);
 	steps_begin(g->number + 1, ticks);
-	if (g->slice_ms == SCHEDULE_SLICE_MS && g->has_company)
+	if (g->slice_ms == SCHEDULE_SLICE_MS && g->has_peers)
 		g->began_ticks = whole_second();
-	if (by_anchor && steps_told() == STEP_STATE_LOST)
+	if (by_anchor && steps_learn_state() == STEP_STATE_LOST)
 		steps_find_again();
 	if (by_anchor)
-		steps_mind_doubts(ticks, ticks - began);
+		steps_check_doubts(ticks, ticks - began);
 	if (g->slice_ms == SLICE_MS && !(are_unknown() && arm_is_asked(&g->arm, g->number)))
 		g->slice_ms = 0;
 }
@@ -316,12 +330,13 @@ static void cross(uint64_t ticks, bool by_anchor)
 static void begin_slices(unsigned ms, uint64_t ticks)
 {
 	g->slice_ms = ms;
-	/* ranks' slices end with a second's first launch: a little later, so that none ends just before, and once more with it */
-	unsigned more_ms = ms == SCHEDULE_SLICE_MS && g->has_company;
+	/* Several ranks: slices end with the first launch after a full second. They last 1 ms
+	 * longer, so that none ends just before the second and the next one right after it. */
+	unsigned more_ms = ms == SCHEDULE_SLICE_MS && g->has_peers;
 	g->slice_ticks = ticks_of_ns((ms + more_ms) * 1000000ull);
-	log_line(LOG_INFO, "no step is known yet: slices of %u ms are recorded", ms);
+	log_line(LOG_INFO, "no steps detected yet: recording time slices of %u ms instead", ms);
 	bool begins = ms == SCHEDULE_SLICE_MS && !g->was_locked,
-	     waits = begins && g->has_company && !arm_is_always(&g->arm);
+	     waits = begins && g->has_peers && !arm_is_always(&g->arm);
 	if (begins && !waits)
 		steps_begin_schedule(g->number + 1);
 	cross(ticks, false);
@@ -329,14 +344,16 @@ static void begin_slices(unsigned ms, uint64_t ticks)
 		agree_begin(&g->agree, g->shared, START_OF_STEPS, g->number);
 }
 
-/* The collector has looked for steps for long, and the schedule waits for them. */
+/* Returns whether the schedule should continue with time slices, because the collector has found no
+ * steps for long. */
 static bool wants_slices(void)
 {
 	return !g->slice_ms && are_unknown() &&
 	       atomic_load_explicit(&g->shared->wants_slices, memory_order_relaxed);
 }
 
-/* A mode whose steps begin with an anchor: the first one belongs to step 0, with what came before it. */
+/* Counts an anchor of a mode whose steps begin with it. The first one belongs to step 0, like
+ * everything before it. */
 void steps_begin_with_this(uint64_t ticks)
 {
 	if (g->counted_first)
@@ -350,7 +367,7 @@ static bool slice_is_over(void)
 	       hook_ticks() - g->began_ticks >= g->slice_ticks;
 }
 
-/* Whose launch completes the anchor or its backup: the function that was launched then is always the one. */
+/* Notes which function completes the anchor or its backup; it is always the same. */
 static void note_function(uint64_t hash, uint64_t function)
 {
 	struct steps_hot *s = &hook_switch.steps;
@@ -387,13 +404,13 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 		return;
 	uint64_t ticks = hook_ticks();
 	if (late)
-		late = steps_lateness(); /* another thread may have come first */
+		late = steps_lateness(); /* another thread may have handled it */
 	if (late == LOST)
 		steps_lose();
 	else if (late == OVERDUE)
 		steps_doubt();
 	if (steps_still_learning())
-		steps_listen();
+		steps_read_news();
 	if (pending && atomic_exchange_explicit(&g->pending, false, memory_order_relaxed))
 		cross(ticks, true);
 	else if (slice_is_over())
@@ -407,8 +424,8 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 	if (moves &&
 	    iteration_take(&g->iteration, &a, hook_thread.writer.slot, hook_thread.tokens, hash))
 		end_after_this();
-	/* a synchronisation may end a step on another thread meanwhile: it sets pending, then attention; here the order
-	 * is the reverse, so one of the two sees the other */
+	/* A synchronization on another thread may end a step meanwhile: it sets pending, then
+	 * attention. The order here is the reverse, so one of the two sees the other. */
 	pay_attention(needs_attention());
 	if (atomic_load(&g->pending))
 		pay_attention(true);
@@ -432,7 +449,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 {
 	g->shared = &journal_header()->steps;
 	g->mode = (enum step_mode)step->mode;
-	g->has_company = rank_has_company();
+	g->has_peers = rank_has_peers();
 	arm_start(&g->arm, schedule, trigger_is_any(trigger), g->mode == STEP_MODE_AUTO);
 	trigger_start(trigger, &journal_header()->trigger);
 	g->shared->mode = (uint32_t)g->mode;
@@ -457,15 +474,16 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		g->began_ticks = now;
 		steps_write(STEP_BEGIN, 0, now);
 	}
-	steps_iteration_switch();
+	steps_set_switch();
 	pay_attention(needs_attention());
 }
 
-/* Whether this thread's last launches are those with which a step ends, where its anchor's last ones would be the next step's. */
+/* Returns whether this thread has made the last launches of a step, where the anchor's last
+ * launches would be the next step's. */
 static bool stands_at_end(void)
 {
 	const struct hook_thread *t = &hook_thread;
-	if (g->mode != STEP_MODE_AUTO || steps_told() != STEP_STATE_LOCKED ||
+	if (g->mode != STEP_MODE_AUTO || steps_learn_state() != STEP_STATE_LOCKED ||
 	    t->step_seen != g->number || t->tokens - t->tokens_then < g->apart)
 		return false;
 	steps_catch_up();

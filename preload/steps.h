@@ -1,6 +1,7 @@
 /*
- * Where one step ends and the next begins, and what the schedule wants there. Counting is on the hot path (one compare per
- * launch); crossing a boundary is not: it may switch GPU timing on and off.
+ * Detects where one step ends and the next begins, and applies the schedule there. Counting is on
+ * the hot path (one compare per launch); crossing a boundary is not: it may switch GPU timing on
+ * and off.
  */
 #ifndef PRELOAD_STEPS_H
 #define PRELOAD_STEPS_H
@@ -10,20 +11,21 @@
 #include "core/runtime/trigger.h"
 #include "preload/hook.h"
 
-/* Launches of a thread between two looks at whether steps go on: a look costs some nanoseconds, and what comes before it is not counted where
- * another model's steps begin. */
+/* Launches of a thread between two checks whether steps still end. A check costs a few nanoseconds;
+ * when another model's steps begin, the launches before the check are not counted. */
 #define STEPS_LOOK_EVERY 64u
 
-/* Stands for the function of a copy or a graph. */
+/* The function of a copy or a graph launch, which have none. */
 #define STEPS_NO_FUNCTION 1u
 
 void steps_notice(uint64_t hash, bool is_anchor, uint64_t function);
 
-/* Puts the launches that were let by into the thread's window. */
+/* Adds the skipped launches to the thread's window. */
 void steps_settle(void);
 
-/* Whether counting may let launches by that are of other functions than those two that complete the anchor and its backup. Nine in ten of
- * a locked program's launches are so, and hashing them would cost 7 ns. Inlined by order: on a path that is said to be unlikely GCC calls them. */
+/* Returns whether counting may skip launches of functions other than the two that complete the
+ * anchor and its backup. Nine in ten of a locked program's launches are skipped; hashing one costs
+ * 7 ns. Always inlined, because GCC emits calls on a path that is marked unlikely. */
 static inline bool steps_let_by(void)
 {
 	return atomic_load_explicit(&hook_switch.steps.passes, memory_order_relaxed);
@@ -37,7 +39,7 @@ __attribute__((always_inline)) static inline bool steps_passes(uint64_t function
 		      (hook_thread_here()->tokens + 1) % STEPS_LOOK_EVERY);
 }
 
-/* The place for one that does. */
+/* Counts a skipped launch and returns where to store it. */
 __attribute__((always_inline)) static inline struct hook_passed *steps_passed(uint32_t *is_passed)
 {
 	struct hook_thread *t = hook_thread_here();
@@ -45,14 +47,14 @@ __attribute__((always_inline)) static inline struct hook_passed *steps_passed(ui
 	return &t->passed[t->tokens++ % 2];
 }
 
-/* Launches that were let by are in the window before the next one is. */
+/* Adds skipped launches to the window before the next one is added. */
 HOT static inline void steps_catch_up(void)
 {
 	if (UNLIKELY(hook_thread.settled != hook_thread.tokens))
 		steps_settle();
 }
 
-/* `hash`: what the thread's window has been completed to. */
+/* `hash`: the trigram that the thread's window now ends with. */
 HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t function)
 {
 	struct hook_thread *t = &hook_thread;
@@ -67,7 +69,7 @@ HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t func
 		steps_notice(hash, is_anchor, function);
 }
 
-/* A launch is about to be made. `is_anchor`: by its kernel's name or its graph, it begins a step. */
+/* A launch is about to be made. `is_anchor`: its kernel's name or its graph begins a step. */
 HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
 {
 	steps_catch_up();
@@ -83,28 +85,30 @@ HOT static inline void steps_copy(uint32_t kind)
 		     STEPS_NO_FUNCTION);
 }
 
-/* PROF_STEP=graph: whether launching `exec` begins a step. */
+/* PROF_STEP=graph: returns whether launching `exec` begins a step. */
 bool steps_is_anchor_graph(uint64_t exec);
 
-/* PROF_STEP=nvtx: whether ranges of that name begin steps; one begins now. Not within a hooked call. */
+/* PROF_STEP=nvtx: returns whether ranges of that name begin steps; steps_range: one begins now. Not
+ * within a hooked call. */
 bool steps_is_anchor_range(const char *domain, const char *name);
 void steps_range(void);
 
-/* Sets everything up from the settings and opens the first step. At arming. */
+/* Sets everything up from the settings and opens the first step. Called at startup. */
 void steps_start(const struct config_step *step, const struct schedule *schedule,
 		 const struct trigger_config *trigger);
 
-/* A synchronisation has returned (PROF_STEP=sync, time). */
+/* A synchronization has returned (PROF_STEP=sync, time). */
 void steps_synced(void);
 
-/* Whether a synchronising call has to call steps_synced. */
+/* Returns whether a synchronizing call must call steps_synced. */
 bool steps_wants_syncs(void);
 
 /* cudaProfilerStart and Stop (PROF_STEP=api). */
 void profiler_started(void);
 void profiler_stopped(void);
 
-/* The process ends: says so if the last step has ended too, since no launch will come to begin another. */
+/* The process exits. Writes the end of the last step if it has ended, since no launch will begin
+ * another. */
 void steps_finish(void);
 
 /* Forgets everything, in a forked child. */

@@ -1,4 +1,7 @@
-/* The library's half of learning steps (auto): core/runtime/record.h, struct journal_steps, has the protocol. */
+/*
+ * The library's half of step detection (auto). For the protocol see struct journal_steps in
+ * core/runtime/record.h.
+ */
 #include "preload/steps_state.h"
 
 #include "core/runtime/log.h"
@@ -9,15 +12,18 @@
 
 static struct steps_state *const g = &steps_state;
 
-/* A thread that launched so many times a step's calls, and so often at least, without a step's end: the program has gone over to
- * something else. Evaluation between steps is shorter, or goes on for as long as to have steps of its own. */
+/* The anchor is lost once a thread has made the launches of LOST_ITERATIONS steps, and at least
+ * LOST_LEAST, without a step's end: the program has switched to other work. An evaluation between
+ * steps is shorter, or long enough to have steps of its own. */
 enum { LOST_ITERATIONS = 20, LOST_LEAST = 10000 };
 
-/* So long without one it is overdue: another model's training may have begun. Mostly it is an evaluation, or a step with more in it than
- * the others: what was journaled for nothing is at most one launch in so many, 3 ns a launch in the mean. */
+/* The anchor is overdue after OVERDUE_ITERATIONS: training of another model may have begun. Usually
+ * it is an evaluation, or a step longer than the others. At most one launch in IN_VAIN_SHARE is
+ * journaled in vain: 3 ns per launch on average. */
 enum { OVERDUE_ITERATIONS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
 
-/* Steps that no optimizer ends are looked at for so many launches at most, 50 ms of them. */
+/* How many launches the collector looks at, at most, to check steps that no optimizer ends: 50 ms
+ * of them. */
 enum { LOOK_MOST = 1000000 };
 
 struct iteration_anchors steps_anchors(void)
@@ -60,7 +66,7 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&g->shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
-/* For who reads the journal later, when there may be another anchor. */
+/* Writes the anchor to the journal, for readers that come when there is already another one. */
 static void write_base(uint64_t base)
 {
 	struct iteration_anchors a = steps_anchors();
@@ -89,8 +95,8 @@ static bool is_sure(void)
 	       g->generation;
 }
 
-/* Several ranks begin together, each with steps that are sure. */
-static void begin_with_company(void)
+/* Several ranks begin together, each once its steps are confirmed. */
+static void begin_with_peers(void)
 {
 	if (!g->arm.is_held || g->agree.waits)
 		return;
@@ -100,7 +106,7 @@ static void begin_with_company(void)
 	agree_begin(&g->agree, g->shared, of, g->number);
 }
 
-/* The base has come, so numbers are absolute. */
+/* The collector has set the base, so numbers are absolute. */
 static void lock_steps(void)
 {
 	uint64_t base = atomic_load_explicit(&g->shared->base, memory_order_relaxed),
@@ -117,79 +123,83 @@ static void lock_steps(void)
 	arm_renumber(&g->arm, g->number + 1, next);
 	g->slice_ms = 0;
 	if (g->was_locked && !g->begins_training) {
-		/* steps that nobody counted shall not cost a window; several ranks take the same ones */
-		if (!g->has_company)
+		/* uncounted steps must not use up a window; several ranks record the same steps */
+		if (!g->has_peers)
 			arm_skip(&g->arm, next - 1 - g->number);
 		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
 				      memory_order_relaxed);
-	} else if (!g->has_company || arm_is_always(&g->arm)) {
+	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
 	} else if (g->begins_training) {
-		/* what is answered meanwhile is of the steps before */
+		/* an answer that arrives meanwhile concerns the steps before */
 		arm_hold(&g->arm);
 		g->agree.waits = false;
 	}
 	g->was_locked = true;
 	g->number = g->known_in = next - 1;
 	steps_see(g->number);
-	if (g->has_company && !g->is_provisional)
-		begin_with_company();
+	if (g->has_peers && !g->is_provisional)
+		begin_with_peers();
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
-	log_line(LOG_INFO, "steps are known: step %llu is under way%s",
-		 (unsigned long long)g->number,
-		 g->agree.waits	  ? "; the schedule starts when all ranks know theirs"
+	log_line(LOG_INFO, "steps detected: in step %llu now%s", (unsigned long long)g->number,
+		 g->agree.waits	  ? "; the schedule starts once all ranks have detected theirs"
 		 : g->arm.is_held ? ""
-		 : g->arm.shift	  ? "; the schedule starts with the next one"
+		 : g->arm.shift	  ? "; the schedule starts with the next step"
 				  : "");
-	steps_iteration_switch();
+	steps_set_switch();
 }
 
-/* Whether the collector has said something new. At each launch while learning: a few loads. */
+/* Returns whether the collector has written something new. Called at each launch while learning: a
+ * few loads. */
 bool steps_have_news(void)
 {
-	/* pair with the collector's release stores: the values lie behind their generations */
+	/* pair with the collector's release stores: the values are valid once their generations are
+	 * visible */
 	if (atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire) != g->heard)
 		return true;
 	return (g->is_provisional && is_sure()) ||
-	       (steps_told() == STEP_STATE_ADOPTED && g->own &&
+	       (steps_learn_state() == STEP_STATE_ADOPTED && g->own &&
 		atomic_load_explicit(&g->shared->base_generation, memory_order_acquire) ==
 			g->generation);
 }
 
-/* ---- The anchor fails to come ---- */
+/* ---- The anchor fails to occur ---- */
 
-static uint64_t iterations(uint64_t n, uint64_t least)
+static uint64_t calls_of_steps(uint64_t n, uint64_t least)
 {
 	n *= g->calls_per_step;
 	return n > least ? n : least;
 }
 
-/* A small part of all that was launched, as far as it was counted. */
+/* Returns whether the launches journaled in vain are a small share of those in all counted
+ * steps. */
 static bool may_journal_in_vain(uint64_t number)
 {
 	return IN_VAIN_SHARE * atomic_load_explicit(&g->n_overdue, memory_order_relaxed) <=
-	       iterations(number, 0);
+	       calls_of_steps(number, 0);
 }
 
-/* Once in STEPS_LOOK_EVERY launches of a thread. A program that launches nothing loses nothing. */
+/* Called once in STEPS_LOOK_EVERY launches of a thread; a thread that launches nothing never loses
+ * the anchor. */
 enum lateness steps_lateness(void)
 {
-	if (g->mode != STEP_MODE_AUTO || steps_told() != STEP_STATE_LOCKED)
+	if (g->mode != STEP_MODE_AUTO || steps_learn_state() != STEP_STATE_LOCKED)
 		return IN_TIME;
 	uint64_t number = atomic_load_explicit(&g->shared->current, memory_order_relaxed);
 	if (number != hook_thread.step_seen)
 		steps_see(number);
 	uint32_t n = hook_thread.tokens - hook_thread.tokens_then;
-	if (n > iterations(LOST_ITERATIONS, LOST_LEAST))
+	if (n > calls_of_steps(LOST_ITERATIONS, LOST_LEAST))
 		return LOST;
-	return n > iterations(OVERDUE_ITERATIONS, OVERDUE_LEAST) && !steps_still_learning() &&
+	return n > calls_of_steps(OVERDUE_ITERATIONS, OVERDUE_LEAST) && !steps_still_learning() &&
 			       may_journal_in_vain(number)
 		       ? OVERDUE
 		       : IN_TIME;
 }
 
-/* A window that is under way ended at `ticks`, not with the first step that is known again; what is recorded throughout goes on. */
+/* Ends the current window at `ticks`, not at the next detected step. Recording that never stops
+ * goes on. */
 static void cut_window(uint64_t ticks)
 {
 	if (arm_is_always(&g->arm) || arm_is_flying(&g->arm, g->number))
@@ -210,26 +220,26 @@ static void look_again(uint64_t n_steps)
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g->is_overdue, true, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->overdue_ticks, hook_ticks(), memory_order_release);
-	steps_iteration_switch();
+	steps_set_switch();
 }
 
 void steps_doubt(void)
 {
-	log_line(LOG_INFO,
-		 "step %llu is longer than others: those of another optimizer are looked for",
+	log_line(LOG_INFO, "step %llu is unusually long: looking for steps of another optimizer",
 		 (unsigned long long)g->number);
 	look_again(g->by_optimizer == STEP_OPTIMIZER_SURE ? 0 : DOUBT_LEAST);
 }
 
-/* Whether they are looked at though the anchor has come. */
-static bool looks_on(uint64_t ticks)
+/* Returns whether the collector keeps looking although the anchor has occurred. */
+static bool keeps_looking(uint64_t ticks)
 {
 	uint64_t n = atomic_load_explicit(&g->n_overdue, memory_order_relaxed) - g->looked_from;
 	if (g->by_optimizer == STEP_OPTIMIZER_SURE || n > LOOK_MOST)
 		return false;
 	uint64_t looked = atomic_load_explicit(&g->shared->looked_ticks, memory_order_relaxed);
+	/* the collector has not noticed yet */
 	if (!g->look_from && looked < g->shared->overdue_ticks)
-		return true; /* the collector does not know of it yet */
+		return true;
 	if (!g->look_from)
 		g->look_from = g->number;
 	if (g->number < g->look_from + g->look_n)
@@ -240,16 +250,16 @@ static bool looks_on(uint64_t ticks)
 	       atomic_load_explicit(&g->shared->sees_optimizer, memory_order_relaxed);
 }
 
-/* The anchor came after all. */
+/* The anchor has occurred after all. */
 static void trust_steps(void)
 {
 	doubt_over(&g->doubt, g->number - g->doubted_in);
 	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
-	steps_iteration_switch();
+	steps_set_switch();
 }
 
-/* Steps of another optimizer have come in their place, since the anchor was overdue. */
+/* Steps of another optimizer have replaced the current ones since the anchor was overdue. */
 static void leave_steps(void)
 {
 	bool came = g->number != g->doubted_in;
@@ -259,7 +269,7 @@ static void leave_steps(void)
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
 }
 
-/* Another program begins, as it were; but if the anchor comes again first, then it was only a long pause. */
+/* Starts detection anew. If the anchor occurs again first, it was only a long pause. */
 void steps_lose(void)
 {
 	cut_window(hook_ticks());
@@ -270,29 +280,30 @@ void steps_lose(void)
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOST, memory_order_release);
 	atomic_fetch_add_explicit(&g->shared->lost, 1, memory_order_release);
-	log_line(LOG_INFO, "step %llu does not end: steps are learned again",
+	log_line(LOG_INFO, "step %llu does not end: detecting steps again",
 		 (unsigned long long)g->number);
-	steps_iteration_switch();
+	steps_set_switch();
 }
 
 void steps_find_again(void)
 {
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
-	steps_iteration_switch();
+	steps_set_switch();
 }
 
-/* ---- Steps provisional ---- */
+/* ---- Provisional steps ---- */
 
 static void confirm_steps(void)
 {
 	g->is_provisional = false;
 	g->known_in = g->number;
-	if (g->has_company)
-		begin_with_company();
-	steps_iteration_switch();
+	if (g->has_peers)
+		begin_with_peers();
+	steps_set_switch();
 }
 
-/* The anchor of `generation` takes the place of one whose steps were none: their numbers and their windows count for nothing. */
+/* The anchor of `generation` replaces one that proved wrong: the numbers and windows counted by
+ * that are void. */
 static void take_steps_back(uint32_t generation)
 {
 	cut_window(hook_ticks());
@@ -311,10 +322,10 @@ static void take_steps_back(uint32_t generation)
 	arm_take_back(&g->arm, &g->before.arm, g->number + 1);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
-	log_line(LOG_INFO, "steps were not what they seemed: their numbers are corrected");
+	log_line(LOG_INFO, "the detected steps were wrong: correcting step numbers");
 }
 
-void steps_listen(void)
+void steps_read_news(void)
 {
 	uint32_t anchor = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
 	bool corrects = anchor != g->heard && g->is_provisional,
@@ -330,14 +341,13 @@ void steps_listen(void)
 	else if (steps_have_news())
 		lock_steps();
 	if (corrects || leaves)
-		steps_iteration_switch();
+		steps_set_switch();
 }
 
-/* The anchor came in a step that had taken `took` ticks. */
-void steps_mind_doubts(uint64_t ticks, uint64_t took)
+void steps_check_doubts(uint64_t ticks, uint64_t took)
 {
 	if (steps_are_overdue()) {
-		if (!looks_on(ticks))
+		if (!keeps_looking(ticks))
 			trust_steps();
 		return;
 	}
@@ -347,13 +357,14 @@ void steps_mind_doubts(uint64_t ticks, uint64_t took)
 	uint64_t n = doubt_step(&g->doubt, took, journal_threads() - gpu_records_threads());
 	if (!n)
 		return;
-	log_line(LOG_INFO, "step %llu: whether an optimizer ends steps by now is looked at",
+	log_line(LOG_INFO, "step %llu: checking whether an optimizer ends steps now",
 		 (unsigned long long)g->number);
 	look_again(n);
 }
 
-/* What a launch is for helps to find the step. Once per kind of launch, so that the mean launch pays nothing for it; but whether it is a
- * function's can differ from launch to launch. */
+/* A launch's stack shows its purpose, which helps to find the step. It is taken once per kind of
+ * launch, so that the average launch pays nothing; but with PROF_STEP=python: every launch needs
+ * it, as the same launch may be made from several functions. */
 static void learn_stack(uint64_t hash)
 {
 	if (stack_masks().recorded && (g->shared->wants_function || steps_seen_is_new(hash)))

@@ -1,4 +1,7 @@
-/* Steps that begin with a call: a repeated graph's launch, an NVTX range, cudaProfilerStart and profrun_step(). */
+/*
+ * Steps that begin with a call: the launch of a repeated graph, an NVTX range, cudaProfilerStart
+ * and profrun_step().
+ */
 #include "preload/steps_state.h"
 
 #include "preload/gpu.h"
@@ -32,7 +35,8 @@ bool steps_is_anchor_graph(uint64_t exec)
 
 /* ---- PROF_STEP=nvtx ---- */
 
-/* NAME in any domain, NAME@DOMAIN (as Nsight Systems has it) in one; the default domain has no name. */
+/* NAME matches in any domain, NAME@DOMAIN (as in Nsight Systems) in one; the default domain has no
+ * name. */
 bool steps_is_anchor_range(const char *domain, const char *name)
 {
 	size_t length = strlen(name);
@@ -61,7 +65,7 @@ void steps_range(void)
 	errno = saved;
 }
 
-/* A range that was opened before the first CUDA call counts: its step is step 0. */
+/* A range that was opened before the first CUDA call counts: it begins step 0. */
 void steps_watch_ranges(const char *range)
 {
 	g->range = range;
@@ -99,12 +103,12 @@ void profiler_stopped(void)
 		gpu_stop();
 	g->action = SCHED_NONE;
 	steps_write(STEP_OUTSIDE, g->number, hook_ticks());
-	steps_iteration_switch();
+	steps_set_switch();
 	steps_leave_crossing();
 }
 
-/* For programs that mark their steps: call it where a step begins. Found by dlsym(RTLD_DEFAULT, "profrun_step"); an
- * application without profrun finds nothing and calls nothing. */
+/* For programs that mark their own steps: call it where a step begins. Find it with
+ * dlsym(RTLD_DEFAULT, "profrun_step"), which finds nothing if profrun is not loaded. */
 EXPORT void profrun_step(void);
 void profrun_step(void)
 {

@@ -1,16 +1,18 @@
-/* See steps_seen.h. A place holds 31 bits of the hash and whether it has come twice; two threads that meet at one take a stack too
- * many or too few, which does no harm. */
+/*
+ * See steps_seen.h. A place holds 31 bits of the hash and whether it occurred twice. If two threads
+ * collide, they take a stack too many or too few, which does no harm.
+ */
 #include "preload/steps_seen.h"
 
 #include <stdatomic.h>
 
 enum {
-	PLACES = 1 << 14, /* 64 KiB, touched as they come; programs have some thousand trigrams */
+	PLACES = 1 << 14, /* 64 KiB, touched as needed; programs have a few thousand trigrams */
 	TRIES = 4,
 };
 
 static _Atomic uint32_t places[PLACES];
-static _Atomic bool is_any; /* pages that nobody touched stay untouched */
+static _Atomic bool is_any; /* avoids touching unused pages in steps_seen_forget */
 
 bool steps_seen_is_new(uint64_t hash)
 {

@@ -1,6 +1,7 @@
 /*
- * Which launches the process has made before, by their trigram's hash: while steps are learned, new ones take a stack, which says
- * whether an optimizer makes them. Any thread, no lock; some nanoseconds. It forgets nothing and stops at a fixed size.
+ * Which launches the process has made before, by the hash of their trigram. While steps are
+ * learned, new ones take a stack, which shows whether an optimizer makes them. Any thread, no lock;
+ * a few nanoseconds. Has a fixed size; entries are never removed.
  */
 #ifndef PRELOAD_STEPS_SEEN_H
 #define PRELOAD_STEPS_SEEN_H
@@ -8,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether `hash` comes for the first or second time. False once there is no room for new ones. */
+/* Returns whether `hash` occurs for the first or second time. False once there is no room for new
+ * ones. */
 bool steps_seen_is_new(uint64_t hash);
 
 void steps_seen_forget(void);

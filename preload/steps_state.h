@@ -1,6 +1,7 @@
 /*
- * What the files behind steps.h share: the one state, and who does what with it. steps.c crosses boundaries and turns the switch,
- * steps_learn.c has the library's half of learning steps, steps_modes.c the modes whose steps begin with a call.
+ * State shared by the files that implement steps.h. steps.c crosses boundaries and sets the switch,
+ * steps_learn.c has the library's half of step detection, steps_modes.c the modes whose steps begin
+ * with a call.
  */
 #ifndef PRELOAD_STEPS_STATE_H
 #define PRELOAD_STEPS_STATE_H
@@ -15,50 +16,55 @@ struct steps_state {
 	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
 	struct arm arm;
-	struct agree agree; /* with the other ranks of the job */
-	bool has_company;
+	struct agree agree; /* agreement with the job's other ranks */
+	bool has_peers;
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new one */
 	_Atomic bool outside; /* api: between cudaProfilerStop and Start */
-	bool counted_first; /* kernel, nvtx, graph: what came before the first anchor belongs to step 0 */
+	/* kernel, nvtx, graph: the first anchor has occurred; what came before it belongs to
+	 * step 0 */
+	bool counted_first;
 	enum sched_action action;
-	uint64_t number;     /* of the step under way */
-	uint64_t known_in;   /* auto: the one in which steps became known, or sure */
-	uint64_t own;	     /* auto: anchors since the adoption */
+	uint64_t number;     /* of the current step */
+	uint64_t known_in;   /* auto: the step in which steps were locked or confirmed */
+	uint64_t own;	     /* auto: anchors counted since adoption */
 	uint32_t generation; /* of the adopted anchor */
-	uint32_t
-		calls_per_step; /* of its steps: by now the collector may have told those of another one */
-	struct iteration iteration;	/* auto: what has come of it */
+	/* the adopted anchor's; the collector may have written a newer one's since */
+	uint32_t calls_per_step;
+	struct iteration iteration;	/* auto: which of anchor and backup have occurred */
 	uint32_t within, thread, apart; /* of the adopted anchor: struct iteration_anchors */
-	uint64_t end;			/* of its steps: struct journal_steps */
-	bool is_late;			/* the same */
-	uint32_t heard;			/* the newest anchor that was looked at */
-	bool was_locked;		/* before the anchor was lost */
-	bool is_provisional; /* the anchor may turn out to be the wrong one; then all is as it was: */
+	uint64_t end;			/* likewise: struct journal_steps */
+	bool is_late;			/* likewise */
+	uint32_t heard;			/* generation of the newest anchor that was read */
+	bool was_locked;		/* steps were locked before the anchor was lost */
+	bool is_provisional;		/* the anchor may prove wrong; then `before` is restored */
 	struct {
 		struct arm arm;
 		uint64_t number;
 		enum step_optimizer trained;
 		bool was_locked, waits;
 	} before;
-	_Atomic bool is_overdue; /* the anchor is, and the collector looks for another one */
-	enum step_optimizer by_optimizer; /* ends the steps */
-	bool begins_training;		  /* it does, and none ended any before */
-	enum step_optimizer trained;	  /* the surest of those that ended locked steps */
-	struct doubt doubt;		  /* where none does */
-	_Atomic uint64_t n_overdue; /* launches and copies journaled since, or for nothing before */
-	uint64_t doubted_in; /* the step in which the collector began to look for another one */
-	uint64_t look_from,
-		look_n; /* how many steps it looks at though the anchor comes, and since which it does; 0: not yet */
-	uint64_t look_end_ticks; /* when the last of them had come; 0: not yet */
-	uint64_t looked_from;	 /* n_overdue when it began */
-	uint64_t began_ticks;	 /* the step under way */
-	uint64_t slice_ticks;	 /* time: */
-	unsigned slice_ms;	 /* slices of time stand in for steps: so long, 0: they do not */
-	_Atomic uint64_t
-		asked_ticks; /* since when somebody waits for steps to be known, 0: nobody */
+	/* the anchor is overdue, and the collector looks for another one */
+	_Atomic bool is_overdue;
+	enum step_optimizer by_optimizer; /* whether an optimizer ends the steps */
+	bool begins_training;		  /* one does, and none ended earlier steps */
+	enum step_optimizer trained;	  /* the most certain value among locked steps */
+	struct doubt doubt;		  /* used if no optimizer ends the steps */
+	/* launches and copies journaled since then, or earlier in vain */
+	_Atomic uint64_t n_overdue;
+	uint64_t doubted_in; /* the step in which the collector began to look for another anchor */
+	/* the collector looks at `look_n` steps from `look_from` on although the anchor occurs;
+	 * look_from 0: not yet */
+	uint64_t look_from, look_n;
+	uint64_t look_end_ticks; /* when the last of them ended; 0: not yet */
+	uint64_t looked_from;	 /* n_overdue when the collector began to look */
+	uint64_t began_ticks;	 /* begin of the current step */
+	uint64_t slice_ticks;	 /* length of a time slice */
+	unsigned slice_ms;	 /* time slices replace steps: their length; 0: they do not */
+	/* since when a request waits for steps to be detected, 0: none does */
+	_Atomic uint64_t asked_ticks;
 	_Atomic uint64_t patience_ticks;
-	uint64_t graphs[8];	/* graph: the execs launched last */
+	uint64_t graphs[8];	/* graph: the execs launched most recently */
 	_Atomic uint64_t graph; /* the one that repeats */
 	unsigned next_graph;
 	const char *range; /* nvtx: NAME or NAME@DOMAIN */
@@ -66,7 +72,7 @@ struct steps_state {
 
 extern struct steps_state steps_state;
 
-static inline enum step_state steps_told(void)
+static inline enum step_state steps_learn_state(void)
 {
 	return (enum step_state)atomic_load_explicit(&steps_state.shared->state,
 						     memory_order_relaxed);
@@ -80,29 +86,31 @@ static inline bool steps_are_overdue(void)
 static inline bool steps_still_learning(void)
 {
 	return steps_state.mode == STEP_MODE_AUTO &&
-	       (steps_told() != STEP_STATE_LOCKED || steps_state.is_provisional ||
+	       (steps_learn_state() != STEP_STATE_LOCKED || steps_state.is_provisional ||
 		steps_are_overdue());
 }
 
 /* ---- steps.c ---- */
 
-/* Categories are recorded and watched as the step under way wants it. */
-void steps_iteration_switch(void);
+/* Sets the switch to what the current step records and watches. */
+void steps_set_switch(void);
 
 void steps_write_record(const struct rec_step *from);
 void steps_write(enum step_event event, uint64_t number, uint64_t ticks);
 
-/* The schedule's clock is set: `next` is the first step that it may arm. */
+/* Starts the schedule: `next` is the first step that it may record. */
 void steps_begin_schedule(uint64_t next);
 
-/* From here on this thread's launches are counted against it. */
+/* Starts counting this thread's launches for step `number`. */
 void steps_see(uint64_t number);
 
-/* One thread at a time crosses a boundary, between these. `patient`: waits for some microseconds. */
+/* One thread at a time crosses a boundary, between these two calls. `patient`: waits for some
+ * microseconds. */
 bool steps_enter_crossing(bool patient);
 void steps_leave_crossing(void);
 
-/* Step `number` begins at `ticks`; steps_begin_with_this: of a mode whose steps begin with a call, but for the first. Within a crossing. */
+/* steps_begin: step `number` begins at `ticks`. steps_begin_with_this: the same for a mode whose
+ * steps begin with a call, except that the first call begins no new step. Within a crossing. */
 void steps_begin(uint64_t number, uint64_t ticks);
 void steps_begin_with_this(uint64_t ticks);
 
@@ -112,23 +120,25 @@ struct iteration_anchors steps_anchors(void);
 
 enum lateness { IN_TIME, OVERDUE, LOST };
 
-/* Of this thread; looked at once in STEPS_LOOK_EVERY launches. */
+/* Returns whether the anchor is late, judged by this thread's launches. Checked once in
+ * STEPS_LOOK_EVERY launches. */
 enum lateness steps_lateness(void);
 
-/* Whether the collector has said something new, and what follows from it. */
+/* steps_have_news returns whether the collector has written something new; steps_read_news acts on
+ * it. */
 bool steps_have_news(void);
-void steps_listen(void);
+void steps_read_news(void);
 
 /* A launch completed `hash` while steps are learned. */
 void steps_learn_from(uint64_t hash);
 
-/* The anchor is overdue; it does not come any more; it has come again. */
+/* The anchor is overdue; it is lost; it has occurred again. */
 void steps_doubt(void);
 void steps_lose(void);
 void steps_find_again(void);
 
-/* It came in time, in a step that had taken `took` ticks. */
-void steps_mind_doubts(uint64_t ticks, uint64_t took);
+/* The anchor occurred in a step that took `took` ticks. */
+void steps_check_doubts(uint64_t ticks, uint64_t took);
 
 /* ---- steps_modes.c ---- */
 

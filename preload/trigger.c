@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 enum {
-	LENGTHS = 63,	     /* the running median is of so many steps */
-	LENGTHS_TO_JUDGE = 8 /* fewer say nothing about what is usual */
+	LENGTHS = 63,	     /* steps in the running median */
+	LENGTHS_TO_JUDGE = 8 /* fewer do not show what is usual */
 };
 
 static struct {
@@ -30,7 +30,7 @@ static struct journal_trigger *shared(void)
 
 /* ---- The signal ---- */
 
-/* A forked child has its parent's handler, but not the journal that it would write into. */
+/* A forked child has its parent's handler, but not the journal that it would write to. */
 static void on_signal(int number)
 {
 	int saved = errno;
@@ -64,8 +64,8 @@ static void install_handler(void)
 		return;
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
-		 "PROF_TRIGGER=signal: SIGUSR2 is the application's own and stays so; `profrun.sh "
-		 "trigger %d` arms steps too",
+		 "PROF_TRIGGER=signal: ignored, the application handles SIGUSR2 itself; use "
+		 "`profrun.sh trigger %d`",
 		 (int)getpid());
 }
 
@@ -77,8 +77,8 @@ void trigger_check_signal(void)
 	g.has_handler = false;
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
-		 "PROF_TRIGGER=signal: the application has taken SIGUSR2 for itself; `profrun.sh "
-		 "trigger %d` arms steps too",
+		 "PROF_TRIGGER=signal: the application has replaced the SIGUSR2 handler; use "
+		 "`profrun.sh trigger %d`",
 		 (int)getpid());
 }
 
@@ -116,11 +116,11 @@ void trigger_step_took(uint64_t ticks, bool may_ask)
 	g.oldest = (g.oldest + 1) % LENGTHS;
 }
 
-/* ---- Who asks ---- */
+/* ---- Requests ---- */
 
 static bool is_asked_by_file(const struct journal_trigger *s)
 {
-	/* pairs with the asker's release: asked_steps and asked_from are there */
+	/* pairs with the requester's release: asked_steps and asked_from are valid */
 	return g.config.file && atomic_load_explicit(&s->asked, memory_order_acquire) !=
 					atomic_load_explicit(&s->taken, memory_order_relaxed);
 }
@@ -171,7 +171,7 @@ void trigger_give(const struct trigger_ask *ask, enum trigger_answer how,
 	atomic_store_explicit(&s->first, window->first, memory_order_relaxed);
 	atomic_store_explicit(&s->n, window->n, memory_order_relaxed);
 	atomic_store_explicit(&s->n_warmup, (uint32_t)window->n_warmup, memory_order_relaxed);
-	/* release: who sees the number sees its answer */
+	/* release: a reader that sees the number sees its answer */
 	atomic_store_explicit(&s->taken, ask->request, memory_order_release);
 }
 

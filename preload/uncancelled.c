@@ -1,7 +1,8 @@
 /*
- * What the library asks of the system while it is within the application's call, without libc's cancellation points: a thread that
- * is cancelled there would leave CUDA's locks, and ours, behind it. The linker puts these in the place of libc's (--wrap, Makefile:
- * UNCANCELLED), so no line of the library can forget it; scripts/check-so looks that none is left.
+ * System calls that the library makes within an application's call, without libc's cancellation
+ * points: a thread cancelled there would leave CUDA's locks, and ours, locked. The linker
+ * substitutes these for libc's functions (--wrap, Makefile: UNCANCELLED), so no call in the library
+ * can be missed; scripts/check-so checks that no reference to libc's remains.
  */
 #include <fcntl.h>
 #include <stdarg.h>

@@ -13,16 +13,16 @@
 #include <sys/mman.h>
 
 struct unwind_thread {
-	/* what a walk that is remembered needs, in one cache line */
-	bool is_busy;	    /* a signal handler may come while it is not in order */
-	bool trail_is_last; /* the trail is that of the last walk */
+	/* what a remembered walk needs, in one cache line */
+	bool is_busy;	    /* set while a signal handler would find it inconsistent */
+	bool trail_is_last; /* the trail belongs to the last walk */
 	uint32_t generation;
 	struct memo memo;
-	_Atomic uint64_t walks, memo_hits; /* written by the thread alone */
-	/* end of it */
-	_Atomic uint64_t truncated; /* the same */
-	struct unwind_thread
-		*next; /* of all that there ever were: the states of ended threads are used again */
+	_Atomic uint64_t walks, memo_hits; /* written only by the thread */
+	/* end of that cache line */
+	_Atomic uint64_t truncated; /* likewise */
+	/* list of all states ever made; those of ended threads are reused */
+	struct unwind_thread *next;
 	atomic_bool in_use;
 	struct walker walker;
 	char *data;
@@ -31,7 +31,7 @@ struct unwind_thread {
 
 static struct {
 	uint32_t depth;
-	_Atomic uint32_t generation; /* starts at 1: no rule is of generation 0 */
+	_Atomic uint32_t generation; /* starts at 1: no rule has generation 0 */
 	_Atomic(struct unwind_thread *) threads;
 } g = { .generation = 1 };
 
@@ -47,7 +47,8 @@ bool unwind_start(unsigned depth)
 
 /* ---- A thread's state ---- */
 
-/* The parts of a thread's memory, in this order behind its struct: 330 KiB at a depth of 128, touched as they are used. */
+/* Lays out the parts of a thread's memory, which follow its struct in this order: 330 KiB at a
+ * depth of 128, touched as needed. */
 static size_t lay_out(struct unwind_thread *t, char *data)
 {
 	struct walker *w = &t->walker;
@@ -123,8 +124,8 @@ struct unwind_thread *unwind_thread_new(void)
 	if (!t)
 		t = make_thread();
 	if (!t) {
-		log_once(LOG_WARN, "no memory for native stacks: calls of a thread are recorded "
-				   "without them");
+		log_once(LOG_WARN, "no memory for native stacks: calls of one thread are "
+				   "recorded without them");
 		return NULL;
 	}
 	t->walker.own = stack_bounds_of_thread();
@@ -144,7 +145,7 @@ void unwind_thread_free(struct unwind_thread *t)
 
 /* ---- Walks ---- */
 
-/* By the thread alone, so that it need not be one instruction. */
+/* Increments a counter that only its thread writes, so no atomic instruction is needed. */
 static inline void count(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
@@ -171,7 +172,7 @@ static __attribute__((noinline)) uint64_t walk_anew(struct unwind_thread *t,
 	return hash;
 }
 
-/* The caller's own frame, all that can be told without the thread's state. */
+/* Hashes the caller's own frame only, which needs no thread state. */
 static uint64_t hash_alone(const struct unwind_regs *regs)
 {
 	return regs->ip * 0x9E3779B97F4A7C15u | 1;
@@ -248,7 +249,7 @@ unsigned unwind_frames(struct unwind_thread *t, const struct unwind_regs *regs,
 	return n;
 }
 
-/* ---- Generations, children, numbers ---- */
+/* ---- Generations, forked children, statistics ---- */
 
 void unwind_objects_gone(void)
 {

@@ -1,6 +1,7 @@
 /*
- * A rule is learned by a step from a frame that is not there: its stack pointer and bp point into made-up memory whose words
- * say where they were read. From where the step ends one sees which register the frame is measured from.
+ * Learns a rule by letting libunwind step from a frame that does not exist: its stack pointer and
+ * bp point into made-up memory whose words encode where they were read. The result shows which
+ * register the end of the frame is relative to.
  */
 #include "preload/unwind_learn.h"
 
@@ -21,12 +22,14 @@ enum { BP_NUMBER = UNW_X86_64_RBP, IP_NUMBER = UNW_X86_64_RIP, RETURN_NUMBER = U
 enum { BP_NUMBER = UNW_AARCH64_X29, IP_NUMBER = UNW_AARCH64_PC, RETURN_NUMBER = UNW_AARCH64_X30 };
 #endif
 
-/* Part of libunwind's interface for debuggers, though not of its headers (perf uses it the same way). */
+/* Part of libunwind's interface for debuggers, but not in its headers (perf uses it the same
+ * way). */
 #define unw_dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int unw_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t *,
 					 unw_proc_info_t *, int, void *);
 
-/* The headers' declarations serve for their types only; what they are called there are macros for names with the machine in them. */
+/* The functions, found by dlsym. The headers' declarations give only their types; the names there
+ * are macros for names that contain the machine. */
 static struct {
 	__typeof__(unw_create_addr_space) *create_space;
 	__typeof__(unw_set_caching_policy) *set_caching;
@@ -38,7 +41,8 @@ static struct {
 	unw_addr_space_t space;
 } g;
 
-/* Middles of the made-up regions, told apart by the top four bits; no address of a process begins with them. */
+/* Middles of the made-up regions, which the top four bits identify. No address of a process begins
+ * with them. */
 #define AT_SP		0xA800000000000000u
 #define AT_BP		0xB800000000000000u
 #define IN_SP_WORD	0xC800000000000000u
@@ -49,7 +53,7 @@ static struct {
 
 struct question {
 	struct unwind_position at;
-	struct object object;		   /* that holds the code */
+	struct object object;		   /* contains the code */
 	const struct stack_window *window; /* the real stack; NULL: the made-up one */
 	bool found;			   /* the object has unwind information for the code */
 };
@@ -63,7 +67,8 @@ static bool read_made_up(unw_word_t address, unw_word_t *value)
 	case REGION(AT_BP):
 		*value = IN_BP_WORD + ((address - AT_BP) << WORD_SHIFT);
 		return true;
-	case REGION(IN_SP_WORD): /* the frame's end was there: this is its return address */
+	/* the frame's end was read from there: this is its return address */
+	case REGION(IN_SP_WORD):
 	case REGION(IN_BP_WORD):
 		*value = A_RETURN;
 		return true;
@@ -117,7 +122,8 @@ static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word
 	return 0;
 }
 
-/* .eh_frame_hdr with the one form of table that linkers write: sorted pairs of 32-bit offsets from the header. */
+/* Searches .eh_frame_hdr. Accepts only the table format that linkers write: sorted pairs of 32-bit
+ * offsets from the header. */
 static int find_information(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *out, int wanted,
 			    void *arg)
 {
@@ -184,7 +190,7 @@ static bool find_functions(void *library)
 
 bool learn_start(void)
 {
-	/* later versions have more members, and copy them: they find zeroes */
+	/* later versions have more members and copy them all: they find zeros */
 	static union {
 		unw_accessors_t known;
 		void *room[32];
@@ -207,14 +213,14 @@ bool learn_start(void)
 		g.space = g.create_space(&accessors.known, 0);
 	if (!g.space) {
 		log_once(LOG_WARN, UNWIND_LIBRARY
-			 " is not as expected: calls are recorded without native stacks");
+			 " lacks a required function: calls are recorded without native stacks");
 		return false;
 	}
 	g.set_caching(g.space, UNW_CACHE_NONE);
 	return true;
 }
 
-/* ---- From the place where the step ended to a rule ---- */
+/* ---- From the result of a step to a rule ---- */
 
 #define UNKNOWN ((uint64_t)RULE_COMPLEX)
 
@@ -226,7 +232,7 @@ static uint64_t pack(unsigned kind, int64_t cfa, unsigned bp_base, int64_t bp, i
 	       ((uint64_t)(bp / 8) & 0xffff) << 32 | (uint64_t)(from_cfa / 8) << 48;
 }
 
-/* Kind and offset of the frame's end. */
+/* Returns the kind of the frame's end, and its offset. */
 static unsigned place_of_cfa(uint64_t cfa, int64_t *offset)
 {
 	switch (REGION(cfa)) {
@@ -269,7 +275,7 @@ static bool place_of_bp(unw_cursor_t *cursor, uint64_t cfa, enum rule_bp *base, 
 	return REGION(at) == REGION(AT_SP) || REGION(at) == REGION(AT_BP);
 }
 
-/* Offset of the return address from the CFA; 0: it is in the link register. */
+/* Finds the offset of the return address from the CFA; 0: it is in the link register. */
 static bool place_of_return(unw_cursor_t *cursor, uint64_t cfa, int64_t *offset)
 {
 	unw_save_loc_t saved;
@@ -297,7 +303,8 @@ static uint64_t read_rule(unw_cursor_t *cursor)
 	return pack(kind, offset, bp_base, bp_offset, from_cfa);
 }
 
-/* By its code, as libgcc and debuggers know it too: not every such code has unwind information, or an object. */
+/* Recognizes a signal return by its code, like libgcc and debuggers: not all such code has unwind
+ * information or belongs to an object. */
 static bool is_signal_return(uint64_t address)
 {
 	static const char code[] = MACHINE_SIGNAL_RETURN;

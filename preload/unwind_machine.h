@@ -1,4 +1,7 @@
-/* What stack walking has to know of the machine. `bp` stands for the register that frames may be addressed by: rbp, x29. */
+/*
+ * The machine-dependent part of stack walking. `bp` stands for the register that may address a
+ * frame: rbp or x29.
+ */
 #ifndef PRELOAD_UNWIND_MACHINE_H
 #define PRELOAD_UNWIND_MACHINE_H
 
@@ -8,14 +11,16 @@
 
 #if defined(__x86_64__)
 
-/* The call pushed it, so it is always the word below the frame's end. */
+/* The call instruction pushed the return address, so it is always the word below the frame's
+ * end. */
 #define MACHINE_RETURN_AT(cfa, what) ((cfa)-8)
 
 enum {
 	MACHINE_HAS_LINK_REGISTER = 0,
 	MACHINE_CFA_LEAST = 8,
-	MACHINE_FRAME_RECORD = 16, /* the two words that bp points to end a frame that has them */
-	/* From the stack pointer with which a signal handler returns to the words that the kernel saved. */
+	MACHINE_FRAME_RECORD = 16, /* the two words at bp are the end of a frame that has them */
+	/* Offsets of the words that the kernel saved from the stack pointer at a signal handler's
+	 * return. */
 	MACHINE_SIGNAL_IP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]),
 	MACHINE_SIGNAL_SP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]),
 	MACHINE_SIGNAL_BP = offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP]),
@@ -37,10 +42,10 @@ static inline uint64_t machine_address(uint64_t word)
 
 enum {
 	MACHINE_HAS_LINK_REGISTER = 1,
-	MACHINE_FRAME_RECORD =
-		0,	       /* is anywhere in its frame, so it does not tell where that ends */
+	/* may be anywhere in its frame, so it does not mark the frame's end */
+	MACHINE_FRAME_RECORD = 0,
 	MACHINE_CFA_LEAST = 0, /* a leaf need not move the stack pointer */
-	/* struct rt_sigframe of the kernel: the siginfo, then the context. */
+	/* the kernel's struct rt_sigframe: the siginfo, then the context */
 	MACHINE_SIGNAL_IP = 128 + offsetof(ucontext_t, uc_mcontext.pc),
 	MACHINE_SIGNAL_SP = 128 + offsetof(ucontext_t, uc_mcontext.sp),
 	MACHINE_SIGNAL_BP = 128 + offsetof(ucontext_t, uc_mcontext.regs[29]),
@@ -51,7 +56,8 @@ enum {
 /* What a signal handler returns to: mov x8, #__NR_rt_sigreturn; svc #0. */
 #define MACHINE_SIGNAL_RETURN	     "\x68\x11\x80\xd2\x01\x00\x00\xd4"
 
-/* xpaclri takes the signature off a return address and is a no-op on machines without pointer authentication. */
+/* Strips the pointer authentication code from a return address. xpaclri is a no-op on machines
+ * without pointer authentication. */
 static inline uint64_t machine_address(uint64_t word)
 {
 	register uint64_t x30 __asm__("x30") = word;
@@ -60,7 +66,7 @@ static inline uint64_t machine_address(uint64_t word)
 }
 
 #else
-#error "stack walking needs to know this machine"
+#error "stack walking does not support this machine"
 #endif
 
 #endif

@@ -13,9 +13,9 @@ struct memo_round {
 
 struct memo_entry {
 	uint64_t ip, sp, bp, hash;
-	uint64_t with; /* what the caller keeps with it */
+	uint64_t with; /* what the caller stores with it */
 	uint32_t kept;
-	uint32_t next; /* the unit of the entry that was found after this one the last time */
+	uint32_t next; /* unit of the entry that was found after this one the last time */
 	uint32_t n_rounds;
 	bool bp_matters;
 	struct memo_round rounds[];
@@ -36,7 +36,7 @@ static struct memo_entry *entry_at(const struct memo *m, uint32_t unit)
 	return (struct memo_entry *)(m->ring + (size_t)(unit % RING_UNITS) * MEMO_UNIT);
 }
 
-/* Neither overwritten nor stale. */
+/* Returns whether an entry is neither overwritten nor stale. */
 static bool is_alive(const struct memo *m, uint32_t unit)
 {
 	uint32_t age = m->head - unit;
@@ -56,7 +56,7 @@ static inline bool is_unchanged(const struct memo_entry *e)
 	return true;
 }
 
-static inline bool is_it(const struct memo *m, uint32_t unit, const struct unwind_regs *regs)
+static inline bool is_match(const struct memo *m, uint32_t unit, const struct unwind_regs *regs)
 {
 	const struct memo_entry *e = entry_at(m, unit);
 	return is_alive(m, unit) && e->ip == regs->ip && e->sp == regs->sp &&
@@ -64,13 +64,14 @@ static inline bool is_it(const struct memo *m, uint32_t unit, const struct unwin
 }
 
 /*
- * Between two calls a framework passes through megabytes, and ten lines from far away are half of what a stack costs then. Programs
- * loop: what came next the last time mostly comes next again, so it is fetched now, into a cache large enough to keep it, and looked
- * at first, without the sets.
+ * Prefetches the entry that is expected next. Between two calls a framework touches megabytes, and
+ * fetching ten cache lines from far away is then half the cost of a stack. Programs loop: the entry
+ * that followed this one the last time usually follows it again. It is fetched now, into a cache
+ * large enough to keep it, and checked first, before the sets.
  */
 static inline void expect_next(struct memo *m, uint32_t unit)
 {
-	enum { LINE = 64, LINES = 10 /* a stack of 40 frames; what lies behind comes by itself */ };
+	enum { LINE = 64, LINES = 10 /* a stack of 40 frames; the hardware prefetches the rest */ };
 	m->found = unit;
 	m->expected = entry_at(m, unit)->next;
 	const char *next = (const char *)entry_at(m, m->expected);
@@ -78,14 +79,14 @@ static inline void expect_next(struct memo *m, uint32_t unit)
 		__builtin_prefetch(next + i * LINE, 0, 2);
 }
 
-/* The entry's unit; `is_there`: whether there is one. */
+/* Returns the entry's unit; `is_there`: whether there is one. */
 static uint32_t find_in_set(struct memo *m, const struct unwind_regs *regs, bool *is_there)
 {
 	uint64_t key = key_of(regs);
 	struct memo_place *set = set_of(m, key);
 	for (int way = 0; way < MEMO_WAYS; way++) {
 		struct memo_place found = set[way];
-		if (found.tag != (uint32_t)key || !is_it(m, found.unit, regs))
+		if (found.tag != (uint32_t)key || !is_match(m, found.unit, regs))
 			continue;
 		if (way) {
 			set[way] = set[way - 1];
@@ -102,7 +103,7 @@ HOT uint64_t memo_find(struct memo *m, const struct unwind_regs *regs, uint64_t 
 		       uint32_t *kept)
 {
 	uint32_t unit = m->expected;
-	if (UNLIKELY(!is_it(m, unit, regs))) {
+	if (UNLIKELY(!is_match(m, unit, regs))) {
 		bool is_there;
 		unit = find_in_set(m, regs, &is_there);
 		if (!is_there)
@@ -125,7 +126,7 @@ void memo_keep(struct memo *m, uint64_t hash, uint64_t with, uint32_t value)
 	e->kept = value;
 }
 
-/* Room for an entry in one piece; the ring's end is skipped if it is too short. */
+/* Reserves contiguous room for an entry; skips the end of the ring if it is too short. */
 static struct memo_entry *take_room(struct memo *m, uint32_t units)
 {
 	uint32_t left = RING_UNITS - m->head % RING_UNITS;
@@ -134,7 +135,7 @@ static struct memo_entry *take_room(struct memo *m, uint32_t units)
 	return entry_at(m, m->head);
 }
 
-/* False: a word is out of an offset's reach. */
+/* Returns false if a word is too far away for an offset. */
 static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_word *words, uint32_t n)
 {
 	uint64_t far = 0;

@@ -11,10 +11,10 @@
 struct unwind_rule *unwind_rules;
 
 static struct {
-	uint32_t n;		   /* slots in use; the learner's */
-	_Atomic uintptr_t learner; /* an address of the thread's own; 0: nobody learns */
+	uint32_t n;		   /* slots in use; owned by the learner */
+	_Atomic uintptr_t learner; /* an address that belongs to the learning thread; 0: none */
 	_Atomic uint64_t learned;
-	_Atomic bool broken; /* libunwind was left in the middle by a fork */
+	_Atomic bool broken; /* a fork interrupted libunwind */
 } g;
 
 bool rules_start(void)
@@ -31,7 +31,7 @@ bool rules_start(void)
 	return true;
 }
 
-/* The slot of `key`, or the empty one where it would go. */
+/* Returns the slot of `key`, or the empty one where it belongs. */
 static struct unwind_rule *find(uint64_t key)
 {
 	struct unwind_rule *rule = rules_home(key);
@@ -48,7 +48,7 @@ static bool is_known(const struct unwind_rule *rule, uint32_t generation)
 	       rules_is_fresh(rule, generation);
 }
 
-/* By the learner alone. */
+/* Called only by the learner. */
 static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 {
 	struct unwind_rule *rule = find(key);
@@ -57,7 +57,8 @@ static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 	bool is_new = !atomic_load_explicit(&rule->key, memory_order_relaxed);
 	if (is_new && g.n == RULES_MOST) {
 		log_once(LOG_WARN,
-			 "native stacks: calls from more than %d places; others end the stack",
+			 "more than %d distinct return addresses: native stacks end at further "
+			 "ones",
 			 RULES_MOST);
 		return NULL;
 	}
@@ -69,11 +70,11 @@ static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 	return rule;
 }
 
-static void wait_a_little(int turn)
+static void wait_a_little(int tries)
 {
-	enum { PAUSES = 2000 }; /* some 50 us: twenty rules */
-	if (turn >= PAUSES)
-		sched_yield(); /* the learner may wait for this very core */
+	enum { PAUSES = 2000 }; /* some 50 us, the time of twenty rules */
+	if (tries >= PAUSES)
+		sched_yield(); /* the learner may be waiting for this core */
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -81,21 +82,20 @@ static void wait_a_little(int turn)
 #endif
 }
 
-/*
- * Several threads that start at once learn the same things: whoever finds another thread learning waits a little. A learner on
- * the same thread was interrupted by a signal and must not be waited for.
- */
+/* Takes the learner's role. Threads that start together learn the same rules, so a thread that
+ * finds another one learning waits a little. A learner on the same thread was interrupted by a
+ * signal and must not be waited for. */
 static bool become_learner(uintptr_t self)
 {
-	enum { TURNS = 2050 };
-	for (int turn = 0; turn < TURNS; turn++) {
-		uintptr_t nobody = 0;
+	enum { TRIES = 2050 };
+	for (int tries = 0; tries < TRIES; tries++) {
+		uintptr_t holder = 0;
 		if (atomic_compare_exchange_strong_explicit(
-			    &g.learner, &nobody, self, memory_order_acquire, memory_order_relaxed))
+			    &g.learner, &holder, self, memory_order_acquire, memory_order_relaxed))
 			return true;
-		if (nobody == self)
+		if (holder == self)
 			return false;
-		wait_a_little(turn);
+		wait_a_little(tries);
 	}
 	return false;
 }
@@ -105,7 +105,7 @@ struct unwind_rule *rules_get(uint64_t key, uint32_t generation)
 	struct unwind_rule *rule = find(key);
 	if (is_known(rule, generation))
 		return rule;
-	/* any address that belongs to the thread alone tells threads apart */
+	/* any address that belongs to one thread identifies it */
 	static __thread char self __attribute__((tls_model("initial-exec")));
 	if (atomic_load_explicit(&g.broken, memory_order_relaxed) ||
 	    !become_learner((uintptr_t)&self))

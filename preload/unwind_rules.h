@@ -1,6 +1,7 @@
 /*
- * Rules: how to get from a frame to its caller, by the address that runs in it. Shared by all threads; looked up without
- * locks, learned under one. A rule's slot never changes, so rules may refer to each other by slot.
+ * Rules for getting from a frame to its caller, by the address that the frame executes. Shared by
+ * all threads; looked up without locks, learned under one. A rule's slot never changes, so rules
+ * may refer to each other by slot.
  */
 #ifndef PRELOAD_UNWIND_RULES_H
 #define PRELOAD_UNWIND_RULES_H
@@ -10,24 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the frame ends: its canonical frame address (CFA). */
+/* Where the frame ends, that is its canonical frame address (CFA). */
 enum rule_kind {
 	RULE_SP,	/* at sp + offset */
 	RULE_BP,	/* at bp + offset */
 	RULE_SP_WORD,	/* in the word at sp + offset */
-	RULE_BP_WORD,	/* in the word at bp + offset: frames that are aligned anew */
+	RULE_BP_WORD,	/* in the word at bp + offset: frames that realign the stack */
 	RULE_SIGNAL,	/* the kernel's frame below a signal handler */
 	RULE_LAST,	/* outermost */
-	RULE_NO_INFO,	/* an object's code without unwind information */
-	RULE_NO_OBJECT, /* code that no object holds: made at run time */
+	RULE_NO_INFO,	/* code of an object without unwind information */
+	RULE_NO_OBJECT, /* code outside any object: generated at run time */
 	RULE_COMPLEX,	/* anything else: libunwind has to step */
 };
 
-/* What the caller's bp is relative to, if the frame saved it. */
+/* What the address of the saved bp is relative to, if the frame saved it. */
 enum rule_bp { RULE_BP_KEPT, RULE_BP_BY_CFA, RULE_BP_BY_SP, RULE_BP_BY_BP };
 
-/* A rule in a word, so that it is read whole: 4 bits kind, 2 base of bp, 26 CFA offset, 16 bp offset, 16 offset of the return
- * address from the CFA (0: in the link register), all in words of 8 bytes. */
+/* A rule in one word, so that it is read atomically: 4 bits kind, 2 bits base of bp, 26 bits CFA
+ * offset, 16 bits bp offset, 16 bits offset of the return address from the CFA (0: in the link
+ * register). Offsets are in words of 8 bytes. */
 static inline unsigned rule_kind(uint64_t what)
 {
 	return what & 15;
@@ -66,18 +68,19 @@ struct unwind_rule {
 	_Atomic uint32_t generation; /* of `what` */
 };
 
-/* A hash table of 1 MiB, touched as it is used: PyTorch training comes through some 500 places. */
+/* A hash table of 1 MiB, touched as needed: PyTorch training passes through some 500 addresses. */
 enum { RULES_BITS = 15, RULES_SLOTS = 1 << RULES_BITS, RULES_MOST = RULES_SLOTS / 4 * 3 };
 
 extern struct unwind_rule *unwind_rules;
 
 bool rules_start(void);
 
-/* The rule for code at `key`, as of `generation` or later, learned now if need be. NULL: it cannot be learned now, since somebody else
- * is learning (perhaps the code that this signal handler interrupted), or there is no room. */
+/* Returns the rule for code at `key`, of `generation` or later, and learns it if necessary. NULL:
+ * there is no room, or another thread is learning (or the code that this signal handler
+ * interrupted). */
 struct unwind_rule *rules_get(uint64_t key, uint32_t generation);
 
-/* In a forked child: a thread that was learning is not there to finish. */
+/* In a forked child: a learning thread does not exist any more. */
 void rules_forget(void);
 
 uint64_t rules_learned(void);
@@ -93,7 +96,8 @@ static inline bool rules_is_fresh(const struct unwind_rule *rule, uint32_t gener
 	return __builtin_expect((int32_t)(known - generation) >= 0, 1);
 }
 
-/* The rule for the caller, which runs `key`: most often the one seen last, then the one in the key's own slot. */
+/* Returns the rule for the caller, which executes `key`: usually the caller seen last, otherwise
+ * the rule in the key's own slot. */
 static inline struct unwind_rule *rules_next(struct unwind_rule *from, uint64_t key,
 					     uint32_t generation)
 {

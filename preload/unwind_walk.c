@@ -1,6 +1,7 @@
 /*
- * A word is read only if it lies between the stack pointer and the end of the stack, and the frames' ends must rise; so
- * a walk reads mapped memory and ends, whatever the stack holds.
+ * A word is read only if it is between the stack pointer and the end of the stack, and the ends of
+ * frames must rise. A walk therefore reads only mapped memory and terminates, whatever the stack
+ * contains.
  */
 #include "preload/unwind_walk.h"
 
@@ -10,17 +11,17 @@
 #include "preload/unwind_machine.h"
 #include "preload/unwind_rules.h"
 
-enum { STEP_WORDS_MOST = 40 }; /* that one step reads: guesses look furthest */
+enum { STEP_WORDS_MOST = 40 }; /* most words that one step reads: guesses look furthest */
 
-/* What became of a step. */
+/* The result of a step. */
 enum outcome {
 	WENT_ON,
 	AT_END,
 	CUT,
-	FULL, /* as many frames as are kept */
+	FULL, /* the maximum number of frames */
 };
 
-struct going {
+struct walk_state {
 	struct walker *w;
 	struct stack_window window;
 	struct unwind_position at;
@@ -29,38 +30,38 @@ struct going {
 	uint32_t n, n_words;
 	bool is_interrupted;  /* at.key is an interrupted instruction */
 	bool is_copied;	      /* the window is a copy */
-	bool was_slow;	      /* a step was not by rule */
-	bool was_interrupted; /* there is a signal frame in it */
-	bool was_guessed;     /* a step is a guess */
-	bool is_unsure;	      /* another walk of the same words may go further */
+	bool was_slow;	      /* a step did not follow a rule */
+	bool was_interrupted; /* the walk contains a signal frame */
+	bool was_guessed;     /* a step was a guess */
+	bool is_unsure;	      /* another walk over the same words may get further */
 };
 
-static inline uint64_t read_word(const struct going *g, uint64_t at)
+static inline uint64_t read_word(const struct walk_state *g, uint64_t at)
 {
 	return *(const uint64_t *)(uintptr_t)(at + g->window.delta);
 }
 
-static inline uint64_t note_word(struct going *g, uint64_t at)
+static inline uint64_t note_word(struct walk_state *g, uint64_t at)
 {
 	uint64_t value = read_word(g, at);
 	g->w->words[g->n_words++] = (struct walk_word){ at, value };
 	return value;
 }
 
-static void save_bp(struct going *g, uint64_t at, struct walk_step *step)
+static void save_bp(struct walk_state *g, uint64_t at, struct walk_step *step)
 {
 	g->at.bp = note_word(g, at);
 	step->flags |= STEP_SAVES_BP | STEP_HAS_BP_WORD;
 }
 
-/* [at, at + bytes) lies in the frame at hand or above it. */
-static inline bool is_readable(const struct going *g, uint64_t at, uint64_t bytes)
+/* Returns whether [at, at + bytes) is in the current frame or above it. */
+static inline bool is_readable(const struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	return at >= g->at.sp && !(at & 7) && at < g->window.hi && g->window.hi - at >= bytes;
 }
 
-/* On a copied stack the window moves along. */
-static bool make_readable(struct going *g, uint64_t at, uint64_t bytes)
+/* The same, but moves the window of a copied stack if necessary. */
+static bool make_readable(struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	if (is_readable(g, at, bytes))
 		return true;
@@ -68,7 +69,7 @@ static bool make_readable(struct going *g, uint64_t at, uint64_t bytes)
 	       is_readable(g, at, bytes);
 }
 
-static inline enum outcome go_to(struct going *g, uint64_t return_word, uint64_t cfa)
+static inline enum outcome step_to(struct walk_state *g, uint64_t return_word, uint64_t cfa)
 {
 	uint64_t ip = machine_address(return_word);
 	if (UNLIKELY(ip < 0x1000 || ip >> 48))
@@ -79,8 +80,9 @@ static inline enum outcome go_to(struct going *g, uint64_t return_word, uint64_t
 	return WENT_ON;
 }
 
-/* The kernel's frame: everything is in the saved context. It may lead to another stack, of which nothing is known. */
-static enum outcome step_signal(struct going *g, struct walk_step *step)
+/* Steps over the kernel's signal frame, whose saved context has everything. It may lead to another
+ * stack, of unknown extent. */
+static enum outcome step_signal(struct walk_state *g, struct walk_step *step)
 {
 	if (!make_readable(g, g->at.sp, MACHINE_SIGNAL_BYTES))
 		return CUT;
@@ -101,11 +103,12 @@ static enum outcome step_signal(struct going *g, struct walk_step *step)
 }
 
 /*
- * Code made at run time, without unwind information: it may keep a chain of frame pointers. Believed only if
- * the chain leads, within a few such frames, to a return address that has unwind information. It may be an older frame's chain
- * all the same, so the stack counts as truncated.
+ * Steps by the chain of frame pointers, for code without unwind information, such as code generated
+ * at run time. The chain is trusted only if it leads, within a few such frames, to a return address
+ * that has unwind information. It may still be an outer frame's chain, so the stack counts as
+ * truncated.
  */
-static enum outcome step_guess(struct going *g, struct walk_step *step)
+static enum outcome step_guess(struct walk_state *g, struct walk_step *step)
 {
 	enum { HOPS_MOST = 16 };
 	if (!MACHINE_FRAME_RECORD)
@@ -133,7 +136,7 @@ static enum outcome step_guess(struct going *g, struct walk_step *step)
 		if (kind != RULE_NO_OBJECT && kind != RULE_NO_INFO) {
 			frame = g->at.bp;
 			g->at.bp = bp;
-			return go_to(g, word, frame + MACHINE_FRAME_RECORD);
+			return step_to(g, word, frame + MACHINE_FRAME_RECORD);
 		}
 		lowest = frame + MACHINE_FRAME_RECORD;
 		frame = next;
@@ -141,18 +144,18 @@ static enum outcome step_guess(struct going *g, struct walk_step *step)
 	return CUT;
 }
 
-static enum outcome step_no_object(struct going *g, struct walk_step *step)
+static enum outcome step_no_object(struct walk_state *g, struct walk_step *step)
 {
 	struct object object;
 	if (!object_find(g->at.key, &object))
 		return step_guess(g, step);
-	/* an object has been mapped where there was none */
+	/* an object has been mapped since the rule was learned */
 	unwind_objects_gone();
 	g->is_unsure = true;
 	return CUT;
 }
 
-static enum outcome step_complex(struct going *g)
+static enum outcome step_complex(struct walk_state *g)
 {
 	g->was_slow = g->is_unsure = true;
 	struct unwind_position to = g->at;
@@ -161,11 +164,12 @@ static enum outcome step_complex(struct going *g)
 	    to.sp > g->window.hi || to.sp & 7)
 		return CUT;
 	g->at.bp = to.bp;
-	return go_to(g, word, to.sp);
+	return step_to(g, word, to.sp);
 }
 
-/* The frame's end is a word in the frame: functions that align the stack anew keep it there. */
-static enum outcome step_word(struct going *g, uint64_t what, struct walk_step *step)
+/* Steps where the frame's end is a word in the frame: functions that realign the stack keep it
+ * there. */
+static enum outcome step_word(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	bool from_bp = rule_kind(what) == RULE_BP_WORD;
 	if (from_bp || rule_bp_base(what) == RULE_BP_BY_BP)
@@ -187,12 +191,12 @@ static enum outcome step_word(struct going *g, uint64_t what, struct walk_step *
 		g->at.bp = note_word(g, at);
 		step->flags |= STEP_SAVES_BP;
 	}
-	return go_to(g, word, cfa);
+	return step_to(g, word, cfa);
 }
 
-/* Frames that end at a register's value and an offset, with all the doubts: copied stacks, leaves that a signal interrupted (whose
- * return address is still in the link register). */
-static enum outcome step_plain(struct going *g, uint64_t what, struct walk_step *step)
+/* Steps where the frame ends at an offset from a register, with all checks: copied stacks, and leaf
+ * functions interrupted by a signal, whose return address is still in the link register. */
+static enum outcome step_plain(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	bool from_bp = rule_kind(what) == RULE_BP;
 	uint64_t cfa = (from_bp ? g->at.bp : g->at.sp) + (uint64_t)rule_cfa(what);
@@ -201,7 +205,7 @@ static enum outcome step_plain(struct going *g, uint64_t what, struct walk_step 
 		return CUT;
 	bool is_leaf = MACHINE_HAS_LINK_REGISTER && !rule_return(what);
 	if (is_leaf)
-		return g->is_interrupted ? go_to(g, g->link, cfa) : CUT;
+		return g->is_interrupted ? step_to(g, g->link, cfa) : CUT;
 	uint64_t return_at = MACHINE_RETURN_AT(cfa, what);
 	if (!make_readable(g, return_at, 8))
 		return CUT;
@@ -212,10 +216,10 @@ static enum outcome step_plain(struct going *g, uint64_t what, struct walk_step 
 			return CUT;
 		save_bp(g, at, step);
 	}
-	return go_to(g, word, cfa);
+	return step_to(g, word, cfa);
 }
 
-static __attribute__((noinline)) enum outcome step_rare(struct going *g, uint64_t what,
+static __attribute__((noinline)) enum outcome step_rare(struct walk_state *g, uint64_t what,
 							struct walk_step *step)
 {
 	switch (rule_kind(what)) {
@@ -238,9 +242,10 @@ static __attribute__((noinline)) enum outcome step_rare(struct going *g, uint64_
 	}
 }
 
-/* ---- The part that has not changed ---- */
+/* ---- The unchanged part of the last walk ---- */
 
-/* The number of words, counted from the outermost, up to and with the innermost one of the first `n` that has changed; 0: none has. */
+/* Returns the number of words, counted from the outermost, up to and including the innermost one of
+ * the first `n` that has changed; 0: none has changed. */
 static uint32_t changed_word(const struct walk_word *words, uint32_t n)
 {
 	for (; n >= 4; n -= 4) {
@@ -261,13 +266,13 @@ static uint32_t words_begin(const struct walk_trail *trail, uint32_t step)
 	return step ? trail->steps[step - 1].words_end : 0;
 }
 
-static bool has_room(const struct going *g)
+static bool has_room(const struct walk_state *g)
 {
 	return g->n < g->w->depth && g->n_words + STEP_WORDS_MOST <= g->w->words_most;
 }
 
-/* Takes the step `from` of the last trail over into the new one; it begins with `bp`. */
-static const struct walk_step *take_over(struct going *g, uint32_t from, uint64_t bp)
+/* Copies the step `from` of the last trail to the new one; it begins with `bp`. */
+static const struct walk_step *take_over(struct walk_state *g, uint32_t from, uint64_t bp)
 {
 	const struct walk_trail *trail = &g->w->trail;
 	struct walk_step *to = &g->w->steps[g->n++];
@@ -279,12 +284,10 @@ static const struct walk_step *take_over(struct going *g, uint32_t from, uint64_
 	return to;
 }
 
-/*
- * The walk has come to step `j` of the last trail. Returns how many of its outer steps hold and complete the new trail; or 0,
- * with those steps taken over that still hold, and the walk set on to where bp is known: a bp that was of no use has not been
- * looked at.
- */
-static uint32_t rejoin(struct going *g, int64_t *j)
+/* The walk has reached step `j` of the last trail. Returns how many of its outer steps are still
+ * valid and complete the new trail. If not all are: copies those steps that are valid, continues
+ * the walk where bp is known, and returns 0. (A bp that was not needed has not been checked.) */
+static uint32_t rejoin(struct walk_state *g, int64_t *j)
 {
 	const struct walk_trail *trail = &g->w->trail;
 	uint32_t changed = changed_word(trail->words, trail->steps[*j].words_end);
@@ -318,7 +321,7 @@ static uint32_t rejoin(struct going *g, int64_t *j)
 
 /* ---- The trail ---- */
 
-/* A 128-bit product folded: neither the address nor the place can be told from it, so sums of it do not cancel. */
+/* Folds a 128-bit product. The result is so well mixed that sums of such values do not cancel. */
 static inline uint64_t mix(uint64_t key, uint64_t place)
 {
 	unsigned __int128 product = (unsigned __int128)(key ^ 0x2d358dccaa6c78a5u) *
@@ -326,8 +329,8 @@ static inline uint64_t mix(uint64_t key, uint64_t place)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Puts the new steps, which are innermost first, before the `base` outer ones. */
-static void lay_trail(struct going *g, uint32_t base)
+/* Appends the new steps, which are innermost first, to the `base` outer ones. */
+static void lay_trail(struct walk_state *g, uint32_t base)
 {
 	struct walk_trail *trail = &g->w->trail;
 	uint32_t n_words = words_begin(trail, base), needs = 0;
@@ -366,7 +369,7 @@ static uint64_t hash_of(const struct walk_trail *trail)
 	return hash ? hash : 1;
 }
 
-static void end_at(struct going *g, uint32_t base, enum outcome outcome)
+static void end_at(struct walk_state *g, uint32_t base, enum outcome outcome)
 {
 	struct walk_trail *trail = &g->w->trail;
 	lay_trail(g, base);
@@ -375,17 +378,18 @@ static void end_at(struct going *g, uint32_t base, enum outcome outcome)
 	if (g->was_guessed || outcome == CUT || outcome == FULL)
 		trail->flags = STACK_TRUNCATED;
 	trail->is_lasting = !g->is_copied && !g->was_slow && !g->is_unsure;
-	/* from an interrupted instruction the walk goes on with more registers than a step has */
+	/* from an interrupted instruction the walk continues with more registers than a step
+	 * stores */
 	trail->is_kept = trail->is_lasting && !g->was_interrupted && !g->was_guessed &&
 			 outcome != FULL;
 }
 
 /* ---- The walk ---- */
 
-static bool begin_at(struct going *g, struct walker *w, const struct unwind_regs *regs,
+static bool begin_at(struct walk_state *g, struct walker *w, const struct unwind_regs *regs,
 		     uint32_t generation)
 {
-	*g = (struct going){
+	*g = (struct walk_state){
 		.w = w,
 		.window = { regs->sp, w->own.hi, 0 },
 		.at = { regs->ip - 1, regs->sp, regs->bp },
@@ -404,11 +408,10 @@ static inline bool is_at(const struct walk_step *step, const struct unwind_posit
 	       (step->bp == at->bp || !(step->flags & STEP_NEEDS_BP));
 }
 
-/*
- * The step that almost all frames take: the frame ends at sp or bp and an offset, and everything is where it should be. A bp is
- * read whether the frame has saved one or not, since whether it has could not be predicted. False: nothing has been done.
- */
-static inline bool step_fast(struct going *g, uint64_t what, struct walk_step *step)
+/* The step of almost all frames: the frame ends at an offset from sp or bp, and everything is in
+ * range. A bp is always read, whether or not the frame saved one, since a branch on that would be
+ * mispredicted. Returns false, with nothing changed, for any other frame. */
+static inline bool step_fast(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	unsigned kind = rule_kind(what);
 	uint64_t sp = g->at.sp, cfa = (kind & RULE_BP ? g->at.bp : sp) + (uint64_t)rule_cfa(what);
@@ -433,8 +436,9 @@ static inline bool step_fast(struct going *g, uint64_t what, struct walk_step *s
 	return true;
 }
 
-/* Walks until the end, or until it has met the part of the last trail, `base` steps, that still holds. */
-static enum outcome go(struct going *g, uint32_t *base)
+/* Walks until the end, or until it meets the part of the last trail, `base` steps, that is still
+ * valid. */
+static enum outcome run(struct walk_state *g, uint32_t *base)
 {
 	const struct walk_trail *trail = &g->w->trail;
 	int64_t j = trail->is_kept && !g->is_copied ? (int64_t)trail->n - 1 : -1;
@@ -475,9 +479,9 @@ static enum outcome go(struct going *g, uint32_t *base)
 
 uint64_t walk(struct walker *w, const struct unwind_regs *regs, uint32_t generation)
 {
-	struct going g;
+	struct walk_state g;
 	uint32_t base = 0;
-	enum outcome outcome = begin_at(&g, w, regs, generation) ? go(&g, &base) : CUT;
+	enum outcome outcome = begin_at(&g, w, regs, generation) ? run(&g, &base) : CUT;
 	if (base && base + g.n > w->depth) {
 		w->trail.is_kept = false;
 		return walk(w, regs, generation);

@@ -1,4 +1,7 @@
-/* Reads and relates clocks. Runs in the application once at arming and once at the end, and in the tools. */
+/*
+ * Reads the clocks and relates them to one another. Runs in the application, once at startup and
+ * once at exit, and in the tools.
+ */
 #include "core/runtime/clock.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * The one clock of a run. Ticks are the time-stamp counter where the kernel itself trusts it (about 10 ns a reading, the
- * same in every process), else CLOCK_MONOTONIC nanoseconds.
+ * The one clock of a run. Ticks are the time-stamp counter where the kernel itself trusts it (about
+ * 10 ns per reading, the same in every process), else CLOCK_MONOTONIC nanoseconds.
  */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
@@ -14,7 +14,8 @@
 #include <x86intrin.h>
 #endif
 
-/* Whether the kernel's clock source is the time-stamp counter and it never stops. Reads a file: once per process. */
+/* Returns whether the time-stamp counter is invariant and the kernel uses it as its clock source.
+ * Reads a file; call it once per process. */
 bool clock_tsc_usable(void);
 
 static inline uint64_t clock_read_ns(clockid_t id)
@@ -29,7 +30,8 @@ static inline uint64_t clock_ms(void)
 	return clock_read_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* `kind` is enum journal_clock_kind. Ordered enough for intervals: a reading never moves by more than a few ns. */
+/* `kind` is an enum journal_clock_kind. Not serializing: a reading is off by at most a few ns, good
+ * enough for intervals. */
 static inline uint64_t clock_ticks(uint32_t kind)
 {
 #if defined(__x86_64__)
@@ -41,7 +43,8 @@ static inline uint64_t clock_ticks(uint32_t kind)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The three clocks at one moment: the tightest of several tries, so a preemption does not tilt the slope. */
+/* Reads the three clocks at one moment. Keeps the tightest of several tries, so that a preemption
+ * does not distort the slope. */
 struct journal_clock_point clock_point(uint32_t kind);
 
 #endif

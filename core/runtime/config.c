@@ -1,6 +1,7 @@
 /*
- * Reads the settings. Runs once in the application, at its first CUDA call, and in the tools; allocates nothing that
- * outlives the call. Names that are not settings of profrun itself but travel with a run stand in `companions`.
+ * Reads the settings. Runs once in the application, at its first CUDA call, and in the tools.
+ * Allocates nothing that outlives the call. PROF_ variables that are passed along with a run but
+ * are not settings are listed in `companions`.
  */
 #include "core/runtime/config.h"
 
@@ -29,7 +30,7 @@ static const size_t value_offsets[] = {
 #undef CONFIG
 };
 
-/* Set by the launcher for the library; not settings of the user's. */
+/* Set by the launcher for the library; not user settings. */
 static const char *const companions[] = { "PROF_LAUNCHED" };
 
 unsigned config_distance(const char *a, const char *b)
@@ -57,7 +58,8 @@ unsigned config_distance(const char *a, const char *b)
 	return row[m];
 }
 
-/* What a mistyped word may differ by: a short one is like any other. */
+/* Returns how many edits may separate a mistyped word from the one meant. A short word is close to
+ * every other, so the limit is half the length. */
 static unsigned farthest(const char *word)
 {
 	enum { FARTHEST = 3 };
@@ -105,11 +107,11 @@ static int refuse_format(const char *at, size_t n, struct err *e)
 {
 	char name[61], meant[CONFIG_MEANT_BYTES];
 	snprintf(name, sizeof(name), "%.*s", (int)n, at);
-	return err_set(e, -EINVAL, "unknown format '%s'%s; this version writes: perfetto, memory",
+	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats: perfetto, memory",
 		       name, config_did_you_mean(meant, sizeof(meant), name, "perfetto|memory"));
 }
 
-/* A list of names, as export/exporters.c has them. */
+/* The formats are those of export/exporters.c. */
 static int check_format(const char *text, struct err *e)
 {
 	static const char *const known[] = { "perfetto", "memory" };
@@ -135,7 +137,7 @@ static const struct {
 	{ "PROF_RANKS", ranks_check },
 };
 
-/* What is meant as one: a word that is not in the range is rather a mistake. */
+/* Anything else that is not in the range is more likely a typing error than a path. */
 static bool is_library_path(const char *text)
 {
 	return strchr(text, '/') || strstr(text, ".so");
@@ -201,14 +203,14 @@ int config_check(const char *name, const char *text, struct err *e)
 {
 	const struct config_row *row = find_row(name, strlen(name));
 	if (!row)
-		return err_set(e, -ENOENT, "no setting is called %.60s", name);
+		return err_set(e, -ENOENT, "no setting is named %.60s", name);
 	return check_value(row, text, e);
 }
 
 const struct config_row *config_nearest(const char *name)
 {
-	enum { TRANSPOSED = 2 };	 /* two letters in the wrong order */
-	size_t prefix = strlen("PROF_"); /* which always agrees */
+	enum { TRANSPOSED = 2 };	 /* two swapped letters */
+	size_t prefix = strlen("PROF_"); /* the prefix always matches */
 	const struct config_row *best = NULL;
 	unsigned least = strlen(name) > prefix ? farthest(name + prefix) : 0;
 	least = (least < TRANSPOSED ? TRANSPOSED : least) + 1;
@@ -247,8 +249,9 @@ static void take_value(struct config *c, const struct config_row *row, const cha
 {
 	struct config_value *value = (void *)((char *)c + value_offsets[row - config_rows]);
 	struct err e;
+	/* an empty value counts as unset: shell users write `PROF_STEP= cmd` to unset a variable */
 	if (!*text)
-		return; /* set to nothing is not set: `PROF_STEP= cmd` is how a shell user unsets one */
+		return;
 	if (!check_value(row, text, &e)) {
 		snprintf(value->text, sizeof(value->text), "%s", text);
 		value->set = true;
@@ -294,11 +297,12 @@ static int parse_kernel(const char *pattern, struct config_step *out, struct err
 	char why[120];
 	if (!*pattern)
 		return err_set(e, -EINVAL,
-			       "kernel: needs a regular expression, as in kernel:softmax");
+			       "kernel: needs a regular expression, for example kernel:softmax");
 	int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
 	if (error) {
 		regerror(error, &compiled, why, sizeof(why));
-		return err_set(e, -EINVAL, "'%.60s' is no regular expression: %s", pattern, why);
+		return err_set(e, -EINVAL, "'%.60s' is not a valid regular expression: %s", pattern,
+			       why);
 	}
 	regfree(&compiled);
 	out->pattern = pattern;
@@ -309,7 +313,7 @@ static int parse_nvtx(const char *name, struct config_step *out, struct err *e)
 {
 	if (!*name)
 		return err_set(e, -EINVAL,
-			       "nvtx: needs a range's name, as in nvtx:train_step or "
+			       "nvtx: needs the name of a range, for example nvtx:train_step or "
 			       "nvtx:train_step@DOMAIN");
 	out->pattern = name;
 	return 0;
@@ -331,9 +335,8 @@ static int parse_python(const char *where, struct config_step *out, struct err *
 	const char *colon = strrchr(where, ':');
 	if (!colon || colon == where || !colon[1])
 		return err_set(e, -EINVAL,
-			       "python:%.60s: python: needs the end of a file's name and a "
-			       "function, as "
-			       "in python:train.py:train_step",
+			       "python:%.60s: python: needs the end of a file's path and a "
+			       "function, for example python:train.py:train_step",
 			       where);
 	out->wants_function = true;
 	out->pattern = where;
@@ -343,7 +346,7 @@ static int parse_python(const char *where, struct config_step *out, struct err *
 static int parse_optimizer(const char *rest, struct config_step *out, struct err *e)
 {
 	if (*rest)
-		return err_set(e, -EINVAL, "'optimizer%.60s': nothing may follow optimizer", rest);
+		return err_set(e, -EINVAL, "'optimizer%.60s': optimizer takes no argument", rest);
 	out->wants_optimizer = true;
 	return 0;
 }

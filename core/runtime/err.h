@@ -1,4 +1,4 @@
-/* What went wrong, in words, for the one line that a person will read. Not for hot paths: it formats. */
+/* An error message: one line for a person to read. Not for hot paths: it formats text. */
 #ifndef CORE_ERR_H
 #define CORE_ERR_H
 
@@ -9,7 +9,8 @@ struct err {
 	char text[240];
 };
 
-/* Fills `e` (which may be NULL) and returns `code`, so that a caller can `return err_set(e, -EINVAL, ...)`. */
+/* Fills `e` (may be NULL) and returns `code`, so that a caller can `return err_set(e, -EINVAL,
+ * ...)`. */
 __attribute__((format(printf, 3, 4))) static inline int err_set(struct err *e, int code,
 								const char *format, ...)
 {

@@ -1,9 +1,15 @@
 /*
- * Whether a launch ends a step: the anchor's does; and if that fails to come in its iteration, because a log or a branch has changed the
- * launches around it, the backup's, which stands in an other part of the iteration: a little earlier, or, where a step is known by how it begins,
- * a little later. What an evaluation's forward pass has in common with a step's begins no other one: it comes without the backup, and too
- * soon. Shared by the application, which
- * counts, and tests. A few loads and stores; the caller lets one thread at a time into iteration_take().
+ * Decides whether a launch ends a step. The launch that completes the anchor does. If the anchor
+ * fails to occur in an iteration, because logging or a branch changed the launches around it, the
+ * backup ends the step instead. The backup is a second trigram in another part of the iteration: a
+ * little before the anchor or, where the anchor marks the start of a step, a little after it.
+ *
+ * An evaluation's forward pass can contain the anchor too, as it shares launches with the step's
+ * forward pass. Such an anchor ends no step: it occurs without the backup, and too soon after the
+ * previous one (`apart`).
+ *
+ * Shared by the application, which counts, and the tests. Costs a few loads and stores. The caller
+ * lets one thread at a time into iteration_take().
  */
 #ifndef CORE_ITERATION_H
 #define CORE_ITERATION_H
@@ -12,24 +18,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hashes of three launches (core/runtime/token.h). The anchor is the launch number `within` of its thread after the backup, or does not
- * come in this iteration; `within` 0: it is the backup that comes after it. `backup` 0: there is none. */
+/* Trigram hashes (core/runtime/token.h). The anchor is launch number `within` of its thread after
+ * the backup; if another launch takes that place, the anchor is missing from this iteration.
+ * `within` 0: the backup follows the anchor. `backup` 0: no backup. */
 struct iteration_anchors {
 	uint64_t anchor, backup;
 	uint32_t within;
-	uint32_t thread; /* that launches the anchor */
-	/* where the backup has not come since the last anchor, and fewer launches of its thread than this, an anchor ends no step; 0: it always
-	 * does */
+	uint32_t thread; /* the thread that launches the anchor */
+	/* An anchor ends no step if, since the previous anchor, the backup has not occurred and the
+	 * thread has made fewer launches than this. 0: every anchor ends a step. */
 	uint32_t apart;
 };
 
-/* Where the anchor came last, whether it ended a step or not. */
+/* The last occurrence of the anchor, whether or not it ended a step. */
 struct iteration_last {
-	uint32_t thread, at; /* its count of launches */
+	uint32_t thread, at; /* the thread's launch count then */
 	bool has_come;
 };
 
-/* The anchor comes with its thread's launch number `at`. `is_due`: the backup has come since the last one. */
+/* Returns whether an anchor at launch number `at` of `thread` is too early to end a step, and
+ * remembers it as the last one. `is_due`: the backup has occurred since the previous anchor. */
 static inline bool iteration_is_early(struct iteration_last *last, uint32_t apart, uint32_t thread,
 				      uint32_t at, bool is_due)
 {
@@ -39,11 +47,14 @@ static inline bool iteration_is_early(struct iteration_last *last, uint32_t apar
 }
 
 struct iteration {
-	_Atomic uint32_t
-		since_backup; /* 1 more than launches of the thread; 0: it has not come, or the anchor has since.
-				 `within` 0: whether the anchor has come, and the backup not */
+	/* Launches of the thread since the backup, plus 1. 0: the backup has not occurred, or the
+	 * anchor has followed it. With `within` 0: whether the anchor has occurred and the backup
+	 * not yet. */
+	_Atomic uint32_t since_backup;
 	struct iteration_last last;
-	bool is_counted; /* the step ended without its anchor; one that comes late all the same ends no other */
+	/* The step was ended without its anchor; if the anchor still occurs, late, it ends no other
+	 * step. */
+	bool is_counted;
 };
 
 static inline bool iteration_waits(const struct iteration *t)
@@ -51,7 +62,7 @@ static inline bool iteration_waits(const struct iteration *t)
 	return atomic_load_explicit(&t->since_backup, memory_order_relaxed) != 0;
 }
 
-/* In the middle of one. */
+/* Starts in the middle of an iteration. */
 static inline void iteration_begin(struct iteration *t, const struct iteration_anchors *a)
 {
 	atomic_store_explicit(&t->since_backup, a->backup && !a->within, memory_order_relaxed);
@@ -59,7 +70,8 @@ static inline void iteration_begin(struct iteration *t, const struct iteration_a
 	t->last.has_come = false;
 }
 
-/* Whether iteration_take() is to be asked of a launch of `thread` that completes `hash`. */
+/* Returns whether iteration_take() must be called for a launch of `thread` that completes `hash`.
+ * Counts the launches since the backup. */
 static inline bool iteration_is_moved(struct iteration *t, const struct iteration_anchors *a,
 				      uint32_t thread, uint64_t hash)
 {
@@ -70,13 +82,13 @@ static inline bool iteration_is_moved(struct iteration *t, const struct iteratio
 		return false;
 	if (n >= a->within)
 		return true;
-	/* a plain store could bring back a count that another thread's anchor has just ended */
+	/* a plain store could restore a count that another thread's anchor has just reset */
 	atomic_compare_exchange_strong_explicit(&t->since_backup, &n, n + 1, memory_order_relaxed,
 						memory_order_relaxed);
 	return false;
 }
 
-/* Whether the step ends after that launch, number `at` of `thread`. */
+/* Returns whether the step ends after this launch, number `at` of `thread`. */
 static inline bool iteration_take(struct iteration *t, const struct iteration_anchors *a,
 				  uint32_t thread, uint32_t at, uint64_t hash)
 {

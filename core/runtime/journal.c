@@ -1,7 +1,8 @@
 /*
- * The journal's file and its pool of chunks. The file is sparse up to its budget and gets disk space piece by piece, ahead
- * of use: a store into a page without space behind it would kill the application with SIGBUS. The descriptor is not kept,
- * since applications close descriptors that they do not know; growing opens the file again and checks that it is ours.
+ * The journal's file and its pool of chunks. The file is sparse up to its budget and gets disk
+ * space piece by piece, before it is used: a store into a page without disk space would kill the
+ * application with SIGBUS. The descriptor is not kept open, because applications close descriptors
+ * that they do not know. To grow, the file is opened again and checked to be the same one.
  */
 #include "core/runtime/journal.h"
 
@@ -25,11 +26,10 @@
 enum {
 	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
 	CHUNKS_AHEAD = 8,
-	GROWTH_TRIES =
-		1000, /* of a thread that finds another one growing: a few milliseconds at most */
+	GROWTH_TRIES = 1000, /* while another thread grows: a few milliseconds at most */
 	DICTIONARY_PER_GROWTH = 1 << 20,
-	LEAST_BYTES = 8 << 20, /* as PROF_BUFFER_MB's least */
-	PAUSE_RECORDS = 1024,  /* a full pool is searched once per so many drops */
+	LEAST_BYTES = 8 << 20, /* the minimum of PROF_BUFFER_MB */
+	PAUSE_RECORDS = 1024,  /* drops between two searches of a full pool */
 };
 
 static struct {
@@ -40,12 +40,12 @@ static struct {
 	dev_t device;
 	ino_t inode;
 	_Atomic uint32_t hint;	  /* where the search for a free chunk starts */
-	_Atomic uint32_t slots;	  /* thread slots given */
-	_Atomic uint32_t strings; /* string ids given */
+	_Atomic uint32_t slots;	  /* thread slots assigned */
+	_Atomic uint32_t strings; /* string ids assigned */
 	_Atomic uint64_t dictionary_backed_bytes;
-	_Atomic uint32_t
-		growing;   /* one thread grows at a time; others take what is there or drop */
-	_Atomic bool full; /* the disk refused more */
+	/* one thread grows at a time; others use the chunks that exist, or drop */
+	_Atomic uint32_t growing;
+	_Atomic bool full; /* the file cannot grow any more */
 } g;
 
 struct journal_header *journal_header(void)
@@ -60,7 +60,8 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 
 /* ---- Growing ---- */
 
-/* Largest file the process may write; beyond it the kernel sends SIGXFSZ, which kills by default. */
+/* Returns the size limit for files of this process. A write beyond it raises SIGXFSZ, which kills
+ * by default. */
 static uint64_t file_size_limit(void)
 {
 	struct rlimit limit;
@@ -69,7 +70,8 @@ static uint64_t file_size_limit(void)
 	return limit.rlim_cur;
 }
 
-/* File systems without fallocate get zeros written instead: same effect, 4 MiB take about a millisecond. */
+/* Writes zeros where the file system has no fallocate: same effect, about a millisecond per 4
+ * MiB. */
 static int back_by_writing(int fd, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[65536];
@@ -110,7 +112,7 @@ static int open_again(void)
 	return fd;
 }
 
-/* Puts space behind [offset, offset + bytes). False, said once, where there is none to be had. */
+/* Allocates disk space for [offset, offset + bytes). False, with one warning, if that fails. */
 static bool grow(uint64_t offset, uint64_t bytes)
 {
 	int saved = errno, fd = open_again(), error = fd;
@@ -169,14 +171,14 @@ static struct journal_chunk *claim_free(uint32_t slot)
 		uint64_t claim = atomic_fetch_add_explicit(&g.header->chunk_claims, 1,
 							   memory_order_relaxed) +
 				 1;
-		/* pairs with the reader's acquire: thread is there once claim is */
+		/* pairs with the reader's acquire: `thread` is valid once `claim` is set */
 		atomic_store_explicit(&c->claim, claim, memory_order_release);
 		return c;
 	}
 	return NULL;
 }
 
-/* Grows while there are still chunks for the others: they need not wait for the disk. */
+/* Grows while free chunks are left, so that other threads need not wait for the disk. */
 static void grow_ahead(const struct journal_chunk *claimed)
 {
 	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_relaxed);
@@ -226,11 +228,12 @@ static void count_drop(struct journal_writer *w)
 		w->drop_first_ticks = now;
 	w->drop_last_ticks = now;
 	atomic_fetch_add_explicit(&g.header->dropped_records, 1, memory_order_relaxed);
-	log_once(LOG_WARN, "journal full (PROF_BUFFER_MB=%llu): records are dropped and counted",
+	log_once(LOG_WARN,
+		 "journal full: records are dropped and counted; raise PROF_BUFFER_MB (now %llu)",
 		 (unsigned long long)((g.header->file_bytes + (1 << 20) - 1) >> 20));
 }
 
-/* The hole stands in the stream where it is, before what follows it. */
+/* Records the gap in the stream where it occurred, before the records that follow it. */
 static void write_dropped(struct journal_writer *w)
 {
 	struct rec_dropped *r = (struct rec_dropped *)w->cursor;
@@ -245,8 +248,9 @@ static void write_dropped(struct journal_writer *w)
 	journal_commit(w, sizeof(*r));
 }
 
-/* A chunk's pages at once: 3 us where the collector has made them (core/source/journal/ahead.h), a fifth of sixteen faults. Before Linux 5.14 they come
- * one by one. */
+/* Maps all pages of a chunk in one call: 3 us where the collector has allocated them
+ * (core/source/journal/ahead.h), a fifth of the cost of sixteen page faults. Before Linux 5.14 the call
+ * fails, and the pages are faulted in one by one. */
 static void map_pages(void *chunk)
 {
 	int saved = errno;
@@ -282,7 +286,7 @@ void *journal_next(struct journal_writer *w, uint32_t bytes)
 
 void journal_release(struct journal_writer *w)
 {
-	if (w->chunk) /* release: the collector that sees SEALED sees every record */
+	if (w->chunk) /* release: a collector that sees SEALED sees every record */
 		atomic_store_explicit(&w->chunk->state, CHUNK_SEALED, memory_order_release);
 	w->chunk = NULL;
 	w->cursor = w->limit = w->base = NULL;
@@ -301,7 +305,7 @@ static bool back_dictionary(uint64_t end)
 		if (atomic_load_explicit(&g.full, memory_order_relaxed))
 			return false;
 		if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
-			continue; /* another thread is in fallocate: microseconds, and new names are rare */
+			continue; /* another thread is in fallocate: microseconds, and rare */
 		bool grown = true;
 		if (backed ==
 		    atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_relaxed)) {
@@ -333,7 +337,7 @@ static uint8_t *reserve_dictionary(uint64_t bytes)
 	return g.dictionary + used;
 }
 
-/* Body and up to two pieces behind it, then the head as one 64-bit store. */
+/* Writes the body and up to two pieces after it, then the head as one 64-bit store. */
 static bool put(struct dict_head *record, size_t record_bytes, const void *tail, size_t tail_bytes,
 		const void *more, size_t more_bytes)
 {
@@ -354,7 +358,7 @@ static bool put(struct dict_head *record, size_t record_bytes, const void *tail,
 				  .bytes = (uint32_t)bytes };
 	uint64_t word;
 	memcpy(&word, &head, sizeof(word));
-	/* pairs with the reader's acquire of the same word: a head that is there has its body */
+	/* pairs with the reader's acquire of the same word: a head that is visible has its body */
 	atomic_store_explicit((_Atomic uint64_t *)to, word, memory_order_release);
 	return true;
 }
@@ -389,25 +393,27 @@ static int make_folder(const char *path, struct err *e)
 {
 	if (!mkdir(path, 0777) || errno == EEXIST)
 		return 0;
-	return err_set(e, -errno, "cannot make the folder %s: %s", path, strerror(errno));
+	return err_set(e, -errno, "cannot create the folder %s: %s", path, strerror(errno));
 }
 
-/* The file has a name of its own while it is made, so that a process that is killed meanwhile leaves no half a journal. Its number is not
- * enough: another process, in another namespace of pids, may have the same. */
+/* Creates the file under a temporary name, so that a process killed meanwhile leaves no incomplete
+ * journal. The pid alone does not make the name unique: a process in another pid namespace may have
+ * the same one. */
 static int create_file(const char *folder, struct err *e)
 {
 	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.%" PRIx64 ".journal.new", folder,
 			 (int)getpid(), clock_read_ns(CLOCK_MONOTONIC));
 	if (n >= (int)sizeof(g.path))
-		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+		return err_set(e, -ENAMETOOLONG, "the folder's path is too long: %.100s...",
 			       folder);
 	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return err_set(e, -errno, "cannot make %.180s: %s", g.path, strerror(errno));
+		return err_set(e, -errno, "cannot create %.180s: %s", g.path, strerror(errno));
 	return fd;
 }
 
-/* 0, or -EEXIST where the name is taken. Not every file system has hard links. */
+/* Returns 0, or -EEXIST if the name is taken. Falls back to rename because not every file system
+ * has hard links. */
 static int give_name(const char *from, const char *to)
 {
 	if (!link(from, to)) {
@@ -419,7 +425,8 @@ static int give_name(const char *from, const char *to)
 	return rename(from, to) ? -errno : 0;
 }
 
-/* A process that execs keeps its pid: the new image's journal gets a number behind it. */
+/* Names the file after the pid. A process keeps its pid when it calls exec, so the new image's
+ * journal gets a number appended. */
 static int name_file(const char *folder, struct err *e)
 {
 	char made[PATH_MAX];
@@ -436,7 +443,8 @@ static int name_file(const char *folder, struct err *e)
 	if (!error)
 		return 0;
 	unlink(made);
-	return err_set(e, error, "cannot name %.180s: %s", g.path, strerror(-error));
+	return err_set(e, error, "cannot rename the new journal to %.180s: %s", g.path,
+		       strerror(-error));
 }
 
 static struct journal_header layout(uint64_t budget_bytes)
@@ -451,7 +459,7 @@ static struct journal_header layout(uint64_t budget_bytes)
 	h.call_bytes = sizeof(struct rec_call);
 	h.gpu_bytes = sizeof(struct rec_gpu);
 	h.directory_offset = round_up(sizeof(h), page);
-	/* an eighth for what is written once: 32 MiB of the default hold some 300,000 names and shapes */
+	/* an eighth for the dictionary: 32 MiB at the default hold some 300,000 names and shapes */
 	h.dictionary_bytes = round_up(budget_bytes / 8, page);
 	uint64_t rest = budget_bytes - h.dictionary_bytes - h.directory_offset;
 	h.n_chunks = (uint32_t)(rest / (JOURNAL_CHUNK_BYTES + sizeof(struct journal_chunk)));
@@ -471,7 +479,8 @@ static uint64_t pid_namespace(void)
 	return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
-/* Field 22 of /proc/self/stat, counted from behind the name, which may hold spaces and brackets. */
+/* Returns field 22 of /proc/self/stat. Fields are counted from the end of the name, which may
+ * contain spaces and brackets. */
 static uint64_t process_start(void)
 {
 	char text[1024];
@@ -499,7 +508,8 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 					    ? h->dictionary_bytes
 					    : DICTIONARY_PER_GROWTH;
 	if (fstat(fd, &status) || ftruncate(fd, (off_t)h->file_bytes))
-		return err_set(e, -errno, "cannot size %.180s: %s", g.path, strerror(errno));
+		return err_set(e, -errno, "cannot set the size of %.180s: %s", g.path,
+			       strerror(errno));
 	g.device = status.st_dev;
 	g.inode = status.st_ino;
 	int error = back(fd, 0, h->dictionary_offset + first_dictionary);
@@ -507,7 +517,8 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 	if (!error)
 		error = back(fd, h->chunks_offset, (uint64_t)chunks * JOURNAL_CHUNK_BYTES);
 	if (error)
-		return err_set(e, error, "no space for %.180s: %s", g.path, strerror(-error));
+		return err_set(e, error, "cannot allocate disk space for %.180s: %s", g.path,
+			       strerror(-error));
 	uint8_t *base = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return err_set(e, -errno, "cannot map %.180s: %s", g.path, strerror(errno));
@@ -526,7 +537,7 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 {
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
-		return err_set(e, -ENAMETOOLONG, "the folder's name is too long: %.100s...",
+		return err_set(e, -ENAMETOOLONG, "the folder's path is too long: %.100s...",
 			       folder);
 	int error = make_folder(folder, e);
 	if (!error)
@@ -535,13 +546,13 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 		return error;
 	if (file_size_limit() < LEAST_BYTES)
 		return err_set(e, -EFBIG,
-			       "this process may not write files of %d MiB (ulimit -f), which a "
-			       "journal needs",
+			       "the file size limit (ulimit -f) is below the %d MiB that a journal "
+			       "needs",
 			       LEAST_BYTES >> 20);
 	struct journal_header h = layout(budget_bytes);
 	h.pid = (uint32_t)getpid();
 	h.ppid = (uint32_t)getppid();
-	h.process_start = process_start(); /* first: there may be one descriptor left */
+	h.process_start = process_start(); /* first, as only one descriptor may be left */
 	h.pid_namespace = pid_namespace();
 	int fd = create_file(folder, e);
 	if (fd < 0)
@@ -570,7 +581,7 @@ void journal_end(void)
 	if (!g.header)
 		return;
 	g.header->clock.last = clock_point(g.header->clock.kind);
-	/* pairs with the reader's acquire: the closing clock point is whole */
+	/* pairs with the reader's acquire: the closing clock point is complete */
 	atomic_store_explicit(&g.header->ended_ticks, g.header->clock.last.ticks,
 			      memory_order_release);
 }

@@ -1,7 +1,8 @@
 /*
- * Writing the journal (format: core/runtime/record.h), inside the application. One journal per process, one writer per thread.
- * journal_reserve and journal_commit are the hot path: no lock, no call, no system call. Everything else is cold: taking
- * the next chunk, growing the file, the dictionary.
+ * Writes the journal (format: core/runtime/record.h), inside the application. One journal per
+ * process, one writer per thread. journal_reserve and journal_commit are the hot path: no lock, no
+ * function call, no system call. Everything else is cold: taking the next chunk, growing the file,
+ * the dictionary.
  */
 #ifndef CORE_JOURNAL_H
 #define CORE_JOURNAL_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread's place in its chunk. All zero is a valid start: the first reserve takes a chunk. */
+/* A thread's position in its chunk. All zeros is a valid start: the first reserve takes a chunk. */
 struct journal_writer {
 	uint8_t *cursor, *limit;
 	uint8_t *base;
@@ -23,31 +24,35 @@ struct journal_writer {
 	uint64_t dropped, drop_first_ticks, drop_last_ticks;
 };
 
-/* Makes `folder`/journal/<pid>.journal (folders too) and maps it. Once per process; 0 or -errno with one line in `e`. */
+/* Creates `folder`/journal/<pid>.journal, with its folders, and maps it. Once per process. Returns
+ * 0 or -errno with one line in `e`. */
 int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind, struct err *e);
 
 /* NULL until journal_open succeeded. */
 struct journal_header *journal_header(void);
 
-/* Forgets the parent's journal in a forked child; its mapping is not there any more. */
+/* Forgets the parent's journal in a forked child, where it is not mapped any more. */
 void journal_forget(void);
 
-/* Marks the orderly end and takes the closing clock point. Writers may go on. */
+/* Marks the orderly exit and takes the closing clock point. Writers may continue. */
 void journal_end(void);
 
-/* Next chunk for a record of `bytes`; NULL where there is none: the record is counted as dropped. Cold. */
+/* Takes the next chunk for a record of `bytes`. NULL if there is none; the record is then counted
+ * as dropped. Cold. */
 void *journal_next(struct journal_writer *w, uint32_t bytes);
 
-/* Gives the writer its slot and names the thread in the dictionary, if that has not happened yet. Cold. */
+/* Assigns the writer's slot and writes the thread's name to the dictionary, unless that is done
+ * already. Cold. */
 void journal_introduce(struct journal_writer *w);
 
-/* Slots given so far: a new one is a thread that calls CUDA for the first time. */
+/* Returns how many slots were assigned so far: one per thread that has called CUDA. */
 uint32_t journal_threads(void);
 
-/* Hands the thread's chunk over, at the thread's end. */
+/* Seals the thread's chunk for the collector. Called when the thread ends. */
 void journal_release(struct journal_writer *w);
 
-/* Room for one record of `bytes` (a multiple of 8), or NULL (counted). Fill it, then journal_commit. */
+/* Returns room for one record of `bytes` (a multiple of 8), or NULL (counted as a drop). Fill it,
+ * then call journal_commit. */
 static inline void *journal_reserve(struct journal_writer *w, uint32_t bytes)
 {
 	if (__builtin_expect((size_t)(w->limit - w->cursor) >= bytes, 1))
@@ -55,33 +60,37 @@ static inline void *journal_reserve(struct journal_writer *w, uint32_t bytes)
 	return journal_next(w, bytes);
 }
 
-/* A chunk's lines were last written by the collector's core (core/source/journal/ahead.c) or the kernel on it: to get one takes 100 ns and more, for
- * which the application's next stores would wait. Asked for three lines ahead, 3 to 9 us less in a PyTorch step of 290 records. */
+/*
+ * How far journal_commit prefetches. A chunk's cache lines were last written on the collector's
+ * core, by core/source/journal/ahead.c or by the kernel; fetching one takes 100 ns or more, and the
+ * application's next stores would wait for it. Prefetching three lines ahead saves 3 to 9 us in a
+ * PyTorch step of 290 records.
+ */
 enum { JOURNAL_AHEAD_BYTES = 192 };
 
 static inline void journal_commit(struct journal_writer *w, uint32_t bytes)
 {
 	w->cursor += bytes;
-	/* pairs with the reader's acquire load: what stands below committed_bytes is whole */
+	/* pairs with the reader's acquire load: everything below committed_bytes is complete */
 	atomic_store_explicit(&w->chunk->committed_bytes, (uint32_t)(w->cursor - w->base),
 			      memory_order_release);
 	__builtin_prefetch(w->cursor + JOURNAL_AHEAD_BYTES, 1);
 }
 
-/*
- * Appends to the dictionary: `record` begins with a struct dict_head whose kind is set, `record_bytes` of it, then `text`
- * with its NUL (NULL: none). False where there was no room (counted). Any thread, any time; takes no lock.
- */
+/* Appends to the dictionary: `record_bytes` of `record`, which begins with a struct dict_head whose
+ * kind is set, then `text` with its NUL (NULL: none). Returns false if there is no room (counted).
+ * Any thread, any time; takes no lock. */
 bool journal_put(struct dict_head *record, size_t record_bytes, const char *text);
 
-/* The same with `tail_bytes` of `tail` behind it, as they are. */
+/* Like journal_put, but appends `tail_bytes` raw bytes of `tail` in place of text. */
 bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
 		      size_t tail_bytes);
 
-/* DICT_INFO: key and value. */
+/* Appends a DICT_INFO record. */
 bool journal_put_info(const char *key, const char *value);
 
-/* DICT_STRING: the new string's id, 0 where there was no room. The caller remembers what it interned. */
+/* Appends a DICT_STRING record. Returns the string's id, 0 if there is no room. The caller keeps
+ * track of what it has interned. */
 uint32_t journal_put_string(const char *text);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define DEVICE_UNKNOWN 255u
 
-/* ---- Categories: what a hooked function is, for the schedule, the pairing and the reports. ---- */
+/* ---- Categories of hooked functions, for the schedule, the pairing and the reports. ---- */
 
 /*           id         name          records GPU work */
 #define RECORD_CATEGORIES(X)       \
@@ -36,24 +36,24 @@ enum record_category {
 		CAT_COUNT
 };
 
-/* Bits of the categories whose calls CUPTI answers with GPU records. */
+/* Bits of the categories for whose calls CUPTI delivers GPU records. */
 static const uint32_t record_gpu_work =
 #define X(id, name, gpu) (uint32_t)(gpu) << CAT_##id |
 	RECORD_CATEGORIES(X)
 #undef X
 		0;
 
-/* Of them, those that are tokens (token.h). */
+/* The subset that makes tokens (token.h). */
 enum { RECORD_TOKENS = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY };
 
-/* What an ALLOC or FREE call is about. */
+/* The kind of memory that an ALLOC or FREE call concerns. */
 enum record_space {
 	SPACE_NONE,
-	SPACE_DEVICE, /* cudaMalloc and its forms, arrays included */
+	SPACE_DEVICE, /* cudaMalloc and its variants, including arrays */
 	SPACE_POOL,   /* stream-ordered: cudaMallocAsync */
 	SPACE_MANAGED,
 	SPACE_HOST,	  /* pinned */
-	SPACE_REGISTERED, /* pinned after the fact */
+	SPACE_REGISTERED, /* existing memory, pinned later */
 	SPACE_PHYSICAL,	  /* VMM: cuMemCreate/cuMemRelease, device memory without an address */
 	SPACE_ADDRESS,	  /* VMM: reservations and mappings, no memory of their own */
 	SPACE_IMPORTED,	  /* another process's memory */
@@ -65,16 +65,15 @@ enum record_copy { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2
 
 enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
 
-/* What asked for steps, besides the schedule. */
+/* What requested steps, other than the schedule. */
 enum trigger_cause { TRIGGER_NONE, TRIGGER_FILE, TRIGGER_SIGNAL, TRIGGER_SLOW, TRIGGER_CAUSES };
 
 enum gpu_flag {
-	GPU_INCOMPLETE =
-		1,     /* delivered by a forced flush before it ended: end_ticks is not known */
-	GPU_ASYNC = 2, /* memcpy */
+	GPU_INCOMPLETE = 1, /* delivered by a forced flush before it ended: end_ticks is unknown */
+	GPU_ASYNC = 2,	    /* memcpy */
 };
 
-/* Libraries whose calls are seen, as spans around what they launch. */
+/* Libraries whose calls are recorded, as spans around their launches. */
 #define RECORD_LIBRARIES(X)   \
 	X(NCCL, "nccl")       \
 	X(BLAS, "cublas")     \
@@ -88,18 +87,19 @@ enum record_library {
 		LIBRARIES
 };
 
-/* What a library call's record says besides its times. */
+/* What a library call's record contains besides its times. */
 enum library_facts {
 	FACTS_NONE,
-	FACTS_GEMM, /* rec_library.gemm, `type` is a cudaDataType_t, `compute` a cublasComputeType_t or 0 */
-	FACTS_COLLECTIVE, /* .nccl, `type` is a ncclDataType_t; all ranks call it */
-	FACTS_MESSAGE,	  /* .nccl, likewise: from or to `peer` */
+	/* rec_library.gemm; `type` is a cudaDataType_t, `compute` a cublasComputeType_t or 0 */
+	FACTS_GEMM,
+	FACTS_COLLECTIVE, /* .nccl; `type` is a ncclDataType_t; all ranks call it */
+	FACTS_MESSAGE,	  /* .nccl; `type` likewise; from or to `peer` */
 	FACTS_GROUP_START,
-	FACTS_GROUP_END, /* what was called since the group's start is launched now */
+	FACTS_GROUP_END, /* launches what was called since the group's start */
 	FACTS_KINDS
 };
 
-/* cudaDataType_t, as far as it is needed. */
+/* The cudaDataType_t values that are needed. */
 enum library_type {
 	LIBRARY_F32 = 0,
 	LIBRARY_F64 = 1,
@@ -115,9 +115,11 @@ enum library_type {
 enum block_event {
 	BLOCK_MADE,
 	BLOCK_FREED,
-	BLOCK_KNOWN, /* at `ticks` recording begins: BLOCK_LIVE say all that is there, older ones are forgotten */
-	BLOCK_LIVE,	     /* given out before `ticks`, and still there */
-	BLOCK_OUT_OF_MEMORY, /* `bytes` could not be had */
+	/* recording begins at `ticks`: BLOCK_LIVE records list all live blocks, earlier ones are
+	 * void */
+	BLOCK_KNOWN,
+	BLOCK_LIVE,	     /* handed out before `ticks` and still live */
+	BLOCK_OUT_OF_MEMORY, /* an allocation of `bytes` failed */
 };
 
 /* A piece of GPU work. */

@@ -1,4 +1,4 @@
-/* See log.h. The prefix carries the pid, so that lines of several ranks can be told apart. */
+/* See log.h. The prefix contains the pid, to distinguish the lines of several ranks. */
 #include "core/runtime/log.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MOST_NS = 10000000, /* for a reader that is a little behind */
-	SIGNALS_BYTES = 8,	 /* of the kernel's sigset_t */
+	WAIT_MOST_NS = 10000000, /* for a reader that is slow */
+	SIGNALS_BYTES = 8,	 /* size of the kernel's sigset_t */
 };
 
 static enum log_level threshold = LOG_WARN;
@@ -44,7 +44,7 @@ void log_keep_stderr(void)
 	kept.inode = s.st_ino;
 }
 
-/* A daemon closes its descriptors, and the next file that it opens gets the number. */
+/* A daemon closes its descriptors, and the next file that it opens reuses the number. */
 static bool is_stderr(void)
 {
 	struct stat s;
@@ -52,18 +52,22 @@ static bool is_stderr(void)
 			    s.st_ino == kept.inode);
 }
 
-/* A pipe that nobody reads is full; a line is short enough (PIPE_BUF) to go into one that is not, whole. Not poll(), where threads are
- * cancelled. */
+/* Returns whether a line can be written without blocking. A pipe that is not read fills up; a line
+ * is short enough (PIPE_BUF) to fit whole into a pipe that has room. Uses the system call because
+ * poll() is a cancellation point. */
 static bool takes_a_line(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 	struct timespec most = { .tv_nsec = WAIT_MOST_NS };
 	long ready = syscall(SYS_ppoll, &p, 1, &most, NULL, 0);
-	/* a signal comes first only where there is no room yet; a filter that forbids the call says nothing of it */
+	/* EINTR is returned only when there is no room yet; any other error (a seccomp filter) says
+	 * nothing about room */
 	return ready > 0 || (ready < 0 && errno != EINTR);
 }
 
-/* With what a write to a pipe without a reader, or to a file at its limit (ulimit -f), sends to the thread taken away again. */
+/* Writes the line. A write to a pipe without a reader, or to a file at its size limit (ulimit -f),
+ * sends a signal to the thread; it is blocked and taken off the queue, so that the application does
+ * not see it. */
 static void write_line(const char *line, size_t length)
 {
 	static const struct timespec at_once;

@@ -1,7 +1,10 @@
 /*
- * Lines on stderr from inside the application: formatted on the stack, one write(2), errno kept. Nothing here allocates,
- * locks or exits. Each call site of log_once speaks once per process. A line is left out rather than that the application takes a signal for
- * it, waits, or finds it in a file of its own: what was lost stands in the journal, too.
+ * Log lines on stderr from inside the application: formatted on the stack, one write(2), errno
+ * preserved. Nothing here allocates, locks or exits. Each call site of log_once logs once per
+ * process.
+ *
+ * A line is omitted if writing it would send the application a signal, block it, or put the line
+ * into one of its own files. What was lost is in the journal as well.
  */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
@@ -12,7 +15,8 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(const char *word);
 
-/* When the process begins: from now on nothing is written where descriptor 2 has become another file. */
+/* Called when the process starts. From then on nothing is written if descriptor 2 has become
+ * another file. */
 void log_keep_stderr(void);
 
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The launchers' own names for the number of a process in its job; the first that is set counts. torchrun starts below
- * Slurm, so its own comes first; LOCAL_RANK alone is what launchers for one machine set. */
+/* The names that launchers give the rank of a process; the first that is set counts. torchrun runs
+ * under Slurm, so its name comes first. LOCAL_RANK alone is set by launchers for one machine. */
 static const char *const rank_variables[] = {
 	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
 	"SLURM_PROCID", "LOCAL_RANK",
 };
 
-/* How many of them there are on this machine; the job's whole size where that is not told. */
+/* Processes per machine; where that is not set, the size of the whole job. */
 static const char *const size_variables[] = {
 	"LOCAL_WORLD_SIZE",	 "OMPI_COMM_WORLD_LOCAL_SIZE",
 	"MPI_LOCALNRANKS",	 "MV2_COMM_WORLD_LOCAL_SIZE",
@@ -85,15 +85,15 @@ long ranks_local_size(ranks_lookup *lookup, void *context)
 
 /* ---- Lists ---- */
 
-/* One "N" or "N-M" of a list, up to its comma. */
+/* One "N" or "N-M" of a list, up to the comma. */
 struct span {
 	long first, last; /* -1: not a number */
 	const char *text;
 	size_t length;
-	const char *end; /* its comma, or the list's end */
+	const char *end; /* the comma, or the end of the list */
 };
 
-/* Blanks may stand around it, not within. */
+/* Blanks are allowed around it, not within. */
 static struct span span_at(const char *text)
 {
 	text += strspn(text, " ");
@@ -119,8 +119,8 @@ int ranks_check(const char *list, struct err *e)
 		struct span s = span_at(at);
 		if (s.first < 0 || s.last < 0)
 			return err_set(e, -EINVAL,
-				       "'%.*s' is not a rank; wanted: all, or ranks from 0 on as "
-				       "in 0,3-5",
+				       "'%.*s' is not a rank; expected all or ranks from 0 on, for "
+				       "example 0,3-5",
 				       s.length < 40 ? (int)s.length : 40, s.text);
 		if (s.last < s.first)
 			return err_set(e, -EINVAL, "'%.*s' ends before it begins", (int)s.length,

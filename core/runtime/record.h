@@ -1,16 +1,18 @@
 /*
- * The bytes of a journal: the only contract between the library in the application (preload/) and the tools
- * beside it (export/). A journal is one file, mapped MAP_SHARED by both sides while the application lives:
+ * The bytes of a journal: the only contract between the library in the application (preload/) and
+ * the tools (export/). A journal is one file, mapped MAP_SHARED by both sides while the application
+ * runs:
  *
  *   struct journal_header | chunk directory | dictionary | chunks...
  *
- * - Chunks carry the stream of one thread each, in order; a thread takes a new chunk when its own is full.
- *   A record is published by a release store of the directory entry's `committed_bytes`.
- * - The dictionary carries what is written once (hooks, names, threads, launch shapes); it is never recycled.
- *   A dictionary record is published by a release store of its first eight bytes.
- * - All times are ticks of the clock named in the header (see struct journal_clock) unless a name says `_ns`.
+ * - Each chunk holds part of one thread's stream, in order. A thread takes a new chunk when its own
+ *   is full. A record is published by a release store of the directory entry's `committed_bytes`.
+ * - The dictionary holds what is written once (hooks, names, threads, launch shapes); its space is
+ *   never reused. A dictionary record is published by a release store of its first eight bytes.
+ * - All times are ticks of the clock named in the header (see struct journal_clock) unless a name
+ *   says `_ns`.
  *
- * What is mapped is never trusted by the reader: a torn or foreign file gives an error or a shorter stream.
+ * The reader never trusts mapped data: a torn or foreign file gives an error or a shorter stream.
  */
 #ifndef CORE_RECORD_H
 #define CORE_RECORD_H
@@ -23,29 +25,31 @@
 #define JOURNAL_MAGIC	"PROFRUN\n"
 #define JOURNAL_VERSION 1u
 
-/* 64 KiB: 1,365 calls, so the cold path that takes the next chunk costs each call well under a nanosecond. */
+/* 64 KiB: 1,365 calls, so that the cold path of taking a chunk costs well under a nanosecond per
+ * call. */
 #define JOURNAL_CHUNK_BYTES 65536u
 
-/* ---- Chunk records. Every record starts with kind and size, so that a reader can step over what it does not know. ---- */
+/* ---- Chunk records. Kind and size come first, so that a reader can skip unknown kinds. ---- */
 
 enum record_kind {
 	REC_NONE,
-	REC_CALL, /* struct rec_call: one hooked call */
-	REC_STEP, /* struct rec_step: a boundary between steps, or a change in how they are counted */
-	REC_DROPPED,   /* struct rec_dropped: the stream has a hole here */
-	REC_GPU_STATE, /* struct rec_gpu_state: GPU timing went on or off */
-	REC_EXTERNAL,  /* struct rec_external: CUPTI correlation id <-> call */
+	REC_CALL,      /* struct rec_call: one hooked call */
+	REC_STEP,      /* struct rec_step: a step boundary, or a change in how steps are counted */
+	REC_DROPPED,   /* struct rec_dropped: records are missing here */
+	REC_GPU_STATE, /* struct rec_gpu_state: GPU timing was switched on or off */
+	REC_EXTERNAL,  /* struct rec_external: maps a CUPTI correlation id to a call */
 	REC_API,       /* struct rec_api: CUPTI's own record of an API call */
 	REC_KERNEL,    /* struct rec_gpu */
 	REC_MEMCPY,    /* struct rec_gpu */
 	REC_MEMSET,    /* struct rec_gpu */
-	REC_GPU_SYNC,  /* struct rec_gpu: what a synchronisation waited for, by CUPTI */
+	REC_GPU_SYNC,  /* struct rec_gpu: what a synchronization waited for, from CUPTI */
 	REC_OVERHEAD,  /* struct rec_overhead: CUPTI's own cost */
 	REC_POOL,      /* struct rec_pool: memory pool sizes */
 	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
-	REC_LIBRARY, /* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, around its launches */
-	REC_BLOCK,  /* struct rec_block: a framework's allocator gave out a block or took it back */
-	REC_MEMORY, /* struct rec_memory: what such an allocator holds */
+	/* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, spanning its launches */
+	REC_LIBRARY,
+	REC_BLOCK,  /* struct rec_block: a framework's allocator handed out a block or freed it */
+	REC_MEMORY, /* struct rec_memory: that allocator's totals */
 	REC_KINDS
 };
 
@@ -58,7 +62,7 @@ struct rec_head {
 
 /*
  * One hooked call. `arg`, `bytes`/`detail` and `stream` by category:
- *   LAUNCH    arg = launch token (DICT_LAUNCH has its meaning)
+ *   LAUNCH    arg = launch token, described by a DICT_LAUNCH
  *   GRAPH     arg = graph exec handle
  *   MEMCPY    arg = bytes, detail = enum record_copy
  *   MEMSET    arg = bytes
@@ -66,16 +70,18 @@ struct rec_head {
  *   ALLOC     arg = address or handle, bytes = size        (no seq)
  *   FREE      arg = address or handle, bytes = 0 unless known
  *   EVENT, SYNC, QUERY   arg = event handle where there is one
- *   QUERY     detail = how many said "not ready" before it, with no other record between; seq = how long ago the first of them
- *             returned, in ticks >> REC_POLLED_SHIFT
+ *   QUERY     detail = how many queries returned "not ready" before this one with no other record
+ *             in between; seq = time since the first of them returned, ticks >> REC_POLLED_SHIFT
  *   STREAM    stream = the handle
- * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32), with those that were counted and not recorded: what is missing between two was
- * dropped, or made between two windows. (thread slot, seq) is what CUPTI's external correlation id and so struct rec_external carries.
+ *
+ * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32), including those that were counted but
+ * not recorded: calls missing between two records were dropped, or made between two windows.
+ * (thread slot, seq) is CUPTI's external correlation id, which struct rec_external carries.
  */
 struct rec_call {
 	uint8_t kind, words;
 	uint16_t hook;	/* DICT_HOOK */
-	uint32_t stack; /* DICT_STACK, 0: none was taken */
+	uint32_t stack; /* DICT_STACK, 0: no stack was taken */
 	uint64_t begin_ticks;
 	uint64_t duration : 40; /* record_duration() */
 	uint64_t status : 16;	/* the call's own result code, 0 = success */
@@ -92,7 +98,9 @@ struct rec_call {
 
 #define REC_POLLED_SHIFT 10 /* half a microsecond at most */
 
-/* 39 bits of ticks (about 3 minutes), above that in units of 4,096 ticks: a hung call keeps its length. */
+
+/* Packs a duration into 40 bits: 39 bits of ticks (about 3 minutes), longer ones in units of 4,096
+ * ticks, so that a hung call keeps its length. */
 static inline uint64_t record_pack_duration(uint64_t ticks)
 {
 	if (__builtin_expect(ticks < (1ull << 39), 1))
@@ -106,32 +114,42 @@ static inline uint64_t record_duration(const struct rec_call *c)
 	return c->duration >> 39 ? (c->duration & ((1ull << 39) - 1)) << 12 : c->duration;
 }
 
-/* What happens in a step; the order is torch.profiler's. */
+/* What the schedule does with a step; the order is torch.profiler's. */
 enum step_event {
-	STEP_BEGIN, /* step `number` begins at `ticks`; `detail` not 0: it is a slice of time of so many milliseconds */
-	STEP_OUTSIDE, /* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop; the last step ended */
-	STEP_COUNTED, /* auto: the anchor came for the `number`-th time since it was adopted; absolute number not known yet */
-	STEP_TRIGGERED, /* something asked for steps: `action` is an enum trigger_cause, `generation` the request (FILE), `number`
-			   the first step that is recorded for it, `detail` how many; stands before the step that begins at `ticks` */
-	STEP_NUMBERED, /* auto: `number` is the base of the anchor of `generation`, which is `detail`; one for each that was locked.
-			  `action`: enum step_numbered */
-	STEP_BACKUP, /* auto: `detail` is the backup of the anchor of `generation`, `number` how many launches before it that stands, and
-			above 32 bits struct iteration_anchors' `apart`; follows its STEP_NUMBERED */
-	STEP_CUT, /* auto: the anchor has stopped coming; what the step under way did from `ticks` on is none of it */
-	STEP_CORRECTED, /* auto: what the anchor of generation `detail` counted is void; that of `generation` takes its place */
+	/* step `number` begins at `ticks`; `detail` not 0: it is a time slice of `detail` ms */
+	STEP_BEGIN,
+	/* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop, or the last step ended */
+	STEP_OUTSIDE,
+	/* auto: the anchor occurred for the `number`-th time since it was adopted; the absolute
+	 * number is not known yet */
+	STEP_COUNTED,
+	/* steps were requested: `action` = enum trigger_cause, `generation` = the request (FILE),
+	 * `number` = the first step recorded for it, `detail` = how many; written before the step
+	 * that begins at `ticks` */
+	STEP_TRIGGERED,
+	/* auto: the anchor `detail` of `generation` was locked; `number` = its base, `action` =
+	 * enum step_numbered */
+	STEP_NUMBERED,
+	/* auto, follows STEP_NUMBERED: `detail` = the backup of the anchor of `generation`,
+	 * `number` = struct iteration_anchors' `within`, with its `apart` in the upper 32 bits */
+	STEP_BACKUP,
+	STEP_CUT, /* auto: the anchor stopped occurring; work from `ticks` on is outside the step */
+	/* auto: the counts of the anchor of generation `detail` are void; the anchor of
+	 * `generation` replaces it */
+	STEP_CORRECTED,
 };
 
-/* Bits. */
+/* Bits of STEP_NUMBERED's `action`. */
 enum step_numbered {
-	NUMBERED_TRAINING = 1, /* an optimizer ends its steps, and none ended those before */
-	NUMBERED_LATE = 2,     /* struct journal_steps, is_late */
+	NUMBERED_TRAINING = 1, /* an optimizer ends these steps, none ended the earlier ones */
+	NUMBERED_LATE = 2,     /* see is_late in struct journal_steps */
 };
 
 struct rec_step {
 	uint8_t kind, words;
 	uint8_t event;	     /* enum step_event */
 	uint8_t action;	     /* enum sched_action of the step that begins */
-	uint32_t generation; /* of the anchor, auto only */
+	uint32_t generation; /* the anchor's, auto only */
 	uint64_t ticks;
 	uint64_t number;
 	uint64_t detail;
@@ -146,20 +164,24 @@ struct rec_dropped {
 };
 
 enum gpu_state {
-	GPU_OFF, /* calls from `ticks` on need have no GPU records; those of earlier ones may still come */
-	GPU_ON,		 /* calls from `ticks` on are to have their GPU records */
-	GPU_FLUSHED,	 /* everything launched before `ticks` has been delivered */
-	GPU_UNAVAILABLE, /* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" says why in words */
-	GPU_LOST,	 /* CUPTI itself dropped `detail` records */
-	GPU_YIELDED,	 /* as OFF: the application's own profiler has CUPTI */
-	GPU_ON_BUT_COPIES, /* as ON, but copies have none; DICT_INFO "copies" says why */
+	/* calls from `ticks` on may have no GPU records; those of earlier calls may still arrive */
+	GPU_OFF,
+	GPU_ON,	     /* calls from `ticks` on have GPU records */
+	GPU_FLUSHED, /* the GPU records of everything launched before `ticks` have arrived */
+	/* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" has the reason as text */
+	GPU_UNAVAILABLE,
+	GPU_LOST,    /* CUPTI itself dropped `detail` records */
+	GPU_YIELDED, /* like GPU_OFF: the application's own profiler uses CUPTI */
+	/* like GPU_ON, but copies have no GPU records; DICT_INFO "copies" has the reason */
+	GPU_ON_BUT_COPIES,
 };
 
 struct rec_gpu_state {
 	uint8_t kind, words;
 	uint16_t state; /* enum gpu_state */
-	/* of ON: correlation ids of what is launched from `ticks` on are this one or above, those of what was launched before are below: CUPTI
-	 * recorded nothing in between. The same as of the ON before: it did. */
+	/* GPU_ON: work launched from `ticks` on has correlation ids of at least `first_id`, earlier
+	 * work has lower ones, and CUPTI recorded nothing in between. If it equals the previous
+	 * GPU_ON's, CUPTI kept recording in between. */
 	uint32_t first_id;
 	uint64_t ticks;
 	uint64_t detail;
@@ -178,16 +200,18 @@ struct rec_api {
 	uint16_t is_driver;
 	uint32_t correlation;
 	uint64_t begin_ticks, end_ticks;
-	uint32_t
-		tid; /* as CUPTI names it: dict_thread's handle, or its tid where another tool switched CUPTI to those */
+	/* CUPTI's thread id: dict_thread's `handle`, or its `tid` if another tool switched CUPTI to
+	 * those */
+	uint32_t tid;
 	uint32_t cbid;
 };
 
 /*
  * One piece of GPU work as CUPTI timed it. By kind:
  *   KERNEL   name = DICT_KERNEL id, dims = grid
- *   MEMCPY   name = copy kind (CUpti_ActivityMemcpyKind) | source memory kind << 8 | destination << 16, bytes; peer = other device
- *   MEMSET   name = value,  memory kind << 8 in `extra`, bytes
+ *   MEMCPY   name = copy kind (CUpti_ActivityMemcpyKind) | source memory kind << 8
+ *            | destination << 16, bytes; peer = other device
+ *   MEMSET   name = value, memory kind << 8 in `extra`, bytes
  *   GPU_SYNC name = CUpti_ActivitySynchronizationType, node = cuda event id
  */
 struct rec_gpu {
@@ -227,7 +251,7 @@ struct rec_pool {
 enum range_event {
 	RANGE_PUSH, /* nested ranges of one thread */
 	RANGE_POP,
-	RANGE_START, /* `id` says which RANGE_END ends it, on any thread */
+	RANGE_START, /* ended by the RANGE_END with the same `id`, on any thread */
 	RANGE_END,
 	RANGE_MARK,
 };
@@ -235,21 +259,21 @@ enum range_event {
 struct rec_range {
 	uint8_t kind, words;
 	uint16_t event; /* enum range_event */
-	uint32_t name;	/* DICT_STRING, 0: none or not known (POP, END) */
+	uint32_t name;	/* DICT_STRING, 0: none or unknown (POP, END) */
 	uint64_t ticks;
 	uint64_t id;	 /* START, END */
 	uint32_t domain; /* DICT_STRING of the domain's name, 0: the default domain */
 	uint32_t color;	 /* ARGB, 0: none */
 };
 
-/* One call of a library, written at its end. */
+/* One call of a library, written when it returns. */
 struct rec_library {
 	uint8_t kind, words;
 	uint16_t function; /* DICT_LIBRARY */
 	uint16_t status;   /* the library's own result code, 0 = success */
 	uint8_t type, compute;
 	uint64_t begin_ticks, end_ticks;
-	uint64_t stream; /* 0: the library did not say, or the default one */
+	uint64_t stream; /* 0: the default stream, or unknown */
 	union {
 		struct {
 			uint64_t m, n, k;
@@ -257,38 +281,42 @@ struct rec_library {
 		} gemm; /* C (m by n) = A (m by k) * B (k by n), `batch` times */
 		struct {
 			uint64_t count; /* elements, as the function counts them */
-			uint64_t
-				comm; /* the communicator's name, the same in all ranks; 0: not known */
-			uint32_t
-				sequence; /* of the collective on its communicator, from 1; 0: none */
-			int32_t peer;	  /* root of a collective, partner of a message, -1: none */
-			uint16_t rank, n_ranks; /* in the communicator; 65535, 0: not known */
+			/* the communicator's id, the same in all ranks; 0: unknown */
+			uint64_t comm;
+			/* number of the collective on its communicator, from 1; 0: none */
+			uint32_t sequence;
+			int32_t peer; /* root of a collective, partner of a message; -1: none */
+			uint16_t rank, n_ranks; /* in the communicator; 65535 and 0: unknown */
 			uint32_t reserved;
 		} nccl;
 	};
 };
 
-/* Blocks of PyTorch's caching allocator, as it reports them to its own profiler. While steps are recorded; see rec_memory. */
+/* A block of PyTorch's caching allocator, as the allocator reports it to PyTorch's own profiler.
+ * Written while steps are recorded; see rec_memory. */
 struct rec_block {
 	uint8_t kind, words;
 	uint8_t event; /* enum block_event */
 	uint8_t device;
-	uint32_t stack; /* DICT_STACK, MADE and LIVE; 0: none was taken */
+	uint32_t stack; /* DICT_STACK of MADE and LIVE; 0: no stack was taken */
 	uint64_t ticks;
-	uint64_t address, bytes; /* as rounded by the allocator */
+	uint64_t address, bytes; /* size as rounded by the allocator */
 	union {
 		struct {
-			uint64_t allocated_bytes, reserved_bytes; /* in all, afterwards */
+			/* the device's totals after the event */
+			uint64_t allocated_bytes, reserved_bytes;
 		};
-		uint64_t made_ticks; /* LIVE; outside recorded steps: when its step began */
+		/* LIVE; for a block made outside recorded steps: when that step began */
+		uint64_t made_ticks;
 	};
 };
 
-/* What the allocator holds on a device at a step's begin, whether steps are recorded or not; where it has changed. */
+/* The allocator's totals on a device at the beginning of a step, recorded or not. Written where
+ * they changed. */
 struct rec_memory {
 	uint8_t kind, words;
 	uint8_t device, reserved;
-	uint32_t n_lost; /* blocks that BLOCK_LIVE cannot say: there were too many */
+	uint32_t n_lost; /* live blocks without a BLOCK_LIVE: there were too many */
 	uint64_t ticks;
 	uint64_t allocated_bytes, reserved_bytes;
 	uint64_t peak_allocated_bytes, peak_reserved_bytes; /* since the process began */
@@ -314,7 +342,8 @@ enum dict_kind {
 
 #define DICT_MARK 0xD1C7u
 
-/* All sizes are multiples of 8; `bytes` counts the head. The head is stored last, as one 64-bit release store. */
+/* All sizes are multiples of 8; `bytes` includes the head. The head is stored last, as one 64-bit
+ * release store. */
 struct dict_head {
 	uint16_t mark; /* DICT_MARK */
 	uint16_t kind;
@@ -329,7 +358,7 @@ struct dict_hook {
 	char name[]; /* the symbol, NUL-terminated */
 };
 
-/* A library's function. */
+/* A function of a library. */
 struct dict_library {
 	struct dict_head head;
 	uint16_t id;
@@ -342,8 +371,7 @@ struct dict_thread {
 	struct dict_head head;
 	uint32_t slot, tid;
 	char name[16];
-	uint32_t
-		handle; /* low half of pthread_self(): what CUPTI calls the thread unless it was told otherwise */
+	uint32_t handle; /* low half of pthread_self(): CUPTI's thread id by default */
 	uint32_t reserved;
 };
 
@@ -353,7 +381,7 @@ struct dict_string {
 	char text[];
 };
 
-/* The shape of a launch as the host asked for it, written at its first sight. */
+/* The shape of a launch as the host requested it, written when it is first seen. */
 struct dict_launch {
 	struct dict_head head;
 	uint64_t token;
@@ -363,7 +391,7 @@ struct dict_launch {
 	uint32_t shared_bytes;
 };
 
-/* A kernel as CUPTI reports it, without what differs from launch to launch. */
+/* A kernel as CUPTI reports it, without what varies per launch. */
 struct dict_kernel {
 	struct dict_head head;
 	uint32_t id;
@@ -381,36 +409,37 @@ struct dict_device {
 	char name[64];
 };
 
-/* A loaded object that frames lie in. Addresses in it are given as offsets from `base`, which is what the ELF file's own
- * virtual addresses count from. */
+/* A loaded object that contains frames. Addresses in it are stored as offsets from `base`, to which
+ * the ELF file's own virtual addresses are relative. */
 struct dict_module {
 	struct dict_head head;
 	uint32_t id; /* from 1 */
 	uint32_t build_id_bytes;
 	uint8_t build_id[32];
-	uint64_t
-		base; /* load address minus the lowest virtual address of the file, as dl_phdr_info's dlpi_addr */
+	uint64_t base;	     /* load address minus the file's lowest virtual address: dlpi_addr */
 	uint64_t begin, end; /* mapped addresses */
-	char path[];	     /* absolute where it could be found */
+	char path[];	     /* absolute if it could be determined */
 };
 
 enum line_table { LINES_NONE, LINES_LNOTAB, LINES_310, LINES_311 };
 
-/* A Python code object, copied at its first sight. */
+/* A Python code object, copied when it is first seen. */
 struct dict_code {
 	struct dict_head head;
 	uint32_t id;   /* from 1 */
-	uint32_t file; /* DICT_STRING, as co_filename has it */
+	uint32_t file; /* DICT_STRING: co_filename */
 	uint32_t name; /* DICT_STRING: co_qualname (3.11 and later), else co_name */
 	uint32_t first_line;
-	uint32_t lines; /* enum line_table: the layout of what follows */
+	uint32_t lines; /* enum line_table: the format of `table` */
 	uint32_t table_bytes;
 	uint8_t table[];
 };
 
-/* One frame of a stack. Native: bit 63 clear, bits 48..62 module (0: none, an absolute address), bits 0..47 offset of the return
- * address (of the interrupted instruction below a signal frame). Python: bit 63 set, bits 32..62 code, bits 0..31 last
- * instruction in bytes (0xffffffff: not known). */
+/*
+ * One frame of a stack. Native: bit 63 clear, bits 48..62 module (0: none, absolute address), bits
+ * 0..47 offset of the return address (below a signal frame: of the interrupted instruction).
+ * Python: bit 63 set, bits 32..62 code, bits 0..31 last instruction in bytes (0xffffffff: unknown).
+ */
 #define FRAME_PYTHON	    (1ull << 63)
 #define FRAME_MODULE_MOST   0x7fffu
 #define FRAME_LASTI_UNKNOWN 0xffffffffu
@@ -426,41 +455,44 @@ static inline uint64_t frame_python(uint32_t code, uint32_t lasti)
 }
 
 enum stack_flag {
-	STACK_TRUNCATED =
-		1, /* outer native frames are missing: code without unwind information, or the depth limit */
-	STACK_UNMERGED =
-		2, /* the Python frames stand after the native ones: where they belong could not be told */
-	STACK_BY_NAME =
-		4, /* as UNMERGED, and each Python frame is one activation of the interpreter's evaluator: CPython 3.8, 3.9 */
+	/* outer native frames are missing: code without unwind information, or the depth limit */
+	STACK_TRUNCATED = 1,
+	/* the Python frames follow the native ones, because their position among them is unknown */
+	STACK_UNMERGED = 2,
+	/* like STACK_UNMERGED; each Python frame is one activation of the interpreter's evaluator
+	 * (CPython 3.8, 3.9) */
+	STACK_BY_NAME = 4,
 	STACK_PYTHON_TRUNCATED = 8, /* outer Python frames are missing: the depth limit */
 };
 
-/* A call stack, innermost frame first. Its `shared` outermost frames are those of the stack `base`, written before. */
+/* A call stack, innermost frame first. Its `shared` outermost frames are those of the stack `base`,
+ * written earlier. */
 struct dict_stack {
 	struct dict_head head;
 	uint32_t id;	    /* not 0; ids may have gaps */
 	uint32_t base;	    /* 0: nothing is shared */
-	uint16_t shared, n; /* `n`: frames that follow here */
+	uint16_t shared, n; /* `n`: frames stored here */
 	uint32_t flags;	    /* enum stack_flag */
 	uint64_t frames[];
 };
 
-/* ---- The header and the directory: shared memory with both sides writing. ---- */
+/* ---- The header and the directory: shared memory that both sides write. ---- */
 
 enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
 
-/* Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME read at the same moment (within about 100 ns). */
+/* Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment (within about 100 ns). */
 struct journal_clock_point {
 	uint64_t ticks, monotonic_ns, realtime_ns;
 };
 
-/* ns = point[0].monotonic_ns + (ticks - point[0].ticks) * slope, the slope from point[0] to the newest point. The
- * reader may take further points itself while the machine is up: the time-stamp counter is one for all processes. */
+/* ns = first.monotonic_ns + (ticks - first.ticks) * slope, with the slope from the first to the
+ * newest point. The reader may take further points itself while the machine is up: the time-stamp
+ * counter is the same in all processes. */
 struct journal_clock {
 	uint32_t kind;
 	uint32_t reserved;
 	struct journal_clock_point first;
-	struct journal_clock_point last; /* written at the orderly end; ticks 0 until then */
+	struct journal_clock_point last; /* written at the orderly exit; ticks 0 until then */
 };
 
 enum step_mode {
@@ -473,16 +505,18 @@ enum step_mode {
 	STEP_MODE_NVTX
 };
 
-/* The fact that a range of PROF_STEP=nvtx:NAME has begun. */
+/* DICT_INFO key: a range of PROF_STEP=nvtx:NAME has begun. */
 #define JOURNAL_INFO_STEP_RANGE "step range"
 
 enum step_state {
-	STEP_STATE_OWN, /* the library knows its boundaries without help (every mode but auto) */
-	STEP_STATE_LEARNING, /* journals launches and copies, waits for anchor_generation to move */
-	STEP_STATE_ADOPTED, /* counts the anchor, still journals; waits for base_generation == anchor_generation */
-	STEP_STATE_LOCKED, /* numbers are absolute, the schedule rules */
-	STEP_STATE_LOST, /* the anchor has not come for long: journals again, goes back to LOCKED if it comes, and waits for
-			    anchor_generation to move */
+	STEP_STATE_OWN,	     /* the library finds the boundaries itself (every mode but auto) */
+	STEP_STATE_LEARNING, /* journals launches and copies; waits for a new anchor_generation */
+	/* counts the anchor, still journals; waits for base_generation == anchor_generation */
+	STEP_STATE_ADOPTED,
+	STEP_STATE_LOCKED, /* step numbers are absolute and the schedule applies */
+	/* the anchor has not occurred for long: journals again, returns to LOCKED if it occurs, and
+	 * waits for a new anchor_generation */
+	STEP_STATE_LOST,
 };
 
 static inline _Bool step_state_is_learning(uint32_t state)
@@ -492,36 +526,45 @@ static inline _Bool step_state_is_learning(uint32_t state)
 }
 
 /*
- * Learning steps (auto). The collector writes an anchor: the hash of three successive launches of one thread
- * (core/runtime/token.h), after whose last one a step ends. The library adopts it and writes STEP_COUNTED 1, 2, 3... as it
- * comes: each says that a step begins at its `ticks`. The step that begins with STEP_COUNTED k has the number base + k,
- * so the collector writes base = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the
- * run's first anchor ends step 0. A turn in which the anchor fails counts by its backup. (The record may stand in another thread's stream than the anchor: it is written with the
+ * Step detection (auto). The collector writes an anchor: the hash of three successive launches of
+ * one thread (core/runtime/token.h), the last of which ends a step. The library adopts it and
+ * writes STEP_COUNTED 1, 2, 3... as it occurs, each meaning that a step begins at its `ticks`. The
+ * step that begins with STEP_COUNTED k has the number base + k. The collector therefore writes base
+ * = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the run's
+ * first anchor ends step 0. An iteration in which the anchor fails to occur is counted by its
+ * backup. (The record may be in another thread's stream than the anchor: it is written with the
  * next launch of any thread.) Each generation is stored last (release) and read first (acquire).
  *
- * A program may go over to other work, where the anchor does not come any more. The library then counts `lost` up, and all this
- * begins anew from the step under way, `current`, which the first new anchor ends: base = current + anchors - 1.
+ * If the program switches to other work, the anchor stops occurring. The library then increments
+ * `lost`, and detection starts anew from the current step, `current`, which the first new anchor
+ * ends: base = current + anchors - 1.
  *
- * Long before that the anchor is overdue: the library journals again, and the collector looks for steps of another optimizer, no others, for
- * the program may only evaluate. If the anchor comes first all is as it was; else the library adopts the new one and goes on as above.
- * Steps that no optimizer ends are looked at in this way now and then (preload/doubt.h), although the anchor comes: so many as the
- * library has a mind to, until looked_ticks has passed them, and longer once sees_optimizer is set.
+ * Long before that the anchor is overdue: the library journals again, and the collector looks for
+ * steps that another optimizer ends. It accepts no others, because the program may only be
+ * evaluating. If the anchor occurs first, nothing changes; else the library adopts the new one as
+ * above. Steps that no optimizer ends are checked in this way from time to time (preload/doubt.h)
+ * although the anchor occurs. The library decides how many; it goes on until looked_ticks has
+ * passed them, and longer if sees_optimizer is set.
  *
- * An anchor may be told provisional: it is counted, and the schedule runs on it, while the library journals on and the collector
- * learns on, until sure_generation says that it stands; or a newer one takes its place, and all that was counted by it is void:
- * numbers and schedule go back to where they were before it, as if the newer one were the first.
+ * An anchor may be provisional: it is counted and the schedule runs on it, while the library keeps
+ * journaling and the collector keeps learning, until sure_generation confirms it. If a newer anchor
+ * replaces it, everything counted by it is void: numbers and schedule return to where they were
+ * before it, as if the newer anchor were the first.
  */
+
 /* Whether an optimizer ends the steps. */
 enum step_optimizer {
 	STEP_OPTIMIZER_NONE,
-	STEP_OPTIMIZER_LIKELY, /* by what follows the backward pass; its name would have told */
+	/* judged by what follows the backward pass; a kernel name would prove it */
+	STEP_OPTIMIZER_LIKELY,
 	STEP_OPTIMIZER_SURE
 };
 
 enum start_of {
-	START_OF_STEPS,	   /* it is not known whether an optimizer ends them */
+	START_OF_STEPS,	   /* unknown whether an optimizer ends them */
 	START_OF_TRAINING, /* one does */
-	START_BEHIND_OTHERS /* one does, and none ended those before; how many there were may differ from rank to rank */
+	/* one does, and none ended the earlier steps, whose number may differ by rank */
+	START_BEHIND_OTHERS
 };
 
 struct journal_steps {
@@ -530,53 +573,57 @@ struct journal_steps {
 	_Atomic uint32_t base_generation;
 	_Atomic uint64_t anchor;
 	_Atomic uint64_t base;
-	_Atomic uint32_t calls_per_step; /* of the median step, as the collector saw it */
+	_Atomic uint32_t calls_per_step; /* of the median step, measured by the collector */
 	_Atomic uint32_t confidence_permille;
 	/* written by the library */
 	uint32_t mode;		  /* enum step_mode */
 	_Atomic uint32_t state;	  /* enum step_state */
 	_Atomic uint64_t current; /* number of the step under way */
-	_Atomic uint64_t
-		schedule_shift; /* steps by which the schedule was moved because its first window had passed */
+	/* by how many steps the schedule was moved, because its first window was over already */
+	_Atomic uint64_t schedule_shift;
 	/*
-	 * Several ranks of one job: each that knows its steps counts waits_for_start up, stays disarmed, and the collector
-	 * names the step that the schedule's first recorded one becomes, the same for all (`start`, then start_is_named, which
-	 * becomes waits_for_start). A rank asks once more where it trains and has had other steps before (start_of).
+	 * Several ranks of one job: a rank that has detected its steps increments waits_for_start
+	 * and records nothing yet. The collector chooses the step on which the schedule's first
+	 * recorded step falls, the same for all ranks: it writes `start`, then sets start_is_named
+	 * to waits_for_start. A rank asks again when training follows other steps (start_of).
 	 */
 	_Atomic uint32_t waits_for_start; /* by the library */
 	_Atomic uint32_t start_is_named;  /* by the collector */
 	_Atomic uint64_t start;
-	uint32_t
-		wants_optimizer; /* by the library: only a step that an optimizer ends is to be found */
-	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped coming */
+	/* by the library: only steps that an optimizer ends are accepted */
+	uint32_t wants_optimizer;
+	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped occurring */
 	_Atomic uint32_t boundary; /* by the collector: enum level_boundary (core/steps/levels.h) */
-	/* by the collector, with each anchor: struct iteration_anchors (core/runtime/turn.h) */
+	/* by the collector, with each anchor: struct iteration_anchors
+	 * (core/runtime/iteration.h) */
 	_Atomic uint32_t backup_within;
 	_Atomic uint64_t backup; /* 0: none */
 	_Atomic uint32_t anchor_thread;
-	_Atomic uint32_t
-		wants_slices; /* by the collector: steps have been looked for long enough */
-	_Atomic uint32_t
-		slices; /* by the library: slices of time that stood in for steps of the schedule */
-	uint32_t
-		wants_function; /* by the library: PROF_STEP=python:, and stacks of all launches come */
+	/* by the collector: steps have been sought for long enough */
+	_Atomic uint32_t wants_slices;
+	/* by the library: time slices recorded in place of the schedule's steps */
+	_Atomic uint32_t slices;
+	uint32_t wants_function; /* by the library: PROF_STEP=python:, every launch takes a stack */
 	/* by the collector: */
-	_Atomic uint32_t sure_generation; /* this anchor stands; one that is newer is provisional */
-	_Atomic uint32_t
-		void_generation; /* the newest one that steps were counted by and that did not stand, 0: none */
-	_Atomic uint32_t n_corrected,
-		void_calls_per_step; /* how many such there were, and what it took for a step */
-	_Atomic uint64_t
-		overdue_ticks; /* by the library: since when the anchor is; 0: it has come */
+	_Atomic uint32_t sure_generation; /* this anchor is confirmed; a newer one is provisional */
+	/* the newest anchor that counted steps and proved wrong, 0: none */
+	_Atomic uint32_t void_generation;
+	/* anchors that proved wrong, and calls per step of the last */
+	_Atomic uint32_t n_corrected, void_calls_per_step;
+	/* by the library: since when the anchor is overdue; 0: it has occurred */
+	_Atomic uint64_t overdue_ticks;
 	_Atomic uint32_t by_optimizer; /* by the collector, with each anchor: enum step_optimizer */
-	_Atomic uint32_t
-		sees_optimizer; /* by the collector: in what came since overdue_ticks; 0 by the library */
-	_Atomic uint64_t looked_ticks; /* by the collector: until when it has looked meanwhile */
-	_Atomic uint32_t
-		anchors_apart; /* by the collector, with each anchor: struct iteration_anchors */
+	/* by the collector: whether an optimizer has run since overdue_ticks; reset by the
+	 * library */
+	_Atomic uint32_t sees_optimizer;
+	/* by the collector: how far it has looked since overdue_ticks */
+	_Atomic uint64_t looked_ticks;
+	/* by the collector, with each anchor: struct iteration_anchors */
+	_Atomic uint32_t anchors_apart;
 	_Atomic uint32_t start_of; /* by the library, with waits_for_start: enum start_of */
-	/* by the collector, with each anchor: a step's last two calls by token_pair_hash(), if the anchor's last ones are the next step's, else 0;
-	 * and whether it came before the first step's end, so that it never comes behind the last one's */
+	/* By the collector, with each anchor. `end`: a step's last two calls as token_pair_hash()
+	 * if the anchor's own last calls belong to the next step, else 0. `is_late`: the anchor
+	 * occurred before the first step's end, so it never follows the last step's end. */
 	_Atomic uint64_t end;
 	_Atomic uint32_t is_late;
 };
@@ -584,22 +631,21 @@ struct journal_steps {
 /* How a request was answered. */
 enum trigger_answer {
 	TRIGGER_BY_STEPS,  /* steps `first` to `first` + `n` - 1 are recorded */
-	TRIGGER_BY_TIME,   /* no step is known: slices of time are, numbered alike */
-	TRIGGER_FROM_KEPT, /* the flight recorder: what is kept is written, and the next `n` steps */
+	TRIGGER_BY_TIME,   /* no steps detected: time slices are recorded, numbered alike */
+	TRIGGER_FROM_KEPT, /* flight recorder: the kept steps are written, and the next `n` */
 };
 
-/*
- * Requests for steps. `profrun trigger` stores how many it wants and from which on, then counts `asked` up (release); the library looks at it when a
- * step begins, and while it learns with each launch. It stores its answer, then the request's number in `taken` (release).
- */
+/* Requests for steps. `profrun trigger` stores how many steps it wants and from which one on, then
+ * increments `asked` (release). The library checks it when a step begins and, while it learns, at
+ * each launch. It stores its answer, then the request's number in `taken` (release). */
 struct journal_trigger {
 	_Atomic uint32_t asked;
 	_Atomic uint32_t asked_steps; /* 0: as many as the schedule's active */
-	_Atomic uint64_t
-		asked_from; /* no step before it: several ranks take the same ones; 0: at once */
+	/* first step allowed, so that several ranks record the same ones; 0: at once */
+	_Atomic uint64_t asked_from;
 	/* written by the library */
-	_Atomic uint32_t accepts; /* 1 << enum trigger_cause: what PROF_TRIGGER has */
-	_Atomic uint32_t signals; /* that came, counted by their handler */
+	_Atomic uint32_t accepts; /* 1 << enum trigger_cause: enabled by PROF_TRIGGER */
+	_Atomic uint32_t signals; /* received, counted by their handler */
 	_Atomic uint32_t signals_taken;
 	_Atomic uint32_t taken;
 	_Atomic uint32_t answer; /* enum trigger_answer */
@@ -613,38 +659,42 @@ struct journal_header {
 	uint32_t header_bytes; /* sizeof(struct journal_header) of the writer */
 	uint32_t chunk_bytes, n_chunks;
 	uint64_t directory_offset, dictionary_offset, dictionary_bytes, chunks_offset, file_bytes;
-	uint32_t call_bytes, gpu_bytes; /* sizes of the two big records, as a check on both sides */
+	/* sizes of the two largest records, checked by both sides */
+	uint32_t call_bytes, gpu_bytes;
 	uint32_t pid, ppid;
-	uint64_t
-		process_start; /* field 22 of /proc/PID/stat: tells a process from a later one of the same pid */
+	/* field 22 of /proc/PID/stat: distinguishes a process from a later one with the same pid */
+	uint64_t process_start;
 	struct journal_clock clock;
-	_Atomic uint64_t ended_ticks; /* orderly end of the process; 0: alive or killed */
+	_Atomic uint64_t ended_ticks; /* orderly exit of the process; 0: alive or killed */
 	_Atomic uint64_t dictionary_used_bytes;
-	_Atomic uint32_t chunks_backed; /* chunks below this index have disk space behind them */
-	_Atomic uint32_t collector;	/* pid of the collector that reads and recycles, 0: none */
-	_Atomic uint64_t chunk_claims;	/* numbers the claims: order of a thread's chunks */
-	_Atomic uint64_t dropped_records;    /* chunk records that found no room, in all */
-	_Atomic uint64_t dropped_dictionary; /* dictionary records that found no room */
+	_Atomic uint32_t chunks_backed; /* chunks below this index have disk space */
+	/* pid of the collector that reads and recycles chunks, 0: none */
+	_Atomic uint32_t collector;
+	_Atomic uint64_t chunk_claims;	     /* counts the claims: orders a thread's chunks */
+	_Atomic uint64_t dropped_records;    /* chunk records dropped for lack of room, in total */
+	_Atomic uint64_t dropped_dictionary; /* dictionary records dropped for lack of room */
 	struct journal_steps steps;
 	struct journal_trigger trigger;
-	uint64_t
-		pid_namespace; /* inode of /proc/self/ns/pid: whose numbers `pid` and `ppid` are; 0: not known */
+	/* inode of /proc/self/ns/pid, the namespace of `pid` and `ppid`; 0: unknown */
+	uint64_t pid_namespace;
 };
 
 enum chunk_state {
 	CHUNK_FREE,    /* the library may claim it (by compare and swap) */
 	CHUNK_WRITING, /* one thread appends */
-	CHUNK_SEALED, /* full, or its thread ended; only the collector may free it, once it has read it */
+	/* full, or its thread ended; only the collector may free it, after reading it */
+	CHUNK_SEALED,
 };
 
-/* One per chunk, a cache line each: its owner stores here with every record. */
+/* One per chunk, a cache line each: its owner writes to it with every record. */
 struct journal_chunk {
 	_Atomic uint32_t state;
 	_Atomic uint32_t committed_bytes;
 	uint32_t thread; /* slot: DICT_THREAD */
 	uint32_t reserved;
-	/* 1, 2, ...: chunk_claims when it was taken, stored (release) once `thread` is there: a reader passes over a chunk
-	 * whose claim is 0. The collector sets claim and committed_bytes to 0 before it stores CHUNK_FREE. */
+	/* Value of chunk_claims when it was taken: 1, 2, ... Stored (release) once `thread` is set;
+	 * a reader skips a chunk whose claim is 0. The collector sets claim and committed_bytes to
+	 * 0 before it stores CHUNK_FREE. */
 	_Atomic uint64_t claim;
 	uint64_t padding[5];
 };

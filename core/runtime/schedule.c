@@ -1,6 +1,6 @@
 /*
- * The schedule's parser and evaluator (core/runtime/schedule.h). Runs in the application, in its collector
- * and in tests; the semantics are torch's, checked against torch's own results in
+ * The schedule's parser and evaluator (core/runtime/schedule.h). Runs in the application, in its
+ * collector and in tests. The semantics are torch's, checked against torch's own results in
  * test/steps/torch_schedule.tsv.
  */
 #include "core/runtime/schedule.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A million million steps is more than any job has, and sums of a few do not overflow. */
+/* More than any job has, and sums of a few such numbers do not overflow. */
 #define SCHEDULE_MAX_STEPS 1000000000000ull
 
 #define SCHEDULE_ACCEPTED                      \
@@ -63,7 +63,7 @@ static bool piece_is(struct piece p, const char *word)
 	return strlen(word) == p.length && !memcmp(p.at, word, p.length);
 }
 
-/* What is shown of a piece that somebody got wrong: enough to find it, never a page. */
+/* Returns how many bytes of a wrong piece an error message shows. */
 static int piece_shown(struct piece p)
 {
 	return p.length < 40 ? (int)p.length : 40;
@@ -83,7 +83,7 @@ static bool piece_number(struct piece p, uint64_t *out)
 	return p.length > 0;
 }
 
-/* A word or a key that there is none of; `words`: those that there are. */
+/* Refuses an unknown word or key; `words` are the known ones. */
 static int schedule_refuse(struct piece p, const char *what, const char *words, struct err *e)
 {
 	char word[48], meant[CONFIG_MEANT_BYTES];
@@ -114,20 +114,22 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 	*seen |= 1u << k;
 	if (!piece_number(value, &values[k]) || values[k] < schedule_keys[k].min)
 		return err_set(e, -EINVAL,
-			       "%s=%.*s: a whole number of steps from %llu to 10^12 is wanted",
+			       "%s=%.*s: expected a whole number of steps from %llu to 10^12",
 			       schedule_keys[k].name, piece_shown(value), value.at,
 			       (unsigned long long)schedule_keys[k].min);
 	return 0;
 }
 
-/* All steps from the first one on are recorded, so nothing ends or comes again. */
+/* The flight recorder records every step from the first recorded one on, so nothing ends or
+ * repeats. */
 static int schedule_fly(const uint64_t values[KEY_COUNT], unsigned seen, struct schedule *out,
 			struct err *e)
 {
 	if (values[KEY_REPEAT])
 		return err_set(e, -EINVAL,
-			       "repeat=%llu does not go with flight=K, which records every step; "
-			       "accepted with it: skip_first=N,wait=N,warmup=N,active=N",
+			       "repeat=%llu cannot be combined with flight=K, which records every "
+			       "step; accepted with flight=K: "
+			       "skip_first=N,wait=N,warmup=N,active=N",
 			       (unsigned long long)values[KEY_REPEAT]);
 	uint64_t idle =
 		values[KEY_SKIP_FIRST] + (values[KEY_SKIP_FIRST_WAIT] ? 0 : values[KEY_WAIT]);
@@ -182,7 +184,7 @@ static uint64_t schedule_cycle(const struct schedule *s)
 	return s->wait + s->warmup + s->active;
 }
 
-/* Steps since the first cycle's beginning; only for steps that skip_first lets through. */
+/* Returns the steps since the first cycle began; only for steps after skip_first. */
 static uint64_t schedule_phase(const struct schedule *s, uint64_t step)
 {
 	return step - s->skip_first + (s->skip_first_wait ? s->wait : 0);

@@ -1,8 +1,7 @@
 /*
- * PROF_SCHEDULE: which steps are recorded, with the meaning of torch.profiler.schedule. Owns the
- * parsed schedule and answers, for a step's number, what happens in it. Pure arithmetic on the
- * caller's struct: any thread, no memory, no locks; only schedule_parse() formats text, once at
- * start.
+ * PROF_SCHEDULE: which steps are recorded, with the semantics of torch.profiler.schedule. Holds the
+ * parsed schedule and returns the action of a step by its number. Pure arithmetic on the caller's
+ * struct: any thread, no memory, no locks. Only schedule_parse() formats text, once at startup.
  */
 #ifndef CORE_SCHEDULE_H
 #define CORE_SCHEDULE_H
@@ -13,41 +12,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is used when PROF_SCHEDULE is not set at all. */
+/* Used when PROF_SCHEDULE is not set. */
 #define SCHEDULE_DEFAULT "skip_first=10,wait=0,warmup=2,active=3,repeat=1"
 
 #define SCHEDULE_NEVER UINT64_MAX
 
 /*
- * After `skip_first` steps, cycles of `wait` idle, `warmup` warming and `active` recorded steps,
- * `repeat` times (0: for ever). `skip_first_wait` leaves out the wait of the first cycle.
+ * After `skip_first` steps: cycles of `wait` skipped, `warmup` warm-up and `active` recorded steps,
+ * `repeat` times (0: forever). `skip_first_wait` omits the wait of the first cycle.
  *
- * The flight recorder (`flight` not 0) records every step from the first recorded one on; the last `flight` of them are kept, and
- * written when something asks for them. `active` is then how many more are written after that, 0 where it is not given.
+ * The flight recorder (`flight` not 0) records every step from the first recorded one on, keeps the
+ * last `flight` of them and writes those when triggered. `active` is then how many more are written
+ * after that, 0 if not given.
  */
 struct schedule {
 	bool off;    /* nothing is ever recorded */
-	bool always; /* every step is recorded; the numbers below mean nothing */
+	bool always; /* every step is recorded; the numbers below are unused */
 	bool skip_first_wait;
 	uint64_t skip_first, wait, warmup, active, repeat;
 	uint64_t flight;
 };
 
 /*
- * Reads "always", "off" or "key=N,key=N...", keys in any order, flight=N among them. A key left out has torch's own
- * default where torch has one (skip_first=0, repeat=0, skip_first_wait=0), else wait=0, warmup=0,
- * active=1: what is not named is not waited for. 0, or -EINVAL with one line in `e` (may be NULL)
- * and `out` untouched.
+ * Parses "always", "off" or "key=N,key=N...", keys in any order, flight=N among them. A missing key
+ * gets torch's default where torch has one (skip_first=0, repeat=0, skip_first_wait=0), else
+ * wait=0, warmup=0, active=1: steps that are not named are not skipped. Returns 0, or -EINVAL with
+ * one line in `e` (may be NULL) and `out` unchanged.
  */
 int schedule_parse(const char *text, struct schedule *out, struct err *e);
 
-/* What happens in step number `step`, counted from 0. */
+/* Returns the action of step `step`, counted from 0. */
 enum sched_action schedule_action(const struct schedule *s, uint64_t step);
 
-/* The first step that is not SCHED_NONE, or SCHEDULE_NEVER. */
+/* Returns the first step that is not SCHED_NONE, or SCHEDULE_NEVER. */
 uint64_t schedule_first_recorded(const struct schedule *s);
 
-/* Whether every step from `step` on is SCHED_NONE. */
+/* Returns whether every step from `step` on is SCHED_NONE. */
 bool schedule_done(const struct schedule *s, uint64_t step);
 
 #endif

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below it every other step would be slow. Above it none ever is. */
+/* With a smaller factor every other step would be slow; with a larger one none would. */
 #define SLOW_LEAST 1.1
 #define SLOW_MOST  1000.0
 
-#define TRIGGERS "file, signal, slow:FACTOR (as in slow:3) or none"
+#define TRIGGERS "file, signal, slow:FACTOR (for example slow:3) or none"
 
 static const char *const words[] = { "file", "signal", "slow", "none" };
 
@@ -22,7 +22,7 @@ static int parse_slow(const char *factor, struct trigger_config *out, struct err
 	if (out->slow > 0)
 		return err_set(e, -EINVAL, "slow:FACTOR is given twice");
 	if (end == factor || *end || !(value >= SLOW_LEAST) || !(value <= SLOW_MOST))
-		return err_set(e, -EINVAL, "slow:%.40s: a factor from %.1f to %.0f is wanted",
+		return err_set(e, -EINVAL, "slow:%.40s: expected a factor from %.1f to %.0f",
 			       factor, SLOW_LEAST, SLOW_MOST);
 	out->slow = value;
 	return 0;
@@ -31,7 +31,7 @@ static int parse_slow(const char *factor, struct trigger_config *out, struct err
 static int refuse(const char *word, struct err *e)
 {
 	const char *near = NULL;
-	unsigned least = 4; /* further than that is no typing error */
+	unsigned least = 4; /* a larger distance is not a typing error */
 	char plain[16];
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, ":"), word);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -41,7 +41,7 @@ static int refuse(const char *word, struct err *e)
 			near = words[i];
 		}
 	}
-	return err_set(e, -EINVAL, "'%.40s' is no trigger%s%s%s; accepted: " TRIGGERS, word,
+	return err_set(e, -EINVAL, "'%.40s' is not a trigger%s%s%s; accepted: " TRIGGERS, word,
 		       near ? " (did you mean " : "", near ? near : "",
 		       !near		       ? ""
 		       : !strcmp(near, "slow") ? ":FACTOR?)"
@@ -51,9 +51,9 @@ static int refuse(const char *word, struct err *e)
 static int lacks_factor(struct err *e)
 {
 	return err_set(e, -EINVAL,
-		       "slow needs a factor: slow:FACTOR, as in slow:3, arms when a step takes so "
-		       "many "
-		       "times the median; accepted: " TRIGGERS);
+		       "slow needs a factor: slow:FACTOR, for example slow:3, starts a recording "
+		       "when a "
+		       "step takes FACTOR times the median; accepted: " TRIGGERS);
 }
 
 static int parse_word(const char *word, struct trigger_config *out, struct err *e)
@@ -67,7 +67,8 @@ static int parse_word(const char *word, struct trigger_config *out, struct err *
 	else if (!strncmp(word, "slow:", 5))
 		return parse_slow(word + 5, out, e);
 	else if (!strcmp(word, "none"))
-		return err_set(e, -EINVAL, "none stands alone; accepted: " TRIGGERS);
+		return err_set(e, -EINVAL,
+			       "none cannot be combined with other triggers; accepted: " TRIGGERS);
 	else
 		return refuse(word, e);
 	return 0;

@@ -1,4 +1,4 @@
-/* PROF_TRIGGER: what arms steps besides the schedule. */
+/* PROF_TRIGGER: what requests recorded steps, other than the schedule. */
 #ifndef CORE_TRIGGER_H
 #define CORE_TRIGGER_H
 
@@ -8,11 +8,11 @@
 
 struct trigger_config {
 	bool file, signal;
-	double slow; /* a step that takes this many times the running median; 0: none does */
+	double slow; /* a step is slow if it takes this many times the running median; 0: never */
 };
 
-/* "file", "signal", "slow:FACTOR", with commas between them, or "none". 0, or -EINVAL with one line in `e` (may be NULL) and `out`
- * untouched. */
+/* Parses a comma-separated list of "file", "signal" and "slow:FACTOR", or "none". Returns 0, or
+ * -EINVAL with one line in `e` (may be NULL) and `out` unchanged. */
 int trigger_parse(const char *text, struct trigger_config *out, struct err *e);
 
 static inline bool trigger_is_any(const struct trigger_config *t)

@@ -192,7 +192,7 @@ class Places(Case):
         # the launches, and at most thirty more: what sets the scene, steps, states
         self.assertIn(kept + journal.dropped_records - (4 * 60000 + 2), range(30))
         self.assertLess(os.stat(run.paths("journal/*")[0]).st_size, (8 << 20) + 1)
-        self.assertEqual(len([line for line in run.err.splitlines() if "PROF_BUFFER_MB=8)" in line]), 1, run.err)
+        self.assertEqual(len([line for line in run.err.splitlines() if "raise PROF_BUFFER_MB (now 8)" in line]), 1, run.err)
         self.assertIn("drop", self.tool("info", run.folder).out)
         self.assertEqual(self.tool("export", run.folder, "--format", "perfetto").status, 0)
 

@@ -114,9 +114,9 @@ class Frames(unittest.TestCase):
 def native_only(self, minor):
     for version, path in INTERPRETERS[minor]:
         status, out, err = self.run_case(path, "version")
-        self.assertEqual((status, out), (0, f"{version}: frames of this version are not known 0\n"))
-        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: frames of this version are not known; "
-                              r"stacks go without Python's frames\n$")
+        self.assertEqual((status, out), (0, f"{version}: the frame layout of this version is not known 0\n"))
+        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: the frame layout of this version is not known; "
+                              r"stacks are recorded without Python frames\n$")
 
 
 def absent(self, minor):

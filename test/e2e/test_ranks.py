@@ -30,7 +30,7 @@ class Ranks(Case):
         self.assertEqual(sorted(self.armed(run)), [0, 2, 3])
         self.assertEqual(run.json["ranks_left_out"], [1])
         self.assertEqual(len(run.journals()), 3)
-        said = [line for line in run.err.splitlines() if "is not one of PROF_RANKS" in line]
+        said = [line for line in run.err.splitlines() if "is not in PROF_RANKS" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertIn("rank 1 (RANK)", said[0])
         self.assertIn("profrun: rank 1 not profiled (PROF_RANKS=0,2-3)", run.err)
@@ -54,7 +54,7 @@ class Ranks(Case):
     def test_bad_list(self):
         run = self.profiled([prog("loop"), "20", "plain"], PROF_RANKS="0,two", RANK="1", PROF_STEP="kernel:first")
         self.assertEqual([line for line in run.own_lines() if "PROF_RANKS" in line],
-                         ["profrun: PROF_RANKS: 'two' is not a rank; wanted: all, or ranks from 0 on as in 0,3-5; using the default all"])
+                         ["profrun: PROF_RANKS: 'two' is not a rank; expected all or ranks from 0 on, for example 0,3-5; using the default all"])
         self.assertEqual(len(run.journals()), 1)
 
     def same_steps(self, specs, steps, **settings):

@@ -203,7 +203,7 @@ class Triggers(TriggerCase):
         live.do(300)
         run = live.end()
         self.assertEqual(run.trace_steps(), [])
-        self.assertEqual(run.err.count("the application has taken SIGUSR2"), 1, run.err)
+        self.assertEqual(run.err.count("the application has replaced the SIGUSR2 handler"), 1, run.err)
 
     def test_nothing_listens(self):
         live = self.start("off", PROF_TRIGGER="signal")
@@ -262,8 +262,8 @@ class Triggers(TriggerCase):
         self.assertIn("no process of this run has called CUDA, so there is no journal/", asked.err)
 
     def test_bad_values(self):
-        for value, text in (("sgnal", "(did you mean signal?)"), ("slow:x", "a factor from 1.1 to 1000"), ("none,file", "none stands alone"),
-                            ("slow", "slow needs a factor: slow:FACTOR, as in slow:3")):
+        for value, text in (("sgnal", "(did you mean signal?)"), ("slow:x", "expected a factor from 1.1 to 1000"), ("none,file", "none cannot be combined"),
+                            ("slow", "slow needs a factor: slow:FACTOR, for example slow:3")):
             with self.subTest(value):
                 run = self.profiled([prog("loop"), "5"], PROF_TRIGGER=value)
                 (line,) = [line for line in run.err.splitlines() if "PROF_TRIGGER" in line]

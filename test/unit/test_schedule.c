@@ -173,7 +173,7 @@ static void test_refused(void **state)
 		{ "always,active=3", "always" },
 		{ "flight=0", "flight=0" },
 		{ "flight=5,flight=6", "twice" },
-		{ "repeat=1,flight=5", "repeat=1 does not go with flight" },
+		{ "repeat=1,flight=5", "repeat=1 cannot be combined with flight" },
 		{ "wait=99999999999999999999", "wait=" },
 		{ "=3", "unknown key" },
 		{ "ALWAYS", "ALWAYS" },
