@@ -68,11 +68,11 @@ bool pair_could_agree(const struct sides *s, size_t i, size_t j)
 	}
 }
 
-bool pair_may_be_unsaid(const struct sides *s, size_t i, size_t j)
+bool pair_may_lack_size(const struct sides *s, size_t i, size_t j)
 {
 	const struct caller *c = &s->calls.at[i];
 	const struct group *g = &s->groups.at[j];
-	return c->category == CAT_MEMCPY && !c->call->arg && g->at == PAIR_NOBODY &&
+	return c->category == CAT_MEMCPY && !c->call->arg && g->at == PAIR_NO_CALL &&
 	       is_kind_of(c->category, g->first) && is_in_time(s, c, g) &&
 	       may_be_stream(s, c, g->first) && (i + 1 == s->calls.n || !pair_agree(s, i + 1, j));
 }

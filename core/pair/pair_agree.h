@@ -9,11 +9,11 @@ bool pair_could_agree(const struct sides *s, size_t i, size_t j);
 
 static inline bool pair_agree(const struct sides *s, size_t i, size_t j)
 {
-	return s->groups.at[j].at == PAIR_NOBODY && pair_could_agree(s, i, j);
+	return s->groups.at[j].at == PAIR_NO_CALL && pair_could_agree(s, i, j);
 }
 
 /* A copy of nothing has no work; a batch of boxes says no bytes either, and has. */
-bool pair_may_be_unsaid(const struct sides *s, size_t i, size_t j);
+bool pair_may_lack_size(const struct sides *s, size_t i, size_t j);
 
 /* The work began before the call: it is of no later call either. */
 static inline bool pair_is_before(const struct sides *s, size_t i, size_t j)

@@ -13,9 +13,9 @@ struct table {
 	VEC(struct usual) at;
 };
 
-static uint64_t neighbours(uint32_t before, uint32_t behind)
+static uint64_t neighbours(uint32_t before, uint32_t after)
 {
-	return (uint64_t)before << 32 | behind;
+	return (uint64_t)before << 32 | after;
 }
 
 static struct usual *usual_of(struct table *t, uint64_t key)
@@ -67,7 +67,8 @@ static void learn_others(const struct table *t, const struct sides *s)
 
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->silences != c[-1].silences)
+	if (!c->symbol || !c[-1].symbol || c->follows_call_without_work ||
+	    c->n_unknown_gaps != c[-1].n_unknown_gaps)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
@@ -98,9 +99,9 @@ void gaps_learn(struct sides *s)
 	s->odd_cost = cost_of_odd(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		const struct usual *u = i && !s->is_of_race ? known(&t, c) : NULL;
-		c->losses = c->lost + (i ? c[-1].losses : 0);
-		c->unsaid = !u + (i ? c[-1].unsaid : 0);
+		const struct usual *u = i && !s->is_from_race ? known(&t, c) : NULL;
+		c->sum_lost = c->lost + (i ? c[-1].sum_lost : 0);
+		c->n_unknown_steps = !u + (i ? c[-1].n_unknown_steps : 0);
 		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
 	}
 	map_free(&t.of);
@@ -133,9 +134,9 @@ static uint32_t start_cost(const struct sides *s, const struct gap *g)
 	const struct caller *c = &s->calls.at[g->i];
 	if (!s->begins_late)
 		return gap_length_cost(g->i, g->j - g->from_j);
-	if (c->silences)
+	if (c->n_unknown_gaps)
 		return gap_length_cost(g->i, 0) + COST_EARLIER;
-	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->losses)) +
+	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->sum_lost)) +
 	       COST_LOST;
 }
 
@@ -146,18 +147,18 @@ static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 		return start_cost(s, g);
 	const struct caller *a = &s->calls.at[g->from_i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
-	if (a->silences != b->silences)
+	if (a->n_unknown_gaps != b->n_unknown_gaps)
 		return gap_length_cost(calls, 0) + COST_EARLIER;
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
-	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
-	bool is_said = a->unsaid == b->unsaid;
+	uint32_t expected = b->expected - a->expected, lost = b->sum_lost - a->sum_lost;
+	bool step_is_known = a->n_unknown_steps == b->n_unknown_steps;
 	size_t foreign = apart(works, lost);
 	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
-		      (is_said && !foreign && step != expected);
+		      (step_is_known && !foreign && step != expected);
 	uint32_t odd = is_odd ? s->odd_cost : 0;
 	if (!calls && !foreign)
 		return odd + (lost ? COST_LOST : 0);
-	if (is_said && step == expected && !foreign)
+	if (step_is_known && step == expected && !foreign)
 		return COST_NUMBERED;
 	return gap_length_cost(calls, foreign) + odd;
 }

@@ -19,7 +19,7 @@ enum {
 static void forget_pairs(struct sides *s)
 {
 	for (size_t j = 0; j < s->groups.n; j++)
-		s->groups.at[j].at = PAIR_NOBODY;
+		s->groups.at[j].at = PAIR_NO_CALL;
 }
 
 /* ---- One part for each of CUPTI's streams ---- */
@@ -67,7 +67,7 @@ static void split(struct parts *p)
 	for (size_t j = 0; j < s->groups.n; j++) {
 		struct group g = s->groups.at[j];
 		g.home = (uint32_t)j;
-		g.at = PAIR_NOBODY;
+		g.at = PAIR_NO_CALL;
 		struct sides *to = may_be_graph(&g)
 					   ? &p->at.at[PART_GRAPHS]
 					   : part_of_stream(p, stream_of_work(g.first), false);
@@ -89,7 +89,7 @@ static void pair_part(struct parts *p, size_t k)
 	part->lanes.at = s->lanes.at; /* shared */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
-	part->is_of_race = true;
+	part->is_from_race = true;
 	part->clocks_differ_ticks = s->clocks_differ_ticks;
 	sides_note_alone(part);
 	if (!sides_race(part))
@@ -98,8 +98,8 @@ static void pair_part(struct parts *p, size_t k)
 		pair_walk(part);
 	for (size_t j = 0; j < part->groups.n; j++) {
 		const struct group *g = &part->groups.at[j];
-		s->groups.at[g->home].at = g->at == PAIR_NOBODY ? PAIR_NOBODY
-								: part->calls.at[g->at].home;
+		s->groups.at[g->home].at = g->at == PAIR_NO_CALL ? PAIR_NO_CALL
+								 : part->calls.at[g->at].home;
 	}
 	part->lanes.at = NULL;
 }
@@ -136,7 +136,7 @@ static size_t name_calls(const struct sides *s, struct rec_external *externals)
 	size_t n = 0;
 	for (size_t j = 0; j < s->groups.n; j++) {
 		const struct group *g = &s->groups.at[j];
-		if (g->at == PAIR_NOBODY)
+		if (g->at == PAIR_NO_CALL)
 			continue;
 		const struct caller *c = &s->calls.at[g->at];
 		externals[n++] = (struct rec_external){

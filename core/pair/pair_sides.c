@@ -212,7 +212,7 @@ static void list_thread(struct listing *l, uint32_t thread)
 	const struct pair_input *in = l->s->in;
 	const struct pair_thread *t = &in->threads[thread];
 	uint32_t expected_seq = t->closed_seq + 1, others = 0;
-	bool knows_seq = false, is_behind_other = false;
+	bool knows_seq = false, follows_call_without_work = false;
 	struct capture capture = { 0 };
 	vec_reserve(&l->s->calls, t->n_calls);
 	for (size_t k = 0; k < t->n_calls; k++) {
@@ -230,11 +230,11 @@ static void list_thread(struct listing *l, uint32_t thread)
 			struct caller *c = &l->s->calls.at[l->s->calls.n - 1];
 			c->skipped = call->seq - expected_seq;
 			c->lost = knows_seq ? c->skipped : 0;
-			c->is_behind_other = is_behind_other || !knows_seq;
+			c->follows_call_without_work = follows_call_without_work || !knows_seq;
 			c->others = others - 1;
 			others = 0;
 		}
-		is_behind_other = !expects_work;
+		follows_call_without_work = !expects_work;
 		knows_seq = expects_work || (call->status && knows_seq);
 		expected_seq = call->seq + 1;
 	}
@@ -404,7 +404,7 @@ bool sides_race(const struct sides *s)
 }
 
 /* How many calls between two windows were not recorded is said by the number of each thread's first one behind. */
-static void note_silences(struct sides *s)
+static void count_unrecorded(struct sides *s)
 {
 	const struct pair_input *in = s->in;
 	uint32_t *seen = mem_zero(in->n_threads * sizeof(*seen));
@@ -424,11 +424,11 @@ static void note_silences(struct sides *s)
 }
 
 /* Where that is not the work that CUPTI has of them. */
-static void note_unsaid_silences(struct sides *s)
+static void drop_unknown_counts(struct sides *s)
 {
 	const struct pair_input *in = s->in;
 	size_t n = 0;
-	uint32_t silences = 0;
+	uint32_t n_unknown_gaps = 0;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
 		bool is_first = false, is_whole = i || in->has_gone;
@@ -438,8 +438,8 @@ static void note_unsaid_silences(struct sides *s)
 		}
 		if (is_first && !is_whole)
 			c->lost = 0;
-		silences += is_first && !is_whole;
-		c->silences = silences;
+		n_unknown_gaps += is_first && !is_whole;
+		c->n_unknown_gaps = n_unknown_gaps;
 		s->begins_late |= is_first && !i;
 	}
 }
@@ -457,8 +457,8 @@ static void list_calls(struct sides *s)
 	if (!is_sorted)
 		qsort(s->calls.at, s->calls.n, sizeof(*s->calls.at), by_begin);
 	if (s->in->n_openings) {
-		note_silences(s);
-		note_unsaid_silences(s);
+		count_unrecorded(s);
+		drop_unknown_counts(s);
 	}
 	list_births(&l);
 	list_waits(&l);
@@ -539,7 +539,7 @@ static void list_groups(struct sides *s)
 				     .begin_ticks = g->begin_ticks,
 				     .end_ticks = g->flags & GPU_INCOMPLETE ? 0 : g->end_ticks,
 				     .symbol = work_symbol(in->dict, g),
-				     .at = PAIR_NOBODY };
+				     .at = PAIR_NO_CALL };
 		if (is_wait(g))
 			continue;
 		is_sorted &= !s->groups.n || s->groups.at[s->groups.n - 1].order <= one.order;
@@ -554,7 +554,7 @@ static void list_groups(struct sides *s)
 
 static struct lane *lane_of(struct sides *s, const struct group *g)
 {
-	if (g->at == PAIR_NOBODY || g->first->graph)
+	if (g->at == PAIR_NO_CALL || g->first->graph)
 		return NULL;
 	return &s->lanes.at[s->calls.at[g->at].lane];
 }

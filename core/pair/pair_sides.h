@@ -5,7 +5,7 @@
 #include "core/pair/pair.h"
 #include "core/util/vec.h"
 
-#define PAIR_NOBODY UINT32_MAX /* a group's call is not found */
+#define PAIR_NO_CALL UINT32_MAX /* a group's call is not found */
 
 /* GPU and host clocks are related by CUPTI to within this. */
 #define CLOCKS_DIFFER_TICKS 20000
@@ -24,14 +24,14 @@ struct caller {
 	uint32_t skipped; /* calls with work of its thread that were not recorded before it */
 	uint32_t others;  /* calls of its thread without work, since the one before */
 	/* pair_gaps.c; counted from the first call on */
-	uint32_t expected; /* by how much CUPTI's number should have grown */
-	uint32_t unsaid;   /* between how many neighbours that is not known */
-	uint32_t losses;   /* sum of lost */
+	uint32_t expected;	  /* by how much CUPTI's number should have grown */
+	uint32_t n_unknown_steps; /* between how many neighbours that is not known */
+	uint32_t sum_lost;	  /* sum of lost */
 	uint32_t
-		silences; /* so often calls had been recorded anew by then, and nothing says how many were not */
+		n_unknown_gaps; /* so often calls had been recorded anew by then, and nothing says how many were not */
 	uint8_t category;
-	bool is_alone;	      /* no other call was under way */
-	bool is_behind_other; /* calls without work lie between it and its thread's one before */
+	bool is_alone;			/* no other call was under way */
+	bool follows_call_without_work; /* calls without work lie between it and its thread's one before */
 };
 
 /* All work of one call. */
@@ -62,7 +62,7 @@ struct sides {
 	bool begins_late; /* calls before the first were not recorded, and CUPTI was on; of work of these calls it is known that... */
 	size_t n_gone, first_left; /* ...so many pieces are not here, and the first that is */
 	bool knows_streams;
-	bool is_of_race;	      /* other streams' calls take numbers in between, at random */
+	bool is_from_race;	      /* other streams' calls take numbers in between, at random */
 	uint32_t odd_cost;	      /* pair_gaps.h */
 	uint64_t clocks_differ_ticks; /* at most */
 };

@@ -55,8 +55,8 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t sym
 	for (; k < p->n; k += is_right ? 1 : SIZE_MAX) {
 		const struct pair *pair = &p->at[k];
 		const struct pair *before = k ? &p->at[k - 1] : &start,
-				  *behind = k + 1 < p->n ? &p->at[k + 1] : NULL;
-		const struct slide x = { &hole, pair, is_right ? behind : before, is_right };
+				  *after = k + 1 < p->n ? &p->at[k + 1] : NULL;
+		const struct slide x = { &hole, pair, is_right ? after : before, is_right };
 		const struct pair to = moved(pair, by, is_right);
 		if (p->s->calls.at[pair->i].symbol != symbol ||
 		    p->s->groups.at[pair->j].symbol != symbol ||
@@ -114,13 +114,13 @@ void pair_drop_unsure(struct sides *s)
 {
 	struct pairs p = { .s = s, .at = mem_resize(NULL, s->groups.n * sizeof(*p.at)) };
 	for (size_t j = 0; j < s->groups.n; j++)
-		if (s->groups.at[j].at != PAIR_NOBODY)
+		if (s->groups.at[j].at != PAIR_NO_CALL)
 			p.at[p.n++] = (struct pair){ s->groups.at[j].at, j, false };
 	for (size_t k = 0; k + 1 < p.n; k++)
 		if (is_hole(&p.at[k], &p.at[k + 1]))
 			look_around_hole(&p, k);
 	for (size_t k = 0; k < p.n; k++)
 		if (p.at[k].is_unsure)
-			s->groups.at[p.at[k].j].at = PAIR_NOBODY;
+			s->groups.at[p.at[k].j].at = PAIR_NO_CALL;
 	free(p.at);
 }

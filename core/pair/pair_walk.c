@@ -34,7 +34,7 @@ struct walk {
 
 static bool is_taken(const struct walk *w, size_t j)
 {
-	return w->s->groups.at[j].at != PAIR_NOBODY;
+	return w->s->groups.at[j].at != PAIR_NO_CALL;
 }
 
 /* How many calls of other threads began while this one was under way: theirs may have got a lower number. */
@@ -69,7 +69,7 @@ static bool take_from_race(struct walk *w, size_t i, size_t j)
 }
 
 /* The first group that can be of call i or a later one, as far as that is known. */
-static size_t pass_overtaken(struct walk *w, size_t i, size_t j)
+static size_t skip_overtaken(struct walk *w, size_t i, size_t j)
 {
 	uint64_t now = w->s->calls.at[i].call->begin_ticks;
 	size_t n = 0;
@@ -128,7 +128,7 @@ static bool find_again(struct walk *w, size_t *i, size_t *j)
 }
 
 /* The work of calls whose records were dropped is there all the same. */
-static size_t pass_lost(const struct walk *w, size_t i, size_t j)
+static size_t skip_lost(const struct walk *w, size_t i, size_t j)
 {
 	uint32_t lost = w->s->calls.at[i].lost;
 	return lost && lost < w->s->groups.n - j && agree_on(w, i, j + lost) ? j + lost : j;
@@ -139,13 +139,13 @@ void pair_walk(struct sides *s)
 	struct walk walk = { .s = s }, *w = &walk;
 	size_t i = 0, j = 0;
 	while (i < w->s->calls.n) {
-		j = pass_overtaken(w, i, j);
+		j = skip_overtaken(w, i, j);
 		while (j < w->s->groups.n && (is_taken(w, j) || pair_is_before(w->s, i, j)))
 			j++;
 		if (j == w->s->groups.n)
 			break;
-		j = pass_lost(w, i, j);
-		if (pair_agree(w->s, i, j) || pair_may_be_unsaid(w->s, i, j))
+		j = skip_lost(w, i, j);
+		if (pair_agree(w->s, i, j) || pair_may_lack_size(w->s, i, j))
 			w->s->groups.at[j++].at = (uint32_t)i++;
 		else if (take_from_race(w, i, j) || !find_again(w, &i, &j))
 			i++;
