@@ -17,52 +17,53 @@ uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 	}
 }
 
-static uint8_t action_of(const struct ingest *f, uint64_t number, bool arms)
+static uint8_t action_of(const struct ingest *f, uint64_t number, bool uses_schedule)
 {
 	if (f->schedule.always)
 		return SCHED_RECORD;
-	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
+	return uses_schedule ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
 }
 
 void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a)
 {
 	uint64_t number = a->base + step->number;
 	if (a->has_base && step->generation == a->generation)
-		ingest_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
+		ingest_add_mark(
+			f, &(struct step_mark){ .ticks = step->ticks,
+						.number = number,
+						.generation = a->generation,
+						.action = action_of(f, number, a->uses_schedule) });
 }
 
 static int by_ticks(const void *a, const void *b)
 {
-	const struct anchor_came *x = a, *y = b;
+	const struct anchor_hit *x = a, *y = b;
 	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-void anchors_order(anchor_list *came, uint32_t apart)
+void anchors_order(anchor_hits *hits, uint32_t apart)
 {
 	struct iteration_last last = { 0 };
 	bool is_due = true;
 	size_t n = 0;
-	if (came->n)
-		qsort(came->at, came->n, sizeof(*came->at), by_ticks);
-	for (size_t i = 0; i < came->n; i++) {
-		const struct anchor_came c = came->at[i];
+	if (hits->n)
+		qsort(hits->at, hits->n, sizeof(*hits->at), by_ticks);
+	for (size_t i = 0; i < hits->n; i++) {
+		const struct anchor_hit c = hits->at[i];
 		bool early = !c.is_backup && iteration_is_early(&last, apart, c.slot, c.at, is_due);
 		is_due = c.is_backup;
 		if (!early)
-			came->at[n++] = c;
+			hits->at[n++] = c;
 	}
-	came->n = n;
+	hits->n = n;
 }
 
-enum came { CAME_NONE, CAME_ANCHOR, CAME_BACKUP };
+enum hit { HIT_NONE, HIT_ANCHOR, HIT_BACKUP };
 
 struct finder_thread {
 	struct token_window window;
 	uint32_t n;	   /* launches */
-	enum came waiting; /* what its last launch completed */
+	enum hit last_hit; /* what its last launch completed */
 	bool has_anchor;   /* came by */
 };
 
@@ -71,7 +72,7 @@ struct finder {
 	struct map thread_of_slot;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups;
-	anchor_list came;     /* with the launch that followed */
+	anchor_hits hits;     /* with the launch that followed */
 	VEC(uint64_t) begins; /* of steps, in order */
 	uint64_t first_counted,
 		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
@@ -98,39 +99,39 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 	if (!token)
 		return;
 	struct finder_thread *t = thread_of(x, slot);
-	if (t->waiting)
-		vec_push(&x->came, ((struct anchor_came){ c->begin_ticks, slot, t->n,
-							  t->waiting == CAME_BACKUP }));
+	if (t->last_hit)
+		vec_push(&x->hits, ((struct anchor_hit){ c->begin_ticks, slot, t->n,
+							 t->last_hit == HIT_BACKUP }));
 	t->n++;
 	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
-	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
-	t->has_anchor |= t->waiting == CAME_ANCHOR;
+	t->last_hit = hash == x->anchor ? HIT_ANCHOR : hash == x->backup ? HIT_BACKUP : HIT_NONE;
+	t->has_anchor |= t->last_hit == HIT_ANCHOR;
 }
 
 /* Backups that came before the first step. */
-static void skip_early(anchor_list *came, uint32_t n_early)
+static void skip_early(anchor_hits *hits, uint32_t n_early)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < came->n; i++) {
-		if (n_early && came->at[i].is_backup)
+	for (size_t i = 0; i < hits->n; i++) {
+		if (n_early && hits->at[i].is_backup)
 			n_early--;
 		else
-			came->at[n++] = came->at[i];
+			hits->at[n++] = hits->at[i];
 	}
-	came->n = n;
+	hits->n = n;
 }
 
 /* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
-static void find_begins(struct finder *x, bool follows)
+static void find_begins(struct finder *x, bool backup_follows)
 {
-	anchors_order(&x->came, x->apart);
-	skip_early(&x->came, x->n_early_backups);
-	for (size_t i = 0; i < x->came.n; i++) {
-		const struct anchor_came *c = &x->came.at[i];
+	anchors_order(&x->hits, x->apart);
+	skip_early(&x->hits, x->n_early_backups);
+	for (size_t i = 0; i < x->hits.n; i++) {
+		const struct anchor_hit *c = &x->hits.at[i];
 		if (!c->is_backup)
 			vec_push(&x->begins, c->ticks);
 		else if (i && c[-1].is_backup)
-			vec_push(&x->begins, c[follows ? 0 : -1].ticks);
+			vec_push(&x->begins, c[backup_follows ? 0 : -1].ticks);
 	}
 }
 
@@ -158,7 +159,7 @@ static void set_backup(struct anchor *a, const struct rec_step *s)
 	a->apart = (uint32_t)(s->number >> 32);
 }
 
-static void list_void(anchors *list, uint32_t generation)
+static void remove_generation(anchors *list, uint32_t generation)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < list->n; i++)
@@ -206,7 +207,7 @@ int anchors_list(const char *path, anchors *list, anchor_generations *voided, st
 				list_step(list, voided, (const struct rec_step *)head);
 	reader_close(&r);
 	for (size_t i = 0; i < voided->n; i++)
-		list_void(list, voided->at[i]);
+		remove_generation(list, voided->at[i]);
 	return 0;
 }
 
@@ -215,7 +216,7 @@ static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {
 		const struct finder_thread *t = &x->threads.at[i];
-		if (t->waiting == CAME_ANCHOR ||
+		if (t->last_hit == HIT_ANCHOR ||
 		    (t->has_anchor && token_window_is_at_end(&t->window, x->anchor, end)))
 			return true;
 	}
@@ -259,11 +260,12 @@ static void add_marks(struct ingest *f, const struct finder *x, const struct anc
 			number = a->base + 1 + i - n;
 		}
 		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
-			ingest_add_mark(
-				f, &(struct step_mark){ .ticks = x->begins.at[i],
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
+			ingest_add_mark(f,
+					&(struct step_mark){
+						.ticks = x->begins.at[i],
+						.number = number,
+						.generation = a->generation,
+						.action = action_of(f, number, a->uses_schedule) });
 	}
 }
 
@@ -302,6 +304,6 @@ long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, ui
 	map_free(&x.thread_of_slot);
 	long found = error ? error : (long)x.begins.n;
 	vec_free(&x.begins);
-	vec_free(&x.came);
+	vec_free(&x.hits);
 	return found;
 }

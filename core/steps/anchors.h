@@ -11,16 +11,16 @@
 uint64_t anchor_token(const struct rec_call *call, uint8_t category);
 
 /* Where a launch began that completed the anchor, or its backup. */
-struct anchor_came {
+struct anchor_hit {
 	uint64_t ticks;
 	uint32_t slot, at; /* the thread's, and its count of launches */
 	bool is_backup;
 };
 
-typedef VEC(struct anchor_came) anchor_list;
+typedef VEC(struct anchor_hit) anchor_hits;
 
 /* In the order they came in, without anchors that ended no step (core/runtime/turn.h). */
-void anchors_order(anchor_list *came, uint32_t apart);
+void anchors_order(anchor_hits *hits, uint32_t apart);
 
 /* What a journal says about its steps, or `anchor` 0. */
 struct anchor {
@@ -34,7 +34,7 @@ struct anchor {
 	bool is_late; /* it came before the first step's end, and comes behind no last one's */
 	uint32_t generation;
 	bool begins_training; /* none before it was an optimizer's */
-	bool arms; /* nothing was recorded live: what the schedule says is shown from what there is */
+	bool uses_schedule; /* nothing was recorded live: what the schedule says is shown from what there is */
 };
 
 typedef VEC(struct anchor) anchors;

@@ -8,9 +8,9 @@
 #include "core/model/ingest.h"
 #include "core/runtime/token.h"
 #include "core/steps/anchors.h"
-#include "core/steps/learn_amid.h"
 #include "core/steps/learn_frames.h"
 #include "core/steps/learn_function.h"
+#include "core/steps/learn_midstep.h"
 #include "core/steps/levels.h"
 
 struct learn_thread {
@@ -36,11 +36,12 @@ struct learn {
 	bool has_choice;
 	bool is_provisional; /* the choice may change: learning goes on */
 	uint32_t generation; /* of the anchor told to the library, 0: none yet */
-	uint32_t tried;	     /* the generation that steps are counted by provisional, 0: none */
+	uint32_t
+		provisional_generation; /* the generation that steps are counted by provisional, 0: none */
 	bool has_base;
-	uint64_t n_before;	      /* steps that had ended when it was chosen */
-	bool goes_on;		      /* an anchor before it counted steps that stand */
-	anchor_list since;	      /* what has come since */
+	uint64_t n_ended_before;      /* steps that had ended when it was chosen */
+	bool continues_numbers;	      /* an anchor before it counted steps that stand */
+	anchor_hits hits;	      /* what has come since */
 	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
 	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
 	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
@@ -48,7 +49,7 @@ struct learn {
 	uint64_t
 		overdue_ticks; /* as the library last said it, and the step that was under way then */
 	uint64_t overdue_number;
-	struct learn_amid amid;
+	struct learn_midstep midstep;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
 	/* where one was told that the library never counted by, and that does not come any more: looks for steps of an optimizer behind it */
 	struct levels *seeker;

@@ -33,10 +33,11 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 					     .file = strtab_text(&d->names, code->file),
 					     .module = "",
 					     .kind = FRAME_KIND_PYTHON };
-		x->codes.at[id] = (struct learn_code){ .is_known = true,
-						       .part = phase_rules_match(&frame),
-						       .is_users = !origin_is_framework(frame.file),
-						       .is_step = is_step(frame.function) };
+		x->codes.at[id] =
+			(struct learn_code){ .is_known = true,
+					     .part = phase_rules_match(&frame),
+					     .is_user_code = !origin_is_framework(frame.file),
+					     .is_step = is_step(frame.function) };
 	}
 	return x->codes.at[id];
 }
@@ -48,17 +49,17 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
  */
 static uint32_t part_hints(const struct learn_code *codes, size_t n)
 {
-	bool is_closures = false;
+	bool in_closure = false;
 	for (size_t i = 0; i < n; i++) {
 		struct learn_code code = codes[i];
 		/* the weights' average follows the optimizer, and ends the step that it belongs to */
-		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !is_closures)
+		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !in_closure)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
 		if (code.part != PART_NONE)
 			return LEVEL_NAMED |
 			       LEVEL_FRAMED; /* PyTorch: an optimizer would have been told */
-		if (code.is_users)
-			is_closures = !code.is_step; /* of the outermost one so far */
+		if (code.is_user_code)
+			in_closure = !code.is_step; /* of the outermost one so far */
 	}
 	return 0;
 }
@@ -69,15 +70,15 @@ static uint32_t code_id(uint64_t frame)
 }
 
 /* Frames of Python's, innermost first, and their codes. */
-struct pythons {
+struct python_stack {
 	uint64_t frames[DICT_FRAMES_MOST];
 	struct learn_code codes[DICT_FRAMES_MOST];
 	size_t n;
 	bool is_whole; /* none further out is missing */
 };
 
-static void read_pythons(struct learn_frames *x, const struct dict *d, uint32_t stack,
-			 struct pythons *p)
+static void read_python_stack(struct learn_frames *x, const struct dict *d, uint32_t stack,
+			      struct python_stack *p)
 {
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags = 0;
@@ -93,7 +94,7 @@ static void read_pythons(struct learn_frames *x, const struct dict *d, uint32_t 
 }
 
 /* How many frames stand within the outermost optimizer's, it included; 0: no optimizer's step is under way. */
-static size_t n_within_optimizer(const struct pythons *p)
+static size_t n_within_optimizer(const struct python_stack *p)
 {
 	for (size_t i = p->n; i-- > 0;)
 		if (p->codes[i].part == PART_OPTIMIZER)
@@ -101,7 +102,7 @@ static size_t n_within_optimizer(const struct pythons *p)
 	return 0;
 }
 
-static bool is_evaluation(const struct pythons *p)
+static bool is_evaluation(const struct python_stack *p)
 {
 	size_t i = 0;
 	while (i < p->n && p->codes[i].part == PART_NONE)
@@ -114,11 +115,11 @@ static bool is_evaluation(const struct pythons *p)
  * What is done within the outermost optimizer's step may be a part of it, of which there are more: L-BFGS evaluates its closure once, and then in its
  * loop, in another place. Where there is but one place it cannot be told whether it comes again or a new step has begun.
  */
-static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
+static uint32_t closure_hints(struct learn_frames *x, const struct python_stack *p)
 {
 	size_t i = n_within_optimizer(p);
 	if (!i)
-		return p->n && p->is_whole ? LEVEL_AFRESH : 0;
+		return p->n && p->is_whole ? LEVEL_NO_REEVALUATION : 0;
 	while (i > 0 && !p->codes[i - 1].is_step)
 		i--;
 	if (!i || !is_evaluation(p))
@@ -127,13 +128,13 @@ static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
 		 at = (uint32_t)p->frames[i - 1] + 1;
 	if (!*first || at < *first)
 		*first = at;
-	return at > *first ? LEVEL_AGAIN : LEVEL_AFRESH;
+	return at > *first ? LEVEL_REEVALUATION : LEVEL_NO_REEVALUATION;
 }
 
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
 {
-	struct pythons p;
-	read_pythons(x, d, stack, &p);
+	struct python_stack p;
+	read_python_stack(x, d, stack, &p);
 	uint32_t in_module = 0;
 	for (size_t i = 0; i < p.n; i++)
 		if (p.codes[i].part == PART_MODULE)
@@ -162,7 +163,8 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	if (is_new)
 		*known = hints;
 	/* where two stacks disagree the launches are not the optimizer's alone; those of one kind from two places are not for that */
-	else if (!((*known ^ hints) & ~(LEARN_FRAMES_IN_MODULE | LEVEL_AFRESH | LEVEL_AGAIN)))
+	else if (!((*known ^ hints) &
+		   ~(LEARN_FRAMES_IN_MODULE | LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
 		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;

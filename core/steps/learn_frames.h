@@ -15,10 +15,10 @@
 #define LEARN_FRAMES_IN_MODULE 0x20000u
 
 struct learn_code {
-	bool is_known; /* asked already */
-	uint8_t part;  /* enum phase_part */
-	bool is_users; /* the user's own, or a library's that is built on the framework */
-	bool is_step;  /* named like an optimizer's step */
+	bool is_known;	   /* asked already */
+	uint8_t part;	   /* enum phase_part */
+	bool is_user_code; /* the user's own, or a library's that is built on the framework */
+	bool is_step;	   /* named like an optimizer's step */
 	uint32_t
 		closure_at; /* of a step: the first place at which it evaluates its closure, from 1; 0: it does not, as far as was seen */
 };

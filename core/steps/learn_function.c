@@ -14,7 +14,7 @@ enum {
 		<< 20, /* 16 MiB; a function that has not been called four times by then is no step */
 	CALLS_WANTED = 4,
 	CALLS_ENDED = 2,
-	LATEST =
+	MAX_OFFSET =
 		64, /* launches into the call that either may lie: the first ones may be a loop over layers, and come several times */
 	TRIGRAM = 3,
 	MISSES = 10, /* of so many calls one may be unlike the others */
@@ -160,7 +160,7 @@ static uint64_t anchor_at(const struct learn_function *x, const call_list *calls
 static void find_backup(const struct learn_function *x, const call_list *calls, int anchor,
 			struct level_choice *out)
 {
-	for (int offset = anchor + TRIGRAM; offset < LATEST && !out->backup; offset++)
+	for (int offset = anchor + TRIGRAM; offset < MAX_OFFSET && !out->backup; offset++)
 		out->backup = anchor_at(x, calls, offset);
 	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
 		out->backup_is_last |= x->launches.at[i].hash == out->backup;
@@ -182,10 +182,10 @@ static uint64_t count_ended(const struct learn_function *x, const call_list *cal
 }
 
 /* `latest`: launches into the call, one more than the anchor may lie. */
-static bool choose(struct learn_function *x, const call_list *calls, int latest,
+static bool choose(struct learn_function *x, const call_list *calls, int max_offset,
 		   struct level_choice *out)
 {
-	for (int offset = -1; offset < latest; offset++) {
+	for (int offset = -1; offset < max_offset; offset++) {
 		uint64_t anchor = anchor_at(x, calls, offset);
 		if (!anchor)
 			continue;
@@ -224,7 +224,7 @@ bool learn_function_vote(struct learn_function *x, bool ended, struct level_choi
 	find_calls(x, &calls);
 	x->n_calls = calls.n;
 	bool found = calls.n >= (ended ? CALLS_ENDED : CALLS_WANTED) &&
-		     choose(x, &calls, x->launches.n < n_all ? 0 : LATEST, out);
+		     choose(x, &calls, x->launches.n < n_all ? 0 : MAX_OFFSET, out);
 	for (size_t i = x->launches.n; found && i < n_all; i++)
 		out->count += x->launches.at[i].hash == out->anchor;
 	x->launches.n = n_all;

@@ -3,8 +3,8 @@
  * (core/steps/levels.h). So the first whole step begins behind the first such phase. Threads are read one after the other, so launches are held till it
  * is known when that was.
  */
-#ifndef CORE_LEARN_AMID_H
-#define CORE_LEARN_AMID_H
+#ifndef CORE_LEARN_MIDSTEP_H
+#define CORE_LEARN_MIDSTEP_H
 
 #include "core/steps/levels.h"
 #include "core/util/vec.h"
@@ -15,21 +15,21 @@ struct learn_held {
 	struct level_event event;
 };
 
-struct learn_amid {
+struct learn_midstep {
 	bool is_on;
 	VEC(struct learn_held) held;
 	bool saw_optimizer;
-	uint32_t slot, n_behind; /* the thread of its launches, and those behind the last one */
-	uint64_t from_ns;	 /* the first whole step's begin, as soon as that is known */
+	uint32_t slot, n_after; /* the thread of its launches, and those behind the last one */
+	uint64_t from_ns;	/* the first whole step's begin, as soon as that is known */
 };
 
-void learn_amid_begin(struct learn_amid *a);
-void learn_amid_end(struct learn_amid *a);
+void learn_midstep_begin(struct learn_midstep *a);
+void learn_midstep_end(struct learn_midstep *a);
 
 /* The next launch of its thread. Whether from_ns is known with it. */
-bool learn_amid_hold(struct learn_amid *a, const struct learn_held *launch);
+bool learn_midstep_hold(struct learn_midstep *a, const struct learn_held *launch);
 
 /* How often those three launches came before from_ns. */
-uint64_t learn_amid_count(const struct learn_amid *a, uint64_t hash);
+uint64_t learn_midstep_count(const struct learn_midstep *a, uint64_t hash);
 
 #endif

@@ -17,8 +17,8 @@
 #define VOTE_LEAST 1.03
 
 /* Votes that a level must win one after the other. */
-#define WINS	   2u
-#define WINS_ENDED 1u
+#define VOTES_WANTED	   2u
+#define VOTES_WANTED_ENDED 1u
 /* The smallest latter part that is asked: an end of all this share. Graphs are so few calls that eager steps before them, which
  * are often made to warm up, fill any share: of them, an end of so many events. */
 #define PARTS		 4u
@@ -63,8 +63,8 @@ struct levels {
 	bool is_refuted;     /* by the last vote, `choice` is only a part of the step */
 	uint64_t
 		settled_until; /* the steps are known, and where they end is looked at again at so many events; 0: not */
-	bool was_withdrawn;		 /* no second one provisional: the next answer is final */
-	uint64_t since_events, since_ns; /* of the the provisional period */
+	bool was_withdrawn; /* no second one provisional: the next answer is final */
+	uint64_t provisional_since_events, provisional_since_ns; /* of the the provisional period */
 	bool wants_optimizer;
 	struct level_choice choice;
 };
@@ -186,7 +186,7 @@ static bool is_moved(const struct level_choice *was, const struct level_choice *
 /* Puts `choice` in the place of what is counted provisional, if anything is. */
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
-	enum level_change change = LEVEL_AS_BEFORE;
+	enum level_change change = LEVEL_UNCHANGED;
 	if (l->is_provisional) {
 		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
 		if (agreement == LEVELS_OTHER)
@@ -196,12 +196,12 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 	}
 	if (l->was_withdrawn)
 		change = LEVEL_CORRECTED;
-	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_AS_BEFORE);
-	if (!l->is_provisional || change != LEVEL_AS_BEFORE)
+	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_UNCHANGED);
+	if (!l->is_provisional || change != LEVEL_UNCHANGED)
 		l->choice = *choice;
 	l->choice.confidence = choice->confidence;
 	l->choice.signs = choice->signs;
-	if (change != LEVEL_AS_BEFORE)
+	if (change != LEVEL_UNCHANGED)
 		l->choice.change = change;
 	l->choice.n_changes = n_changes;
 }
@@ -216,24 +216,25 @@ void levels_confirm(struct levels *l)
 static void levels_begin_provisional(struct levels *l, uint32_t end)
 {
 	l->is_provisional = true;
-	l->since_events = l->store.n_forgotten + l->store.n;
-	l->since_ns = l->store.events[end - 1].begin_ns;
+	l->provisional_since_events = l->store.n_forgotten + l->store.n;
+	l->provisional_since_ns = l->store.events[end - 1].begin_ns;
 }
 
 /*
  * The level has won another vote; locks when it has won `wins` running. Where launches come and go its steps are settled then, but not where they
  * end: of six iterations a trigram that fails in one of nine has all as often as not.
  */
-static void levels_win(struct levels *l, const struct levels_level *level,
-		       const struct level_choice *choice, uint32_t end, unsigned wins)
+static void levels_note_win(struct levels *l, const struct levels_level *level,
+			    const struct level_choice *choice, uint32_t end, unsigned votes)
 {
 	bool again = l->leader_wins && level_has_anchor(l, level, l->leader);
 	l->leader_wins = again ? l->leader_wins + 1 : 1;
 	l->leader = choice->anchor;
-	if (l->leader_wins < wins)
+	if (l->leader_wins < votes)
 		return;
 	levels_choose(l, choice);
-	if (choice->signs.is_noisy && wins > WINS_ENDED && !l->settled_until && !l->was_withdrawn) {
+	if (choice->signs.is_noisy && votes > VOTES_WANTED_ENDED && !l->settled_until &&
+	    !l->was_withdrawn) {
 		l->choice.is_provisional = true;
 		if (!l->is_provisional)
 			levels_begin_provisional(l, end);
@@ -251,7 +252,7 @@ static bool is_of_choice(const struct levels *l, uint64_t hash)
 }
 
 /* Whether the anchor provisional, or what stands in for it, still came in the last iterations before `end`. */
-static bool levels_goes_on(const struct levels *l, uint32_t end)
+static bool levels_anchor_comes(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = (uint64_t)STALE_ITERATIONS * l->choice.calls_per_step;
@@ -291,25 +292,27 @@ static bool is_request_loop(const struct levels *l, const struct levels_level *l
 /* Whether the level is a loop around what is counted provisional, and that only a part of its iterations. */
 static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
-	return level->marked && level->coverage >= COVERAGE_FILLS &&
+	return level->talks_to_host && level->coverage >= COVERAGE_FILLS &&
 	       level->calls_per_iteration >= AROUND * l->choice.calls_per_step &&
 	       !is_request_loop(l, level, end);
 }
 
 /* Whether what is counted provisional gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
  * around. */
-static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
+static bool levels_may_replace(const struct levels *l, const struct levels_level *level,
+			       uint32_t end)
 {
 	return level->optimizer || level->graph || is_around(l, level, end) ||
-	       !levels_goes_on(l, end);
+	       !levels_anchor_comes(l, end);
 }
 
 /* Whether a level is to be counted provisional; in another one's place only once. */
-static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
+static bool levels_may_begin_provisional(const struct levels *l, const struct levels_level *level,
+					 uint32_t end)
 {
 	if (l->was_withdrawn || l->settled_until)
 		return false;
-	return !l->is_provisional || (!l->choice.n_changes && levels_gives_way(l, level, end));
+	return !l->is_provisional || (!l->choice.n_changes && levels_may_replace(l, level, end));
 }
 
 /*
@@ -321,7 +324,7 @@ static bool is_last_resort(const struct levels *l, const struct levels_level *le
 {
 	return l->is_provisional && !l->is_refuted && levels_is_as_rare(l, end) &&
 	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
-	       !levels_gives_way(l, level, end) &&
+	       !levels_may_replace(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
@@ -331,7 +334,8 @@ static bool is_settled_otherwise(const struct levels *l, const struct level_choi
 	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
-static void levels_try(struct levels *l, const struct level_choice *choice, uint32_t end)
+static void levels_count_provisional(struct levels *l, const struct level_choice *choice,
+				     uint32_t end)
 {
 	levels_choose(l, choice);
 	l->choice.is_provisional = true;
@@ -348,7 +352,7 @@ static uint32_t end_of_iterations(const struct levels_index *x, const struct lev
 
 /* Where the level's second turn begins, if the first is many times as long: it holds what is done once, as compiling, and launches that begin
  * before that are the only ones of the loop that come in both. 0: it is not, or the loop is bare, which is to begin with the stream. */
-static uint32_t behind_first(const struct levels_index *x, const struct levels_level *level)
+static uint32_t begin_of_second(const struct levels_index *x, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	bool is_long = !level_is_bare(level) && level->iterations > 2 &&
@@ -391,8 +395,8 @@ static bool lacks_backward(const struct levels_store *s, const uint32_t *iterati
  * are a step's first ones, so that those of both are one loop that lacks the optimizer's. The last of them may be long: it has all that is
  * done before the first step. 0: there are none.
  */
-static uint32_t behind_evaluation(const struct levels_store *s, const struct levels_index *x,
-				  const struct levels_level *level)
+static uint32_t begin_after_evaluation(const struct levels_store *s, const struct levels_index *x,
+				       const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	uint32_t first = 0, last = level->iterations - 1;
@@ -406,9 +410,10 @@ static uint32_t behind_evaluation(const struct levels_store *s, const struct lev
 }
 
 /* Looks at the events [start, end) for a level to be believed. */
-static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
+static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned votes)
 {
-	const struct level_demands demands = { l->demand, l->wants_optimizer, wins == WINS_ENDED };
+	const struct level_demands demands = { l->demand, l->wants_optimizer,
+					       votes == VOTES_WANTED_ENDED };
 	struct levels_index x;
 	struct levels_level level = { 0 };
 	struct level_choice choice;
@@ -416,30 +421,30 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	if (levels_index_make(&x, &l->store, start, end))
 		return LOOK_NOTHING;
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
-	uint32_t behind = is_level ? behind_first(&x, &level) : 0;
-	if (is_level && !behind)
-		behind = behind_evaluation(&l->store, &x, &level);
-	if (behind) {
+	uint32_t begin = is_level ? begin_of_second(&x, &level) : 0;
+	if (is_level && !begin)
+		begin = begin_after_evaluation(&l->store, &x, &level);
+	if (begin) {
 		levels_level_free(&level);
 		levels_index_free(&x);
-		return levels_look(l, behind, end, wins);
+		return levels_look(l, begin, end, votes);
 	}
 	if (is_level)
 		belief = levels_believe(&l->store, &x, &level, &demands);
 	l->is_refuted |= is_level && levels_doubts(l, &level, &belief);
-	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
+	bool is_early = belief.is_promising && levels_may_begin_provisional(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
-	bool fills = is_level && !belief.is_beside && level_fills(l, &x, &level);
+	bool fills = is_level && !belief.optimizer_outside && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough &&
-		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end)) &&
+		     !(votes == VOTES_WANTED_ENDED && is_last_resort(l, &level, &choice, end)) &&
 		     !is_settled_otherwise(l, &choice);
 	/* a look amid a step knows one iteration more of its begin than of its end, which is what the next looks are for */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->is_provisional && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
-		levels_try(l, &choice, end);
+		levels_count_provisional(l, &choice, end);
 	if (found)
-		levels_win(l, &level, &choice, end, wins);
+		levels_note_win(l, &level, &choice, end, votes);
 	if (found)
 		l->expected = x.end + level.calls_per_iteration / 2;
 	else if (belief.iterations_short)
@@ -461,14 +466,14 @@ static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
 
 /* One vote on the first `end` events. Set-up fills the beginning of many programs: where no loop fills all of them, the latter
  * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
-static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
+static void levels_vote_once(struct levels *l, uint32_t end, unsigned votes)
 {
 	l->is_refuted = false;
 	uint32_t smallest = runs_graphs(l, end) ? 1 + end / EVENTS_OF_GRAPHS : PARTS;
 	uint32_t before = runs_graphs(l, end) ? events_before_graphs(l, end) : 0;
-	enum look look = before ? levels_look(l, before, end, wins) : LOOK_NOTHING;
+	enum look look = before ? levels_look(l, before, end, votes) : LOOK_NOTHING;
 	for (uint32_t part = 1; part <= smallest && look == LOOK_NOTHING; part *= 2)
-		look = levels_look(l, end - end / part, end, wins);
+		look = levels_look(l, end - end / part, end, votes);
 	if (look != LOOK_FOUND)
 		l->leader_wins = 0;
 }
@@ -489,8 +494,8 @@ static void levels_end_provisional(struct levels *l)
 	uint64_t patience = l->is_refuted ? 2 : 1;
 	if (!l->is_provisional || !s->n)
 		return;
-	if (s->n_forgotten + s->n - l->since_events < patience * PROVISIONAL_EVENTS &&
-	    s->events[s->n - 1].begin_ns - l->since_ns < patience * PROVISIONAL_NS)
+	if (s->n_forgotten + s->n - l->provisional_since_events < patience * PROVISIONAL_EVENTS &&
+	    s->events[s->n - 1].begin_ns - l->provisional_since_ns < patience * PROVISIONAL_NS)
 		return;
 	levels_confirm(l);
 }
@@ -517,7 +522,7 @@ static uint64_t next_vote(const struct levels *l, uint32_t end)
 static void levels_settle(struct levels *l, uint32_t end)
 {
 	l->leader_wins = 0;
-	levels_vote_once(l, end, WINS_ENDED);
+	levels_vote_once(l, end, VOTES_WANTED_ENDED);
 	levels_confirm(l);
 }
 
@@ -535,7 +540,7 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 		if (l->settled_until)
 			levels_settle(l, (uint32_t)end);
 		else
-			levels_vote_once(l, (uint32_t)end, WINS);
+			levels_vote_once(l, (uint32_t)end, VOTES_WANTED);
 		l->next_vote_events = l->settled_until
 					      ? l->settled_until
 					      : s->n_forgotten + next_vote(l, (uint32_t)end);
@@ -564,7 +569,7 @@ bool levels_conclude(struct levels *l, struct level_choice *out)
 	if (!l->locked && l->settled_until)
 		levels_confirm(l);
 	if (!l->locked && !levels_store_sort(&l->store))
-		levels_vote_once(l, l->store.n, WINS_ENDED);
+		levels_vote_once(l, l->store.n, VOTES_WANTED_ENDED);
 	if (!l->locked && (l->is_refuted || is_guess(l)))
 		levels_withdraw(l);
 	return levels_answer(l, out);

@@ -28,12 +28,12 @@ enum level_hint {
 	LEVEL_NAMED = 64,    /* its kernel's name is known: an optimizer's would have been told */
 	LEVEL_FRAMED =
 		128, /* ...and, by Python's frames, whatever its name; set beside LEVEL_NAMED */
-	LEVEL_GOES_BACK =
+	LEVEL_BEFORE_OPTIMIZER =
 		256, /* by these the program stands before the optimizer's last launch again: its loop went round */
-	LEVEL_GOES_ON = 512, /* ...and behind it still: it did not yet */
-	LEVEL_AFRESH =
+	LEVEL_AFTER_OPTIMIZER = 512, /* ...and behind it still: it did not yet */
+	LEVEL_NO_REEVALUATION =
 		1024, /* by Python's frames no optimizer's step is under way, or one that evaluates its closure where it does so first */
-	LEVEL_AGAIN =
+	LEVEL_REEVALUATION =
 		2048, /* ...one is, and evaluates its closure in another place: not for the first time */
 };
 
@@ -57,7 +57,7 @@ enum level_boundary {
 };
 
 enum level_change {
-	LEVEL_AS_BEFORE,
+	LEVEL_UNCHANGED,
 	LEVEL_MOVED, /* the same steps, which end at another launch, or of which there were more at first */
 	LEVEL_CORRECTED, /* other steps */
 };
@@ -72,8 +72,8 @@ struct level_signs {
 	bool is_noisy;	    /* launches come and go in its iterations */
 	bool is_latter;	    /* no loop fills all that came, and this one a latter part */
 	bool has_optimizer; /* by name, by frames, or as a tail behind the backward pass */
-	bool lacks_name;    /* as a tail, though an optimizer's kernels would have been told */
-	bool is_enough;	    /* turns, for it to stay */
+	bool optimizer_unnamed; /* as a tail, though an optimizer's kernels would have been told */
+	bool is_enough;		/* turns, for it to stay */
 };
 
 struct level_choice {

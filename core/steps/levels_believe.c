@@ -25,8 +25,8 @@
 /* So many steps of an optimizer beside a level's turns are a loop of their own, which is the step. */
 #define OPTIMIZER_STEPS 2u
 /* Turns with work of another kind: again and again; more, as a share, and turns differ. */
-#define STRANGE_AGAIN 3u
-#define STRANGE_MOST  0.6
+#define OTHER_WORK_MIN	     3u
+#define OTHER_WORK_MAX_SHARE 0.6
 /* Below this, level_strength() is that of a guess. */
 #define MIN_STRENGTH 0.3
 /* The level must still be going on: it may have missed a iteration of its own at the end of what has come, and one more for each so
@@ -58,11 +58,11 @@ static const struct {
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
 	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. Three turns provisional would know more made
 	 * programs in time (91.6 % within five steps, not 89.9), but take speculative decoding's prompts for its rounds: 56 of 126. */
-	[EVIDENCE_MARKED] = { 16, 4, true },
+	[EVIDENCE_HOST] = { 16, 4, true },
 	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
 	 * of iterations as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
 	 * shown itself. */
-	[EVIDENCE_MARKED_SMALL] = { 40, 4 },
+	[EVIDENCE_HOST_SMALL] = { 40, 4 },
 	/* Layers are bare, too: the second step corrects what the first one's were taken for. Frames would tell an optimizer, so there it is waited
 	 * for. */
 	[EVIDENCE_BARE] = { 40, 7 },
@@ -97,8 +97,8 @@ static uint32_t late_hints(const struct levels_store *s, const struct levels_ind
 }
 
 /* Whether an optimizer steps again and again in the latter half of the stretch, while most of the level's turns there are without. */
-static bool is_beside_optimizer(const struct levels_store *s, const struct levels_index *x,
-				const struct levels_level *level)
+static bool optimizer_steps_outside(const struct levels_store *s, const struct levels_index *x,
+				    const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	uint32_t middle = x->start + (x->end - x->start) / 2, first = 0, n_steps = 0;
@@ -122,7 +122,7 @@ static bool is_beside_optimizer(const struct levels_store *s, const struct level
 static bool is_within_optimizer(const struct levels_store *s, const struct levels_index *x,
 				const struct levels_level *level)
 {
-	if (!level->alone || level->graph || level->fed)
+	if (!level->rarely_threaded || level->graph || level->fed)
 		return false;
 	uint32_t home = s->events[levels_index_of(x, level->reference)[0]].thread, n_other = 0;
 	for (uint32_t i = 0; i < x->end; i++)
@@ -159,10 +159,10 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
 		return EVIDENCE_GRAPH;
-	if (level->waited || (level->marked && is_whole && ends_by_exchange(level)))
+	if (level->waited || (level->talks_to_host && is_whole && ends_by_exchange(level)))
 		return EVIDENCE_EXCHANGE;
-	if (level->marked)
-		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
+	if (level->talks_to_host)
+		return ended || is_whole ? EVIDENCE_HOST : EVIDENCE_HOST_SMALL;
 	return ended || level->calls_per_iteration >= CALLS_SINGLE ? EVIDENCE_BARE
 								   : EVIDENCE_SINGLE;
 }
@@ -192,26 +192,27 @@ static uint32_t iterations_wanted_early(enum level_evidence evidence,
 }
 
 /* Parameters are made by launches and copies to the device, each of which may be waited for; never by graphs, nor read. */
-static bool is_no_set_up(const struct levels_level *level)
+static bool cannot_be_setup(const struct levels_level *level)
 {
 	return level->graph || (level->read && (!level->fed || level->inside & LEVEL_D2H));
 }
 
 /* What it lacks is around it: there is an outer loop, which is the step. */
-static bool lacks(const struct levels_level *level)
+static bool shows_outer_loop(const struct levels_level *level)
 {
-	return !level->optimizer && !level->tail && !level->outer_seen &&
+	return !level->optimizer && !level->tail && !level->outer_is_log &&
 	       ((!level->threads && level->inside & LEVEL_THREADS) ||
-		(!level->marked && level->inside & ~LEVEL_THREADS));
+		(!level->talks_to_host && level->inside & ~LEVEL_THREADS));
 }
 
 /* Again and again, but not in most of its iterations, there is work of another kind, and no loop was found that it belongs to: launches were lost or
  * exchanged, or that loop has not turned often enough. */
-static bool is_torn(const struct levels_level *level)
+static bool has_unexplained_work(const struct levels_level *level)
 {
-	return !level->optimizer && !level->tail && !level->around && !level->request_loop &&
-	       level->alike >= ALIKE_REQUESTS && level->strange >= STRANGE_AGAIN &&
-	       level->strange <= STRANGE_MOST * level->iterations;
+	return !level->optimizer && !level->tail && !level->outer_rejected &&
+	       !level->request_loop && level->alike >= ALIKE_REQUESTS &&
+	       level->other_work >= OTHER_WORK_MIN &&
+	       level->other_work <= OTHER_WORK_MAX_SHARE * level->iterations;
 }
 
 /*
@@ -219,7 +220,7 @@ static bool is_torn(const struct levels_level *level)
  * are lost or exchanged the loop around may have no three left that come once in each of its iterations, and is not found. An agent's updates, which
  * nothing feeds, come so many to a game.
  */
-static bool hides_loop_around(const struct levels_level *level)
+static bool may_hide_outer_loop(const struct levels_level *level)
 {
 	return level_is_noisy(level) && !level->optimizer && !level->tail && !level->read &&
 	       (level->fed || !level->threads) && level->recurring >= UNUSUAL_ENOUGH;
@@ -229,13 +230,13 @@ static bool hides_loop_around(const struct levels_level *level)
  * itself yet, or there is nothing but that step in it. */
 static bool may_be_evaluation(const struct levels_level *level)
 {
-	return 2 * level->within >= level->iterations;
+	return 2 * level->within_optimizer >= level->iterations;
 }
 
 /* Some of its iterations are longer than most: a loop around it may not have shown itself yet. Where all iterations differ none is unusual. */
 static bool may_be_inner(const struct levels_level *level)
 {
-	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_seen &&
+	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_is_log &&
 				  !level->request_loop && level->alike >= ALIKE_REQUESTS &&
 				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
@@ -246,17 +247,18 @@ static bool may_be_inner(const struct levels_level *level)
 /* What its iterations show speaks against its being the step. */
 static bool is_part_of_more(const struct levels_level *level)
 {
-	return (is_torn(level) || hides_loop_around(level) || lacks(level)) &&
+	return (has_unexplained_work(level) || may_hide_outer_loop(level) ||
+		shows_outer_loop(level)) &&
 	       level->iterations < ITERATIONS_LACKING;
 }
 
 /* Whether no number of iterations would do. */
-static bool is_out_of_question(const struct levels_index *x, const struct levels_level *level,
-			       const struct level_demands *d)
+static bool is_ruled_out(const struct levels_index *x, const struct levels_level *level,
+			 const struct level_demands *d)
 {
 	if (!level_is_current(x, level) || (d->wants_optimizer && !level->optimizer))
 		return true;
-	if (!d->ended && x->end - x->start < EVENTS_LEAST && !is_no_set_up(level))
+	if (!d->ended && x->end - x->start < EVENTS_LEAST && !cannot_be_setup(level))
 		return true;
 	if (is_part_of_more(level) || (!d->ended && may_be_inner(level)))
 		return true;
@@ -276,11 +278,11 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 {
 	struct level_belief b = {
 		.is_refuted = is_part_of_more(level) || (!demands->ended && may_be_inner(level)),
-		.is_beside = !level->optimizer && late_hints(s, x) & LEVEL_OPTIMIZER,
+		.optimizer_outside = !level->optimizer && late_hints(s, x) & LEVEL_OPTIMIZER,
 	};
-	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
+	if (level_strength(level) < MIN_STRENGTH || is_ruled_out(x, level, demands))
 		return b;
-	if (!level->optimizer && is_beside_optimizer(s, x, level))
+	if (!level->optimizer && optimizer_steps_outside(s, x, level))
 		return b;
 	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
 	bool may_have_optimizer = !demands->ended && !level->optimizer &&
@@ -300,7 +302,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 		.is_noisy = level_is_noisy(level),
 		.is_latter = x->start > 0,
 		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
-		.lacks_name = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
+		.optimizer_unnamed = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
 		.is_enough = b.is_enough,
 	};
 	uint32_t next = level->iterations < early ? early : wanted;

@@ -18,8 +18,8 @@ enum level_evidence {
 	EVIDENCE_UNREAD,
 	EVIDENCE_GRAPH,
 	EVIDENCE_EXCHANGE,
-	EVIDENCE_MARKED,
-	EVIDENCE_MARKED_SMALL,
+	EVIDENCE_HOST,
+	EVIDENCE_HOST_SMALL,
 	EVIDENCE_BARE,
 	EVIDENCE_SINGLE,
 	LEVEL_EVIDENCES
@@ -34,7 +34,7 @@ struct level_demands {
 struct level_belief {
 	bool is_enough;	   /* to stay with it */
 	bool is_promising; /* to count it provisional */
-	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its iterations */
+	bool optimizer_outside; /* an optimizer steps in the latter half of the stretch, and not in its iterations */
 	bool is_refuted;	   /* what was counted provisional by it is to be doubted */
 	uint32_t iterations_short; /* so few iterations more and it may be enough; 0: no saying */
 	struct level_signs signs;

@@ -22,7 +22,7 @@
 /* Events that a boundary may be before or behind the optimizer's end, and still be where the step ends: the first trigram of launches that always
  * come, where the optimizer does not, is complete with the third of them. */
 #define NEAR_BEFORE 2
-#define NEAR_BEHIND 3
+#define NEAR_AFTER  3
 /* Added to each gap: below this, gaps are the host's own jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
@@ -34,11 +34,11 @@
 struct boundary {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	uint32_t *targets;	 /* by event: the step end nearest to it, or NO_TARGET */
-	uint64_t *gaps_ns;	 /* by event: how long the host launched nothing after it */
-	bool *is_end;		 /* by event: a step ends with it */
-	bool without_iterations; /* what frames say of the loop's iterations does not count */
-	bool has_iterations;	 /* and it set an end */
+	uint32_t *targets;   /* by event: the step end nearest to it, or NO_TARGET */
+	uint64_t *gaps_ns;   /* by event: how long the host launched nothing after it */
+	bool *is_end;	     /* by event: a step ends with it */
+	bool ignores_frames; /* what frames say of the loop's iterations does not count */
+	bool used_frames;    /* and it set an end */
 };
 
 /* The member that ends steps, if any. */
@@ -78,25 +78,28 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 }
 
 /* What Python's frames say of launches behind one of an optimizer, and before the next one: */
-struct behind {
-	uint32_t goes_on; /* the last that still belongs to the step; without one the optimizer's */
+struct after_optimizer {
 	uint32_t
-		back; /* behind it the first with which the loop around both has gone round, or NO_TARGET */
+		last_after; /* the last that still belongs to the step; without one the optimizer's */
+	uint32_t
+		first_before; /* behind it the first with which the loop around both has gone round, or NO_TARGET */
 };
 
 /* Layers that are alike have their two stacks from the training pass, so an evaluation behind the optimizer seems to go back with them: what goes on
  * after it says that it did not. */
-static struct behind boundary_look_behind(const struct boundary *b, uint32_t end, uint32_t next)
+static struct after_optimizer boundary_look_after(const struct boundary *b, uint32_t end,
+						  uint32_t next)
 {
 	const struct levels_stored *events = b->store->events;
-	struct behind found = { end, NO_TARGET };
-	for (uint32_t i = end + 1; i < next && !b->without_iterations; i++) {
+	struct after_optimizer found = { end, NO_TARGET };
+	for (uint32_t i = end + 1; i < next && !b->ignores_frames; i++) {
 		if (events[i].thread != events[end].thread)
 			continue;
-		if (events[i].hints & LEVEL_GOES_ON)
-			found = (struct behind){ i, NO_TARGET };
-		else if (events[i].hints & LEVEL_GOES_BACK && found.back == NO_TARGET)
-			found.back = i;
+		if (events[i].hints & LEVEL_AFTER_OPTIMIZER)
+			found = (struct after_optimizer){ i, NO_TARGET };
+		else if (events[i].hints & LEVEL_BEFORE_OPTIMIZER &&
+			 found.first_before == NO_TARGET)
+			found.first_before = i;
 	}
 	return found;
 }
@@ -106,29 +109,32 @@ static struct behind boundary_look_behind(const struct boundary *b, uint32_t end
  * scale's update or a log are still the same step's; else there, or where what comes is read back. The first launches of an evaluation that goes on
  * are the training pass's as well, so the step ends with what goes on last.
  */
-static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
+static uint32_t boundary_after_optimizer(struct boundary *b, uint32_t end, uint32_t next)
 {
-	struct behind behind = boundary_look_behind(b, end, next);
-	if (behind.back == NO_TARGET)
+	struct after_optimizer after_optimizer = boundary_look_after(b, end, next);
+	if (after_optimizer.first_before == NO_TARGET)
 		return boundary_after_read_back(b, end);
-	b->has_iterations = true;
-	return behind.goes_on != end ? behind.goes_on : boundary_before(b, behind.back, end);
+	b->used_frames = true;
+	return after_optimizer.last_after != end
+		       ? after_optimizer.last_after
+		       : boundary_before(b, after_optimizer.first_before, end);
 }
 
 /* Whether the loop goes round there for sure: of launches that come more than once in each of `turns` it is known where one of them was made, and
  * not which. */
-static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next,
-			      uint32_t iterations)
+static bool boundary_loop_restarts(const struct boundary *b, uint32_t end, uint32_t next,
+				   uint32_t iterations)
 {
-	uint32_t back = boundary_look_behind(b, end, next).back;
-	return back != NO_TARGET &&
-	       levels_index_count(b->index, b->store->events[back].trigram) <= iterations + 1;
+	uint32_t first_before = boundary_look_after(b, end, next).first_before;
+	return first_before != NO_TARGET &&
+	       levels_index_count(b->index, b->store->events[first_before].trigram) <=
+		       iterations + 1;
 }
 
 /* Whether the optimizer's step is over somewhere in [begin, end), or another has begun. */
 static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
 {
-	while (begin < end && !(b->store->events[begin].hints & LEVEL_AFRESH))
+	while (begin < end && !(b->store->events[begin].hints & LEVEL_NO_REEVALUATION))
 		begin++;
 	return begin < end;
 }
@@ -139,30 +145,30 @@ static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, 
  * where the longest stretch without any optimizer begins, one for each iteration. Where its step evaluates a closure (`evaluates`) these stretches are
  * within the step, but for one.
  */
-static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool evaluates)
+static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool reevaluates)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
 	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
 		uint32_t longest = 0, end = NO_TARGET;
-		bool is_round = false;
+		bool is_restart = false;
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
 			uint32_t length = next_optimizer - i;
-			bool is_this = boundary_is_round(b, i, next_optimizer, n - 1);
-			bool is_within = evaluates &&
+			bool is_this = boundary_loop_restarts(b, i, next_optimizer, n - 1);
+			bool is_within = reevaluates &&
 					 !boundary_leaves_optimizer(b, i + 1, next_optimizer);
 			next_optimizer = i;
-			if (is_within || (is_this == is_round ? length <= longest : is_round))
+			if (is_within || (is_this == is_restart ? length <= longest : is_restart))
 				continue;
 			longest = length;
 			end = i;
-			is_round = is_this;
+			is_restart = is_this;
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			b->is_end[boundary_behind(b, end, end + longest)] = true;
+			b->is_end[boundary_after_optimizer(b, end, end + longest)] = true;
 	}
 }
 
@@ -242,7 +248,7 @@ static bool merit_better(struct merit a, struct merit b)
 }
 
 /* In how many iterations of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
-static uint32_t boundary_iterations(const struct levels_index *x, const struct levels_level *level,
+static uint32_t boundary_count_once(const struct levels_index *x, const struct levels_level *level,
 				    uint32_t member)
 {
 	const uint32_t *at = levels_index_of(x, level->reference), *b = levels_index_of(x, member);
@@ -258,12 +264,11 @@ static uint32_t boundary_iterations(const struct levels_index *x, const struct l
 
 /* What a member must reach to be a boundary: few iterations less than the best of them. One that fails whenever the program
  * evaluates, or logs, loses those steps. */
-static uint32_t boundary_most_iterations(const struct levels_index *x,
-					 const struct levels_level *level)
+static uint32_t boundary_min_once(const struct levels_index *x, const struct levels_level *level)
 {
 	uint32_t most = 0;
 	for (uint32_t m = 0; m < level->n_members; m++) {
-		uint32_t n = boundary_iterations(x, level, level->members[m]);
+		uint32_t n = boundary_count_once(x, level, level->members[m]);
 		most = n > most ? n : most;
 	}
 	uint32_t less = most < FEW_ITERATIONS ? 1 : most / 32;
@@ -310,13 +315,13 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
 	if (level->optimizer)
 		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
-				   level->iterations + 1, level->evaluates);
+				   level->iterations + 1, level->reevaluates);
 	boundary_set_targets(b);
 	struct boundary_choice best = { .trigram = NO_TARGET };
-	uint32_t wanted = boundary_most_iterations(b->index, level);
+	uint32_t wanted = boundary_min_once(b->index, level);
 	for (uint32_t m = 0; m < level->n_members && best.trigram != LEVELS_EXCHANGE; m++) {
 		uint32_t member = level->members[m];
-		if (boundary_iterations(b->index, level, member) < wanted)
+		if (boundary_count_once(b->index, level, member) < wanted)
 			continue;
 		struct merit merit = boundary_merit(b, member);
 		if (best.trigram == NO_TARGET || member == LEVELS_EXCHANGE ||
@@ -335,14 +340,14 @@ static struct boundary_choice boundary_choose_whole(struct boundary *b,
 						    const struct levels_level *level)
 {
 	struct boundary_choice iteration = boundary_choose(b, level);
-	if (!b->has_iterations || !iteration.merit.distance ||
+	if (!b->used_frames || !iteration.merit.distance ||
 	    (iteration.merit.distance > 0 && !iteration.merit.is_work))
 		return iteration;
-	b->without_iterations = true;
+	b->ignores_frames = true;
 	struct boundary_choice optimizer = boundary_choose(b, level);
 	if (!optimizer.merit.distance)
 		return optimizer;
-	b->without_iterations = false;
+	b->ignores_frames = false;
 	return boundary_choose(b, level);
 }
 
@@ -367,7 +372,7 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 			.end = choice.trigram == NO_TARGET ? 0
 							   : boundary_end_pair(&b, choice.trigram),
 			.is_near_end = !level->optimizer ||
-				       (distance >= -NEAR_BEFORE && distance <= NEAR_BEHIND),
+				       (distance >= -NEAR_BEFORE && distance <= NEAR_AFTER),
 		};
 		rc = 0;
 	}

@@ -121,8 +121,8 @@ static bool are_agents_networks(const struct levels_level *inner, const struct l
  * are others, as the leapfrogs of one sample. */
 static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
 {
-	return inner->threads && !inner->optimizer && !inner->tail && !inner->marked &&
-	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
+	return inner->threads && !inner->optimizer && !inner->tail && !inner->talks_to_host &&
+	       inner->alike < ALIKE_WHOLE && outer->talks_to_host && outer->alike >= EXACTLY_ALIKE;
 }
 
 /* Whether one iteration in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
@@ -146,7 +146,7 @@ static bool are_evaluations(const struct search *q, const struct levels_level *i
 			    const struct levels_level *outer)
 {
 	return search_has_whole_steps(q, outer) &&
-	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_AFRESH)) >=
+	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_NO_REEVALUATION)) >=
 		       outer->iterations;
 }
 
@@ -159,7 +159,7 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (are_evaluations(q, inner, outer))
 		return true;
 	/* an optimizer's loop over parameters: only the whole has a backward pass */
-	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)
+	if (inner->optimizer && inner->rarely_threaded && outer->optimizer && outer->threads)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
 	if (is_same_again(&extra) || is_delayed(inner, &extra))
@@ -252,8 +252,8 @@ static void choose_of_ladder(struct search *q, struct levels_level *best)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
-	best->around = chosen + 1 < l.n;
-	best->outer_seen = best->around && !best->marked && !best->threads;
+	best->outer_rejected = chosen + 1 < l.n;
+	best->outer_is_log = best->outer_rejected && !best->talks_to_host && !best->threads;
 }
 
 uint32_t search_choose(struct search *q, struct levels_level *best)

@@ -183,7 +183,7 @@ struct comparison {
 	int last;	 /* whose end came last, -1: none has come */
 	uint32_t at;	 /* its event, and: */
 	uint32_t before; /* ...events since the end before it */
-	bool is_owed;	 /* it was the second in a row, and the other's may still come */
+	bool is_pending; /* it was the second in a row, and the other's may still come */
 	bool is_other;
 	uint32_t n, n_before, n_missing, n_missed_by_was;
 };
@@ -195,7 +195,7 @@ static void miss_one(struct comparison *c)
 	c->is_other |= is_more || !c->is_alike || !c->ends_alike;
 	c->n_missing++;
 	c->n_missed_by_was += c->last != 0;
-	c->is_owed = false;
+	c->is_pending = false;
 }
 
 /*
@@ -206,16 +206,16 @@ static void miss_one(struct comparison *c)
 static void take_end(struct comparison *c, int k, uint32_t i)
 {
 	bool is_before = !k && !c->n && c->is_alike;
-	bool is_paid = c->is_owed && k != c->last && i - c->at <= c->near;
-	if (c->is_owed && !is_paid)
+	bool is_matched = c->is_pending && k != c->last && i - c->at <= c->near;
+	if (c->is_pending && !is_matched)
 		miss_one(c);
 	bool is_second = k == c->last && c->n > 1;
-	c->is_owed = is_second && c->before <= c->near;
-	if (is_second && !c->is_owed)
+	c->is_pending = is_second && c->before <= c->near;
+	if (is_second && !c->is_pending)
 		miss_one(c);
 	c->before = i - c->at;
 	c->at = i;
-	c->last = is_paid ? !k : k;
+	c->last = is_matched ? !k : k;
 	c->n_before += is_before;
 	c->n += !is_before;
 }
@@ -238,7 +238,7 @@ static void compare_ends(const struct levels_store *s, const struct level_choice
 				take_end(out, k, i);
 		}
 	}
-	if (out->is_owed)
+	if (out->is_pending)
 		miss_one(out);
 }
 

@@ -71,12 +71,12 @@ struct levels_level {
 	double score;	 /* how much there is of it */
 	uint32_t round;	 /* turns until the same work comes again, 1: the next */
 	bool mostly_alike; /* nearly all of most iterations comes in the next, whatever the others are, as the first ones */
-	bool has_rare_work; /* more in some iterations than in others, which are alike */
-	bool optimizer;	    /* its iterations have an optimizer phase, and other work */
-	bool threads;	    /* its iterations launch from more than one thread */
-	bool alone;	    /* ...few of them do, as where a loop begins anew */
+	bool has_rare_work;   /* more in some iterations than in others, which are alike */
+	bool optimizer;	      /* its iterations have an optimizer phase, and other work */
+	bool threads;	      /* its iterations launch from more than one thread */
+	bool rarely_threaded; /* ...few of them do, as where a loop begins anew */
 	bool tail; /* after the backward thread's work each iteration does more before it is fed again */
-	bool outer_seen; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
+	bool outer_is_log; /* it talks to nobody; a loop around it that does has been looked at, and is a log */
 	bool fed;      /* its iterations copy to the device */
 	bool read;     /* its iterations read back, wait, or launch graphs */
 	bool answered; /* its iterations copy to the host */
@@ -87,20 +87,21 @@ struct levels_level {
 		unusual; /* turns, of all, that are not as long as most: what is around the loop shows in them */
 	uint32_t
 		other_steps; /* turns, of all, in which another network's step stands, with an optimizer of its own */
-	uint32_t strange; /* turns, of all, with work in one piece that most of them do not have */
 	uint32_t
-		within; /* turns, of all, that are within an optimizer's step from end to end, which evaluates its closure more than once */
-	bool evaluates; /* its iterations evaluate an optimizer's closure more than once in a step of it */
-	uint32_t recurring; /* turns with a kernel that comes in every so many of them */
-	bool around;	    /* a loop around it was looked at, and is none of the step */
-	bool graph;	    /* its iterations launch graphs */
-	bool marked; /* its iterations talk to the host: fed, or reading back, or waiting, or launching graphs */
+		other_work; /* turns, of all, with work in one piece that most of them do not have */
+	uint32_t
+		within_optimizer; /* turns, of all, that are within an optimizer's step from end to end, which evaluates its closure more than once */
+	bool reevaluates; /* its iterations evaluate an optimizer's closure more than once in a step of it */
+	uint32_t recurring;  /* turns with a kernel that comes in every so many of them */
+	bool outer_rejected; /* a loop around it was looked at, and is none of the step */
+	bool graph;	     /* its iterations launch graphs */
+	bool talks_to_host; /* its iterations talk to the host: fed, or reading back, or waiting, or launching graphs */
 };
 
 /* It talks to nobody, and nothing says that it trains. */
 static inline bool level_is_bare(const struct levels_level *level)
 {
-	return !level->optimizer && !level->marked && !level->tail;
+	return !level->optimizer && !level->talks_to_host && !level->tail;
 }
 
 /* Of a iteration's launches so many came in the same order in the one before, unless some are lost, exchanged or others' between them. */

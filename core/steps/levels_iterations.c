@@ -10,7 +10,7 @@
 
 /* What can only happen once per step weighs this much more; see search_weigh(). */
 #define WEIGHT_OPTIMIZER 50.0
-#define WEIGHT_MARKED	 2.0
+#define WEIGHT_HOST	 2.0
 /* Turns that share less are not those of one loop. */
 #define MIN_ALIKE 0.5
 /* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three iterations two are as one of the two
@@ -143,7 +143,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
 		 n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
-	bool has_old_graph = false, evaluates = false;
+	bool has_old_graph = false, reevaluates = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
@@ -155,7 +155,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 			      q->store->n_before_optimizer;
 		n_old += is_old;
 		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
-		evaluates |= (events[i].hints & LEVEL_AGAIN) != 0;
+		reevaluates |= (events[i].hints & LEVEL_REEVALUATION) != 0;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->iterations);
@@ -177,7 +177,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	t->n_optimizer = n_optimizer;
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer &&
-			     (has_old_graph || evaluates || n_old >= MIN_OLD * (end - begin));
+			     (has_old_graph || reevaluates || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
@@ -226,8 +226,8 @@ static uint32_t search_first_late_token(const struct search *q, uint32_t backwar
 
 struct tail {
 	uint32_t home, backward, first_late;
-	bool is_behind;	 /* since the backward thread's last launch nothing was fed */
-	uint32_t length; /* launches since then */
+	bool is_after_backward; /* since the backward thread's last launch nothing was fed */
+	uint32_t length;	/* launches since then */
 };
 
 /* Whether the events [begin, end), a iteration of `n`, hold a tail. What comes but a few times is no optimizer's. */
@@ -242,10 +242,10 @@ static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint
 		if (events[i].hints & LEVEL_COPY) {
 			if (!is_own || !(events[i].hints & LEVEL_H2D))
 				continue;
-			has |= t->is_behind && t->length >= TAIL_CALLS;
-			t->is_behind = false;
+			has |= t->is_after_backward && t->length >= TAIL_CALLS;
+			t->is_after_backward = false;
 		} else if (events[i].thread == t->backward) {
-			t->is_behind = true;
+			t->is_after_backward = true;
 			t->length = 0;
 		} else if (is_own) {
 			t->length++;
@@ -438,12 +438,12 @@ static double search_look_at_iterations(struct search *q, struct levels_level *l
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_ITERATIONS * n;
-	level->alone = t.with_threads < FEW_WITH_THREADS * n;
+	level->rarely_threaded = t.with_threads < FEW_WITH_THREADS * n;
 	level->fed = t.with_fed >= MOST_ITERATIONS * n;
 	level->graph = t.with_graph >= MOST_ITERATIONS * n;
 	level->read = t.with_read >= MOST_ITERATIONS * n;
 	level->answered = t.with_answer >= MOST_ITERATIONS * n;
-	level->marked = level->fed || level->read || level->graph;
+	level->talks_to_host = level->fed || level->read || level->graph;
 	return (double)t.with_work / n;
 }
 
@@ -474,7 +474,9 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		return false;
 	if (search_look_at_iterations(q, level) < MOST_ITERATIONS)
 		return false;
-	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
+	double evidence = level->optimizer	 ? WEIGHT_OPTIMIZER
+			  : level->talks_to_host ? WEIGHT_HOST
+						 : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
 	bool is_alike = level->alike >= MIN_ALIKE || level->has_rare_work;

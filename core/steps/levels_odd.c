@@ -12,8 +12,8 @@
 /* Of what is new, the part below which new kernels are few. */
 #define FEW_NEW 4
 /* Launches in a row that fewer turns have, as a share, are work of another kind. */
-#define STRANGE_CALLS 3u
-#define STRANGE_BELOW 0.6
+#define OTHER_WORK_CALLS 3u
+#define OTHER_WORK_BELOW 0.6
 
 /* A kernel that comes in fewer turns may do so by chance; in every so many, give or take a part of them. */
 #define RECURRENCES 4u
@@ -56,7 +56,7 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t n_more = 0;
-	if (!level->marked)
+	if (!level->talks_to_host)
 		return end - begin > level->calls_per_iteration
 			       ? end - begin - level->calls_per_iteration
 			       : 0;
@@ -72,7 +72,7 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_iteration / 2;
-	if (level->marked)
+	if (level->talks_to_host)
 		count_presence(q, level, levels_store_kernel);
 	for (uint32_t k = 1; k < level->iterations; k++) {
 		uint32_t n_more = count_more(q, level, at[k], at[k + 1]);
@@ -84,7 +84,7 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 
 /* Turns with so many launches in a row that most iterations do not have: an optimizer's, of micro-batches. Not the first, in which much is made
  * once. A launch that came in by chance stands alone. */
-static uint32_t count_strange(struct search *q, const struct levels_level *level)
+static uint32_t count_other_work(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -95,11 +95,11 @@ static uint32_t count_strange(struct search *q, const struct levels_level *level
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      q->here[kernel] < STRANGE_BELOW * level->iterations;
+				      q->here[kernel] < OTHER_WORK_BELOW * level->iterations;
 			run = is_new ? run + 1 : 0;
 			longest = run > longest ? run : longest;
 		}
-		n_with += longest >= STRANGE_CALLS;
+		n_with += longest >= OTHER_WORK_CALLS;
 	}
 	return n_with;
 }
@@ -199,21 +199,23 @@ uint32_t search_count_iterations(const struct search *q, const struct levels_lev
 
 bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
 {
-	return search_count_iterations(q, level, LEVEL_AGAIN) >=
+	return search_count_iterations(q, level, LEVEL_REEVALUATION) >=
 		       MOST_ITERATIONS * level->iterations &&
-	       search_count_iterations(q, level, LEVEL_AFRESH) >=
+	       search_count_iterations(q, level, LEVEL_NO_REEVALUATION) >=
 		       MOST_ITERATIONS * level->iterations;
 }
 
 void search_count_odd(struct search *q, struct levels_level *level)
 {
 	level->unusual = count_unusual(q, level);
-	level->strange = count_strange(q, level);
+	level->other_work = count_other_work(q, level);
 	level->other_steps = count_other_steps(q, level);
-	uint32_t n_again = search_count_iterations(q, level, LEVEL_AGAIN);
-	level->evaluates = n_again >= MOST_ITERATIONS * level->iterations;
-	level->within =
-		n_again ? level->iterations - search_count_iterations(q, level, LEVEL_AFRESH) : 0;
+	uint32_t n_again = search_count_iterations(q, level, LEVEL_REEVALUATION);
+	level->reevaluates = n_again >= MOST_ITERATIONS * level->iterations;
+	level->within_optimizer =
+		n_again ? level->iterations -
+				  search_count_iterations(q, level, LEVEL_NO_REEVALUATION)
+			: 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 
