@@ -64,7 +64,7 @@ struct finder_thread {
 	struct token_window window;
 	uint32_t n;	   /* launches */
 	enum hit last_hit; /* what its last launch completed */
-	bool has_anchor;   /* came by */
+	bool has_anchor;   /* the anchor has occurred */
 };
 
 struct finder {
@@ -72,13 +72,13 @@ struct finder {
 	struct map thread_of_slot;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups;
-	anchor_hits hits;     /* with the launch that followed */
+	anchor_hits hits;     /* their ticks are those of the next launch */
 	VEC(uint64_t) begins; /* of steps, in order */
-	uint64_t first_counted,
-		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
+	/* ticks of STEP_COUNTED 1, and of the first step that the library numbered itself */
+	uint64_t first_counted, first_numbered;
 	uint32_t generation;
-	uint64_t floor, floor_ticks; /* the last step of the generation before */
-	const struct ingest *ingest; /* knows which generations are void */
+	uint64_t floor, floor_ticks; /* last step of the previous generation */
+	const struct ingest *ingest; /* has the list of void generations */
 };
 
 static struct finder_thread *thread_of(struct finder *x, uint32_t slot)
@@ -108,7 +108,7 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 	t->has_anchor |= t->last_hit == HIT_ANCHOR;
 }
 
-/* Backups that came before the first step. */
+/* Removes the first `n_early` backups: they occurred before the first step. */
 static void skip_early(anchor_hits *hits, uint32_t n_early)
 {
 	size_t n = 0;
@@ -121,7 +121,11 @@ static void skip_early(anchor_hits *hits, uint32_t n_early)
 	hits->n = n;
 }
 
-/* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
+/*
+ * Where the anchor was missing, the next step began soon after a backup. If the backup follows the
+ * anchor within a step, that is the second of two backups in a row; else it is the first of the
+ * two, because the anchor should have occurred between them.
+ */
 static void find_begins(struct finder *x, bool backup_follows)
 {
 	anchors_order(&x->hits, x->apart);
@@ -211,7 +215,7 @@ int anchors_list(const char *path, anchors *list, anchor_generations *voided, st
 	return 0;
 }
 
-/* Whether the last calls of a thread are the anchor's, or those with which a step ends. */
+/* Whether any thread's last calls are the anchor's, or the calls that a step ends with. */
 static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {
@@ -249,14 +253,18 @@ static int find(struct finder *x, const char *path, struct err *e)
 	return 0;
 }
 
-/* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
+/*
+ * Adds marks for the first `n` steps. With a base, numbers count back from STEP_COUNTED 1, which
+ * begins step base + 1. Without one they count up from the start of the run.
+ */
 static void add_marks(struct ingest *f, const struct finder *x, const struct anchor *a, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t number = i + 1 + (uint64_t)a->n_missed;
 		if (a->has_base) {
 			if (a->base + 1 + i < n)
-				continue; /* more than there can be: a hole in the stream */
+				/* more steps than the base allows: records are missing */
+				continue;
 			number = a->base + 1 + i - n;
 		}
 		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
@@ -288,17 +296,20 @@ long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, ui
 	if (x.first_numbered < end)
 		end = x.first_numbered;
 	if (atomic_load(&f->reader.header->steps.slices))
-		end = 0; /* numbers of slices went on from 0, and those of steps from theirs */
+		end = 0; /* slices were numbered from 0, so steps were numbered after them */
 	size_t n = 0;
 	while (n < x.begins.n && x.begins.at[n] < end)
 		n++;
 	struct anchor usable = *a;
 	usable.has_base = has_base;
-	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
+	/* STEP_COUNTED 1 has a mark of its own and is not among the first `n` */
 	if (!error)
 		add_marks(f, &x, &usable, n);
 	f->last_has_come = a->is_late;
-	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
+	/*
+	 * If no launch followed the last anchor, the last step is still complete, unless the
+	 * library numbered steps itself by then.
+	 */
 	f->last_is_whole |= ends_whole(&x, a->end) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);
 	map_free(&x.thread_of_slot);

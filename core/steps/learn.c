@@ -1,18 +1,28 @@
-/* The collector's half of learning steps. The library's is preload/steps.c; both hash launches by core/runtime/token.h alike. */
+/*
+ * The collector's half of step learning. The library's half is preload/steps.c. Both hash launches
+ * with core/runtime/token.h.
+ */
 #include "core/steps/learn.h"
 
 enum {
-	SETTLE_NS =
-		20000000, /* a launch that began before a boundary is in the journal this much later, in any thread */
-	LOST_ITERATIONS =
-		20, /* this many times a step's calls without the anchor: it was the wrong one */
+	/*
+	 * A launch that began before a step boundary is in the journal after this time, in any
+	 * thread.
+	 */
+	SETTLE_NS = 20000000,
+	/* An anchor that has not occurred for this many steps' calls was the wrong one. */
+	LOST_ITERATIONS = 20,
 	LOST_LEAST = 10000,
-	/* so long without one that was never counted, in turns and launches, others are looked for beside it */
+	/*
+	 * If a published anchor was never counted and has not occurred for this many iterations and
+	 * launches, search for another one in parallel.
+	 */
 	UNCOUNTED_ITERATIONS = 2,
 	UNCOUNTED_LEAST = 64,
-	MAX_HELD_CALLS =
-		1000000, /* calls of steps provisional: they wait in memory for what becomes of them */
-	LEARN_S = 60,	 /* PROF_LEARN_S of a library that does not say */
+	/* Calls of provisional steps that wait in memory until the anchor is confirmed or void. */
+	MAX_HELD_CALLS = 1000000,
+	/* PROF_LEARN_S, if the library does not report it. */
+	LEARN_S = 60,
 };
 
 void learn_start(struct learn *l)
@@ -44,7 +54,10 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 	return &l->threads.at[*at];
 }
 
-/* `framed`: what Python's frames say. They know better than a kernel's name, unless they say one thing here and another there. */
+/*
+ * `framed`: hints from Python's frames. They take precedence over the kernel's name, unless the
+ * stacks of one trigram disagree.
+ */
 static uint32_t hints_of(const struct launch_entry *launch, const struct rec_call *c,
 			 uint8_t category, uint32_t framed)
 {
@@ -76,7 +89,10 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 							 .is_backup = hash != l->choice.anchor }));
 }
 
-/* On which side of the thread's last optimizer the program stands, as its frames say: before it again, behind it still; 0: not known. */
+/*
+ * Returns where the program is, by its frames: before the thread's last optimizer launch again, or
+ * still after it. 0: unknown.
+ */
 static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct learn_thread *t,
 			  uint64_t hash, uint32_t hints)
 {
@@ -93,7 +109,10 @@ static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct 
 		       : 0;
 }
 
-/* Time that the host did not spend on work of its own: no pause between steps, however long. */
+/*
+ * Adds up time in which the host was blocked. It does not count as a pause between steps, however
+ * long.
+ */
 static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
 {
 	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
@@ -107,8 +126,9 @@ static bool wants_function(const struct ingest *f)
 }
 
 /*
- * A compiler that measures kernels (torch.compile) launches some of them a hundred times, and these were told as steps; or an evaluation comes
- * before the next one. The library counts by what was told as soon as that comes again.
+ * Whether to search for another anchor in parallel. torch.compile launches some kernels a hundred
+ * times to measure them, and their loop may have been published as the step; or an evaluation runs
+ * before the next step. If the published anchor occurs again after all, the library counts with it.
  */
 static bool needs_seeker(const struct learn *l, const struct ingest *f)
 {
@@ -128,7 +148,7 @@ static void update_seeker(struct learn *l, const struct ingest *f)
 	}
 }
 
-/* FILE-SUFFIX:FUNCTION */
+/* Returns the FILE-SUFFIX:FUNCTION of the setting. */
 static const char *function_setting(const struct ingest *f)
 {
 	const char *step = dict_find_info(&f->dict, "PROF_STEP");
@@ -141,7 +161,10 @@ bool learn_is_feeding(const struct learn *l)
 	return !l->has_base || l->is_provisional;
 }
 
-/* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
+/*
+ * While the anchor is overdue, only steps that an optimizer ends are accepted: the program may just
+ * be evaluating between training one model and the next.
+ */
 static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
 	if (l->levels)
@@ -149,14 +172,20 @@ static void demand_optimizer(struct learn *l, const struct ingest *f)
 				      l->is_overdue || f->reader.header->steps.wants_optimizer);
 }
 
-/* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
+/*
+ * Reads wants_optimizer at the first launch: the library may not have set it yet when the journal
+ * was opened.
+ */
 static void note_first(struct learn *l, const struct ingest *f, const struct rec_call *c)
 {
 	l->first_ticks = c->begin_ticks;
 	demand_optimizer(l, f);
 }
 
-/* Where an optimizer may never come all is fed nevertheless. */
+/*
+ * Feeds `levels` from the first whole step on, once its start is known. Unless the anchor is
+ * overdue, the launches until then are fed as well, because an optimizer may never launch.
+ */
 static void feed_midstep(struct learn *l, const struct learn_held *launch)
 {
 	if (!learn_midstep_hold(&l->midstep, launch)) {
@@ -250,7 +279,7 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 		return;
 	}
 	vec_push(&l->counted, *step);
-	/* the first one in front: another thread may have counted it, and been read later */
+	/* keep the lowest number first: another thread may have counted it, and been read later */
 	struct rec_step *first = &l->counted.at[0];
 	if (step->number < first->number) {
 		l->counted.at[l->counted.n - 1] = *first;
@@ -258,9 +287,12 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 	}
 }
 
-/* ---- Telling the library ---- */
+/* ---- Publishing to the library ---- */
 
-/* What was counted provisional is void, and its steps were never handed on. */
+/*
+ * Voids what was counted with the provisional anchor. Its steps are still held and are never
+ * exported.
+ */
 static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -269,11 +301,11 @@ static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_p
 	atomic_store(&shared->void_calls_per_step, calls_per_step);
 	atomic_fetch_add(&shared->n_corrected, 1);
 	l->provisional_generation = 0;
-	l->is_lost = false; /* the library waits for the other one, whatever comes */
+	l->is_lost = false; /* the library waits for the new anchor anyway */
 	f->holds_steps = false;
 }
 
-/* The anchor that was told last stands: the library need not journal on. */
+/* The last published anchor stays, so the library need not journal for learning any more. */
 static void confirm(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -316,12 +348,15 @@ static void publish_anchor(struct learn *l, struct ingest *f)
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->is_provisional)
 		atomic_store(&shared->sure_generation, l->generation);
-	/* release: the library that sees the generation sees the anchor */
+	/* release: a library that sees the generation also sees the anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
 }
 
-/* Whether every anchor that began before `ticks` has been read. A thread's calls come in order, so those that launch it tell
- * at once; for any other, time does. */
+/*
+ * Whether every anchor that began before `ticks` has been read. Calls of one thread are read in
+ * order, so this is known at once for the threads that launch the anchor. For others, SETTLE_NS
+ * must pass.
+ */
 static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t ticks)
 {
 	bool is_read = false;
@@ -339,8 +374,9 @@ static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t 
 }
 
 /*
- * Steps that ended before `first`, where one more began. After the last backup the anchor failed if there has been none since, for
- * the library then counted by the backup.
+ * Counts the steps that ended before `first`, a launch that begins a step. Where the backup
+ * precedes the anchor, a backup that is the last hit before `first` ended its step, because the
+ * library counts a step without its anchor by the backup.
  */
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
@@ -356,8 +392,12 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 	return n + (backup_pending && !backup_follows);
 }
 
-/* What stood in the stream before the first STEP_COUNTED, once all of it has been read; the first anchor ended step 0. The first one is
- * number 1, or a later one where the journal was full: what came since the anchor was told counts them too. */
+/*
+ * Publishes the base: the number of steps that ended before the first STEP_COUNTED, once everything
+ * up to there has been read. The first anchor ended step 0. The first STEP_COUNTED that was read
+ * has number 1, or a later one if the journal was full; the hits since the choice include the
+ * missing ones.
+ */
 static bool publish_base(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -365,8 +405,11 @@ static bool publish_base(struct learn *l, struct ingest *f)
 	if (!has_settled(l, f, first->ticks))
 		return false;
 	uint64_t n = l->n_ended_before + count_ended(l, first->ticks);
-	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time, and while the new one was looked for it may
-	 * have gone on by the old one */
+	/*
+	 * `current` does not change while an anchor is adopted. Before the first anchor it is 0 or
+	 * counts slices of time. While a new anchor was searched for, it may have advanced with the
+	 * old one.
+	 */
 	uint64_t current = atomic_load(&shared->current);
 	uint64_t from = l->is_overdue ? l->overdue_number : l->continues_numbers ? current : 0;
 	uint64_t base = from + (n > first->number ? n - first->number : 0);
@@ -393,7 +436,7 @@ static bool anchor_is_lost(const struct learn *l)
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_ITERATIONS;
 }
 
-/* Another anchor is to be found, or has been. */
+/* Drops the choice; the next one replaces it. */
 static void forget_anchor(struct learn *l)
 {
 	l->has_choice = l->has_base = false;
@@ -402,7 +445,10 @@ static void forget_anchor(struct learn *l)
 		l->threads.at[i].has_anchor = false;
 }
 
-/* The anchor stopped coming before the library could count it: the program has gone over to something else. */
+/*
+ * The anchor stopped occurring before the library counted with it: the program does something else
+ * now.
+ */
 static void restart_search(struct learn *l)
 {
 	levels_relearn(l->levels);
@@ -413,7 +459,10 @@ static void restart_search(struct learn *l)
 	forget_anchor(l);
 }
 
-/* What the store of launches holds is of other work: demands do not rise. */
+/*
+ * Searches with an empty store, because the launches in it belong to other work. So the demands on
+ * the next anchor do not rise.
+ */
 static void search_next_anchor(struct learn *l)
 {
 	l->continues_numbers = true;
@@ -423,10 +472,10 @@ static void search_next_anchor(struct learn *l)
 	if (!l->levels)
 		return;
 	restart_search(l);
-	l->generation = 0; /* of nothing that is still to be read */
+	l->generation = 0; /* matches no STEP_COUNTED that is still to be read */
 }
 
-/* The collector asks no more, nor does the library. */
+/* Stops the search: neither the collector nor the library needs another anchor. */
 static void stop_search(struct learn *l, struct ingest *f)
 {
 	restart_search(l);
@@ -437,7 +486,7 @@ static void stop_search(struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
-/* Whether the library has begun to look for another one since. */
+/* Returns whether the library has begun to search for another anchor since the last call. */
 static bool watch_overdue(struct learn *l, struct ingest *f)
 {
 	uint64_t ticks =
@@ -456,7 +505,7 @@ static bool watch_overdue(struct learn *l, struct ingest *f)
 	return ticks;
 }
 
-/* One provisional was none of the program's steps. */
+/* A provisional anchor that the library has lost was wrong and is withdrawn. */
 void learn_watch(struct learn *l, struct ingest *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
@@ -464,7 +513,10 @@ void learn_watch(struct learn *l, struct ingest *f)
 	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
 	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
-	/* whoever does has steps: what was lost has come again; if not, it was lost in between */
+	/*
+	 * The library reports an overdue anchor only while it has steps, so a lost one has occurred
+	 * again. If the state is not LOCKED any more, the anchor was lost in the meantime.
+	 */
 	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
 	if (looks)
 		l->is_lost = false;
@@ -483,14 +535,14 @@ void learn_watch(struct learn *l, struct ingest *f)
 	demand_optimizer(l, f);
 }
 
-/* The lost anchor came again, and the library asks no more. */
+/* Whether the lost anchor occurred again, so that the library waits for no other. */
 static bool anchor_came_back(const struct learn *l, const struct ingest *f)
 {
 	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
-/* Whether slices of time are to stand in for steps. */
+/* Tells the library whether to record slices of time in place of steps. */
 static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = dict_find_info(&f->dict, "PROF_LEARN_S");
@@ -512,8 +564,11 @@ static bool has_recorded(const struct ingest *f, bool whole_window)
 	return is_any && !whole_window;
 }
 
-/* Whether `now` counts the same steps, of which a window was recorded: it is not given up for the place where they end. One that is under
- * way begins anew, but for the process's end. */
+/*
+ * Whether `now` counts the same steps as the provisional anchor, after a window of them was
+ * recorded. The window is not discarded for a better place of the boundary. A window that has only
+ * begun is restarted, unless the process has ended.
+ */
 static bool moves_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now, bool ended)
 {
@@ -521,8 +576,9 @@ static bool moves_too_late(const struct learn *l, const struct ingest *f,
 }
 
 /*
- * Whether the program ends, a window was recorded, and `now` would count the loop around, of which nothing was: where nobody learns, a token is a
- * step as well as a request. What an optimizer ends is one in any case.
+ * Whether the program ends, a window was recorded, and `now` would count an outer loop of which
+ * nothing was recorded. Without training, a generated token is as good a step as a request. A step
+ * that an optimizer ends always takes precedence.
  */
 static bool comes_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now)
@@ -532,7 +588,7 @@ static bool comes_too_late(const struct learn *l, const struct ingest *f,
 	       now->calls_per_step > l->choice.calls_per_step && has_recorded(f, true);
 }
 
-/* What has come since the anchor was told may confirm it, or replace it. */
+/* Confirms or replaces the provisional anchor by what was read since it was published. */
 static void review(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
@@ -569,7 +625,7 @@ static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 	return true;
 }
 
-/* For the library, which looks until we have. */
+/* Reports to the library how far the search has got; the library waits for it. */
 static void publish_looked_until(const struct learn *l, struct ingest *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);

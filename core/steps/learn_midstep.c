@@ -3,7 +3,10 @@
 
 enum {
 	PHASE_OVER = 8, /* launches and copies in a row without an optimizer's */
-	/* Far more than a pass reads of other threads before the optimizer's: 6 MB. What is older is before the optimizer's phase. */
+	/*
+	 * Far more than one pass reads of other threads before the optimizer's launches (6 MB).
+	 * Anything older is from before the optimizer's phase.
+	 */
 	MAX_HELD = 1 << 16,
 };
 

@@ -1,7 +1,8 @@
 /*
- * Where steps are looked for in the middle of one: an optimizer's phase that comes among the first launches is taken for a loop over parameters
- * (core/steps/levels.h). So the first whole step begins behind the first such phase. Threads are read one after the other, so launches are held till it
- * is known when that was.
+ * Finds the start of the first whole step when the search begins in the middle of one. If an
+ * optimizer's phase is among the first launches, its loop over parameters is taken for the step
+ * (core/steps/levels.h). So the first whole step begins after the first optimizer phase. Threads
+ * are read one after the other, so launches are held until that moment is known.
  */
 #ifndef CORE_LEARN_MIDSTEP_H
 #define CORE_LEARN_MIDSTEP_H
@@ -11,7 +12,7 @@
 
 struct learn_held {
 	uint32_t slot;
-	uint64_t hash; /* of the three launches up to this one */
+	uint64_t hash; /* trigram hash: of the three launches up to this one */
 	struct level_event event;
 };
 
@@ -19,17 +20,20 @@ struct learn_midstep {
 	bool is_on;
 	VEC(struct learn_held) held;
 	bool saw_optimizer;
-	uint32_t slot, n_after; /* the thread of its launches, and those behind the last one */
-	uint64_t from_ns;	/* the first whole step's begin, as soon as that is known */
+	/*
+	 * The thread that launches the optimizer, and its launches since the optimizer's last one.
+	 */
+	uint32_t slot, n_after;
+	uint64_t from_ns; /* start of the first whole step; valid once is_on is false again */
 };
 
 void learn_midstep_begin(struct learn_midstep *a);
 void learn_midstep_end(struct learn_midstep *a);
 
-/* The next launch of its thread. Whether from_ns is known with it. */
+/* Takes the next launch of its thread. Returns whether from_ns is known with it. */
 bool learn_midstep_hold(struct learn_midstep *a, const struct learn_held *launch);
 
-/* How often those three launches came before from_ns. */
+/* Returns how often the trigram `hash` was completed before from_ns. */
 uint64_t learn_midstep_count(const struct learn_midstep *a, uint64_t hash);
 
 #endif
