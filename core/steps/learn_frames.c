@@ -1,5 +1,6 @@
 /*
- * See learn_frames.h. core/symbols/phase_rules.c says which part of a program a frame belongs to.
+ * See learn_frames.h. core/symbols/phase_rules.c decides which part of a program a frame belongs
+ * to: optimizer, module, ...
  */
 #include "core/steps/learn_frames.h"
 

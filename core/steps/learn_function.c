@@ -137,9 +137,7 @@ static void find_calls(const struct learn_function *x, call_list *calls)
 
 /* ---- What occurs there ---- */
 
-/*
- * Returns the trigram of the launch at `offset` from the first one of call k; 0 if there is none.
- */
+/* Returns the trigram of the launch at `offset` from the first one of call k, or 0. */
 static uint64_t hash_at(const struct learn_function *x, const call_list *calls, size_t k,
 			int offset)
 {

@@ -20,9 +20,7 @@ struct learn_midstep {
 	bool is_on;
 	VEC(struct learn_held) held;
 	bool saw_optimizer;
-	/*
-	 * The thread that launches the optimizer, and its launches since the optimizer's last one.
-	 */
+	/* The optimizer's thread, and its launches since the optimizer's last one. */
 	uint32_t slot, n_after;
 	uint64_t from_ns; /* start of the first whole step; valid once is_on is false again */
 };
