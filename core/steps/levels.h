@@ -58,7 +58,7 @@ enum level_hint {
  * graph launch or copy.
  */
 struct level_event {
-	uint64_t token; /* as core/runtime/token.h computes it */
+	uint64_t token;	 /* as core/runtime/token.h computes it */
 	uint64_t kernel; /* its function, whatever the grid; 0: unknown, or not a kernel */
 	uint64_t begin_ns, end_ns;
 	/*
