@@ -1,7 +1,8 @@
 /*
- * Of the ways to lay the calls along the work, the one that costs least (pair_gaps.h). Several are followed at once, call by call:
- * mostly there is one, whose next call agrees with the next work, by number too. Where it does not, the ways to go on are tried until
- * all but one have become too dear. A way is a chain of pairs; all that ever were share their beginnings.
+ * Finds the cheapest alignment of calls and work (costs: pair_gaps.h). Follows several paths at
+ * once, call by call. Mostly there is one, whose next call agrees with the next piece of work, by
+ * number too. Where it does not, alternatives are tried until all but one have become too
+ * expensive. A path is a chain of pairs; paths share their beginnings.
  */
 #include "core/pair/pair_align.h"
 
@@ -11,32 +12,36 @@
 #include "core/util/bisect.h"
 
 enum {
-	MAX_PATHS = 12,	      /* at once */
-	MAX_PARKED = 16,      /* that go on at a later call */
-	MAX_EXTRA_COST = 300, /* more than the best one */
-	NEAR = 96,	      /* works that are looked through for what agrees */
-	FAR = 4096,  /* likewise, for where several in a row do; half of it is for what took long */
-	CHOICES = 3, /* of them that are followed */
+	MAX_PATHS = 12,	      /* followed at once */
+	MAX_PARKED = 16,      /* paths that continue at a later call */
+	MAX_EXTRA_COST = 300, /* over the best path */
+	NEAR = 96,	      /* pieces of work searched for one that agrees */
+	/* Pieces of work searched for several that agree in a row; grows with the wait. */
+	FAR = 4096,
+	CHOICES = 3, /* of these pieces, how many are followed */
 	BRANCHES = CHOICES + 4,
 	IN_A_ROW = 4,
-	SURE = 40,	       /* how much dearer another way must be */
-	RIVAL_STEPS = 1 << 24, /* in all, that are gone back along them */
-	COST_NO_SIZE = 40,     /* a copy that may be another kind of one */
+	SURE = 40,	       /* by how much another path must be more expensive */
+	RIVAL_STEPS = 1 << 24, /* limit for walking back along rivals, in total */
+	COST_NO_SIZE = 40,     /* a copy that may be another kind of copy */
 };
 
 #define NO_PAIR UINT32_MAX
 
 struct pair {
-	uint32_t i, j, before; /* before: in pairs, or NO_PAIR */
+	uint32_t i, j, before; /* before: place in pairs, or NO_PAIR */
 };
 
 struct path {
 	uint32_t pair; /* its last, or NO_PAIR */
-	uint32_t next; /* the first work that is left */
+	uint32_t next; /* the first piece of work that is left */
 	uint32_t cost;
 };
 
-/* A way that was given up for another one of nearly the same cost, which had its pair `of` then and none up to call i. */
+/*
+ * A path dropped for another one of nearly the same cost. The other one's last pair was `of` then,
+ * and it had none after that up to call i.
+ */
 struct rival {
 	uint32_t of, pair, i;
 };
@@ -47,7 +52,7 @@ struct align {
 	VEC(struct pair) pairs;
 	struct path paths[MAX_PATHS], parked[MAX_PARKED];
 	size_t n_paths, n_parked;
-	size_t i; /* the call that is laid */
+	size_t i; /* the call being aligned */
 };
 
 static struct gap gap_to(const struct align *a, const struct path *w, size_t i, size_t j)
@@ -57,7 +62,10 @@ static struct gap gap_to(const struct align *a, const struct path *w, size_t i, 
 	return (struct gap){ a->pairs.at[w->pair].i, a->pairs.at[w->pair].j, i, j };
 }
 
-/* Between its last pair and call i recording began anew: what lies between is of calls that are not known. */
+/*
+ * Whether recording resumed between its last pair and call i, so that the work between belongs to
+ * unknown calls.
+ */
 static bool has_unknown_gap_before(const struct align *a, const struct path *w, size_t i)
 {
 	const struct caller *calls = a->s->calls.at;
@@ -75,7 +83,7 @@ static struct path extended(struct align *a, const struct path *w, size_t i, siz
 	return longer;
 }
 
-/* ---- One way, one call ---- */
+/* ---- One path, one call ---- */
 
 static bool follows_last_pair(const struct align *a, const struct path *w)
 {
@@ -83,7 +91,7 @@ static bool follows_last_pair(const struct align *a, const struct path *w)
 	       a->pairs.at[w->pair].j + 1 == w->next;
 }
 
-/* Nothing is better than the next work, with the number that is expected. */
+/* Whether the next piece of work agrees and has the expected number; nothing is better. */
 static bool continues_exactly(const struct align *a, const struct path *w)
 {
 	if (w->next >= a->s->groups.n || !follows_last_pair(a, w) || a->s->calls.at[a->i].lost ||
@@ -116,7 +124,10 @@ static void add_path(struct align *a, struct path *to, size_t *n, const struct p
 	to[(*n)++] = extended(a, from, a->i, j, 0);
 }
 
-/* Behind as many pieces of work as calls are not known; where that does not agree, nearest to it: some have none, or two. */
+/*
+ * Tries the work that follows as many pieces as there were unrecorded calls. If that does not
+ * agree, tries the nearest that does, because some of the calls have no work, or two pieces.
+ */
 static void try_counted(struct align *a, const struct path *w, size_t at, struct path *to,
 			size_t *n)
 {
@@ -131,7 +142,7 @@ static void try_counted(struct align *a, const struct path *w, size_t at, struct
 	}
 }
 
-/* Where the number that is expected here says. */
+/* Tries the work with the expected number. */
 static void try_expected(struct align *a, const struct path *w, struct path *to, size_t *n)
 {
 	const struct sides *s = a->s;
@@ -142,7 +153,8 @@ static void try_expected(struct align *a, const struct path *w, struct path *to,
 			try_counted(a, w, s->first_left + c->sum_lost - s->n_gone, to, n);
 		return;
 	}
-	const struct pair last = a->pairs.at[w->pair]; /* a copy: pairs move as ways are added */
+	/* A copy, because pairs move when paths are added. */
+	const struct pair last = a->pairs.at[w->pair];
 	const struct caller *from = &s->calls.at[last.i];
 	if (c->sum_lost != from->sum_lost && c->n_unknown_gaps == from->n_unknown_gaps)
 		try_counted(a, w, last.j + 1 + (c->sum_lost - from->sum_lost), to, n);
@@ -155,7 +167,7 @@ static void try_expected(struct align *a, const struct path *w, struct path *to,
 		add_path(a, to, n, w, at);
 }
 
-/* A call that waits longer looks further, each time it has waited twice as long. */
+/* Returns how far to search: each time the call has waited twice as long, it searches further. */
 static size_t farthest(const struct align *a, const struct path *w)
 {
 	size_t waited = w->pair == NO_PAIR ? a->i + 1 : a->i - a->pairs.at[w->pair].i;
@@ -176,7 +188,10 @@ static void try_next(struct align *a, const struct path *w, struct path *to, siz
 	}
 }
 
-/* The next work's number is higher than expected, and just as high as that of a later call should be. */
+/*
+ * Parks a path at a later call, if the next work's number is higher than expected here and exactly
+ * what is expected there.
+ */
 static void park_later(struct align *a, const struct path *w)
 {
 	const struct sides *s = a->s;
@@ -194,7 +209,7 @@ static void park_later(struct align *a, const struct path *w)
 	a->parked[a->n_parked++] = extended(a, w, at, w->next, 0);
 }
 
-/* All ways to go on from this one, into `to`. */
+/* Puts all continuations of the path into `to`. */
 static size_t branch(struct align *a, struct path *w, struct path *to)
 {
 	size_t n = 0;
@@ -220,9 +235,9 @@ static size_t branch(struct align *a, struct path *w, struct path *to)
 	return n;
 }
 
-/* ---- All ways ---- */
+/* ---- All paths ---- */
 
-/* As if it were to go on at the call that comes next. */
+/* Returns the cost as if the path continued at the next call. */
 static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
@@ -246,7 +261,7 @@ static void sort_by_cost(struct path *paths, uint32_t *costs, size_t n)
 	}
 }
 
-/* The way that goes on with the same work at less cost, of the n first ones. */
+/* Returns the cheaper path that continues with the same work, if there is one. */
 static const struct path *find_cheaper(const struct align *a, const struct path *w)
 {
 	for (size_t k = 0; k < a->n_paths; k++)
@@ -262,7 +277,7 @@ static void note_rival(struct align *a, const struct path *path, const struct pa
 		vec_push(&a->rivals, (struct rival){ path->pair, rival->pair, (uint32_t)a->i });
 }
 
-/* Of those that go on with the same work the cheapest; those that are too dear go. */
+/* Keeps the cheapest path per next piece of work, and drops those too expensive. */
 static void choose(struct align *a, struct path *from, size_t n)
 {
 	uint32_t costs[MAX_PATHS * BRANCHES + MAX_PARKED];
@@ -302,8 +317,11 @@ static void align_call(struct align *a)
 	choose(a, all, n);
 }
 
-/* Work behind the last call is of calls that are not read yet: few, for they are read before it; or of any number that were not recorded.
- * Calls without work behind the last work are under way, which is usual. */
+/*
+ * Work after the last call belongs to calls not read yet, which are few, because calls are read
+ * before their work; or to any number of unrecorded calls. Calls after the last work are normal:
+ * theirs has not ended yet.
+ */
 static uint32_t cost_in_all(const struct align *a, const struct path *w)
 {
 	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
@@ -321,9 +339,12 @@ static const struct path *best_path(const struct align *a)
 	return best;
 }
 
-/* ---- What might be otherwise ---- */
+/* ---- What is uncertain ---- */
 
-/* Back to where both are the same: pairs of the way that the rival does not have are not sure. */
+/*
+ * Walks back to where both paths are the same. The path's pairs that the rival does not have are
+ * unsure.
+ */
 static void doubt(const struct align *a, const struct rival *r, bool *are_unsure, size_t *left)
 {
 	const struct pair *pairs = a->pairs.at;
@@ -343,8 +364,8 @@ static void doubt(const struct align *a, const struct rival *r, bool *are_unsure
 static void take_path(struct align *a, const struct path *best)
 {
 	bool *are_unsure = mem_zero(a->pairs.n);
-	uint32_t *until =
-		mem_zero(a->pairs.n * sizeof(*until)); /* the call of the pair behind it */
+	/* By pair: the call of the next pair. */
+	uint32_t *until = mem_zero(a->pairs.n * sizeof(*until));
 	size_t left = RIVAL_STEPS;
 	for (uint32_t k = best->pair, i = UINT32_MAX; k != NO_PAIR; k = a->pairs.at[k].before) {
 		until[k] = i;

@@ -2,10 +2,13 @@
 
 enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
 
-/* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
+/*
+ * Per pair of neighbours: what is asked for, and what came before. Calls whose records were dropped
+ * between them are assumed to be alike.
+ */
 struct usual {
 	uint32_t step, n, votes;
-	uint32_t others, others_votes; /* calls without work between */
+	uint32_t others, others_votes; /* calls without work in between */
 };
 
 struct table {
@@ -29,7 +32,7 @@ static struct usual *usual_of(struct table *t, uint64_t key)
 	return &t->at.at[*at];
 }
 
-/* By most of the groups; a few of them follow a hole. */
+/* Takes the majority of the groups; a few of them follow a gap. */
 static void learn(struct table *t, const struct sides *s, bool is_recount)
 {
 	for (size_t j = 1; j < s->groups.n; j++) {
@@ -115,7 +118,10 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 	       (works ? COST_FOREIGN + COST_STEP * (uint32_t)foreign : 0);
 }
 
-/* Work that the one before kept waiting begins late; else it begins soon after its call, or waits for another stream. */
+/*
+ * Returns the cost of work that begins late. It begins after the previous work if that made it
+ * wait; else soon after its call, unless it waits for another stream.
+ */
 static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 {
 	uint64_t ready = s->calls.at[i].end_ticks;

@@ -5,15 +5,19 @@
 #include <stdlib.h>
 
 enum {
-	ALONE = 8, /* how much more a pair says of its stream where no other call was under way */
-	MOSTLY_PCT =
-		75, /* of a lane's calls that have work on the same of CUPTI's streams: it is that one */
+	/* Weight of a pair as a vote for its stream, if no other call was active. */
+	ALONE = 8,
+	/*
+	 * A lane is a CUPTI stream if this percentage of its calls with work have it on that
+	 * stream.
+	 */
+	MOSTLY_PCT = 75,
 };
 
 #define LEGACY_STREAM	  1u
 #define PER_THREAD_STREAM 2u
 
-/* What a function's name says that its category does not. */
+/* What a function's name says beyond its category. */
 enum role {
 	ROLE_NONE,
 	ROLE_WAITS_DEVICE,
@@ -28,17 +32,20 @@ struct trait {
 	bool is_async;
 };
 
-/* Of all work that was asked for before `begin` and has this key. */
+/* A wait for all work with this key that was asked for before `begin_ticks`. */
 struct wait {
 	uint64_t key, begin_ticks, end_ticks;
 };
 
-/* A stream of this handle was made: calls before and behind mean different ones. */
+/*
+ * A stream with this handle was created: earlier and later calls with the handle mean different
+ * streams.
+ */
 struct birth {
 	uint64_t key, ticks;
 };
 
-/* Where the last call's answer was found: the next one's is mostly the same. */
+/* Where the last call's answer was found; the next one's is mostly the same. */
 struct hints {
 	uint64_t lane_key;
 	size_t lane, lane_wait, device_wait, context_wait;
@@ -53,7 +60,7 @@ struct listing {
 	struct hints last;
 };
 
-/* ---- What functions are ---- */
+/* ---- What functions do ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -186,7 +193,7 @@ static void add_call(struct listing *l, const struct rec_call *call, uint32_t th
 	vec_push(&l->s->calls, c);
 }
 
-/* What is asked of a stream that a thread captures becomes a graph's. */
+/* What a thread captures from a stream becomes part of a graph and has no work. */
 struct capture {
 	uint64_t stream;
 	bool is_on;
@@ -206,7 +213,10 @@ static bool is_captured(const struct capture *c, const struct rec_call *call)
 	return c->is_on && call->stream == c->stream;
 }
 
-/* Of one thread, which made them in this order; where the one before expected work, a dropped one did. */
+/*
+ * Lists the calls of one thread, in its order. A dropped call is assumed to have work if the call
+ * before it had.
+ */
 static void list_thread(struct listing *l, uint32_t thread)
 {
 	const struct pair_input *in = l->s->in;
@@ -240,14 +250,14 @@ static void list_thread(struct listing *l, uint32_t thread)
 	}
 }
 
-/* A copy to the host that is not asynchronous has waited for its stream, too. */
+/* A copy to the host that is not asynchronous has also waited for its stream. */
 static bool is_waiting_copy(const struct listing *l, const struct rec_call *call)
 {
 	return dict_category(l->s->in->dict, call->hook) == CAT_MEMCPY &&
 	       call->detail == COPY_D2H && !trait(l, call).is_async;
 }
 
-/* Which work it waits for; 0: it does not. */
+/* Returns the key of the work that the call waits for; 0 if it does not wait. */
 static uint64_t waited_key(const struct listing *l, const struct rec_call *call, uint32_t thread)
 {
 	switch (trait(l, call).role) {
@@ -309,7 +319,7 @@ static int wait_order(const void *a, const void *b)
 	return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
 }
 
-/* Of each wait: when the first of those from it on returned. */
+/* Sets each wait's end to the first return of it and the later ones with its key. */
 static void sort_waits(struct listing *l)
 {
 	if (!l->waits.n)
@@ -344,7 +354,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Only a launch is surely on the current device: a copy may go to another's stream. */
+/*
+ * Returns when the call's work must have ended. Only a launch is certainly on the current device; a
+ * copy may go to another device's stream.
+ */
 static uint64_t deadline_of(struct listing *l, const struct caller *c, uint64_t key)
 {
 	const struct rec_call *call = c->call;
@@ -403,7 +416,10 @@ bool sides_race(const struct sides *s)
 	return false;
 }
 
-/* How many calls between two windows were not recorded is said by the number of each thread's first one behind. */
+/*
+ * The sequence number of each thread's first call after an opening shows how many of its calls were
+ * not recorded between two windows.
+ */
 static void count_unrecorded(struct sides *s)
 {
 	const struct pair_input *in = s->in;
@@ -423,7 +439,7 @@ static void count_unrecorded(struct sides *s)
 	free(seen);
 }
 
-/* Where that is not the work that CUPTI has of them. */
+/* Drops these counts where CUPTI does not have the work of all those calls. */
 static void drop_unknown_counts(struct sides *s)
 {
 	const struct pair_input *in = s->in;
@@ -484,7 +500,10 @@ static bool is_wait(const struct rec_gpu *work)
 	return work->kind == REC_GPU_SYNC;
 }
 
-/* A busy process counts to 2^32 within an hour or two. What is held at once lies within half of that around any of it. */
+/*
+ * Returns the number to count from. A busy process takes 2^32 numbers in an hour or two. Work held
+ * at one time is within half that range around any piece of it.
+ */
 static uint32_t first_order(const struct pair_input *in)
 {
 	for (size_t i = 0; i < in->n_works; i++)
@@ -505,7 +524,7 @@ static uint32_t work_symbol(const struct dict *d, const struct rec_gpu *g)
 	return k && k->is_known ? symbol_of(k->name + 1, shape_of(g->grid)) : 0;
 }
 
-/* What is of one call becomes one. */
+/* Joins the work of each call into one group. */
 static void join_groups(struct sides *s)
 {
 	size_t n = 0;
@@ -550,7 +569,7 @@ static void list_groups(struct sides *s)
 	join_groups(s);
 }
 
-/* ---- Which of CUPTI's streams is which ---- */
+/* ---- Which CUPTI stream is which ---- */
 
 static struct lane *lane_of(struct sides *s, const struct group *g)
 {
@@ -605,7 +624,7 @@ bool sides_learn_streams(struct sides *s)
 	return are_any_wrong;
 }
 
-/* Nothing is known of how many calls came before where no work of theirs had its call. */
+/* Notes the earlier work. If no piece of it was paired, the number of earlier calls is unknown. */
 static void note_gone(struct sides *s)
 {
 	const struct pair_input *in = s->in;
