@@ -307,7 +307,7 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 					   .is_late = choice->n_missed < 0,
 					   .n_early_backups = choice->n_early_backups,
 					   .end = choice->end,
-					   .arms = true };
+					   .uses_schedule = true };
 		describe_choice(p, choice->confidence, choice->calls_per_step, choice->boundary);
 	}
 	process_close(&reading);
@@ -346,7 +346,8 @@ static bool find_anchor(struct process *p, struct anchor *anchor)
 		.generation = generation,
 	};
 	/* a library that never knew its step's number never recorded one */
-	anchor->arms = atomic_load(&s->state) != STEP_STATE_LOCKED && !atomic_load(&s->lost);
+	anchor->uses_schedule = atomic_load(&s->state) != STEP_STATE_LOCKED &&
+				!atomic_load(&s->lost);
 	describe_told(p);
 	return true;
 }
@@ -490,14 +491,14 @@ static int replay_with(struct process *p, struct replay *r, struct err *e)
 	if (!is_auto)
 		p->confidence = 1;
 	if (r->anchor.anchor) {
-		if (r->anchor.arms && !f->schedule.off)
+		if (r->anchor.uses_schedule && !f->schedule.off)
 			f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
 		mark_learned(f, p->path, r, e);
 	}
 	ingest_read(f);
 	ingest_finish(f, process_was_killed(p));
 	p->has_steps = p->has_steps && f->last_number != UINT64_MAX;
-	if (p->n_shown && r->anchor.arms)
+	if (p->n_shown && r->anchor.uses_schedule)
 		process_explain_late_steps(p);
 	bool is_wanted = p->output->n_formats || p->output->analyses;
 	if (!is_wanted || p->n_shown || p->trouble.text[0])
@@ -556,7 +557,8 @@ static void finish(struct process *p)
 	if (is_auto && !p->was_recycled)
 		learn_end_provisional(&p->learn, &p->ingest);
 	/* a journal that was recycled cannot be read again from the start */
-	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled || p->learn.goes_on ||
+	bool is_locked = !is_auto || p->learn.has_base || p->was_recycled ||
+			 p->learn.continues_numbers ||
 			 atomic_load(&p->ingest.reader.header->steps.slices);
 	p->is_finished = true;
 	p->state = killed ? PROCESS_KILLED : PROCESS_ENDED;

@@ -98,7 +98,6 @@ struct rec_call {
 
 #define REC_POLLED_SHIFT 10 /* half a microsecond at most */
 
-
 /* Packs a duration into 40 bits: 39 bits of ticks (about 3 minutes), longer ones in units of 4,096
  * ticks, so that a hung call keeps its length. */
 static inline uint64_t record_pack_duration(uint64_t ticks)

@@ -17,53 +17,54 @@ uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 	}
 }
 
-static uint8_t action_of(const struct ingest *f, uint64_t number, bool arms)
+static uint8_t action_of(const struct ingest *f, uint64_t number, bool uses_schedule)
 {
 	if (f->schedule.always)
 		return SCHED_RECORD;
-	return arms ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
+	return uses_schedule ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
 }
 
 void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a)
 {
 	uint64_t number = a->base + step->number;
 	if (a->has_base && step->generation == a->generation)
-		ingest_add_mark(f, &(struct step_mark){ .ticks = step->ticks,
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
+		ingest_add_mark(
+			f, &(struct step_mark){ .ticks = step->ticks,
+						.number = number,
+						.generation = a->generation,
+						.action = action_of(f, number, a->uses_schedule) });
 }
 
 static int by_ticks(const void *a, const void *b)
 {
-	const struct anchor_came *x = a, *y = b;
+	const struct anchor_hit *x = a, *y = b;
 	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-void anchors_order(anchor_list *came, uint32_t apart)
+void anchors_order(anchor_hits *hits, uint32_t apart)
 {
 	struct iteration_last last = { 0 };
 	bool is_due = true;
 	size_t n = 0;
-	if (came->n)
-		qsort(came->at, came->n, sizeof(*came->at), by_ticks);
-	for (size_t i = 0; i < came->n; i++) {
-		const struct anchor_came c = came->at[i];
+	if (hits->n)
+		qsort(hits->at, hits->n, sizeof(*hits->at), by_ticks);
+	for (size_t i = 0; i < hits->n; i++) {
+		const struct anchor_hit c = hits->at[i];
 		bool early = !c.is_backup && iteration_is_early(&last, apart, c.slot, c.at, is_due);
 		is_due = c.is_backup;
 		if (!early)
-			came->at[n++] = c;
+			hits->at[n++] = c;
 	}
-	came->n = n;
+	hits->n = n;
 }
 
-enum came { CAME_NONE, CAME_ANCHOR, CAME_BACKUP };
+enum hit { HIT_NONE, HIT_ANCHOR, HIT_BACKUP };
 
 struct finder_thread {
 	struct token_window window;
 	uint32_t n;	   /* launches */
-	enum came waiting; /* what its last launch completed */
-	bool has_anchor;   /* came by */
+	enum hit last_hit; /* what its last launch completed */
+	bool has_anchor;   /* the anchor has occurred */
 };
 
 struct finder {
@@ -71,13 +72,13 @@ struct finder {
 	struct map thread_of_slot;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups;
-	anchor_list came;     /* with the launch that followed */
+	anchor_hits hits;     /* their ticks are those of the next launch */
 	VEC(uint64_t) begins; /* of steps, in order */
-	uint64_t first_counted,
-		first_numbered; /* ticks of STEP_COUNTED 1 and of the library's own first number */
+	/* ticks of STEP_COUNTED 1, and of the first step that the library numbered itself */
+	uint64_t first_counted, first_numbered;
 	uint32_t generation;
-	uint64_t floor, floor_ticks; /* the last step of the generation before */
-	const struct ingest *ingest; /* knows which generations are void */
+	uint64_t floor, floor_ticks; /* last step of the previous generation */
+	const struct ingest *ingest; /* has the list of void generations */
 };
 
 static struct finder_thread *thread_of(struct finder *x, uint32_t slot)
@@ -98,39 +99,43 @@ static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
 	if (!token)
 		return;
 	struct finder_thread *t = thread_of(x, slot);
-	if (t->waiting)
-		vec_push(&x->came, ((struct anchor_came){ c->begin_ticks, slot, t->n,
-							  t->waiting == CAME_BACKUP }));
+	if (t->last_hit)
+		vec_push(&x->hits, ((struct anchor_hit){ c->begin_ticks, slot, t->n,
+							 t->last_hit == HIT_BACKUP }));
 	t->n++;
 	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
-	t->waiting = hash == x->anchor ? CAME_ANCHOR : hash == x->backup ? CAME_BACKUP : CAME_NONE;
-	t->has_anchor |= t->waiting == CAME_ANCHOR;
+	t->last_hit = hash == x->anchor ? HIT_ANCHOR : hash == x->backup ? HIT_BACKUP : HIT_NONE;
+	t->has_anchor |= t->last_hit == HIT_ANCHOR;
 }
 
-/* Backups that came before the first step. */
-static void skip_early(anchor_list *came, uint32_t n_early)
+/* Removes the first `n_early` backups: they occurred before the first step. */
+static void skip_early(anchor_hits *hits, uint32_t n_early)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < came->n; i++) {
-		if (n_early && came->at[i].is_backup)
+	for (size_t i = 0; i < hits->n; i++) {
+		if (n_early && hits->at[i].is_backup)
 			n_early--;
 		else
-			came->at[n++] = came->at[i];
+			hits->at[n++] = hits->at[i];
 	}
-	came->n = n;
+	hits->n = n;
 }
 
-/* Where the anchor failed the step began soon after the backup: the first of two, or one that the anchor should have come before. */
-static void find_begins(struct finder *x, bool follows)
+/*
+ * Where the anchor was missing, the next step began soon after a backup. If the backup follows the
+ * anchor within a step, that is the second of two backups in a row; else it is the first of the
+ * two, because the anchor should have occurred between them.
+ */
+static void find_begins(struct finder *x, bool backup_follows)
 {
-	anchors_order(&x->came, x->apart);
-	skip_early(&x->came, x->n_early_backups);
-	for (size_t i = 0; i < x->came.n; i++) {
-		const struct anchor_came *c = &x->came.at[i];
+	anchors_order(&x->hits, x->apart);
+	skip_early(&x->hits, x->n_early_backups);
+	for (size_t i = 0; i < x->hits.n; i++) {
+		const struct anchor_hit *c = &x->hits.at[i];
 		if (!c->is_backup)
 			vec_push(&x->begins, c->ticks);
 		else if (i && c[-1].is_backup)
-			vec_push(&x->begins, c[follows ? 0 : -1].ticks);
+			vec_push(&x->begins, c[backup_follows ? 0 : -1].ticks);
 	}
 }
 
@@ -158,7 +163,7 @@ static void set_backup(struct anchor *a, const struct rec_step *s)
 	a->apart = (uint32_t)(s->number >> 32);
 }
 
-static void list_void(anchors *list, uint32_t generation)
+static void remove_generation(anchors *list, uint32_t generation)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < list->n; i++)
@@ -206,16 +211,16 @@ int anchors_list(const char *path, anchors *list, anchor_generations *voided, st
 				list_step(list, voided, (const struct rec_step *)head);
 	reader_close(&r);
 	for (size_t i = 0; i < voided->n; i++)
-		list_void(list, voided->at[i]);
+		remove_generation(list, voided->at[i]);
 	return 0;
 }
 
-/* Whether the last calls of a thread are the anchor's, or those with which a step ends. */
+/* Whether any thread's last calls are the anchor's, or the calls that a step ends with. */
 static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {
 		const struct finder_thread *t = &x->threads.at[i];
-		if (t->waiting == CAME_ANCHOR ||
+		if (t->last_hit == HIT_ANCHOR ||
 		    (t->has_anchor && token_window_is_at_end(&t->window, x->anchor, end)))
 			return true;
 	}
@@ -248,22 +253,27 @@ static int find(struct finder *x, const char *path, struct err *e)
 	return 0;
 }
 
-/* With a base, numbers go back from STEP_COUNTED 1, which begins step base + 1; else they go on from the run's begin. */
+/*
+ * Adds marks for the first `n` steps. With a base, numbers count back from STEP_COUNTED 1, which
+ * begins step base + 1. Without one they count up from the start of the run.
+ */
 static void add_marks(struct ingest *f, const struct finder *x, const struct anchor *a, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t number = i + 1 + (uint64_t)a->n_missed;
 		if (a->has_base) {
 			if (a->base + 1 + i < n)
-				continue; /* more than there can be: a hole in the stream */
+				/* more steps than the base allows: records are missing */
+				continue;
 			number = a->base + 1 + i - n;
 		}
 		if (number > x->floor && x->begins.at[i] > x->floor_ticks)
-			ingest_add_mark(
-				f, &(struct step_mark){ .ticks = x->begins.at[i],
-							.number = number,
-							.generation = a->generation,
-							.action = action_of(f, number, a->arms) });
+			ingest_add_mark(f,
+					&(struct step_mark){
+						.ticks = x->begins.at[i],
+						.number = number,
+						.generation = a->generation,
+						.action = action_of(f, number, a->uses_schedule) });
 	}
 }
 
@@ -286,22 +296,25 @@ long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, ui
 	if (x.first_numbered < end)
 		end = x.first_numbered;
 	if (atomic_load(&f->reader.header->steps.slices))
-		end = 0; /* numbers of slices went on from 0, and those of steps from theirs */
+		end = 0; /* slices were numbered from 0, so steps were numbered after them */
 	size_t n = 0;
 	while (n < x.begins.n && x.begins.at[n] < end)
 		n++;
 	struct anchor usable = *a;
 	usable.has_base = has_base;
-	/* STEP_COUNTED 1 itself is one of the anchors' steps and is marked by its own record */
+	/* STEP_COUNTED 1 has a mark of its own and is not among the first `n` */
 	if (!error)
 		add_marks(f, &x, &usable, n);
 	f->last_has_come = a->is_late;
-	/* an anchor that nothing followed: the last step is whole, if the library was not numbering them itself by then */
+	/*
+	 * If no launch followed the last anchor, the last step is still complete, unless the
+	 * library numbered steps itself by then.
+	 */
 	f->last_is_whole |= ends_whole(&x, a->end) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);
 	map_free(&x.thread_of_slot);
 	long found = error ? error : (long)x.begins.n;
 	vec_free(&x.begins);
-	vec_free(&x.came);
+	vec_free(&x.hits);
 	return found;
 }

@@ -1,18 +1,28 @@
-/* The collector's half of learning steps. The library's is preload/steps.c; both hash launches by core/runtime/token.h alike. */
+/*
+ * The collector's half of step learning. The library's half is preload/steps.c. Both hash launches
+ * with core/runtime/token.h.
+ */
 #include "core/steps/learn.h"
 
 enum {
-	SETTLE_NS =
-		20000000, /* a launch that began before a boundary is in the journal this much later, in any thread */
-	LOST_ITERATIONS =
-		20, /* this many times a step's calls without the anchor: it was the wrong one */
+	/*
+	 * A launch that began before a step boundary is in the journal after this time, in any
+	 * thread.
+	 */
+	SETTLE_NS = 20000000,
+	/* An anchor that has not occurred for this many steps' calls was the wrong one. */
+	LOST_ITERATIONS = 20,
 	LOST_LEAST = 10000,
-	/* so long without one that was never counted, in turns and launches, others are looked for beside it */
+	/*
+	 * If a published anchor was never counted and has not occurred for this many iterations and
+	 * launches, search for another one in parallel.
+	 */
 	UNCOUNTED_ITERATIONS = 2,
 	UNCOUNTED_LEAST = 64,
-	HELD_MOST =
-		1000000, /* calls of steps provisional: they wait in memory for what becomes of them */
-	LEARN_S = 60,	 /* PROF_LEARN_S of a library that does not say */
+	/* Calls of provisional steps that wait in memory until the anchor is confirmed or void. */
+	MAX_HELD_CALLS = 1000000,
+	/* PROF_LEARN_S, if the library does not report it. */
+	LEARN_S = 60,
 };
 
 void learn_start(struct learn *l)
@@ -24,12 +34,12 @@ void learn_stop(struct learn *l)
 {
 	levels_free(l->levels);
 	levels_free(l->seeker);
-	learn_amid_end(&l->amid);
+	learn_midstep_end(&l->midstep);
 	vec_free(&l->threads);
 	map_free(&l->thread_of_slot);
 	learn_frames_free(&l->frames);
 	learn_function_free(&l->function);
-	vec_free(&l->since);
+	vec_free(&l->hits);
 	vec_free(&l->counted);
 }
 
@@ -44,16 +54,19 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 	return &l->threads.at[*at];
 }
 
-/* `framed`: what Python's frames say. They know better than a kernel's name, unless they say one thing here and another there. */
+/*
+ * `framed`: hints from Python's frames. They take precedence over the kernel's name, unless the
+ * stacks of one trigram disagree.
+ */
 static uint32_t hints_of(const struct run_launch *launch, const struct rec_call *c,
 			 uint8_t category, uint32_t framed)
 {
 	if (category == CAT_LAUNCH) {
 		if (!launch || !launch->is_named)
 			return framed;
-		bool is_told = framed & LEVEL_FRAMED && !(framed & LEARN_FRAMES_DISAGREE);
+		bool frames_decide = framed & LEVEL_FRAMED && !(framed & LEARN_FRAMES_DISAGREE);
 		return framed | LEVEL_NAMED |
-		       (launch->is_optimizer && !is_told ? LEVEL_OPTIMIZER : 0);
+		       (launch->is_optimizer && !frames_decide ? LEVEL_OPTIMIZER : 0);
 	}
 	if (category == CAT_GRAPH)
 		return framed | LEVEL_GRAPH;
@@ -70,14 +83,16 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 	l->n_since_anchor = 0;
 	t->has_anchor = true;
 	if (!l->has_base)
-		vec_push(&l->since,
-			 ((struct anchor_came){ .ticks = c->begin_ticks,
-						.slot = t->slot,
-						.at = t->n,
-						.is_backup = hash != l->choice.anchor }));
+		vec_push(&l->hits, ((struct anchor_hit){ .ticks = c->begin_ticks,
+							 .slot = t->slot,
+							 .at = t->n,
+							 .is_backup = hash != l->choice.anchor }));
 }
 
-/* On which side of the thread's last optimizer the program stands, as its frames say: before it again, behind it still; 0: not known. */
+/*
+ * Returns where the program is, by its frames: before the thread's last optimizer launch again, or
+ * still after it. 0: unknown.
+ */
 static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct learn_thread *t,
 			  uint64_t hash, uint32_t hints)
 {
@@ -88,11 +103,16 @@ static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct 
 	if (!t->optimizer)
 		return 0;
 	if (learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
-		return LEVEL_GOES_BACK;
-	return learn_frames_is_before(&l->frames, &f->dict, t->optimizer, hash) ? LEVEL_GOES_ON : 0;
+		return LEVEL_BEFORE_OPTIMIZER;
+	return learn_frames_is_before(&l->frames, &f->dict, t->optimizer, hash)
+		       ? LEVEL_AFTER_OPTIMIZER
+		       : 0;
 }
 
-/* Time that the host did not spend on work of its own: no pause between steps, however long. */
+/*
+ * Adds up time in which the host was blocked. It does not count as a pause between steps, however
+ * long.
+ */
 static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
 {
 	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
@@ -106,19 +126,20 @@ static bool wants_function(const struct ingest *f)
 }
 
 /*
- * A compiler that measures kernels (torch.compile) launches some of them a hundred times, and these were told as steps; or an evaluation comes
- * before the next one. The library counts by what was told as soon as that comes again.
+ * Whether to search for another anchor in parallel. torch.compile launches some kernels a hundred
+ * times to measure them, and their loop may have been published as the step; or an evaluation runs
+ * before the next step. If the published anchor occurs again after all, the library counts with it.
  */
-static bool seeks_others(const struct learn *l, const struct ingest *f)
+static bool needs_seeker(const struct learn *l, const struct ingest *f)
 {
 	return !wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
-	       !l->goes_on && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
+	       !l->continues_numbers && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
 
-static void mind_seeker(struct learn *l, const struct ingest *f)
+static void update_seeker(struct learn *l, const struct ingest *f)
 {
-	bool seeks = seeks_others(l, f);
+	bool seeks = needs_seeker(l, f);
 	if (seeks && !l->seeker && (l->seeker = levels_new()))
 		levels_want_optimizer(l->seeker, true);
 	if (!seeks && l->seeker) {
@@ -127,7 +148,7 @@ static void mind_seeker(struct learn *l, const struct ingest *f)
 	}
 }
 
-/* FILE-SUFFIX:FUNCTION */
+/* Returns the FILE-SUFFIX:FUNCTION of the setting. */
 static const char *function_setting(const struct ingest *f)
 {
 	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
@@ -140,7 +161,10 @@ bool learn_is_feeding(const struct learn *l)
 	return !l->has_base || l->is_provisional;
 }
 
-/* Between the steps of one model and the next only those of an optimizer will do: the program may just evaluate. */
+/*
+ * While the anchor is overdue, only steps that an optimizer ends are accepted: the program may just
+ * be evaluating between training one model and the next.
+ */
 static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
 	if (l->levels)
@@ -148,25 +172,31 @@ static void demand_optimizer(struct learn *l, const struct ingest *f)
 				      l->is_overdue || f->reader.header->steps.wants_optimizer);
 }
 
-/* What the steps are to be, the library has said by now; when the journal was opened, perhaps not yet. */
+/*
+ * Reads wants_optimizer at the first launch: the library may not have set it yet when the journal
+ * was opened.
+ */
 static void note_first(struct learn *l, const struct ingest *f, const struct rec_call *c)
 {
 	l->first_ticks = c->begin_ticks;
 	demand_optimizer(l, f);
 }
 
-/* Where an optimizer may never come all is fed nevertheless. */
-static void feed_amid(struct learn *l, const struct learn_held *launch)
+/*
+ * Feeds `levels` from the first whole step on, once its start is known. Unless the anchor is
+ * overdue, the launches until then are fed as well, because an optimizer may never launch.
+ */
+static void feed_midstep(struct learn *l, const struct learn_held *launch)
 {
-	if (!learn_amid_hold(&l->amid, launch)) {
+	if (!learn_midstep_hold(&l->midstep, launch)) {
 		if (!l->is_overdue)
 			levels_feed(l->levels, launch->slot, &launch->event);
 		return;
 	}
 	levels_relearn(l->levels);
-	for (size_t i = 0; i < l->amid.held.n; i++) {
-		const struct learn_held *h = &l->amid.held.at[i];
-		if (h->event.begin_ns >= l->amid.from_ns)
+	for (size_t i = 0; i < l->midstep.held.n; i++) {
+		const struct learn_held *h = &l->midstep.held.at[i];
+		if (h->event.begin_ns >= l->midstep.from_ns)
 			levels_feed(l->levels, h->slot, &h->event);
 	}
 }
@@ -177,9 +207,9 @@ static void feed_levels(struct learn *l, struct ingest *f, const struct learn_he
 		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
 	if (l->seeker)
 		levels_feed(l->seeker, launch->slot, &launch->event);
-	else if (l->amid.is_on)
-		feed_amid(l, launch);
-	else if (launch->event.begin_ns >= l->amid.from_ns)
+	else if (l->midstep.is_on)
+		feed_midstep(l, launch);
+	else if (launch->event.begin_ns >= l->midstep.from_ns)
 		levels_feed(l->levels, launch->slot, &launch->event);
 }
 
@@ -204,7 +234,7 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	if (!l->first_ticks)
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
-	mind_seeker(l, f);
+	update_seeker(l, f);
 	if (wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
@@ -249,7 +279,7 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 		return;
 	}
 	vec_push(&l->counted, *step);
-	/* the first one in front: another thread may have counted it, and been read later */
+	/* keep the lowest number first: another thread may have counted it, and been read later */
 	struct rec_step *first = &l->counted.at[0];
 	if (step->number < first->number) {
 		l->counted.at[l->counted.n - 1] = *first;
@@ -257,49 +287,52 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 	}
 }
 
-/* ---- Telling the library ---- */
+/* ---- Publishing to the library ---- */
 
-/* What was counted provisional is void, and its steps were never handed on. */
-static void take_back(struct learn *l, struct ingest *f, uint32_t calls_per_step)
+/*
+ * Voids what was counted with the provisional anchor. Its steps are still held and are never
+ * exported.
+ */
+static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
-	ingest_void(f, l->tried);
-	atomic_store(&shared->void_generation, l->tried);
+	ingest_void(f, l->provisional_generation);
+	atomic_store(&shared->void_generation, l->provisional_generation);
 	atomic_store(&shared->void_calls_per_step, calls_per_step);
 	atomic_fetch_add(&shared->n_corrected, 1);
-	l->tried = 0;
-	l->is_lost = false; /* the library waits for the other one, whatever comes */
+	l->provisional_generation = 0;
+	l->is_lost = false; /* the library waits for the new anchor anyway */
 	f->holds_steps = false;
 }
 
-/* The anchor that was told last stands: the library need not journal on. */
+/* The last published anchor stays, so the library need not journal for learning any more. */
 static void confirm(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
 	l->is_provisional = f->holds_steps = false;
-	l->tried = 0;
+	l->provisional_generation = 0;
 }
 
 static enum step_optimizer optimizer_of(const struct learn *l, const struct ingest *f)
 {
-	if (l->choice.signs.lacks_name)
+	if (l->choice.signs.optimizer_unnamed)
 		return STEP_OPTIMIZER_LIKELY;
 	return l->choice.signs.has_optimizer || wants_function(f) ? STEP_OPTIMIZER_SURE
 								  : STEP_OPTIMIZER_NONE;
 }
 
-static void tell_anchor(struct learn *l, struct ingest *f)
+static void publish_anchor(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
-	if (l->tried)
-		take_back(l, f, atomic_load(&shared->calls_per_step));
+	if (l->provisional_generation)
+		void_provisional(l, f, atomic_load(&shared->calls_per_step));
 	l->has_choice = true;
 	l->is_provisional = l->choice.is_provisional;
 	learn_function_free(&l->function);
-	l->n_before = l->choice.count + learn_amid_count(&l->amid, l->choice.anchor);
-	learn_amid_end(&l->amid);
+	l->n_ended_before = l->choice.count + learn_midstep_count(&l->midstep, l->choice.anchor);
+	learn_midstep_end(&l->midstep);
 	l->n_since_anchor = 0;
 	l->generation = atomic_load(&shared->anchor_generation) + 1;
 	atomic_store(&shared->anchor, l->choice.anchor);
@@ -315,12 +348,15 @@ static void tell_anchor(struct learn *l, struct ingest *f)
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->is_provisional)
 		atomic_store(&shared->sure_generation, l->generation);
-	/* release: the library that sees the generation sees the anchor */
+	/* release: a library that sees the generation also sees the anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
 }
 
-/* Whether every anchor that began before `ticks` has been read. A thread's calls come in order, so those that launch it tell
- * at once; for any other, time does. */
+/*
+ * Whether every anchor that began before `ticks` has been read. Calls of one thread are read in
+ * order, so this is known at once for the threads that launch the anchor. For others, SETTLE_NS
+ * must pass.
+ */
 static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t ticks)
 {
 	bool is_read = false;
@@ -338,44 +374,53 @@ static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t 
 }
 
 /*
- * Steps that ended before `first`, where one more began. After the last backup the anchor failed if there has been none since, for
- * the library then counted by the backup.
+ * Counts the steps that ended before `first`, a launch that begins a step. Where the backup
+ * precedes the anchor, a backup that is the last hit before `first` ended its step, because the
+ * library counts a step without its anchor by the backup.
  */
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
 	uint64_t n = 0;
-	bool follows = !l->choice.backup_within, waits = follows && l->choice.backup_is_last;
-	anchors_order(&l->since, l->choice.apart);
-	for (size_t i = 0; i < l->since.n && l->since.at[i].ticks < first; i++) {
-		bool is_backup = l->since.at[i].is_backup;
-		n += !is_backup || waits;
-		waits = is_backup;
+	bool backup_follows = !l->choice.backup_within,
+	     backup_pending = backup_follows && l->choice.backup_is_last;
+	anchors_order(&l->hits, l->choice.apart);
+	for (size_t i = 0; i < l->hits.n && l->hits.at[i].ticks < first; i++) {
+		bool is_backup = l->hits.at[i].is_backup;
+		n += !is_backup || backup_pending;
+		backup_pending = is_backup;
 	}
-	return n + (waits && !follows);
+	return n + (backup_pending && !backup_follows);
 }
 
-/* What stood in the stream before the first STEP_COUNTED, once all of it has been read; the first anchor ended step 0. The first one is
- * number 1, or a later one where the journal was full: what came since the anchor was told counts them too. */
-static bool tell_base(struct learn *l, struct ingest *f)
+/*
+ * Publishes the base: the number of steps that ended before the first STEP_COUNTED, once everything
+ * up to there has been read. The first anchor ended step 0. The first STEP_COUNTED that was read
+ * has number 1, or a later one if the journal was full; the hits since the choice include the
+ * missing ones.
+ */
+static bool publish_base(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
 	const struct rec_step *first = &l->counted.at[0];
 	if (!has_settled(l, f, first->ticks))
 		return false;
-	uint64_t n = l->n_before + count_ended(l, first->ticks);
-	/* it stays while an anchor is adopted; before the first one it is 0, or counts slices of time, and while the new one was looked for it may
-	 * have gone on by the old one */
+	uint64_t n = l->n_ended_before + count_ended(l, first->ticks);
+	/*
+	 * `current` does not change while an anchor is adopted. Before the first anchor it is 0 or
+	 * counts slices of time. While a new anchor was searched for, it may have advanced with the
+	 * old one.
+	 */
 	uint64_t current = atomic_load(&shared->current);
-	uint64_t from = l->is_overdue ? l->overdue_number : l->goes_on ? current : 0;
+	uint64_t from = l->is_overdue ? l->overdue_number : l->continues_numbers ? current : 0;
 	uint64_t base = from + (n > first->number ? n - first->number : 0);
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
 	demand_optimizer(l, f);
-	l->tried = l->is_provisional ? l->generation : 0;
+	l->provisional_generation = l->is_provisional ? l->generation : 0;
 	f->holds_steps = l->is_provisional;
-	vec_free(&l->since);
+	vec_free(&l->hits);
 	return true;
 }
 
@@ -391,43 +436,49 @@ static bool anchor_is_lost(const struct learn *l)
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_ITERATIONS;
 }
 
-/* Another anchor is to be found, or has been. */
+/* Drops the choice; the next one replaces it. */
 static void forget_anchor(struct learn *l)
 {
 	l->has_choice = l->has_base = false;
-	l->since.n = l->counted.n = 0;
+	l->hits.n = l->counted.n = 0;
 	for (size_t i = 0; i < l->threads.n; i++)
 		l->threads.at[i].has_anchor = false;
 }
 
-/* The anchor stopped coming before the library could count it: the program has gone over to something else. */
-static void start_again(struct learn *l)
+/*
+ * The anchor stopped occurring before the library counted with it: the program does something else
+ * now.
+ */
+static void restart_search(struct learn *l)
 {
 	levels_relearn(l->levels);
 	learn_function_free(&l->function);
 	l->function.next_look = 0;
 	l->first_ticks = 0;
-	learn_amid_begin(&l->amid);
+	learn_midstep_begin(&l->midstep);
 	forget_anchor(l);
 }
 
-/* What the store of launches holds is of other work: demands do not rise. */
-static void go_on(struct learn *l)
+/*
+ * Searches with an empty store, because the launches in it belong to other work. So the demands on
+ * the next anchor do not rise.
+ */
+static void search_next_anchor(struct learn *l)
 {
-	l->goes_on = true;
+	l->continues_numbers = true;
 	l->is_provisional = false;
 	levels_free(l->levels);
 	l->levels = levels_new();
 	if (!l->levels)
 		return;
-	start_again(l);
-	l->generation = 0; /* of nothing that is still to be read */
+	restart_search(l);
+	l->generation = 0; /* matches no STEP_COUNTED that is still to be read */
 }
 
-/* The collector asks no more, nor does the library. */
-static void rest(struct learn *l, struct ingest *f)
+/* Stops the search: neither the collector nor the library needs another anchor. */
+static void stop_search(struct learn *l, struct ingest *f)
 {
-	start_again(l);
+	restart_search(l);
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
 	demand_optimizer(l, f);
@@ -435,7 +486,7 @@ static void rest(struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
-/* Whether the library has begun to look for another one since. */
+/* Returns whether the library has begun to search for another anchor since the last call. */
 static bool watch_overdue(struct learn *l, struct ingest *f)
 {
 	uint64_t ticks =
@@ -445,16 +496,16 @@ static bool watch_overdue(struct learn *l, struct ingest *f)
 	l->overdue_ticks = ticks;
 	l->overdue_number = atomic_load(&f->reader.header->steps.current);
 	if (ticks) {
-		go_on(l);
+		search_next_anchor(l);
 		l->is_overdue = true;
 		demand_optimizer(l, f);
 	} else if (l->is_overdue && l->levels) {
-		rest(l, f);
+		stop_search(l, f);
 	}
 	return ticks;
 }
 
-/* One provisional was none of the program's steps. */
+/* A provisional anchor that the library has lost was wrong and is withdrawn. */
 void learn_watch(struct learn *l, struct ingest *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
@@ -462,7 +513,10 @@ void learn_watch(struct learn *l, struct ingest *f)
 	uint32_t n_lost = atomic_load_explicit(&shared->lost, memory_order_acquire);
 	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
-	/* whoever does has steps: what was lost has come again; if not, it was lost in between */
+	/*
+	 * The library reports an overdue anchor only while it has steps, so a lost one has occurred
+	 * again. If the state is not LOCKED any more, the anchor was lost in the meantime.
+	 */
 	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
 	if (looks)
 		l->is_lost = false;
@@ -477,19 +531,19 @@ void learn_watch(struct learn *l, struct ingest *f)
 		return;
 	}
 	l->is_overdue = false;
-	go_on(l);
+	search_next_anchor(l);
 	demand_optimizer(l, f);
 }
 
-/* The lost anchor came again, and the library asks no more. */
-static bool was_found_again(const struct learn *l, const struct ingest *f)
+/* Whether the lost anchor occurred again, so that the library waits for no other. */
+static bool anchor_came_back(const struct learn *l, const struct ingest *f)
 {
 	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
-/* Whether slices of time are to stand in for steps. */
-static void tell_patience(const struct learn *l, struct ingest *f)
+/* Tells the library whether to record slices of time in place of steps. */
+static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
@@ -510,31 +564,35 @@ static bool has_recorded(const struct ingest *f, bool whole_window)
 	return is_any && !whole_window;
 }
 
-/* Whether `now` counts the same steps, of which a window was recorded: it is not given up for the place where they end. One that is under
- * way begins anew, but for the process's end. */
+/*
+ * Whether `now` counts the same steps as the provisional anchor, after a window of them was
+ * recorded. The window is not discarded for a better place of the boundary. A window that has only
+ * begun is restarted, unless the process has ended.
+ */
 static bool moves_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now, bool ended)
 {
-	return l->tried && now->change == LEVEL_MOVED && has_recorded(f, !ended);
+	return l->provisional_generation && now->change == LEVEL_MOVED && has_recorded(f, !ended);
 }
 
 /*
- * Whether the program ends, a window was recorded, and `now` would count the loop around, of which nothing was: where nobody learns, a token is a
- * step as well as a request. What an optimizer ends is one in any case.
+ * Whether the program ends, a window was recorded, and `now` would count an outer loop of which
+ * nothing was recorded. Without training, a generated token is as good a step as a request. A step
+ * that an optimizer ends always takes precedence.
  */
 static bool comes_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now)
 {
-	return l->tried && now->change == LEVEL_CORRECTED && !now->signs.has_optimizer &&
-	       !l->choice.signs.has_optimizer && now->calls_per_step > l->choice.calls_per_step &&
-	       has_recorded(f, true);
+	return l->provisional_generation && now->change == LEVEL_CORRECTED &&
+	       !now->signs.has_optimizer && !l->choice.signs.has_optimizer &&
+	       now->calls_per_step > l->choice.calls_per_step && has_recorded(f, true);
 }
 
-/* What has come since the anchor was told may confirm it, or replace it. */
+/* Confirms or replaces the provisional anchor by what was read since it was published. */
 static void review(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
-	if (f->n_pending > HELD_MOST)
+	if (f->n_pending > MAX_HELD_CALLS)
 		levels_confirm(l->levels);
 	levels_vote(l->levels, &now);
 	bool is_other = now.n_changes != l->choice.n_changes;
@@ -546,16 +604,16 @@ static void review(struct learn *l, struct ingest *f)
 	l->choice = now;
 	if (is_other) {
 		forget_anchor(l);
-		tell_anchor(l, f);
+		publish_anchor(l, f);
 	} else if (!now.is_provisional) {
 		confirm(l, f);
 	}
 }
 
-static bool found_others(struct learn *l, struct ingest *f, bool ended)
+static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 {
 	struct level_choice other = { 0 };
-	mind_seeker(l, f);
+	update_seeker(l, f);
 	if (!l->seeker || !(ended ? levels_conclude : levels_vote)(l->seeker, &other))
 		return false;
 	levels_free(l->levels);
@@ -563,12 +621,12 @@ static bool found_others(struct learn *l, struct ingest *f, bool ended)
 	l->seeker = NULL;
 	forget_anchor(l);
 	l->choice = other;
-	tell_anchor(l, f);
+	publish_anchor(l, f);
 	return true;
 }
 
-/* For the library, which looks until we have. */
-static void tell_looked(const struct learn *l, struct ingest *f)
+/* Reports to the library how far the search has got; the library waits for it. */
+static void publish_looked_until(const struct learn *l, struct ingest *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
 	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
@@ -578,33 +636,33 @@ static void tell_looked(const struct learn *l, struct ingest *f)
 
 bool learn_tell(struct learn *l, struct ingest *f)
 {
-	tell_looked(l, f);
-	if (l->levels && !l->has_base && was_found_again(l, f))
-		rest(l, f);
+	publish_looked_until(l, f);
+	if (l->levels && !l->has_base && anchor_came_back(l, f))
+		stop_search(l, f);
 	if (!l->levels || !learn_is_feeding(l))
 		return false;
 	if (l->is_provisional) {
 		review(l, f);
 	} else if (!l->has_choice) {
 		if (vote(l, f, &l->choice))
-			tell_anchor(l, f);
+			publish_anchor(l, f);
 		if (!l->is_overdue)
-			tell_patience(l, f);
+			publish_wants_slices(l, f);
 		return false;
 	}
 	if (l->has_base)
 		return false;
 	if (!l->counted.n) {
-		if (found_others(l, f, false))
+		if (adopt_seeker(l, f, false))
 			return false;
 		if (!l->is_provisional && anchor_is_lost(l)) {
 			l->is_overdue = false;
 			demand_optimizer(l, f);
-			start_again(l);
+			restart_search(l);
 		}
 		return false;
 	}
-	if (!tell_base(l, f))
+	if (!publish_base(l, f))
 		return false;
 	for (size_t i = 0; i < l->counted.n; i++)
 		mark_counted(l, f, &l->counted.at[i]);
@@ -614,8 +672,8 @@ bool learn_tell(struct learn *l, struct ingest *f)
 bool learn_end_provisional(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
-	found_others(l, f, true);
-	if (!l->tried)
+	adopt_seeker(l, f, true);
+	if (!l->provisional_generation)
 		return true;
 	bool stands = l->is_provisional && levels_conclude(l->levels, &now) &&
 		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true) ||
@@ -624,7 +682,7 @@ bool learn_end_provisional(struct learn *l, struct ingest *f)
 		confirm(l, f);
 		return true;
 	}
-	take_back(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
+	void_provisional(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
 	l->has_base = false;
 	return false;
 }

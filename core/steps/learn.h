@@ -1,6 +1,7 @@
 /*
- * Steps of PROF_STEP=auto, on the reading side: feeds levels.h with what the library journals, and tells the library the
- * anchor and the base (core/runtime/record.h, struct journal_steps). One per process, in the collector or a tool.
+ * Learns the steps of PROF_STEP=auto, on the reading side. Feeds levels.h with the launches that
+ * the library journals, and publishes the anchor and the base to the library (struct journal_steps
+ * in core/runtime/record.h). One per process, in the collector or an offline tool.
  */
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
@@ -8,22 +9,23 @@
 #include "core/runtime/token.h"
 #include "core/source/journal/ingest.h"
 #include "core/steps/anchors.h"
-#include "core/steps/learn_amid.h"
 #include "core/steps/learn_frames.h"
 #include "core/steps/learn_function.h"
+#include "core/steps/learn_midstep.h"
 #include "core/steps/levels.h"
 
 struct learn_thread {
 	uint32_t slot;
 	struct token_window window;
-	uint32_t n; /* launches and copies */
+	uint32_t n; /* its launches and copies so far */
 	uint64_t blocked_ticks;
-	uint64_t
-		read_until_ticks; /* the end of its newest call: all that it did before has been read */
-	uint64_t optimizer;	  /* its last launch that was an optimizer's, by trigram; 0: none */
+	/* End of its newest call: everything it did before has been read. */
+	uint64_t read_until_ticks;
+	uint64_t optimizer; /* trigram of its last launch by an optimizer; 0: none */
 	bool has_synced;
-	bool is_within;	 /* its newest call of those counted was a read of a module's own */
-	bool has_anchor; /* came by since the choice */
+	/* Its newest launch or copy was a read that a module made for itself. */
+	bool is_within;
+	bool has_anchor; /* it has completed the anchor since the choice */
 };
 
 struct learn {
@@ -31,53 +33,71 @@ struct learn {
 	VEC(struct learn_thread) threads;
 	struct map thread_of_slot;
 	struct learn_frames frames;
-	struct learn_function function; /* PROF_STEP=python: takes the place of `levels` */
+	struct learn_function function; /* PROF_STEP=python: used instead of `levels` */
 	struct level_choice choice;
 	bool has_choice;
-	bool is_provisional; /* the choice may change: learning goes on */
-	uint32_t generation; /* of the anchor told to the library, 0: none yet */
-	uint32_t tried;	     /* the generation that steps are counted by provisional, 0: none */
+	bool is_provisional; /* the choice may change, so learning continues */
+	uint32_t generation; /* of the anchor published to the library; 0: none yet */
+	/* The provisional generation that the library counts steps with; 0: none. */
+	uint32_t provisional_generation;
 	bool has_base;
-	uint64_t n_before;	      /* steps that had ended when it was chosen */
-	bool goes_on;		      /* an anchor before it counted steps that stand */
-	anchor_list since;	      /* what has come since */
-	VEC(struct rec_step) counted; /* STEP_COUNTED whose number is not known yet */
-	bool is_lost;	 /* the library waits for another anchor, or for this one to come again */
-	uint32_t n_lost; /* times that the library lost its anchor, of those answered */
-	bool is_overdue; /* the anchor is; steps of another optimizer are looked for, till it comes */
-	uint64_t
-		overdue_ticks; /* as the library last said it, and the step that was under way then */
+	uint64_t n_ended_before; /* steps that had ended when the anchor was chosen */
+	bool continues_numbers;	 /* an earlier anchor counted steps that stay valid */
+	anchor_hits hits;	 /* of the anchor and its backup since the choice */
+	/* STEP_COUNTED records whose step number is not known yet. */
+	VEC(struct rec_step) counted;
+	/* The library waits for another anchor, or for this one to occur again. */
+	bool is_lost;
+	uint32_t n_lost; /* the value of journal_steps.lost that was handled last */
+	/*
+	 * The anchor is overdue. Until it occurs, only steps that an optimizer ends are searched
+	 * for.
+	 */
+	bool is_overdue;
+	/* Last reported by the library, with the number of the step that was open then. */
+	uint64_t overdue_ticks;
 	uint64_t overdue_number;
-	struct learn_amid amid;
+	struct learn_midstep midstep;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor */
-	/* where one was told that the library never counted by, and that does not come any more: looks for steps of an optimizer behind it */
+	/*
+	 * Searches for steps that an optimizer ends, in parallel, if the library has never counted
+	 * with the published anchor and the anchor no longer occurs.
+	 */
 	struct levels *seeker;
-	uint64_t
-		first_ticks; /* of the first launch since steps are looked for; 0: there was none */
+	uint64_t first_ticks; /* first launch of the current search; 0: none yet */
 };
 
 void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
 
-/* Whether calls are to be fed. */
+/* Returns whether calls must be fed. */
 bool learn_is_feeding(const struct learn *l);
 
-/* A call that was read, in its thread's order. */
+/* Takes the next call of thread `slot`, in its thread's order. */
 void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c);
 
-/* STEP_COUNTED was read: becomes a step of `f` once its number is known. */
+/* Takes a STEP_COUNTED record. It becomes a step of `f` once its number is known. */
 void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step);
 
-/* Before each pass, live: begins anew if the library has lost its anchor, or misses it. */
+/*
+ * Call before each pass, live. Restarts the search if the library has lost its anchor or waits for
+ * it.
+ */
 void learn_watch(struct learn *l, struct ingest *f);
 
-/* After each pass, live: thinks, and tells the library what it has found. True when the base was told just now. */
+/*
+ * Call after each pass, live. Searches for steps and publishes what it finds to the library.
+ * Returns true if the base was published just now.
+ */
 bool learn_tell(struct learn *l, struct ingest *f);
 
-/* The process has ended. False: all of it says that the steps which were counted provisional are none; they are void. */
+/*
+ * Call when the process has ended. Returns false if everything that was fed shows that the steps
+ * counted with a provisional anchor are wrong; they are void then.
+ */
 bool learn_end_provisional(struct learn *l, struct ingest *f);
 
-/* Afterwards: what all that was fed says. False: no step could be told. */
+/* Call afterwards, when everything has been fed. Returns false if no steps were found. */
 bool learn_conclude(struct learn *l, const struct ingest *f);
 
 #endif

@@ -1,4 +1,7 @@
-/* See learn_frames.h. What a frame is part of stands in core/symbols/phase_rules.c. */
+/*
+ * See learn_frames.h. core/symbols/phase_rules.c decides which part of a program a frame belongs
+ * to: optimizer, module, ...
+ */
 #include "core/steps/learn_frames.h"
 
 #include "core/steps/levels.h"
@@ -14,7 +17,7 @@ void learn_frames_free(struct learn_frames *x)
 	map_free(&x->stacks_of_trigram);
 }
 
-/* With and without qualified names (Python 3.11). */
+/* Accepts qualified names (Python 3.11) and plain ones. */
 static bool is_step(const char *function)
 {
 	const char *dot = strrchr(function, '.');
@@ -33,32 +36,33 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 					     .file = strtab_text(&d->t.names, code->file),
 					     .module = "",
 					     .kind = FRAME_KIND_PYTHON };
-		x->codes.at[id] = (struct learn_code){ .is_known = true,
-						       .part = phase_rules_match(&frame),
-						       .is_users = !origin_is_framework(frame.file),
-						       .is_step = is_step(frame.function) };
+		x->codes.at[id] =
+			(struct learn_code){ .is_known = true,
+					     .part = phase_rules_match(&frame),
+					     .is_user_code = !origin_is_framework(frame.file),
+					     .is_step = is_step(frame.function) };
 	}
 	return x->codes.at[id];
 }
 
 /*
- * The innermost frame that is part of anything decides: a closure's forward pass within an optimizer's step is none of it. Nor is
- * what the closure itself asks for, as a loss that it prints: code outside of PyTorch that an optimizer calls, the user's or a trainer's, is its
- * step, of an optimizer that was written there, or a closure.
+ * The innermost frame that belongs to any part decides: a closure's forward pass within an
+ * optimizer's step is not part of that step. Neither is what the closure itself calls for, such as
+ * printing the loss. Code outside PyTorch that an optimizer calls, the user's or a trainer's, is
+ * either the step of an optimizer written there, or a closure.
  */
 static uint32_t part_hints(const struct learn_code *codes, size_t n)
 {
-	bool is_closures = false;
+	bool in_closure = false;
 	for (size_t i = 0; i < n; i++) {
 		struct learn_code code = codes[i];
-		/* the weights' average follows the optimizer, and ends the step that it belongs to */
-		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !is_closures)
+		/* averaging the weights follows the optimizer and ends the step it belongs to */
+		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !in_closure)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
 		if (code.part != PART_NONE)
-			return LEVEL_NAMED |
-			       LEVEL_FRAMED; /* PyTorch: an optimizer would have been told */
-		if (code.is_users)
-			is_closures = !code.is_step; /* of the outermost one so far */
+			return LEVEL_NAMED | LEVEL_FRAMED; /* PyTorch, but not its optimizer */
+		if (code.is_user_code)
+			in_closure = !code.is_step; /* the outermost user frame decides */
 	}
 	return 0;
 }
@@ -68,16 +72,16 @@ static uint32_t code_id(uint64_t frame)
 	return frame >> 32 & 0x7fffffff;
 }
 
-/* Frames of Python's, innermost first, and their codes. */
-struct pythons {
+/* Python frames, innermost first, and their code objects. */
+struct python_stack {
 	uint64_t frames[DICT_FRAMES_MOST];
 	struct learn_code codes[DICT_FRAMES_MOST];
 	size_t n;
-	bool is_whole; /* none further out is missing */
+	bool is_whole; /* no outer frame is missing */
 };
 
-static void read_pythons(struct learn_frames *x, const struct dict *d, uint32_t stack,
-			 struct pythons *p)
+static void read_python_stack(struct learn_frames *x, const struct dict *d, uint32_t stack,
+			      struct python_stack *p)
 {
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags = 0;
@@ -92,8 +96,11 @@ static void read_pythons(struct learn_frames *x, const struct dict *d, uint32_t 
 	p->is_whole = !(flags & STACK_PYTHON_TRUNCATED);
 }
 
-/* How many frames stand within the outermost optimizer's, it included; 0: no optimizer's step is under way. */
-static size_t n_within_optimizer(const struct pythons *p)
+/*
+ * Returns the number of frames within the outermost optimizer's frame, including it; 0 if no
+ * optimizer's step is active.
+ */
+static size_t n_within_optimizer(const struct python_stack *p)
 {
 	for (size_t i = p->n; i-- > 0;)
 		if (p->codes[i].part == PART_OPTIMIZER)
@@ -101,7 +108,7 @@ static size_t n_within_optimizer(const struct pythons *p)
 	return 0;
 }
 
-static bool is_evaluation(const struct pythons *p)
+static bool is_evaluation(const struct python_stack *p)
 {
 	size_t i = 0;
 	while (i < p->n && p->codes[i].part == PART_NONE)
@@ -111,14 +118,15 @@ static bool is_evaluation(const struct pythons *p)
 }
 
 /*
- * What is done within the outermost optimizer's step may be a part of it, of which there are more: L-BFGS evaluates its closure once, and then in its
- * loop, in another place. Where there is but one place it cannot be told whether it comes again or a new step has begun.
+ * An evaluation within the outermost optimizer's step may be one of several in that step: L-BFGS
+ * evaluates its closure once, and then again in its loop, at another place in the code. If there is
+ * only one place, a re-evaluation cannot be distinguished from a new step.
  */
-static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
+static uint32_t closure_hints(struct learn_frames *x, const struct python_stack *p)
 {
 	size_t i = n_within_optimizer(p);
 	if (!i)
-		return p->n && p->is_whole ? LEVEL_AFRESH : 0;
+		return p->n && p->is_whole ? LEVEL_NO_REEVALUATION : 0;
 	while (i > 0 && !p->codes[i - 1].is_step)
 		i--;
 	if (!i || !is_evaluation(p))
@@ -127,13 +135,13 @@ static uint32_t closure_hints(struct learn_frames *x, const struct pythons *p)
 		 at = (uint32_t)p->frames[i - 1] + 1;
 	if (!*first || at < *first)
 		*first = at;
-	return at > *first ? LEVEL_AGAIN : LEVEL_AFRESH;
+	return at > *first ? LEVEL_REEVALUATION : LEVEL_NO_REEVALUATION;
 }
 
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
 {
-	struct pythons p;
-	read_pythons(x, d, stack, &p);
+	struct python_stack p;
+	read_python_stack(x, d, stack, &p);
 	uint32_t in_module = 0;
 	for (size_t i = 0; i < p.n; i++)
 		if (p.codes[i].part == PART_MODULE)
@@ -161,17 +169,24 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	note_stack(x, hash, stack);
 	if (is_new)
 		*known = hints;
-	/* where two stacks disagree the launches are not the optimizer's alone; those of one kind from two places are not for that */
-	else if (!((*known ^ hints) & ~(LEARN_FRAMES_IN_MODULE | LEVEL_AFRESH | LEVEL_AGAIN)))
+	/*
+	 * If two stacks disagree about the optimizer, the launches are not the optimizer's alone.
+	 * Launches of one kind from two places do not count as disagreement.
+	 */
+	else if (!((*known ^ hints) &
+		   ~(LEARN_FRAMES_IN_MODULE | LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
 		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;
 }
 
-/* ---- The order within a program ---- */
+/* ---- Order within the code ---- */
 
-/* A stack's next frame of Python's further in than `i`, which is one too high at first; 0: there is none. */
+/*
+ * Returns the next Python frame inside frame `i`, or 0 if there is none. `i` starts as the number
+ * of frames.
+ */
 static uint64_t next_inner(const uint64_t *raw, size_t *i)
 {
 	while (*i > 0)
@@ -180,7 +195,10 @@ static uint64_t next_inner(const uint64_t *raw, size_t *i)
 	return 0;
 }
 
-/* A frame of Python's is its code and the place in it. */
+/*
+ * Compares the first frames in which the stacks differ. A Python frame is a code object and a place
+ * in it.
+ */
 static bool is_before(const struct dict *d, uint32_t stack, uint32_t other)
 {
 	uint64_t a[DICT_FRAMES_MOST], b[DICT_FRAMES_MOST], frame, frame_other;
@@ -200,7 +218,7 @@ bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, 
 		       *others = map_find(&x->stacks_of_trigram, other);
 	if (!stacks || !others)
 		return false;
-	/* three launches in a row may come in two places: then of each with each */
+	/* three launches in a row may occur at two places: compare each with each */
 	for (uint64_t s = *stacks; s; s >>= 32)
 		for (uint64_t o = *others; o; o >>= 32)
 			if (!is_before(d, (uint32_t)s, (uint32_t)o))

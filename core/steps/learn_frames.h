@@ -1,6 +1,7 @@
 /*
- * What stacks say to step learning. While it learns the library takes a stack of launches that are new to it only; what that says
- * holds for all launches with the same trigram. Python's frames only: native symbols would cost more time than learning has.
+ * What a launch's stack says to step learning. While it learns, the library takes stacks only of
+ * launches that are new to it; what a stack says then holds for all launches with the same trigram.
+ * Uses Python frames only, because resolving native symbols would take more time than learning has.
  */
 #ifndef CORE_LEARN_FRAMES_H
 #define CORE_LEARN_FRAMES_H
@@ -9,34 +10,48 @@
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-/* Beside enum level_hint: the trigram came with stacks that say other things. */
+/* Extends enum level_hint: the trigram's stacks disagree. */
 #define LEARN_FRAMES_DISAGREE 0x10000u
-/* ...and was made within a module's call: what the model reads for itself, layer by layer, is no answer that ends a iteration. */
+/*
+ * Extends enum level_hint: launched within a module's call. What the model reads for itself, layer
+ * by layer, is not a result that ends an iteration.
+ */
 #define LEARN_FRAMES_IN_MODULE 0x20000u
 
 struct learn_code {
-	bool is_known; /* asked already */
+	bool is_known; /* the other members are valid */
 	uint8_t part;  /* enum phase_part */
-	bool is_users; /* the user's own, or a library's that is built on the framework */
-	bool is_step;  /* named like an optimizer's step */
-	uint32_t
-		closure_at; /* of a step: the first place at which it evaluates its closure, from 1; 0: it does not, as far as was seen */
+	/* In the user's own code, or in a library built on the framework. */
+	bool is_user_code;
+	bool is_step; /* named like an optimizer's step */
+	/*
+	 * Of a step: the first place at which it evaluates its closure, counted from 1; 0: none
+	 * seen.
+	 */
+	uint32_t closure_at;
 };
 
 struct learn_frames {
 	VEC(struct learn_code) codes;
 	struct map hints_of_trigram;
-	struct map stacks_of_trigram; /* the last two that were taken, 32 bits each */
+	struct map stacks_of_trigram; /* the last two stacks, 32 bits each */
 };
 
 void learn_frames_free(struct learn_frames *x);
 
-/* enum level_hint bits of a launch that completes the trigram `hash`; `stack` 0: none was taken. */
+/*
+ * Returns enum level_hint bits of a launch that completes the trigram `hash`. `stack` is 0 if none
+ * was taken.
+ */
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack);
 
-/* Whether launches with the trigram `hash` are made before those with `other` in the function, of those that are under way for both, where their
- * ways part: who makes them behind the others has gone round a loop, or called the function anew. */
+/*
+ * Returns whether launches with the trigram `hash` come before those with `other` in the code: in
+ * the innermost function that is active for both, where their stacks part. Then a launch of `hash`
+ * that follows one of `other` shows that a loop began its next iteration or the function was called
+ * again.
+ */
 bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint64_t other);
 

@@ -7,17 +7,20 @@
 #include <string.h>
 
 enum {
-	FIRST_LOOK = 8, /* launches; then whenever an eighth more have come */
+	FIRST_LOOK = 8, /* launches before the first search; then whenever an eighth more came */
 	LOOK_GROWTH = 8,
-	MOST_LAUNCHES =
-		1
-		<< 20, /* 16 MiB; a function that has not been called four times by then is no step */
+	/* 16 MiB. A function that has not been called four times by then is not a step. */
+	MOST_LAUNCHES = 1 << 20,
 	CALLS_WANTED = 4,
 	CALLS_ENDED = 2,
-	LATEST =
-		64, /* launches into the call that either may lie: the first ones may be a loop over layers, and come several times */
+	/*
+	 * The largest distance of anchor or backup from the start of the call, in launches. The
+	 * first launches may be a loop over layers, and occur several times.
+	 */
+	MAX_OFFSET = 64,
 	TRIGRAM = 3,
-	MISSES = 10, /* of so many calls one may be unlike the others */
+	/* One call in this many may differ from the others. */
+	MISSES = 10,
 };
 
 void learn_function_free(struct learn_function *x)
@@ -29,7 +32,10 @@ void learn_function_free(struct learn_function *x)
 	vec_free(&x->launches);
 }
 
-/* `text` is `suffix`, or ends with it behind a separator: train.py is no suffix of pretrain.py. */
+/*
+ * Whether `text` is `suffix` or ends with it after a separator: train.py is not a suffix of
+ * pretrain.py.
+ */
 static bool ends_with(const char *text, char separator, const char *suffix, size_t n)
 {
 	size_t length = strlen(text);
@@ -67,7 +73,10 @@ static uint32_t loop_of(struct learn_function *x, const struct dict *d, uint32_t
 			   strtab_text(&d->t.names, c->file), c->first_line, line);
 }
 
-/* The outermost frame of the function counts: where it calls itself that is part of one call. */
+/*
+ * Finds the place in the function, and its loop. The outermost frame of the function counts,
+ * because recursive calls are part of one call.
+ */
 static uint64_t find_at(struct learn_function *x, const struct dict *d, const char *setting,
 			uint32_t stack)
 {
@@ -101,14 +110,15 @@ void learn_function_feed(struct learn_function *x, const struct dict *d, const c
 typedef VEC(size_t) call_list;
 
 /*
- * With the first instruction that ever launches: after one outside, or after a later one. All that one instruction launches, such as a
- * model's whole forward pass, is one stretch. Where it stands in a loop of the function it comes in each iteration of that: then a call is one
- * that something comes before which the loop does not hold.
+ * A call begins with the first instruction that ever launches, reached from outside or from a later
+ * instruction. All that one instruction launches in a row, such as a whole forward pass, belongs
+ * together. If the instruction is in a loop of the function, it launches in each iteration of that
+ * loop: then a call begins only if something outside the loop came before.
  */
 static void find_calls(const struct learn_function *x, call_list *calls)
 {
 	uint32_t first = FUNCTION_OUTSIDE, before = FUNCTION_OUTSIDE, loop = 0;
-	bool was_left = true; /* the loop, or the function, since the last call began */
+	bool was_left = true; /* the loop or the function was left since the last call began */
 	for (size_t i = 0; i < x->launches.n; i++)
 		if (x->launches.at[i].at < first) {
 			first = x->launches.at[i].at;
@@ -125,9 +135,9 @@ static void find_calls(const struct learn_function *x, call_list *calls)
 	}
 }
 
-/* ---- What comes there ---- */
+/* ---- What occurs there ---- */
 
-/* The launch `offset` after that which begins call k; 0: there is none. */
+/* Returns the trigram of the launch at `offset` from the first one of call k, or 0. */
 static uint64_t hash_at(const struct learn_function *x, const call_list *calls, size_t k,
 			int offset)
 {
@@ -137,7 +147,10 @@ static uint64_t hash_at(const struct learn_function *x, const call_list *calls, 
 	return x->launches.at[offset < 0 ? begin - (size_t)-offset : begin + (size_t)offset].hash;
 }
 
-/* What comes at `offset` in nearly all calls but the first, and nowhere else; 0: nothing. */
+/*
+ * Returns the trigram that occurs at `offset` in nearly all calls but the first, and nowhere else;
+ * 0 if there is none.
+ */
 static uint64_t anchor_at(const struct learn_function *x, const call_list *calls, int offset)
 {
 	size_t middle = calls->n / 2, n = 0, n_all = 0, n_there = 0;
@@ -151,16 +164,19 @@ static uint64_t anchor_at(const struct learn_function *x, const call_list *calls
 	for (size_t i = calls->at[0] + (offset < 0 ? 0 : (size_t)offset + 1); i < x->launches.n;
 	     i++)
 		n_all += x->launches.at[i].hash == hash;
-	/* the next call's may have come, where it lies before that call's first launch */
+	/* at a negative offset, the next call's may have occurred already */
 	bool is_next = offset < 0 && x->launches.at[x->launches.n - 1].hash == hash;
 	return n_all == n_there + is_next ? hash : 0;
 }
 
-/* What comes before a call may differ, the call's own launches less so: they stand in for an anchor that shares none with them. */
+/*
+ * What precedes a call may vary; the call's own launches vary less. So they provide the backup for
+ * an anchor that shares none of them.
+ */
 static void find_backup(const struct learn_function *x, const call_list *calls, int anchor,
 			struct level_choice *out)
 {
-	for (int offset = anchor + TRIGRAM; offset < LATEST && !out->backup; offset++)
+	for (int offset = anchor + TRIGRAM; offset < MAX_OFFSET && !out->backup; offset++)
 		out->backup = anchor_at(x, calls, offset);
 	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
 		out->backup_is_last |= x->launches.at[i].hash == out->backup;
@@ -171,7 +187,7 @@ static uint32_t period_of(const call_list *calls)
 	return (uint32_t)((calls->at[calls->n - 1] - calls->at[0]) / (calls->n - 1));
 }
 
-/* Step 0 is the first call with all that came before it. */
+/* Counts the steps that have ended. Step 0 is the first call and everything before it. */
 static uint64_t count_ended(const struct learn_function *x, const call_list *calls, int offset,
 			    uint64_t anchor)
 {
@@ -181,11 +197,11 @@ static uint64_t count_ended(const struct learn_function *x, const call_list *cal
 	return n + (offset < 0 && x->launches.at[x->launches.n - 1].hash == anchor);
 }
 
-/* `latest`: launches into the call, one more than the anchor may lie. */
-static bool choose(struct learn_function *x, const call_list *calls, int latest,
+/* `max_offset`: the anchor must be less than this many launches into the call. */
+static bool choose(struct learn_function *x, const call_list *calls, int max_offset,
 		   struct level_choice *out)
 {
-	for (int offset = -1; offset < latest; offset++) {
+	for (int offset = -1; offset < max_offset; offset++) {
 		uint64_t anchor = anchor_at(x, calls, offset);
 		if (!anchor)
 			continue;
@@ -203,8 +219,11 @@ static bool choose(struct learn_function *x, const call_list *calls, int latest,
 	return false;
 }
 
-/* Without what was launched outside since the last call: it may be the function's own work once more (an evaluation's passes), of which
- * only the beginning is there, and is seen whole when a call comes again. Until then no launch of the function's own is an anchor. */
+/*
+ * Leaves out what was launched outside since the last call. It may be the start of the function's
+ * own work outside the function, such as an evaluation's passes; it is complete only when the next
+ * call begins. Until then no launch within the function may be an anchor.
+ */
 static size_t count_settled(const struct learn_function *x)
 {
 	size_t n = x->launches.n;
@@ -224,7 +243,7 @@ bool learn_function_vote(struct learn_function *x, bool ended, struct level_choi
 	find_calls(x, &calls);
 	x->n_calls = calls.n;
 	bool found = calls.n >= (ended ? CALLS_ENDED : CALLS_WANTED) &&
-		     choose(x, &calls, x->launches.n < n_all ? 0 : LATEST, out);
+		     choose(x, &calls, x->launches.n < n_all ? 0 : MAX_OFFSET, out);
 	for (size_t i = x->launches.n; found && i < n_all; i++)
 		out->count += x->launches.at[i].hash == out->anchor;
 	x->launches.n = n_all;

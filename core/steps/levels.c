@@ -1,70 +1,87 @@
 /*
- * When to think about steps, and when to believe the answer (core/steps/levels.h). The finding itself is
- * in levels_find.c and levels_boundary.c. Collector only, one thread.
+ * Decides when to search for steps, and when to accept the answer (core/steps/levels.h). The search
+ * itself is in levels_find.c and levels_boundary.c. Collector only, one thread.
  */
 #include "core/steps/levels_believe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first look, and how much more must have come for the next one: often while little has come, which is a short run or a small
- * step; then all looks together cost five times the last. */
+/*
+ * The first vote, and how many times as many events the next one needs. Votes are frequent while
+ * there are few events: then the run is short, or the step is small. After that, all votes together
+ * cost five times as much as the last.
+ */
 #define FIRST_VOTE_EVENTS 5u
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
-/* Sooner where a loop lacks but a few iterations, or is to win a second time. */
+/* Votes follow sooner if a loop is short of a few iterations, or needs to win again. */
 #define VOTE_LEAST 1.03
 
-/* Votes that a level must win one after the other. */
-#define WINS	   2u
-#define WINS_ENDED 1u
-/* The smallest latter part that is asked: an end of all this share. Graphs are so few calls that eager steps before them, which
- * are often made to warm up, fill any share: of them, an end of so many events. */
+/* Votes in a row that a level must win. */
+#define VOTES_WANTED	   2u
+#define VOTES_WANTED_ENDED 1u
+/*
+ * The smallest part of the events that is searched is their last quarter. Graphs need so few calls
+ * that the eager steps before them, often run as warm-up, fill any share of the events; so where
+ * graphs run, the smallest part is this many last events.
+ */
 #define PARTS		 4u
 #define EVENTS_OF_GRAPHS 12u
-/* Among so many last events there is one, if graphs are what the program runs now. */
+/* The program runs graphs now if one is among this many last events. */
 #define GRAPH_NEAR 8u
-/* A loop that covers so much is what the stretch is about. */
+/* Share of the events that the main loop covers. */
 #define COVERAGE_FILLS 0.8
-/* Turns of another loop that holds those of the first are at least so much longer. */
+/* An outer loop's iterations are at least this many times as long as the inner one's. */
 #define LONGER 1.5
-/* Turns that have become shorter than such a share of what they were are of several loops. */
+/*
+ * If iterations have become shorter than this share of their first length, the anchor occurs in
+ * several loops.
+ */
 #define AS_RARE 0.75
 
-/* An anchor provisional that did not come in so many iterations is given up for another that is as good. */
+/*
+ * A provisional anchor that has not occurred for this many iterations is replaced by one that is as
+ * good.
+ */
 #define STALE_ITERATIONS 3u
-/* A first turn that is so many times as long as most is not of the loop alone. */
+/* A first iteration this many times as long as most holds more than the loop. */
 #define FIRST_LONG 8u
-/* An answer of fewer turns is a guess where launches come and go. */
+/* In noisy loops, an answer with fewer iterations is a guess. */
 #define ITERATIONS_GUESSED 6u
-/* More turns than are demanded of nearly any loop: one that has had them and is still provisional has not come again as a loop, as a game's moves
- * that another loop stands around, though that is not known to be the step either. */
+/*
+ * More iterations than nearly any loop needs. If an answer has had this many and is still
+ * provisional, the loop did not occur a second time, such as a game's moves: an outer loop encloses
+ * it, which is not known to be the step either.
+ */
 #define ITERATIONS_UNCONFIRMED 160u
-/* Where steps that launches come and go in end is looked at again after so many times the iterations more. */
+/* The boundary of noisy steps is checked again after this many times as many iterations. */
 #define ITERATIONS_MORE 2u
-/* Turns of the loop around another have so many times its calls. */
+/* An outer loop's iterations have at least this many times the calls of the inner one's. */
 #define AROUND 2u
-/* Probation ends after so many events, or so long; then the answer stands as it is. */
+/* An answer stays provisional for at most this many events, or this long; then it becomes final. */
 #define PROVISIONAL_EVENTS 500000u
 #define PROVISIONAL_NS	   300000000000ull
 
 struct levels {
 	struct levels_store store;
-	uint64_t next_vote_events; /* counted from the first one fed */
-	uint64_t first_graph;	   /* events by the first graph launch, it included; 0: none yet */
-	uint32_t
-		expected; /* events of the store by when the last vote's leader may win, 0: no saying */
-	uint32_t demand; /* factor on the iterations wanted, doubled by every anchor that failed */
+	uint64_t next_vote_events; /* counted from the first event fed */
+	/* Number of events up to and including the first graph launch; 0: none yet. */
+	uint64_t first_graph;
+	/* Events of the store at which the last vote's leader may win; 0: unknown. */
+	uint32_t expected;
+	uint32_t demand; /* factor on the iterations wanted; doubled by every anchor that failed */
 	uint64_t leader; /* anchor of the last vote's winner */
-	unsigned leader_wins; /* votes that it has won one after the other */
+	unsigned leader_wins; /* votes that it has won in a row */
 	bool locked;
-	bool is_provisional; /* `choice` is counted, and learning goes on */
-	bool is_refuted;     /* by the last vote, `choice` is only a part of the step */
-	uint64_t
-		settled_until; /* the steps are known, and where they end is looked at again at so many events; 0: not */
-	bool was_withdrawn;		 /* no second one provisional: the next answer is final */
-	uint64_t since_events, since_ns; /* of the the provisional period */
+	bool is_provisional; /* `choice` is counted, and learning continues */
+	bool is_refuted;     /* the last vote showed that `choice` is only part of the step */
+	/* The boundary of the known steps is checked again at this many events; 0: not settled. */
+	uint64_t settled_until;
+	bool was_withdrawn; /* the next answer is final, not provisional */
+	/* Start of the provisional period. */
+	uint64_t provisional_since_events, provisional_since_ns;
 	bool wants_optimizer;
 	struct level_choice choice;
 };
@@ -103,7 +120,7 @@ void levels_relearn(struct levels *l)
 	};
 }
 
-/* From here on a step may be far shorter than those before: looks are as near as at the beginning. */
+/* Schedules the next vote soon: with graphs a step may have far fewer launches. */
 static void note_first_graph(struct levels *l)
 {
 	l->first_graph = l->store.n_forgotten + l->store.n;
@@ -147,7 +164,7 @@ const char *level_boundary_name(enum level_boundary boundary)
 	return boundary < sizeof(names) / sizeof(*names) ? names[boundary] : "unknown";
 }
 
-/* Whether graphs are what the program runs by now, after `end` events. */
+/* Whether the program runs graphs by now, after `end` events. */
 static bool runs_graphs(const struct levels *l, uint32_t end)
 {
 	for (uint32_t i = end; i-- > 0 && i + GRAPH_NEAR > end;)
@@ -156,8 +173,11 @@ static bool runs_graphs(const struct levels *l, uint32_t end)
 	return false;
 }
 
-/* Whether nearly all, up to its end, was this loop, which goes on or has ended only just: what came after is no longer than it was.
- * Eager steps before a graph's make many more calls, and are over at once. */
+/*
+ * Whether the level fills nearly all events up to its end, and continues or has just ended: what
+ * came after it is no longer than it was. Eager steps before graphs have many more calls and end at
+ * once, so for graphs only a level that continues counts.
+ */
 static bool level_fills(const struct levels *l, const struct levels_index *x,
 			const struct levels_level *level)
 {
@@ -171,11 +191,14 @@ static bool level_fills(const struct levels *l, const struct levels_index *x,
 
 enum look {
 	LOOK_NOTHING,
-	LOOK_WAIT,  /* a loop fills the stretch and goes on, and is not to be believed yet */
-	LOOK_FOUND, /* a loop to be believed */
+	LOOK_WAIT,  /* a loop fills the events and continues, but cannot be accepted yet */
+	LOOK_FOUND, /* a loop was accepted */
 };
 
-/* Whether the same steps end elsewhere, or are waited for longer, as where launches come and go a few iterations have not shown how long. */
+/*
+ * Whether the same steps end at another launch, or the anchor is waited for longer: in noisy loops
+ * a few iterations do not show how long that takes.
+ */
 static bool is_moved(const struct level_choice *was, const struct level_choice *now)
 {
 	bool ends_alike = was->anchor == now->anchor && was->count == now->count;
@@ -183,10 +206,10 @@ static bool is_moved(const struct level_choice *was, const struct level_choice *
 	return !ends_alike || (now->signs.is_noisy && !waits_alike);
 }
 
-/* Puts `choice` in the place of what is counted provisional, if anything is. */
+/* Stores `choice`, in place of the provisional one if there is one. */
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
-	enum level_change change = LEVEL_AS_BEFORE;
+	enum level_change change = LEVEL_UNCHANGED;
 	if (l->is_provisional) {
 		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
 		if (agreement == LEVELS_OTHER)
@@ -196,12 +219,12 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 	}
 	if (l->was_withdrawn)
 		change = LEVEL_CORRECTED;
-	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_AS_BEFORE);
-	if (!l->is_provisional || change != LEVEL_AS_BEFORE)
+	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_UNCHANGED);
+	if (!l->is_provisional || change != LEVEL_UNCHANGED)
 		l->choice = *choice;
 	l->choice.confidence = choice->confidence;
 	l->choice.signs = choice->signs;
-	if (change != LEVEL_AS_BEFORE)
+	if (change != LEVEL_UNCHANGED)
 		l->choice.change = change;
 	l->choice.n_changes = n_changes;
 }
@@ -212,28 +235,30 @@ void levels_confirm(struct levels *l)
 	l->locked = true;
 }
 
-/* At the last of the first `end` events. */
+/* The provisional period begins at the last of the first `end` events. */
 static void levels_begin_provisional(struct levels *l, uint32_t end)
 {
 	l->is_provisional = true;
-	l->since_events = l->store.n_forgotten + l->store.n;
-	l->since_ns = l->store.events[end - 1].begin_ns;
+	l->provisional_since_events = l->store.n_forgotten + l->store.n;
+	l->provisional_since_ns = l->store.events[end - 1].begin_ns;
 }
 
 /*
- * The level has won another vote; locks when it has won `wins` running. Where launches come and go its steps are settled then, but not where they
- * end: of six iterations a trigram that fails in one of nine has all as often as not.
+ * The level has won another vote; locks the choice after `votes` wins in a row. In noisy loops its
+ * steps are settled then, but not their boundary: a trigram that is missing in one iteration of
+ * nine is about as likely as not to occur in all of six.
  */
-static void levels_win(struct levels *l, const struct levels_level *level,
-		       const struct level_choice *choice, uint32_t end, unsigned wins)
+static void levels_note_win(struct levels *l, const struct levels_level *level,
+			    const struct level_choice *choice, uint32_t end, unsigned votes)
 {
 	bool again = l->leader_wins && level_has_anchor(l, level, l->leader);
 	l->leader_wins = again ? l->leader_wins + 1 : 1;
 	l->leader = choice->anchor;
-	if (l->leader_wins < wins)
+	if (l->leader_wins < votes)
 		return;
 	levels_choose(l, choice);
-	if (choice->signs.is_noisy && wins > WINS_ENDED && !l->settled_until && !l->was_withdrawn) {
+	if (choice->signs.is_noisy && votes > VOTES_WANTED_ENDED && !l->settled_until &&
+	    !l->was_withdrawn) {
 		l->choice.is_provisional = true;
 		if (!l->is_provisional)
 			levels_begin_provisional(l, end);
@@ -250,8 +275,8 @@ static bool is_of_choice(const struct levels *l, uint64_t hash)
 	return hash == l->choice.anchor || hash == l->choice.backup;
 }
 
-/* Whether the anchor provisional, or what stands in for it, still came in the last iterations before `end`. */
-static bool levels_goes_on(const struct levels *l, uint32_t end)
+/* Whether the provisional anchor or its backup occurred in the last iterations before `end`. */
+static bool levels_anchor_comes(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = (uint64_t)STALE_ITERATIONS * l->choice.calls_per_step;
@@ -261,7 +286,10 @@ static bool levels_goes_on(const struct levels *l, uint32_t end)
 	return false;
 }
 
-/* Whether the level that a vote has found is the one that is counted provisional, and its iterations now say that it is only a part of the step. */
+/*
+ * Whether the vote found the level that is counted provisionally, and its iterations now show that
+ * it is only part of the step.
+ */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
@@ -269,7 +297,10 @@ static bool levels_doubts(const struct levels *l, const struct levels_level *lev
 	       level_has_anchor(l, level, l->choice.anchor);
 }
 
-/* Whether what is counted provisional comes no more often than when it was chosen: else other loops have come to hold it. */
+/*
+ * Whether the provisional anchor occurs no more often than when it was chosen. Else other loops
+ * have come to contain it.
+ */
 static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
@@ -279,8 +310,11 @@ static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 	return (double)n * l->choice.calls_per_step * AS_RARE <= end;
 }
 
-/* Whether what is counted provisional are rounds that each ask the host, of more than a layer, which go on as ever; and nobody learns around
- * them: they are what the program does, in whatever it does them. */
+/*
+ * Whether the provisional steps are a request loop: each iteration talks to the host, is longer
+ * than a layer, and occurs as often as ever, and nothing around them trains. Then they are what the
+ * program does, whatever loop encloses them.
+ */
 static bool is_request_loop(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
 	return l->choice.signs.is_read && !l->is_refuted &&
@@ -288,57 +322,69 @@ static bool is_request_loop(const struct levels *l, const struct levels_level *l
 	       levels_is_as_rare(l, end);
 }
 
-/* Whether the level is a loop around what is counted provisional, and that only a part of its iterations. */
+/*
+ * Whether the level is an outer loop around the provisional steps, which are only part of its
+ * iterations.
+ */
 static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
-	return level->marked && level->coverage >= COVERAGE_FILLS &&
+	return level->talks_to_host && level->coverage >= COVERAGE_FILLS &&
 	       level->calls_per_iteration >= AROUND * l->choice.calls_per_step &&
 	       !is_request_loop(l, level, end);
 }
 
-/* Whether what is counted provisional gives way to another level: it has ended, or an optimizer or a graph tells that one, or it is the loop
- * around. */
-static bool levels_gives_way(const struct levels *l, const struct levels_level *level, uint32_t end)
+/*
+ * Whether the level may replace the provisional steps: they have ended, or the level is marked by
+ * an optimizer or a graph, or it is the loop around them.
+ */
+static bool levels_may_replace(const struct levels *l, const struct levels_level *level,
+			       uint32_t end)
 {
 	return level->optimizer || level->graph || is_around(l, level, end) ||
-	       !levels_goes_on(l, end);
+	       !levels_anchor_comes(l, end);
 }
 
-/* Whether a level is to be counted provisional; in another one's place only once. */
-static bool levels_may_try(const struct levels *l, const struct levels_level *level, uint32_t end)
+/* Whether the level may be counted provisionally. Provisional steps are replaced only once. */
+static bool levels_may_begin_provisional(const struct levels *l, const struct levels_level *level,
+					 uint32_t end)
 {
 	if (l->was_withdrawn || l->settled_until)
 		return false;
-	return !l->is_provisional || (!l->choice.n_changes && levels_gives_way(l, level, end));
+	return !l->is_provisional || (!l->choice.n_changes && levels_may_replace(l, level, end));
 }
 
 /*
- * Whether a level that is believed only as nothing more comes would take the place of what is counted provisional, and its iterations are no longer:
- * of requests of many lengths some have more launches in common than all.
+ * Whether a level accepted only because nothing more will come would replace provisional steps with
+ * iterations that are no longer. Among requests of many lengths, some share more launches with each
+ * other than all do.
  */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
 	return l->is_provisional && !l->is_refuted && levels_is_as_rare(l, end) &&
 	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
-	       !levels_gives_way(l, level, end) &&
+	       !levels_may_replace(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
-/* Whether other steps are settled than these. */
+/* Whether other steps than these are settled. */
 static bool is_settled_otherwise(const struct levels *l, const struct level_choice *choice)
 {
 	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
-static void levels_try(struct levels *l, const struct level_choice *choice, uint32_t end)
+static void levels_count_provisional(struct levels *l, const struct level_choice *choice,
+				     uint32_t end)
 {
 	levels_choose(l, choice);
 	l->choice.is_provisional = true;
 	levels_begin_provisional(l, end);
 }
 
-/* How many events there are once `n` more iterations have come: its last one is under way. */
+/*
+ * Returns the number of events once `n` more iterations have ended; the level's last one is under
+ * way.
+ */
 static uint32_t end_of_iterations(const struct levels_index *x, const struct levels_level *level,
 				  uint32_t n)
 {
@@ -346,9 +392,13 @@ static uint32_t end_of_iterations(const struct levels_index *x, const struct lev
 	return last + n * level->calls_per_iteration + 1;
 }
 
-/* Where the level's second turn begins, if the first is many times as long: it holds what is done once, as compiling, and launches that begin
- * before that are the only ones of the loop that come in both. 0: it is not, or the loop is bare, which is to begin with the stream. */
-static uint32_t behind_first(const struct levels_index *x, const struct levels_level *level)
+/*
+ * Returns where the level's second iteration begins, if the first is many times as long: it then
+ * contains one-time work such as compilation, and only those trigrams of the loop that also occur
+ * in that work would be found. 0: it is not, or the loop is bare, because a bare loop must begin
+ * with the stream.
+ */
+static uint32_t begin_of_second(const struct levels_index *x, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	bool is_long = !level_is_bare(level) && level->iterations > 2 &&
@@ -374,8 +424,10 @@ static bool has_other_thread(const struct levels_store *s, const uint32_t *itera
 }
 
 /*
- * Whether a iteration without an optimizer has no backward pass either: no launch of another thread, where the last iteration has some; else it is too
- * short for one. The loss's scale may be too high in the first steps: then the optimizer's is left out, and all else comes.
+ * Whether an iteration without an optimizer has no backward pass either. If the last iteration has
+ * launches of another thread, this one has none of them; else it is too short for a backward pass.
+ * In the first steps the loss scale may be too high: then only the optimizer's launches are left
+ * out.
  */
 static bool lacks_backward(const struct levels_store *s, const uint32_t *iteration,
 			   const uint32_t *last, uint32_t calls_per_iteration)
@@ -387,12 +439,13 @@ static bool lacks_backward(const struct levels_store *s, const uint32_t *iterati
 }
 
 /*
- * Where the first step of a level of an optimizer's begins, if batches of an evaluation come before, as Lightning has two of them first, whose launches
- * are a step's first ones, so that those of both are one loop that lacks the optimizer's. The last of them may be long: it has all that is
- * done before the first step. 0: there are none.
+ * Returns where the first step of a level with an optimizer begins, if batches of an evaluation
+ * precede it. Lightning runs two of them first, and their launches are a step's first ones, so both
+ * form one loop without the optimizer's launches. The last batch may be long: it contains all that
+ * is done before the first step. 0: there are none.
  */
-static uint32_t behind_evaluation(const struct levels_store *s, const struct levels_index *x,
-				  const struct levels_level *level)
+static uint32_t begin_after_evaluation(const struct levels_store *s, const struct levels_index *x,
+				       const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	uint32_t first = 0, last = level->iterations - 1;
@@ -405,10 +458,11 @@ static uint32_t behind_evaluation(const struct levels_store *s, const struct lev
 	return is_evaluation ? at[first] : 0;
 }
 
-/* Looks at the events [start, end) for a level to be believed. */
-static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned wins)
+/* Searches the events [start, end) for a level to accept. */
+static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned votes)
 {
-	const struct level_demands demands = { l->demand, l->wants_optimizer, wins == WINS_ENDED };
+	const struct level_demands demands = { l->demand, l->wants_optimizer,
+					       votes == VOTES_WANTED_ENDED };
 	struct levels_index x;
 	struct levels_level level = { 0 };
 	struct level_choice choice;
@@ -416,30 +470,33 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	if (levels_index_make(&x, &l->store, start, end))
 		return LOOK_NOTHING;
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
-	uint32_t behind = is_level ? behind_first(&x, &level) : 0;
-	if (is_level && !behind)
-		behind = behind_evaluation(&l->store, &x, &level);
-	if (behind) {
+	uint32_t begin = is_level ? begin_of_second(&x, &level) : 0;
+	if (is_level && !begin)
+		begin = begin_after_evaluation(&l->store, &x, &level);
+	if (begin) {
 		levels_level_free(&level);
 		levels_index_free(&x);
-		return levels_look(l, behind, end, wins);
+		return levels_look(l, begin, end, votes);
 	}
 	if (is_level)
 		belief = levels_believe(&l->store, &x, &level, &demands);
 	l->is_refuted |= is_level && levels_doubts(l, &level, &belief);
-	bool is_early = belief.is_promising && levels_may_try(l, &level, end);
+	bool is_early = belief.is_promising && levels_may_begin_provisional(l, &level, end);
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
-	bool fills = is_level && !belief.is_beside && level_fills(l, &x, &level);
+	bool fills = is_level && !belief.optimizer_outside && level_fills(l, &x, &level);
 	bool found = is_described && belief.is_enough &&
-		     !(wins == WINS_ENDED && is_last_resort(l, &level, &choice, end)) &&
+		     !(votes == VOTES_WANTED_ENDED && is_last_resort(l, &level, &choice, end)) &&
 		     !is_settled_otherwise(l, &choice);
-	/* a look amid a step knows one iteration more of its begin than of its end, which is what the next looks are for */
+	/*
+	 * In the middle of a step, its beginning has been seen once more than its end. A later vote
+	 * decides.
+	 */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->is_provisional && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
-		levels_try(l, &choice, end);
+		levels_count_provisional(l, &choice, end);
 	if (found)
-		levels_win(l, &level, &choice, end, wins);
+		levels_note_win(l, &level, &choice, end, votes);
 	if (found)
 		l->expected = x.end + level.calls_per_iteration / 2;
 	else if (belief.iterations_short)
@@ -449,7 +506,10 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	return found ? LOOK_FOUND : fills ? LOOK_WAIT : LOOK_NOTHING;
 }
 
-/* Events of the store that came before graphs, by which the looks are not counted; not of many, as each look takes its time. */
+/*
+ * Returns how many events of the store precede the first graph, as votes do not count them. 0 if
+ * there are many of them, because each look takes time.
+ */
 static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
 {
 	uint64_t first = l->first_graph;
@@ -459,16 +519,19 @@ static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
 	return is_near ? (uint32_t)(first - l->store.n_forgotten) : 0;
 }
 
-/* One vote on the first `end` events. Set-up fills the beginning of many programs: where no loop fills all of them, the latter
- * parts are asked. Else a latter part may be all evaluation, or the layers of one forward pass. */
-static void levels_vote_once(struct levels *l, uint32_t end, unsigned wins)
+/*
+ * Holds one vote on the first `end` events. Many programs begin with set-up, so if no loop fills
+ * all events, their latter parts are searched. If one does, they are not: a latter part may be only
+ * evaluation, or the layers of one forward pass.
+ */
+static void levels_vote_once(struct levels *l, uint32_t end, unsigned votes)
 {
 	l->is_refuted = false;
 	uint32_t smallest = runs_graphs(l, end) ? 1 + end / EVENTS_OF_GRAPHS : PARTS;
 	uint32_t before = runs_graphs(l, end) ? events_before_graphs(l, end) : 0;
-	enum look look = before ? levels_look(l, before, end, wins) : LOOK_NOTHING;
+	enum look look = before ? levels_look(l, before, end, votes) : LOOK_NOTHING;
 	for (uint32_t part = 1; part <= smallest && look == LOOK_NOTHING; part *= 2)
-		look = levels_look(l, end - end / part, end, wins);
+		look = levels_look(l, end - end / part, end, votes);
 	if (look != LOOK_FOUND)
 		l->leader_wins = 0;
 }
@@ -482,15 +545,18 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 	return l->locked || l->is_provisional;
 }
 
-/* What has not been refuted by then stays; what is doubted has as long again to be replaced. */
+/*
+ * Makes an answer final that was not refuted in time. A doubted one gets as long again to be
+ * replaced.
+ */
 static void levels_end_provisional(struct levels *l)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = l->is_refuted ? 2 : 1;
 	if (!l->is_provisional || !s->n)
 		return;
-	if (s->n_forgotten + s->n - l->since_events < patience * PROVISIONAL_EVENTS &&
-	    s->events[s->n - 1].begin_ns - l->since_ns < patience * PROVISIONAL_NS)
+	if (s->n_forgotten + s->n - l->provisional_since_events < patience * PROVISIONAL_EVENTS &&
+	    s->events[s->n - 1].begin_ns - l->provisional_since_ns < patience * PROVISIONAL_NS)
 		return;
 	levels_confirm(l);
 }
@@ -502,7 +568,7 @@ void levels_withdraw(struct levels *l)
 	l->was_withdrawn = true;
 }
 
-/* How many events of the store there are to be by the vote after that on the first `end`. */
+/* Returns how many events the store needs for the vote after the one on its first `end` events. */
 static uint64_t next_vote(const struct levels *l, uint32_t end)
 {
 	uint32_t before = events_before_graphs(l, end), since = end - before;
@@ -513,19 +579,21 @@ static uint64_t next_vote(const struct levels *l, uint32_t end)
 	return l->expected > least ? l->expected : (uint64_t)least;
 }
 
-/* The last look at where settled steps end: at what has come, or they stay as they are. */
+/*
+ * Checks the boundary of settled steps a last time; if nothing better is found, they stay as they
+ * are.
+ */
 static void levels_settle(struct levels *l, uint32_t end)
 {
 	l->leader_wins = 0;
-	levels_vote_once(l, end, WINS_ENDED);
+	levels_vote_once(l, end, VOTES_WANTED_ENDED);
 	levels_confirm(l);
 }
 
 bool levels_vote(struct levels *l, struct level_choice *out)
 {
 	struct levels_store *s = &l->store;
-	/* On growing beginnings of what has come, so that the answer does not depend on the size of
-	 * the batches. */
+	/* Vote on growing prefixes of the events, so that the size of batches does not matter. */
 	while (!l->locked && l->next_vote_events <= s->n_forgotten + s->n &&
 	       !levels_store_sort(s)) {
 		uint64_t end = s->n;
@@ -535,7 +603,7 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 		if (l->settled_until)
 			levels_settle(l, (uint32_t)end);
 		else
-			levels_vote_once(l, (uint32_t)end, WINS);
+			levels_vote_once(l, (uint32_t)end, VOTES_WANTED);
 		l->next_vote_events = l->settled_until
 					      ? l->settled_until
 					      : s->n_forgotten + next_vote(l, (uint32_t)end);
@@ -545,9 +613,10 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Whether nothing has confirmed the answer provisional: after so many iterations more than are demanded of nearly any loop; or where launches come and go, as
- * then it may be by chance that so few iterations look like a loop's, or that they looked more like one than those of the answer before. A request that
- * is answered is one however few there were.
+ * Whether nothing has confirmed the provisional answer: it has had more iterations than nearly any
+ * loop needs; or its loop is noisy, and it may be by chance that a few iterations look like a
+ * loop's, or look more like one than the previous answer's did. An answered request counts however
+ * few there were.
  */
 static bool is_guess(const struct levels *l)
 {
@@ -564,7 +633,7 @@ bool levels_conclude(struct levels *l, struct level_choice *out)
 	if (!l->locked && l->settled_until)
 		levels_confirm(l);
 	if (!l->locked && !levels_store_sort(&l->store))
-		levels_vote_once(l, l->store.n, WINS_ENDED);
+		levels_vote_once(l, l->store.n, VOTES_WANTED_ENDED);
 	if (!l->locked && (l->is_refuted || is_guess(l)))
 		levels_withdraw(l);
 	return levels_answer(l, out);

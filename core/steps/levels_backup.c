@@ -1,40 +1,43 @@
 /*
- * The second anchor of a step (core/runtime/turn.h): where a program evaluates, logs or takes a branch, the launches at the boundary are
- * sometimes others, and that step would be lost. What stands in for the anchor comes a little before it: the end of a iteration is
- * what only steps have (a backward pass, an optimizer), while evaluation goes through its beginning once more. Runs in the
- * collector.
+ * Finds the second anchor of a step (core/runtime/iteration.h). If a program evaluates, logs or
+ * takes a branch, the launches at the boundary may differ, and that step would be missed. The
+ * backup, which stands in for the anchor, is a little earlier: only steps have an iteration's end
+ * (a backward pass, an optimizer), while evaluation repeats its beginning. Runs in the collector.
  */
 #include "core/steps/levels_find.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Latest turns looked at. */
+/* Latest iterations examined. */
 #define MAX_LOOKED_AT 64u
-/* So far before the anchor, in launches, what changes there is not likely to reach; in small turns a quarter of them. */
+/*
+ * The backup is this many launches before the anchor, where changes at the boundary are unlikely to
+ * reach; in small iterations a quarter of them.
+ */
 #define APART	    12u
 #define NO_DISTANCE INT64_MAX
-/* So few iterations that one may be unlike the others. */
+/* With so few iterations, one may differ from the others. */
 #define FEW_ITERATIONS 16u
-/* Launches between that come and go, as a share of all between. */
+/* The number of launches in between may vary by this part. */
 #define SPREAD_MOST 4
-/* Share of the iterations in which something must come to stand in for the anchor. */
+/* Share of the iterations in which the backup must occur. */
 #define ITERATIONS_LEAST  0.66
 #define ITERATIONS_OF_LOG 4u
-/* Turns that show about half of how much they may differ. */
+/* This many iterations show about half of how much they may differ. */
 #define FEW_SHOW 6
 
 struct backup {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	const uint32_t *anchors;	    /* where the anchor stands, and: */
-	uint32_t begins[MAX_LOOKED_AT + 1]; /* ...the first of its three launches */
-	uint32_t n;			    /* turns: anchors[0..n] */
+	const uint32_t *anchors;	    /* where the anchor occurs */
+	uint32_t begins[MAX_LOOKED_AT + 1]; /* first of the anchor's three launches */
+	uint32_t n;			    /* iterations: anchors[0..n] */
 	uint32_t least, most;		    /* launches from the backup to the anchor */
 };
 
 struct distance {
-	uint32_t n_once; /* turns in which it comes once */
+	uint32_t n_once; /* iterations in which it occurs once */
 	int64_t usual;	 /* launches from it to the anchor, median */
 };
 
@@ -60,7 +63,10 @@ static void look_at_iterations(struct backup *b, uint32_t anchor, const struct l
 	for (uint32_t k = 0; k < n; k++)
 		b->begins[k] = begin_of(b->store, b->anchors[k]);
 	b->least = calls_per_iteration / 4 < APART ? calls_per_iteration / 4 : APART;
-	/* where launches come and go few trigrams are left to choose from; in turns as small as a layer it is what they iterate */
+	/*
+	 * In noisy loops few trigrams are left to choose from. In iterations as small as a layer, a
+	 * distant one may belong to an inner loop.
+	 */
 	bool are_few_left = level_is_noisy(level) && calls_per_iteration >= CALLS_OF_LAYER;
 	b->most = are_few_left ? calls_per_iteration * 3 / 4 : calls_per_iteration / 2;
 }
@@ -91,7 +97,10 @@ static bool is_in_place(const struct backup *b, const struct distance *d)
 	return d->usual >= b->least && d->usual <= b->most;
 }
 
-/* In so many iterations a backup comes: in most of them, as by chance some trigram comes in a few. */
+/*
+ * Returns in how many iterations a backup must occur: in most, because by chance any trigram occurs
+ * in a few.
+ */
 static uint32_t most_iterations(const struct backup *b, const struct levels_level *level)
 {
 	uint32_t most = 0;
@@ -105,17 +114,19 @@ static uint32_t most_iterations(const struct backup *b, const struct levels_leve
 	return wanted > least ? wanted : least;
 }
 
-/* Whether a iteration is none of the usual ones: a step without its optimizer, an evaluation. */
+/* Whether an iteration is unusual: a step without its optimizer, an evaluation. */
 static bool is_far(int64_t launches, int64_t median)
 {
 	return llabs(launches - median) > median / SPREAD_MOST;
 }
 
 /*
- * How long the anchor is waited for. Where launches come and go between, the iterations seen have not shown all of it, and the fewer they are the
- * less: of six or fewer as much again as they differ is waited for, of more a part, or steps would end launches before their anchors. What is
- * waited for in vain ends a step in the next one. One turn alone may be longer by a log, unless launches come and go in all of them: then
- * those that are much longer or shorter are left out. Much more in many iterations is an evaluation, or an inner loop, and nothing to wait for.
+ * Returns for how many launches to wait for the anchor. In noisy loops, the iterations seen do not
+ * show all variation, and fewer show less: with six or fewer, the wait grows by as much again as
+ * they differ, with more by a part of it. Else steps would end launches before their anchors.
+ * Waiting in vain ends a step within the next one. A single iteration may be longer because of a
+ * log; in noisy loops, those that are much longer or shorter are left out instead. If many are much
+ * longer, it is an evaluation or an inner loop, and not worth waiting for.
  */
 static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
@@ -132,7 +143,7 @@ static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 									  : median);
 }
 
-/* Launches of the anchor's thread from the backup to the anchor, at most. */
+/* Returns the largest number of the anchor's thread's launches from the backup to the anchor. */
 static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool is_noisy)
 {
 	const struct levels_stored *events = b->store->events;
@@ -153,7 +164,10 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool 
 	return n_iterations ? patience(launches, n_iterations, is_noisy) : 0;
 }
 
-/* Half of the fewest launches of the anchor's thread from one anchor to the next, where the backup came between. */
+/*
+ * Returns half of the fewest launches of the anchor's thread from one anchor to the next with a
+ * backup in between.
+ */
 static uint32_t apart_of(const struct backup *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -178,9 +192,9 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 {
 	struct backup b = { .store = s, .index = x };
 	look_at_iterations(&b, anchor, level);
-	/* which of a pool's threads launches it changes: launches between cannot be counted by thread */
+	/* Any thread of a pool may launch it, so launches in between cannot be counted. */
 	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
-	/* whatever a iteration's work, it is answered and fed */
+	/* every iteration has an exchange, so it needs no backup */
 	bool is_sure = anchor == LEVELS_EXCHANGE;
 	uint32_t wanted = b.n && !is_pool && !is_sure ? most_iterations(&b, level) : 0;
 	uint32_t found = 0;

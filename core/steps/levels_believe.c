@@ -1,76 +1,125 @@
 /* See levels_believe.h. Collector only. */
 #include "core/steps/levels_believe.h"
 
-/* Before so many only a loop that launches graphs, or reads and copies nothing to the device, is believed: a parameter's making and copying looks like a loop. */
+/*
+ * With fewer events, only a loop that launches graphs, or reads results and copies nothing to the
+ * device, is accepted: making parameters and copying them looks like a loop.
+ */
 #define EVENTS_LEAST 48u
-/* Turns of a level with unlike neighbours are demanded by rounds: what they alternate in must have shown itself as a level of its own. */
+/* Iterations demanded once nothing more will come. A bare loop also needs events and coverage. */
 #define NEVER		      UINT32_MAX
 #define ITERATIONS_ENDED      3u
 #define ITERATIONS_BARE_ENDED 20u
 #define EVENTS_BARE	      400u
 #define COVERAGE_BARE	      0.8
-/* Around this level something talks to the host, or works on another thread: an outer loop, which would have shown itself by now. */
+/*
+ * If something outside this level talks to the host or works on another thread, there is an outer
+ * loop. It would have shown itself within this many iterations.
+ */
 #define ITERATIONS_LACKING 2000u
-/* Some turns are longer than most (UNUSUAL_ENOUGH): there is a loop around this one, which shows itself as a level once it has come so often; or
- * there is none, which so many iterations tell. */
+/*
+ * If some iterations are longer than most, there may be an outer loop, which shows itself as a
+ * level once it has had UNUSUAL_ENOUGH iterations. After this many iterations of this one, there is
+ * none.
+ */
 #define ITERATIONS_DESPITE 100u
-/* One or two launches over and over, with nothing else: more often a loop inside a step than one. */
+/* One or two launches repeated alone are more often a loop within a step than a step. */
 #define CALLS_SINGLE	    3u
 #define ITERATIONS_FORESEEN 3u
-/* Requests that differ may have less in common; each is fed and answered all the same. */
+/* Requests that differ may share fewer launches; each still reads input and returns a result. */
 #define ALIKE_REQUESTS 0.5
-/* Where frames would tell an optimizer, one may still come: behind an evaluation of twenty batches, a game's forty moves, a series of sixty.
- * Until so many iterations without one the answer is provisional only. */
+/*
+ * If frames would identify an optimizer, one may still occur: after an evaluation of twenty
+ * batches, a game's forty moves, a series of sixty. The answer stays provisional for this many
+ * iterations.
+ */
 #define ITERATIONS_FRAMED 128u
-/* So many steps of an optimizer beside a level's turns are a loop of their own, which is the step. */
+/*
+ * This many steps of an optimizer outside a level's iterations form a loop of their own, which is
+ * the step.
+ */
 #define OPTIMIZER_STEPS 2u
-/* Turns with work of another kind: again and again; more, as a share, and turns differ. */
-#define STRANGE_AGAIN 3u
-#define STRANGE_MOST  0.6
-/* Below this, level_strength() is that of a guess. */
+/*
+ * Iterations with work of another kind: this many are no accident; with more than this share of
+ * them, the iterations simply differ.
+ */
+#define OTHER_WORK_MIN	     3u
+#define OTHER_WORK_MAX_SHARE 0.6
+/* A level with less level_strength() would be a guess. */
 #define MIN_STRENGTH 0.3
-/* The level must still be going on: it may have missed a iteration of its own at the end of what has come, and one more for each so
- * many that there were, as when the program evaluates. */
+/*
+ * The level must still continue. It may have missed one iteration at the end of the events, and one
+ * more for each ITERATIONS_PER_STALE it has had, as when the program evaluates.
+ */
 #define ITERATIONS_PER_STALE 4u
 #define MAX_STALE_ITERATIONS 3u
 
-/* Turns that must have come: for good, and to be counted provisional. */
+/*
+ * Iterations demanded for a final and for a provisional answer. by_round: if neighbouring
+ * iterations differ, rounds of them are counted in place of iterations, because the loop of whole
+ * rounds must have had time to show itself as a level.
+ */
 static const struct {
 	uint32_t iterations, early;
 	bool by_round;
 } demanded[LEVEL_EVIDENCES] = {
-	/* An optimizer alone is not enough at once: a WGAN's critic steps five times before its generator does, and a step
-	 * that is to be captured as a graph runs three or more times before. */
+	/*
+	 * An optimizer alone is not enough at once. A WGAN's critic steps five times before its
+	 * generator does, and a step to be captured as a graph runs three or more times before.
+	 */
 	[EVIDENCE_OPTIMIZER] = { 7, 3, true },
 	[EVIDENCE_TAIL] = { 6, 3, true },
-	/* The program has an optimizer, and this level is not its step: something inside, or beside it. */
+	/*
+	 * The program has an optimizer, and this level is not its step: it is within the step or
+	 * outside it.
+	 */
 	[EVIDENCE_INNER] = { 400, NEVER },
-	/* Launches from two threads, as backward passes do, but no optimizer yet: where kernels have names, one may come after 32
-	 * micro-batches; where they have none, it cannot be told, and waiting does not help. Plain training is commoner than micro-batches, and
-	 * these show themselves soon, unless launches come and go: provisional it is counted early. */
+	/*
+	 * Launches from two threads, like backward passes, but no optimizer yet. If kernels have
+	 * names, an optimizer may still follow after 32 micro-batches; if they have none, it cannot
+	 * be recognized, and waiting does not help. The answer is provisional early: plain training
+	 * is more common than micro-batches, and these show soon, unless the loop is noisy.
+	 */
 	[EVIDENCE_TRAINING] = { 72, 6 },
 	[EVIDENCE_TRAINING_UNFED] = { 24, 6 },
-	/* Input is copied, and nothing is ever waited for or read: of micro-batches on one thread four outer turns show what they belong to. */
+	/*
+	 * Input is copied, but nothing is waited for or read. If these are micro-batches on one
+	 * thread, four iterations of the outer loop show what they belong to.
+	 */
 	[EVIDENCE_UNREAD] = { 36, 4 },
-	/* A graph that is fed, or whose results are read, is all the work of a step. */
+	/* A graph that gets input, or whose results are read, is all the work of a step. */
 	[EVIDENCE_GRAPH] = { 5, 3, true },
-	/* Each turn reads a result and feeds what follows, or waits for all it did, whatever launches it has: so it ends, of however few iterations. */
+	/*
+	 * Each iteration reads a result and feeds what follows, or waits for all its work, whatever
+	 * it launches. That ends it, however few iterations there are.
+	 */
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
-	/* As long as a game's moves, before what was learned from them begins: its optimizer comes later. Three turns provisional would know more made
-	 * programs in time (91.6 % within five steps, not 89.9), but take speculative decoding's prompts for its rounds: 56 of 126. */
-	[EVIDENCE_MARKED] = { 16, 4, true },
-	/* A wait in each layer, or something that it reads back, marks a loop over layers too, and the first forward pass holds nothing else:
-	 * of iterations as small as a layer's (CALLS_OF_LAYER) so many, or so many events (EVENTS_BARE), must have come for the step around them to have
-	 * shown itself. */
-	[EVIDENCE_MARKED_SMALL] = { 40, 4 },
-	/* Layers are bare, too: the second step corrects what the first one's were taken for. Frames would tell an optimizer, so there it is waited
-	 * for. */
+	/*
+	 * As long as a game's moves before training on them begins, as the optimizer follows only
+	 * then. With three iterations for a provisional answer, more of the generated programs
+	 * would be known in time (91.6 % within five steps, not 89.9 %), but speculative decoding's
+	 * prompts would be taken for its rounds (56 of 126).
+	 */
+	[EVIDENCE_HOST] = { 16, 4, true },
+	/*
+	 * Each layer may wait or read something back, which looks like a loop's end too, and the
+	 * first forward pass contains nothing else. If iterations are as small as a layer
+	 * (CALLS_OF_LAYER), the step around them needs this many iterations, or EVENTS_BARE events,
+	 * to show itself.
+	 */
+	[EVIDENCE_HOST_SMALL] = { 40, 4 },
+	/*
+	 * Layers are bare too; the second step corrects what the first one's were taken for. If
+	 * frames would identify an optimizer, the answer waits for it.
+	 */
 	[EVIDENCE_BARE] = { 40, 7 },
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
 
-/* Alike turns that fill the stretch, with no other loop that explains nearly as much. An optimizer tells turns that differ: a game is of
- * as many moves as it takes. */
+/*
+ * High for similar iterations that fill the stretch, with no other loop that explains nearly as
+ * much. With an optimizer, iterations may differ: a game has as many moves as it takes.
+ */
 static double level_strength(const struct levels_level *level)
 {
 	double iterations = 1 - 1.0 / level->iterations;
@@ -87,7 +136,7 @@ bool level_is_current(const struct levels_index *x, const struct levels_level *l
 	return x->end - last <= stale * level->calls_per_iteration;
 }
 
-/* Hints of the latter half of the stretch. */
+/* Returns the hints of all events in the latter half of the stretch. */
 static uint32_t late_hints(const struct levels_store *s, const struct levels_index *x)
 {
 	uint32_t hints = 0;
@@ -96,9 +145,12 @@ static uint32_t late_hints(const struct levels_store *s, const struct levels_ind
 	return hints;
 }
 
-/* Whether an optimizer steps again and again in the latter half of the stretch, while most of the level's turns there are without. */
-static bool is_beside_optimizer(const struct levels_store *s, const struct levels_index *x,
-				const struct levels_level *level)
+/*
+ * Whether an optimizer steps repeatedly in the latter half of the stretch, but not in most of the
+ * level's iterations there.
+ */
+static bool optimizer_steps_outside(const struct levels_store *s, const struct levels_index *x,
+				    const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(x, level->reference);
 	uint32_t middle = x->start + (x->end - x->start) / 2, first = 0, n_steps = 0;
@@ -116,13 +168,14 @@ static bool is_beside_optimizer(const struct levels_store *s, const struct level
 }
 
 /*
- * Whether a level of optimizer's launches may be its loop over parameters: hardly a iteration has a backward pass, where another thread launches one,
- * nor a graph that may hold it.
+ * Whether a level with an optimizer's launches may be the optimizer's loop over parameters: hardly
+ * any iteration has a backward pass, although another thread launches some, nor a graph that may
+ * contain one.
  */
 static bool is_within_optimizer(const struct levels_store *s, const struct levels_index *x,
 				const struct levels_level *level)
 {
-	if (!level->alone || level->graph || level->fed)
+	if (!level->rarely_threaded || level->graph || level->fed)
 		return false;
 	uint32_t home = s->events[levels_index_of(x, level->reference)[0]].thread, n_other = 0;
 	for (uint32_t i = 0; i < x->end; i++)
@@ -130,7 +183,7 @@ static bool is_within_optimizer(const struct levels_store *s, const struct level
 	return n_other >= CALLS_OF_BACKWARD;
 }
 
-/* Whether its end is not one of three launches, which may be others in some iterations. */
+/* Whether an exchange with the host ends it: unlike a trigram, that cannot vary. */
 static bool ends_by_exchange(const struct levels_level *level)
 {
 	for (uint32_t m = 0; m < level->n_members; m++)
@@ -159,10 +212,10 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 		return EVIDENCE_UNREAD;
 	if (level->graph && (level->fed || level->read))
 		return EVIDENCE_GRAPH;
-	if (level->waited || (level->marked && is_whole && ends_by_exchange(level)))
+	if (level->waited || (level->talks_to_host && is_whole && ends_by_exchange(level)))
 		return EVIDENCE_EXCHANGE;
-	if (level->marked)
-		return ended || is_whole ? EVIDENCE_MARKED : EVIDENCE_MARKED_SMALL;
+	if (level->talks_to_host)
+		return ended || is_whole ? EVIDENCE_HOST : EVIDENCE_HOST_SMALL;
 	return ended || level->calls_per_iteration >= CALLS_SINGLE ? EVIDENCE_BARE
 								   : EVIDENCE_SINGLE;
 }
@@ -191,51 +244,68 @@ static uint32_t iterations_wanted_early(enum level_evidence evidence,
 	return early * (demanded[evidence].by_round ? level->round : 1) * d->factor;
 }
 
-/* Parameters are made by launches and copies to the device, each of which may be waited for; never by graphs, nor read. */
-static bool is_no_set_up(const struct levels_level *level)
+/*
+ * Whether the level cannot be set-up, which makes parameters by launches and by copies to the
+ * device. Each of these may be waited for, but set-up launches no graphs and reads nothing.
+ */
+static bool cannot_be_setup(const struct levels_level *level)
 {
 	return level->graph || (level->read && (!level->fed || level->inside & LEVEL_D2H));
 }
 
-/* What it lacks is around it: there is an outer loop, which is the step. */
-static bool lacks(const struct levels_level *level)
+/*
+ * Whether something that the level lacks surrounds it: then there is an outer loop, which is the
+ * step.
+ */
+static bool shows_outer_loop(const struct levels_level *level)
 {
-	return !level->optimizer && !level->tail && !level->outer_seen &&
+	return !level->optimizer && !level->tail && !level->outer_is_log &&
 	       ((!level->threads && level->inside & LEVEL_THREADS) ||
-		(!level->marked && level->inside & ~LEVEL_THREADS));
-}
-
-/* Again and again, but not in most of its iterations, there is work of another kind, and no loop was found that it belongs to: launches were lost or
- * exchanged, or that loop has not turned often enough. */
-static bool is_torn(const struct levels_level *level)
-{
-	return !level->optimizer && !level->tail && !level->around && !level->request_loop &&
-	       level->alike >= ALIKE_REQUESTS && level->strange >= STRANGE_AGAIN &&
-	       level->strange <= STRANGE_MOST * level->iterations;
+		(!level->talks_to_host && level->inside & ~LEVEL_THREADS));
 }
 
 /*
- * A kernel comes in every so many of its iterations, and nothing is read in any: micro-batches, and an optimizer of a launch or two. Where launches
- * are lost or exchanged the loop around may have no three left that come once in each of its iterations, and is not found. An agent's updates, which
- * nothing feeds, come so many to a game.
+ * Whether several iterations, but not most, contain work of another kind, and no loop was found
+ * that it belongs to. Either launches were lost or exchanged, or that loop has had too few
+ * iterations.
  */
-static bool hides_loop_around(const struct levels_level *level)
+static bool has_unexplained_work(const struct levels_level *level)
+{
+	return !level->optimizer && !level->tail && !level->outer_rejected &&
+	       !level->request_loop && level->alike >= ALIKE_REQUESTS &&
+	       level->other_work >= OTHER_WORK_MIN &&
+	       level->other_work <= OTHER_WORK_MAX_SHARE * level->iterations;
+}
+
+/*
+ * Whether a kernel recurs every few iterations, and none of them reads anything: these are
+ * micro-batches, and the kernel is an optimizer of one or two launches. If launches are lost or
+ * exchanged, the outer loop may have no trigram left that occurs once in each iteration, and is not
+ * found. An agent's updates, which get no input, are excluded: there are many of them per game.
+ */
+static bool may_hide_outer_loop(const struct levels_level *level)
 {
 	return level_is_noisy(level) && !level->optimizer && !level->tail && !level->read &&
 	       (level->fed || !level->threads) && level->recurring >= UNUSUAL_ENOUGH;
 }
 
-/* Some of its iterations are no step from end to end: the loop around an optimizer's step, which may evaluate its closure twenty times, has not shown
- * itself yet, or there is nothing but that step in it. */
+/*
+ * Whether many iterations are within one optimizer's step, which may evaluate its closure twenty
+ * times. The loop around that step has not shown itself yet, or the loop contains nothing but that
+ * step.
+ */
 static bool may_be_evaluation(const struct levels_level *level)
 {
-	return 2 * level->within >= level->iterations;
+	return 2 * level->within_optimizer >= level->iterations;
 }
 
-/* Some of its iterations are longer than most: a loop around it may not have shown itself yet. Where all iterations differ none is unusual. */
+/*
+ * Whether some iterations are longer than most, so an outer loop may not have shown itself yet. If
+ * all iterations differ, none is unusual.
+ */
 static bool may_be_inner(const struct levels_level *level)
 {
-	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_seen &&
+	bool is_longer_at_times = !level->optimizer && !level->tail && !level->outer_is_log &&
 				  !level->request_loop && level->alike >= ALIKE_REQUESTS &&
 				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
@@ -243,28 +313,35 @@ static bool may_be_inner(const struct levels_level *level)
 	       level->iterations < ITERATIONS_DESPITE;
 }
 
-/* What its iterations show speaks against its being the step. */
+/* Whether its iterations show that it is not the step. */
 static bool is_part_of_more(const struct levels_level *level)
 {
-	return (is_torn(level) || hides_loop_around(level) || lacks(level)) &&
+	return (has_unexplained_work(level) || may_hide_outer_loop(level) ||
+		shows_outer_loop(level)) &&
 	       level->iterations < ITERATIONS_LACKING;
 }
 
-/* Whether no number of iterations would do. */
-static bool is_out_of_question(const struct levels_index *x, const struct levels_level *level,
-			       const struct level_demands *d)
+/* Whether no number of iterations would be enough. */
+static bool is_ruled_out(const struct levels_index *x, const struct levels_level *level,
+			 const struct level_demands *d)
 {
 	if (!level_is_current(x, level) || (d->wants_optimizer && !level->optimizer))
 		return true;
-	if (!d->ended && x->end - x->start < EVENTS_LEAST && !is_no_set_up(level))
+	if (!d->ended && x->end - x->start < EVENTS_LEAST && !cannot_be_setup(level))
 		return true;
 	if (is_part_of_more(level) || (!d->ended && may_be_inner(level)))
 		return true;
-	/* A bare one of the whole stream only: the latter part of any program is full of bare loops. */
+	/*
+	 * A bare loop must fill the whole stream: the latter part of any program is full of bare
+	 * loops.
+	 */
 	return level_is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
 }
 
-/* An anchor is three calls, so where a iteration has less its first one has come with turns of its own behind it. */
+/*
+ * Returns the number of iterations, including those before the first anchor was complete: an anchor
+ * is three calls, and iterations may have fewer.
+ */
 static uint32_t iterations_seen(const struct levels_level *level)
 {
 	return level->iterations + (TRIGRAM - 1) / level->calls_per_iteration;
@@ -276,18 +353,18 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 {
 	struct level_belief b = {
 		.is_refuted = is_part_of_more(level) || (!demands->ended && may_be_inner(level)),
-		.is_beside = !level->optimizer && late_hints(s, x) & LEVEL_OPTIMIZER,
+		.optimizer_outside = !level->optimizer && late_hints(s, x) & LEVEL_OPTIMIZER,
 	};
-	if (level_strength(level) < MIN_STRENGTH || is_out_of_question(x, level, demands))
+	if (level_strength(level) < MIN_STRENGTH || is_ruled_out(x, level, demands))
 		return b;
-	if (!level->optimizer && is_beside_optimizer(s, x, level))
+	if (!level->optimizer && optimizer_steps_outside(s, x, level))
 		return b;
 	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
 	bool may_have_optimizer = !demands->ended && !level->optimizer &&
 				  late_hints(s, x) & LEVEL_FRAMED;
 	uint32_t wanted = iterations_wanted(evidence, level, demands, may_have_optimizer),
 		 early = iterations_wanted_early(evidence, level, demands, may_have_optimizer);
-	/* so is a first step, for good */
+	/* a final answer needs EVENTS_BARE, because the first step's layers are bare too */
 	b.is_enough = level->iterations >= wanted &&
 		      !(level_is_bare(level) && x->end < EVENTS_BARE);
 	b.is_promising = iterations_seen(level) >= early;
@@ -300,7 +377,7 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 		.is_noisy = level_is_noisy(level),
 		.is_latter = x->start > 0,
 		.has_optimizer = evidence == EVIDENCE_OPTIMIZER || evidence == EVIDENCE_TAIL,
-		.lacks_name = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
+		.optimizer_unnamed = evidence == EVIDENCE_TAIL && late_hints(s, x) & LEVEL_NAMED,
 		.is_enough = b.is_enough,
 	};
 	uint32_t next = level->iterations < early ? early : wanted;

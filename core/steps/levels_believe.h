@@ -1,14 +1,15 @@
 /*
- * Whether a loop that was found is to be believed to be the step: at once for good, or provisional, while learning goes on. What
- * looks like a step may be a layer, one of many micro-batches, or an inner loop; so the less a level shows of what only steps have, the
- * more of it must come. Pure functions of a stretch of events and a level in it (core/steps/levels_find.h).
+ * Decides whether a loop that was found can be accepted as the step: as the final answer, or as a
+ * provisional one while learning continues. What looks like a step may be a layer, a micro-batch or
+ * an inner loop. So the less a level shows of what only steps have, the more iterations it needs.
+ * Pure functions of a stretch of events and a level in it (core/steps/levels_find.h).
  */
 #ifndef CORE_LEVELS_BELIEVE_H
 #define CORE_LEVELS_BELIEVE_H
 
 #include "core/steps/levels_find.h"
 
-/* What speaks for a level, by which turns are demanded of it. */
+/* What suggests that a level is the step. It determines how many iterations are demanded. */
 enum level_evidence {
 	EVIDENCE_OPTIMIZER,
 	EVIDENCE_TAIL,
@@ -18,8 +19,8 @@ enum level_evidence {
 	EVIDENCE_UNREAD,
 	EVIDENCE_GRAPH,
 	EVIDENCE_EXCHANGE,
-	EVIDENCE_MARKED,
-	EVIDENCE_MARKED_SMALL,
+	EVIDENCE_HOST,
+	EVIDENCE_HOST_SMALL,
 	EVIDENCE_BARE,
 	EVIDENCE_SINGLE,
 	LEVEL_EVIDENCES
@@ -28,15 +29,16 @@ enum level_evidence {
 struct level_demands {
 	uint32_t factor; /* on the iterations that are demanded */
 	bool wants_optimizer;
-	bool ended; /* nothing more will come, so there is nothing to wait for */
+	bool ended; /* nothing more will come, so waiting is pointless */
 };
 
 struct level_belief {
-	bool is_enough;	   /* to stay with it */
-	bool is_promising; /* to count it provisional */
-	bool is_beside; /* an optimizer steps in the latter half of the stretch, and not in its iterations */
-	bool is_refuted;	   /* what was counted provisional by it is to be doubted */
-	uint32_t iterations_short; /* so few iterations more and it may be enough; 0: no saying */
+	bool is_enough;	   /* for a final answer */
+	bool is_promising; /* for a provisional answer */
+	/* An optimizer steps in the stretch's latter half, but not in the level's iterations. */
+	bool optimizer_outside;
+	bool is_refuted;	   /* the level shows that it is only part of the step */
+	uint32_t iterations_short; /* with this many more iterations it may be enough; 0: unknown */
 	struct level_signs signs;
 };
 
@@ -44,24 +46,31 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 				   const struct levels_level *level,
 				   const struct level_demands *demands);
 
-/* levels_sure.c */
+/* levels_sure.c: returns the confidence, 0 to 1. */
 double levels_sure(const struct level_signs *s);
 
-/* Whether the level goes on at the end of the stretch. */
+/* Whether the level continues at the end of the stretch. */
 bool level_is_current(const struct levels_index *x, const struct levels_level *level);
 
-/* levels_describe.c: the level's boundary, its count so far and its backup. 0 or -ENOMEM. */
+/*
+ * levels_describe.c: fills in the level's boundary, its count so far and its backup. Returns 0 or
+ * -ENOMEM.
+ */
 int levels_describe(const struct levels_store *s, const struct levels_index *x,
 		    const struct levels_level *level, const struct level_signs *signs,
 		    struct level_choice *out);
 
 enum levels_agreement {
-	LEVELS_OTHER,	   /* they count other steps */
-	LEVELS_SAME,	   /* the same, though they may end them at another launch */
-	LEVELS_SAME_FEWER, /* the same less some: the first ones, whose launches had other shapes, or now and then one that lacks a branch */
+	LEVELS_OTHER, /* they count different steps */
+	LEVELS_SAME,  /* the same steps, though they may end at another launch */
+	/*
+	 * The same steps without a few: the first ones, whose launches had other shapes, or an
+	 * occasional one that lacks a branch.
+	 */
+	LEVELS_SAME_FEWER,
 };
 
-/* levels_describe.c: of two choices, by the stored events. */
+/* levels_describe.c: compares two choices by the stored events. */
 enum levels_agreement levels_compare(const struct levels_store *s, const struct level_choice *was,
 				     const struct level_choice *now);
 

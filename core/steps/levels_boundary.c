@@ -1,7 +1,7 @@
 /*
- * Where in its iteration a step ends (core/steps/levels_find.h). Every trigram of the level comes once per
- * turn, so each is a possible boundary; the one that a person would choose is after the optimizer's
- * last launch, or, in programs without an optimizer, where the host pauses before it begins again.
+ * Finds where in its iteration a step ends (core/steps/levels_find.h). Every trigram of the level
+ * occurs once per iteration, so each is a possible boundary. The one a person would choose is after
+ * the optimizer's last launch, or, without an optimizer, where the host pauses before it continues.
  * Runs in the collector.
  */
 #include "core/steps/levels_find.h"
@@ -10,50 +10,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Latest occurrences looked at for each member: a median over more says the same. */
+/* Latest occurrences examined per member; a median over more says the same. */
 #define MAX_LOOKED_AT 64u
-/* Between gaps of like length, what a program does at the end of a iteration decides: it reads the
- * result back, waits for the device, and begins the next iteration by copying input. */
+/*
+ * Between gaps of similar length, what programs do at the end of an iteration decides: they read
+ * the result back, wait for the device, and begin the next iteration by copying input.
+ */
 #define FAVOUR_READ_BACK 4.0
 #define FAVOUR_WAIT	 3.0
 #define FAVOUR_INPUT	 2.0
-/* A result that is read back this soon after the optimizer's last launch, in events, is the same step's. */
+/*
+ * A result read back within this many events of the optimizer's last launch belongs to the same
+ * step.
+ */
 #define READ_BACK_NEAR 4u
-/* Events that a boundary may be before or behind the optimizer's end, and still be where the step ends: the first trigram of launches that always
- * come, where the optimizer does not, is complete with the third of them. */
+/*
+ * Events by which a boundary may precede or follow the optimizer's end and still end the step
+ * there. Where the optimizer's launches do not always occur, the first trigram of launches that do
+ * is complete with the third of them.
+ */
 #define NEAR_BEFORE 2
-#define NEAR_BEHIND 3
-/* Added to each gap: below this, gaps are the host's own jitter. */
+#define NEAR_AFTER  3
+/* Added to each gap: shorter gaps are the host's jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
-/* Of so few iterations one may be unlike the others, as the first ones often are. */
+/* With so few iterations, one may differ from the others; the first ones often do. */
 #define FEW_ITERATIONS 16u
-/* Where launches come and go one of so many may be. */
+/* In noisy loops, one iteration in this many may lack a member. */
 #define FAILS_NOISY 12u
 
 struct boundary {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	uint32_t *targets;	 /* by event: the step end nearest to it, or NO_TARGET */
-	uint64_t *gaps_ns;	 /* by event: how long the host launched nothing after it */
-	bool *is_end;		 /* by event: a step ends with it */
-	bool without_iterations; /* what frames say of the loop's iterations does not count */
-	bool has_iterations;	 /* and it set an end */
+	uint32_t *targets;   /* by event: the nearest step end, or NO_TARGET */
+	uint64_t *gaps_ns;   /* by event: how long the host launched nothing after it */
+	bool *is_end;	     /* by event: a step ends with it */
+	bool ignores_frames; /* ignore what frames say about the loop's iterations */
+	bool used_frames;    /* frames determined an end */
 };
 
 /* The member that ends steps, if any. */
 struct boundary_choice {
 	uint32_t trigram; /* or NO_TARGET */
 	struct merit {
-		int64_t distance; /* events from where the step ends, median */
+		int64_t distance; /* events from the step's end, median */
 		double gap;
-		bool is_work; /* mostly no copy */
+		bool is_work; /* mostly not a copy */
 	} merit;
 };
 
 /*
- * Where a step with this last launch of its optimizer ends: with the loss's copy to the host, if that comes next and is
- * waited for. The wait then belongs to the step that caused it.
+ * Returns the end of a step, given its optimizer's last launch `end`: the loss's copy to the host,
+ * if that follows and is waited for; else `end`. The wait then belongs to the step that caused it.
  */
 static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
 {
@@ -67,7 +75,7 @@ static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
 	return end;
 }
 
-/* The thread's launch before that at `at`, down to `least`. */
+/* Returns the thread's launch before the one at `at`, but not before `least`. */
 static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t least)
 {
 	const struct levels_stored *events = b->store->events;
@@ -77,92 +85,106 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 	return at;
 }
 
-/* What Python's frames say of launches behind one of an optimizer, and before the next one: */
-struct behind {
-	uint32_t goes_on; /* the last that still belongs to the step; without one the optimizer's */
-	uint32_t
-		back; /* behind it the first with which the loop around both has gone round, or NO_TARGET */
+/* What Python frames say about the launches from one of an optimizer to the next one: */
+struct after_optimizer {
+	/* The last one that still belongs to the step; the optimizer's own if there is none. */
+	uint32_t last_after;
+	/* The first one after it in the next iteration of the loop around both, or NO_TARGET. */
+	uint32_t first_before;
 };
 
-/* Layers that are alike have their two stacks from the training pass, so an evaluation behind the optimizer seems to go back with them: what goes on
- * after it says that it did not. */
-static struct behind boundary_look_behind(const struct boundary *b, uint32_t end, uint32_t next)
+/*
+ * Similar layers have both their stacks from the training pass, so an evaluation after the
+ * optimizer seems to go back to them. A later launch that is still after the optimizer shows that
+ * it did not.
+ */
+static struct after_optimizer boundary_look_after(const struct boundary *b, uint32_t end,
+						  uint32_t next)
 {
 	const struct levels_stored *events = b->store->events;
-	struct behind found = { end, NO_TARGET };
-	for (uint32_t i = end + 1; i < next && !b->without_iterations; i++) {
+	struct after_optimizer found = { end, NO_TARGET };
+	for (uint32_t i = end + 1; i < next && !b->ignores_frames; i++) {
 		if (events[i].thread != events[end].thread)
 			continue;
-		if (events[i].hints & LEVEL_GOES_ON)
-			found = (struct behind){ i, NO_TARGET };
-		else if (events[i].hints & LEVEL_GOES_BACK && found.back == NO_TARGET)
-			found.back = i;
+		if (events[i].hints & LEVEL_AFTER_OPTIMIZER)
+			found = (struct after_optimizer){ i, NO_TARGET };
+		else if (events[i].hints & LEVEL_BEFORE_OPTIMIZER &&
+			 found.first_before == NO_TARGET)
+			found.first_before = i;
 	}
 	return found;
 }
 
 /*
- * Where the step ends with this last launch of its optimizer, and `next` the next one's: before the loop goes round, as an average of the weights, a
- * scale's update or a log are still the same step's; else there, or where what comes is read back. The first launches of an evaluation that goes on
- * are the training pass's as well, so the step ends with what goes on last.
+ * Returns where the step ends. `end` is its optimizer's last launch, `next` the optimizer's next
+ * one. The step ends before the loop's next iteration, because averaging the weights, updating a
+ * scale or a log still belong to it. If frames do not show that place, the step ends at the
+ * optimizer or where a result is read back after it. An evaluation's first launches are also the
+ * training pass's, so the last launch known to be after the optimizer ends the step.
  */
-static uint32_t boundary_behind(struct boundary *b, uint32_t end, uint32_t next)
+static uint32_t boundary_after_optimizer(struct boundary *b, uint32_t end, uint32_t next)
 {
-	struct behind behind = boundary_look_behind(b, end, next);
-	if (behind.back == NO_TARGET)
+	struct after_optimizer after_optimizer = boundary_look_after(b, end, next);
+	if (after_optimizer.first_before == NO_TARGET)
 		return boundary_after_read_back(b, end);
-	b->has_iterations = true;
-	return behind.goes_on != end ? behind.goes_on : boundary_before(b, behind.back, end);
+	b->used_frames = true;
+	return after_optimizer.last_after != end
+		       ? after_optimizer.last_after
+		       : boundary_before(b, after_optimizer.first_before, end);
 }
 
-/* Whether the loop goes round there for sure: of launches that come more than once in each of `turns` it is known where one of them was made, and
- * not which. */
-static bool boundary_is_round(const struct boundary *b, uint32_t end, uint32_t next,
-			      uint32_t iterations)
+/*
+ * Whether the loop's next iteration certainly begins there. Launches that occur more than once in
+ * each of the `iterations` have a known stack for one occurrence, but not for which.
+ */
+static bool boundary_loop_restarts(const struct boundary *b, uint32_t end, uint32_t next,
+				   uint32_t iterations)
 {
-	uint32_t back = boundary_look_behind(b, end, next).back;
-	return back != NO_TARGET &&
-	       levels_index_count(b->index, b->store->events[back].trigram) <= iterations + 1;
+	uint32_t first_before = boundary_look_after(b, end, next).first_before;
+	return first_before != NO_TARGET &&
+	       levels_index_count(b->index, b->store->events[first_before].trigram) <=
+		       iterations + 1;
 }
 
-/* Whether the optimizer's step is over somewhere in [begin, end), or another has begun. */
+/* Whether the optimizer's step has ended somewhere in [begin, end), or another one has begun. */
 static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
 {
-	while (begin < end && !(b->store->events[begin].hints & LEVEL_AFRESH))
+	while (begin < end && !(b->store->events[begin].hints & LEVEL_NO_REEVALUATION))
 		begin++;
 	return begin < end;
 }
 
 /*
- * Marks the launches that end a step. An optimizer's phase may be broken by other
- * launches, and a iteration may have several (a GAN): the end is the one behind which the loop goes round, or where that is not known,
- * where the longest stretch without any optimizer begins, one for each iteration. Where its step evaluates a closure (`evaluates`) these stretches are
- * within the step, but for one.
+ * Marks the launches that end a step, one per iteration. Other launches may interrupt an
+ * optimizer's phase, and an iteration may have several phases (a GAN). The end is the phase after
+ * which the loop begins its next iteration; if that is unknown, the one before the longest stretch
+ * without any optimizer. If the optimizer's step evaluates a closure (`reevaluates`), all of these
+ * stretches but one are within the step.
  */
-static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool evaluates)
+static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool reevaluates)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
 	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
 		uint32_t longest = 0, end = NO_TARGET;
-		bool is_round = false;
+		bool is_restart = false;
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
 			uint32_t length = next_optimizer - i;
-			bool is_this = boundary_is_round(b, i, next_optimizer, n - 1);
-			bool is_within = evaluates &&
+			bool is_this = boundary_loop_restarts(b, i, next_optimizer, n - 1);
+			bool is_within = reevaluates &&
 					 !boundary_leaves_optimizer(b, i + 1, next_optimizer);
 			next_optimizer = i;
-			if (is_within || (is_this == is_round ? length <= longest : is_round))
+			if (is_within || (is_this == is_restart ? length <= longest : is_restart))
 				continue;
 			longest = length;
 			end = i;
-			is_round = is_this;
+			is_restart = is_this;
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			b->is_end[boundary_behind(b, end, end + longest)] = true;
+			b->is_end[boundary_after_optimizer(b, end, end + longest)] = true;
 	}
 }
 
@@ -200,8 +222,10 @@ static void boundary_set_gaps(struct boundary *b)
 	}
 }
 
-/* How good a boundary a member is: near the optimizer's end first (rather after than before it),
- * then by its gap. */
+/*
+ * Returns how good a boundary the member is: first by its distance from the optimizer's end, where
+ * after is better than before; then by its gap.
+ */
 static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -241,8 +265,11 @@ static bool merit_better(struct merit a, struct merit b)
 	return a.gap > b.gap;
 }
 
-/* In how many iterations of the reference, the first one aside, a member comes exactly once: much that is made once is made then. */
-static uint32_t boundary_iterations(const struct levels_index *x, const struct levels_level *level,
+/*
+ * Returns in how many iterations of the reference the member occurs exactly once. Leaves out the
+ * first one, in which much is created once.
+ */
+static uint32_t boundary_count_once(const struct levels_index *x, const struct levels_level *level,
 				    uint32_t member)
 {
 	const uint32_t *at = levels_index_of(x, level->reference), *b = levels_index_of(x, member);
@@ -256,24 +283,27 @@ static uint32_t boundary_iterations(const struct levels_index *x, const struct l
 	return n_once;
 }
 
-/* What a member must reach to be a boundary: few iterations less than the best of them. One that fails whenever the program
- * evaluates, or logs, loses those steps. */
-static uint32_t boundary_most_iterations(const struct levels_index *x,
-					 const struct levels_level *level)
+/*
+ * Returns in how many iterations a member must occur once to be a boundary: slightly fewer than the
+ * best one. A member that is missing whenever the program evaluates or logs would miss those steps.
+ */
+static uint32_t boundary_min_once(const struct levels_index *x, const struct levels_level *level)
 {
 	uint32_t most = 0;
 	for (uint32_t m = 0; m < level->n_members; m++) {
-		uint32_t n = boundary_iterations(x, level, level->members[m]);
+		uint32_t n = boundary_count_once(x, level, level->members[m]);
 		most = n > most ? n : most;
 	}
 	uint32_t less = most < FEW_ITERATIONS ? 1 : most / 32;
-	if (level_is_noisy(level)) /* each fails now and then, by chance */
+	if (level_is_noisy(level)) /* each may be missing occasionally, by chance */
 		less = 1 + most / FAILS_NOISY;
 	return most > less ? most - less : 0;
 }
 
-/* The end of the step that the boundary at `at` closes, if that lies behind it, in the next one: with the optimizer's, or before what that is fed
- * with; else NO_TARGET. */
+/*
+ * Returns the end of the step that the boundary at `at` closes, if the boundary is only in the next
+ * step: the optimizer's end, or the launch before the next step's input. Else returns NO_TARGET.
+ */
 static uint32_t boundary_closed_end(const struct boundary *b, uint32_t at)
 {
 	const struct levels_stored *events = b->store->events;
@@ -283,7 +313,7 @@ static uint32_t boundary_closed_end(const struct boundary *b, uint32_t at)
 	return end < at && events[end].thread == events[at].thread ? end : NO_TARGET;
 }
 
-/* By its last two calls, where most steps end with the same: the votes of one's majority outnumber all others'. */
+/* Identifies the end by its last two calls, if most steps end with the same (majority vote). */
 static uint64_t boundary_end_pair(const struct boundary *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -310,13 +340,13 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
 	if (level->optimizer)
 		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
-				   level->iterations + 1, level->evaluates);
+				   level->iterations + 1, level->reevaluates);
 	boundary_set_targets(b);
 	struct boundary_choice best = { .trigram = NO_TARGET };
-	uint32_t wanted = boundary_most_iterations(b->index, level);
+	uint32_t wanted = boundary_min_once(b->index, level);
 	for (uint32_t m = 0; m < level->n_members && best.trigram != LEVELS_EXCHANGE; m++) {
 		uint32_t member = level->members[m];
-		if (boundary_iterations(b->index, level, member) < wanted)
+		if (boundary_count_once(b->index, level, member) < wanted)
 			continue;
 		struct merit merit = boundary_merit(b, member);
 		if (best.trigram == NO_TARGET || member == LEVELS_EXCHANGE ||
@@ -327,22 +357,24 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 }
 
 /*
- * Where none ends a step just where the loop's iteration does, as behind two evaluations that are alike, but one the optimizer, that is taken: two launches
- * of the next forward pass would be a pass of their own in this step, and the rest be short of them; and what ends an evaluation may come in one
- * behind the loop. A batch's copy that comes too late cuts nothing.
+ * If no member ends a step exactly with the loop's iteration (as after two similar evaluations),
+ * but one ends it exactly at the optimizer, takes that one. Else two launches of the next forward
+ * pass would form a pass of their own in this step and be missing in the next one; and what ends an
+ * evaluation may also occur in an evaluation after the loop. A batch's copy that is slightly late
+ * does not cut a pass.
  */
 static struct boundary_choice boundary_choose_whole(struct boundary *b,
 						    const struct levels_level *level)
 {
 	struct boundary_choice iteration = boundary_choose(b, level);
-	if (!b->has_iterations || !iteration.merit.distance ||
+	if (!b->used_frames || !iteration.merit.distance ||
 	    (iteration.merit.distance > 0 && !iteration.merit.is_work))
 		return iteration;
-	b->without_iterations = true;
+	b->ignores_frames = true;
 	struct boundary_choice optimizer = boundary_choose(b, level);
 	if (!optimizer.merit.distance)
 		return optimizer;
-	b->without_iterations = false;
+	b->ignores_frames = false;
 	return boundary_choose(b, level);
 }
 
@@ -367,7 +399,7 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 			.end = choice.trigram == NO_TARGET ? 0
 							   : boundary_end_pair(&b, choice.trigram),
 			.is_near_end = !level->optimizer ||
-				       (distance >= -NEAR_BEFORE && distance <= NEAR_BEHIND),
+				       (distance >= -NEAR_BEFORE && distance <= NEAR_AFTER),
 		};
 		rc = 0;
 	}

@@ -1,45 +1,57 @@
 /*
- * Which of a program's loops is the step (core/steps/levels_search.h). Loops stand inside one another:
- * layers, micro-batches, steps, rounds of evaluation. From the innermost one outwards, each is asked
- * whether the next is still part of the step. Runs in the collector.
+ * Chooses which of a program's loops is the step (core/steps/levels_search.h). Loops are nested:
+ * layers, micro-batches, steps, rounds of evaluation. From the innermost loop outwards, each is
+ * checked for being only part of the next one. Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Levels looked at turn by turn, those with most trigrams first. */
+/* Levels examined iteration by iteration, those with most trigrams first. */
 #define MAX_WEIGHED 24u
-/* Levels whose turns are this nearly as many belong to one loop. */
+/* Levels whose numbers of iterations differ by less than this factor belong to one loop. */
 #define SAME_PERIOD 1.4
-/* Fewer launches of its own are a log or a schedule, and no optimizer. */
+/* Fewer launches of its own are a log or a schedule, not an optimizer. */
 #define MIN_OPTIMIZER_CALLS 3.0
-/* ...unless it comes every few iterations, as an optimizer of one or two launches does behind its micro-batches. */
+/*
+ * ...unless they occur every few iterations, like an optimizer of one or two launches after its
+ * micro-batches.
+ */
 #define MIN_FUSED_CALLS 1.5
 #define FEW_ITERATIONS	9u
-/* So many iterations of a loop that talks to the host do not belong to one step. */
+/* This many iterations of a loop that talks to the host do not belong to one step. */
 #define MANY_ITERATIONS 48.0
 
-/* Networks that learn between two of an agent's exchanges with the host, as two critics, an actor and a temperature do; and of its steps one at
- * least of fewer has all of them. */
+/*
+ * Fewer networks than this are trained between two of an agent's exchanges with the host, such as
+ * two critics, an actor and a temperature. At least one in this many of an agent's steps trains all
+ * of them.
+ */
 #define MANY_NETWORKS 4.5
 
 /* Launches of another network's step, as a share of this one's. */
 #define OTHER_NETWORK 0.5
 
-/* Copies to the host and waits for them, more than a step reads. */
+/* More copies to the host and waits than a step makes. */
 #define MANY_READS 4.0
 
-/* Batches of an epoch, at least, and the share of the last one's launches that have other shapes. */
+/*
+ * An epoch has at least this many batches, and the last one has at least this share of launches
+ * with other shapes.
+ */
 #define ITERATIONS_OF_EPOCH 3.0
 #define OTHER_SHAPES	    0.1
 
-/* A request loop has so many times the iterations of a loop that is only some of them. */
+/* A request loop has this many times the iterations of a loop that has only some of them. */
 #define REQUEST_LOOP_MORE 1.1
 
-/* Exchanges of one iteration: more are a loop within it. */
+/* More exchanges in one iteration are a loop within it. */
 #define EXCHANGES_OF_ONE 4u
-/* Share of iterations that have as many as usual, and of a iteration that the next has, too: noise takes some. */
+/*
+ * Share of iterations with the usual number of exchanges, and share of an iteration that the next
+ * one has too. Noise reduces both.
+ */
 #define SAME_EXCHANGES	0.66
 #define ALIKE_EXCHANGES 0.75
 
@@ -56,7 +68,7 @@ static int by_iterations(const void *a, const void *b)
 	return (x->reference > y->reference) - (x->reference < y->reference);
 }
 
-/* The groups with most trigrams, as levels, innermost first. */
+/* Describes the groups with most trigrams as levels, innermost first. */
 static void weigh_most(struct search *q, struct ladder *l)
 {
 	bool *done = calloc(q->n_groups + 1, sizeof(*done));
@@ -74,7 +86,7 @@ static void weigh_most(struct search *q, struct ladder *l)
 	qsort(l->levels, l->n, sizeof(*l->levels), by_iterations);
 }
 
-/* Of each loop the level that says most about it. */
+/* Keeps the level with the highest score for each loop. */
 static void keep_one_per_loop(struct ladder *l)
 {
 	uint32_t n = 0, most = 0;
@@ -90,26 +102,38 @@ static void keep_one_per_loop(struct ladder *l)
 	l->n = n;
 }
 
-/* Whether turns of the outer one hold nothing but those of the inner one: they only come round again in the same order, as inputs of few shapes do. */
+/*
+ * Whether outer iterations contain only inner ones, which repeat in the same order, as with inputs
+ * of a few shapes.
+ */
 static bool is_same_again(const struct levels_extra *extra)
 {
 	return extra->fed + extra->read + extra->foreign + extra->novel + fabs(extra->known) == 0;
 }
 
-/* Whether each iteration reads an answer, feeds what follows and learns, as an agent's does. A wait is no answer: copies from pageable memory wait, and so do
- * parts of a GAN's iteration that are fed by these. */
+/*
+ * Whether each iteration reads a result, feeds what follows and trains, like an agent. A mere wait
+ * is not enough: copies from pageable memory wait too, and so do parts of a GAN's iteration that
+ * get such copies.
+ */
 static bool is_agents(const struct levels_level *level)
 {
 	return level->optimizer && level->fed && level->answered;
 }
 
-/* Whether a iteration is an agent's whole step, though with every second one another network learns, too. */
+/*
+ * Whether an inner iteration is an agent's whole step, although another network is trained only in
+ * some of them.
+ */
 static bool is_delayed(const struct levels_level *inner, const struct levels_extra *extra)
 {
 	return is_agents(inner) && extra->inner_iterations < MANY_NETWORKS;
 }
 
-/* Whether only the iterations of `outer` are an agent's: in each several networks are trained on what it has got. */
+/*
+ * Whether only outer iterations are an agent's: each trains several networks on what the agent
+ * received.
+ */
 static bool are_agents_networks(const struct levels_level *inner, const struct levels_level *outer,
 				const struct levels_extra *extra)
 {
@@ -117,16 +141,20 @@ static bool are_agents_networks(const struct levels_level *inner, const struct l
 	       extra->fed >= 0.5 && extra->read >= 0.5 && extra->inner_iterations < MANY_NETWORKS;
 }
 
-/* Whether only the iterations of `outer` are the same again and again, and end with a word to the host: backward passes in each of which some launches
- * are others, as the leapfrogs of one sample. */
+/*
+ * Whether inner iterations are backward passes with varying launches, such as the leapfrog steps of
+ * one sample, and only outer iterations are all the same and end by talking to the host.
+ */
 static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
 {
-	return inner->threads && !inner->optimizer && !inner->tail && !inner->marked &&
-	       inner->alike < ALIKE_WHOLE && outer->marked && outer->alike >= EXACTLY_ALIKE;
+	return inner->threads && !inner->optimizer && !inner->tail && !inner->talks_to_host &&
+	       inner->alike < ALIKE_WHOLE && outer->talks_to_host && outer->alike >= EXACTLY_ALIKE;
 }
 
-/* Whether one iteration in each of `outer` has launches of other shapes in the place of its own, as an epoch's last batch, which is smaller: an optimizer's
- * launches come beside what there is. */
+/*
+ * Whether one inner iteration per outer one has launches of other shapes in place of its own, like
+ * an epoch's last, smaller batch. An optimizer's launches would be additional.
+ */
 static bool is_epoch(const struct levels_level *inner, const struct levels_extra *extra)
 {
 	return inner->threads && !inner->optimizer &&
@@ -134,23 +162,28 @@ static bool is_epoch(const struct levels_level *inner, const struct levels_extra
 	       extra->replaced >= OTHER_SHAPES * inner->calls_per_iteration;
 }
 
-/* Whether turns of the outer one have hardly more than copies to the host, one for each parameter. A step reads little of what it has computed. */
+/*
+ * Whether outer iterations add hardly more than copies to the host, one per parameter. A step reads
+ * little of what it computes.
+ */
 static bool is_checkpoint(const struct levels_extra *extra)
 {
 	return extra->read >= MANY_READS && extra->novel + extra->known < extra->read;
 }
 
-/* Whether an optimizer's step evaluates its closure several times, as L-BFGS does: then turns of `inner` are these, of which some are within the step
- * from end to end, and of `outer`'s none. */
+/*
+ * Whether inner iterations are an optimizer's evaluations of its closure, as in L-BFGS: some of
+ * them lie entirely within the optimizer's step, but none of the outer ones do.
+ */
 static bool are_evaluations(const struct search *q, const struct levels_level *inner,
 			    const struct levels_level *outer)
 {
 	return search_has_whole_steps(q, outer) &&
-	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_AFRESH)) >=
+	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_NO_REEVALUATION)) >=
 		       outer->iterations;
 }
 
-/* Whether turns of `inner` are only parts of the step, of which `outer` may be the loop. */
+/* Whether inner iterations are only parts of the step, which `outer` may be. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
 {
@@ -158,8 +191,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	if (are_evaluations(q, inner, outer))
 		return true;
-	/* an optimizer's loop over parameters: only the whole has a backward pass */
-	if (inner->optimizer && inner->alone && outer->optimizer && outer->threads)
+	/* an optimizer's loop over parameters: only the outer loop has a backward pass */
+	if (inner->optimizer && inner->rarely_threaded && outer->optimizer && outer->threads)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
 	if (is_same_again(&extra) || is_delayed(inner, &extra))
@@ -168,32 +201,39 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	if (is_epoch(inner, &extra))
 		return false;
-	/* other backward passes are other parts of one step; behind an optimizer in each iteration, where they come in the same order, as a GAN's: else
-	 * they are what some steps draw, as a head of several */
+	/*
+	 * Other backward passes are other parts of one step. If each inner iteration has an
+	 * optimizer, that holds only if they occur in the same order, like a GAN's; else they are
+	 * chosen at random per step, like one of several heads.
+	 */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
 	    (!inner->optimizer || outer->mostly_alike))
 		return true;
-	if (inner->optimizer) /* a GAN's critic, and its generator once in so many steps */
+	/* A GAN's critic, whose generator steps once every few iterations. */
+	if (inner->optimizer)
 		return extra.optimizers >= 0.5 &&
 		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_iteration;
 	bool is_silent = extra.fed < 0.5 && extra.read < 0.5;
-	if (outer->threads && !inner->threads) /* only the whole has a backward pass */
+	if (outer->threads && !inner->threads) /* only the outer loop has a backward pass */
 		return true;
 	if (is_checkpoint(&extra))
 		return false;
-	if (inner->tail) /* a step of its own: what comes beside it is evaluation, or a log */
+	if (inner->tail) /* a step of its own; the rest is evaluation or a log */
 		return false;
 	if (inner->threads && inner->fed && extra.fed < 0.5)
-		return extra.novel >= 1; /* micro-batches, and then the optimizer */
+		return extra.novel >= 1; /* micro-batches, followed by the optimizer */
 	if (is_silent)
 		return true;
-	/* nothing but the outer loop talks to the host; one that only reads, and launches nothing more, is a log of every so many steps */
+	/*
+	 * Only the outer loop talks to the host. If it only reads and launches nothing more, it is
+	 * a log every few steps.
+	 */
 	if (!inner->fed && !inner->read && !inner->threads)
 		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
-	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass once more */
+	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass again */
 	bool has_optimizer = inner->threads && outer->tail;
 	bool is_near = outer->calls_per_iteration < FEW_ITERATIONS * inner->calls_per_iteration;
-	/* a step is more than the forward passes that it and an evaluation have in common */
+	/* a step is more than the forward passes it shares with an evaluation */
 	bool is_more = is_near && extra.novel >= inner->calls_per_iteration;
 	return extra.inner_iterations < MANY_ITERATIONS &&
 	       (has_optimizer || is_more || extra.fed < 0.5) &&
@@ -201,8 +241,11 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	       extra.novel > extra.known;
 }
 
-/* Whether each iteration of the level is the same few exchanges, as of a buffer for each of two streams. A loop of one exchange a iteration that has fewer
- * turns than there are exchanges is only those of them in which the same launches came. */
+/*
+ * Whether each iteration has the same few exchanges, such as one per buffer of two streams. A loop
+ * with one exchange per iteration, but fewer iterations than there are exchanges, contains only
+ * those in which the same launches occurred.
+ */
 static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
 			       const struct levels_level *request_loop)
 {
@@ -223,9 +266,10 @@ static bool has_same_exchanges(const struct search *q, const struct levels_level
 }
 
 /*
- * Whether only some of a request loop's turns are this loop's. Notes in the level if each of its iterations holds as many. A request loop of enough trigrams to be
- * a level of its own takes the place only of a loop that asks the host, too: of requests in some of which the same sizes come. Beside others, as of
- * steps, it is evaluation.
+ * Whether the level contains only some of a request loop's iterations. Sets level->exchanges if
+ * each iteration has as many. A request loop with enough trigrams to be a level of its own replaces
+ * only a level that also talks to the host, such as one of requests of equal sizes. Otherwise, as
+ * next to steps, it is evaluation.
  */
 static bool is_of_request_loop(const struct search *q, struct levels_level *level,
 			       const struct levels_level *request_loop)
@@ -236,7 +280,7 @@ static bool is_of_request_loop(const struct search *q, struct levels_level *leve
 	       level->iterations * REQUEST_LOOP_MORE < request_loop->iterations;
 }
 
-/* The loop that is the step; `best` is empty: none. */
+/* Finds the loop that is the step; `best` is empty if there is none. */
 static void choose_of_ladder(struct search *q, struct levels_level *best)
 {
 	static _Thread_local struct ladder l;
@@ -252,8 +296,8 @@ static void choose_of_ladder(struct search *q, struct levels_level *best)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
-	best->around = chosen + 1 < l.n;
-	best->outer_seen = best->around && !best->marked && !best->threads;
+	best->outer_rejected = chosen + 1 < l.n;
+	best->outer_is_log = best->outer_rejected && !best->talks_to_host && !best->threads;
 }
 
 uint32_t search_choose(struct search *q, struct levels_level *best)

@@ -1,30 +1,40 @@
-/* Puts a level that is believed into words: its boundary, how often that has come, its backup (core/steps/levels_believe.h). Collector only. */
+/*
+ * Describes an accepted level: its boundary, how often that has occurred, its backup
+ * (core/steps/levels_believe.h). Collector only.
+ */
 #include "core/runtime/iteration.h"
 #include "core/steps/levels_believe.h"
 
 #include <stdlib.h>
 
-/* Turns of one loop differ by less than so small a part. */
+/* Lengths of one loop's iterations differ by less than this part. */
 #define ALIKE_SHARE 8u
-/* Of the ends of both, at most such a part is the earlier one's alone: steps with a branch in them, where the later one's does not come. */
+/*
+ * At most this part of the ends that the earlier choice finds are missed by the later one: steps
+ * with a branch in which the later one's anchor does not occur.
+ */
 #define MISSED_SHARE 20u
-/* Where launches come and go either fails in some steps: an anchor in one of nine, of launches in 33 of which one is exchanged; one
- * that fails more often than the other counts other steps. */
+/*
+ * In noisy loops, each choice misses some steps: if one launch in 33 is exchanged, an anchor misses
+ * one step in nine. A choice that misses more than the other counts other steps.
+ */
 #define MISSED_SHARE_NOISY 3u
 
-/* Ends that lie no further apart than such a part of a iteration are of one step. */
+/* Ends no further apart than this part of an iteration belong to one step. */
 #define NEAR_SHARE 4u
 
 struct anchor_count {
 	uint64_t n;
 	int64_t n_missed;
-	uint32_t n_before; /* of most of the level's trigrams, before it came first */
+	/* Median occurrences of the level's trigrams before the anchor's first. */
+	uint32_t n_before;
 };
 
 /*
- * Of steps with fewer launches than an anchor, those that ended before there had been enough for one: the first anchor's own launches say so,
- * as one that ends as it does is a step's end. A step of one launch has ended twice then, of two (or of one, and another before the
- * first) once.
+ * Returns how many steps ended before there were enough launches for an anchor, for steps with
+ * fewer launches than an anchor has. The first anchor's own launches show it: each of them that
+ * equals its last one ends a step. So steps of one launch have ended twice by then; steps of two
+ * (or of one, with another launch before the first step) once.
  */
 static int64_t count_short(const struct levels_store *s, const struct levels_level *level,
 			   uint32_t trigram)
@@ -43,7 +53,7 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 	return n_ends;
 }
 
-/* How often a level's trigram came, median. */
+/* Returns the median number of occurrences of the level's trigrams. */
 static uint32_t count_of_most(const uint64_t *counts, const struct levels_level *level)
 {
 	int64_t *of_members = calloc(level->n_members + 1, sizeof(*of_members)), most = 0;
@@ -56,9 +66,10 @@ static uint32_t count_of_most(const uint64_t *counts, const struct levels_level 
 }
 
 /*
- * The first step may end with other launches than the rest: SGD makes its momentum's buffers in it. Then all but few of the level's
- * trigrams have come once more than the anchor, by the time when it came last, and twice before it came first: else it is a later step
- * that ended without it.
+ * Counts the anchor's occurrences. The first step may end with other launches than the rest: SGD
+ * creates its momentum buffers in it. Then most of the level's trigrams have occurred once more
+ * than the anchor by its last occurrence, and twice before its first. Else it is a later step that
+ * ended without the anchor.
  */
 static struct anchor_count count_anchor(const struct levels_store *s,
 					const struct levels_level *level, uint32_t trigram)
@@ -87,7 +98,7 @@ static struct anchor_count count_anchor(const struct levels_store *s,
 	return c;
 }
 
-/* How often the backup came before the first step that the anchor ended was over. */
+/* Returns how often the backup occurred before the anchor's first occurrence. */
 static uint32_t count_first_backups(const struct levels_store *s, const struct level_choice *c)
 {
 	uint32_t n = 0;
@@ -101,8 +112,9 @@ static uint32_t count_first_backups(const struct levels_store *s, const struct l
 }
 
 /*
- * Counts steps that ended without the anchor by its backup. One that came before it more often than most of the level was in what sets the program
- * up, as three copies in a row are that make DDP's buckets and then its model the same on all ranks.
+ * Counts steps that ended without the anchor by its backup. A backup that occurred before the
+ * anchor more often than most of the level was part of set-up: three copies in a row, for example,
+ * with which DDP makes its buckets and then its model the same on all ranks.
  */
 static void count_by_backup(const struct levels_store *s, const struct anchor_count *count,
 			    struct level_choice *out)
@@ -110,7 +122,7 @@ static void count_by_backup(const struct levels_store *s, const struct anchor_co
 	uint32_t n = count_first_backups(s, out), most = count->n_before ? count->n_before : 1;
 	out->n_early_backups = n > most ? n - most : 0;
 	out->count += levels_count_missed(s, out);
-	/* the first one is among them */
+	/* the first one is counted already */
 	out->count -= out->n_missed > 0 && n - out->n_early_backups > 1;
 }
 
@@ -122,8 +134,10 @@ static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
 	return i;
 }
 
-/* Whether it lies behind the optimizer's end, in the next step's first launches: then it came once before the first step had ended, and before
- * most of the level. */
+/*
+ * Whether the anchor is after the optimizer's end, among the next step's first launches. Then it
+ * also occurred before the first step ended, and before most of the level.
+ */
 static bool comes_before_first_end(const struct levels_store *s, const struct levels_level *level,
 				   uint32_t trigram)
 {
@@ -167,7 +181,7 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	return 0;
 }
 
-/* Whether turns are of one length, give or take what comes and goes in them. */
+/* Whether both choices have iterations of one length, apart from what varies in them. */
 static bool is_as_long(const struct level_choice *a, const struct level_choice *b)
 {
 	uint32_t most = a->calls_per_step > b->calls_per_step ? a->calls_per_step
@@ -176,46 +190,48 @@ static bool is_as_long(const struct level_choice *a, const struct level_choice *
 	return (most - least) * ALIKE_SHARE <= most;
 }
 
-/* Ends that both choices take, in the order in which they come. */
+/* Step ends that two choices find, in the order of their occurrence. */
 struct comparison {
 	bool is_alike, is_noisy, ends_alike;
-	uint32_t near;	 /* events: ends that lie so near are of one step, whichever comes first */
-	int last;	 /* whose end came last, -1: none has come */
-	uint32_t at;	 /* its event, and: */
-	uint32_t before; /* ...events since the end before it */
-	bool is_owed;	 /* it was the second in a row, and the other's may still come */
+	uint32_t near;	 /* events: ends no further apart belong to one step, whichever is first */
+	int last;	 /* the choice that found the last end; -1: none yet */
+	uint32_t at;	 /* event of the last end */
+	uint32_t before; /* events from the end before to that one */
+	/* It was that choice's second end in a row, and the other's may still follow. */
+	bool is_pending;
 	bool is_other;
 	uint32_t n, n_before, n_missing, n_missed_by_was;
 };
 
-/* The last end was that choice's second in a row. */
+/* The last end was its choice's second in a row: the other choice missed one. */
 static void miss_one(struct comparison *c)
 {
 	bool is_more = c->last && !c->is_noisy;
 	c->is_other |= is_more || !c->is_alike || !c->ends_alike;
 	c->n_missing++;
 	c->n_missed_by_was += c->last != 0;
-	c->is_owed = false;
+	c->is_pending = false;
 }
 
 /*
- * Choice `k` ends a step at event `i`. Where a step has a launch more than the others, one choice's backup ends it before its anchor comes, and the other's
- * end, which came first until then, comes second: nothing was missed. Only where the ends lay as near before is that told from a step that the
- * other choice has missed.
+ * Choice `k` ends a step at event `i`. If a step has one launch more than others, one choice's
+ * backup may end it before its anchor occurs, and the other's end, which was first until then,
+ * becomes second: nothing was missed. This can be distinguished from a missed step only if the ends
+ * were as close before.
  */
 static void take_end(struct comparison *c, int k, uint32_t i)
 {
 	bool is_before = !k && !c->n && c->is_alike;
-	bool is_paid = c->is_owed && k != c->last && i - c->at <= c->near;
-	if (c->is_owed && !is_paid)
+	bool is_matched = c->is_pending && k != c->last && i - c->at <= c->near;
+	if (c->is_pending && !is_matched)
 		miss_one(c);
 	bool is_second = k == c->last && c->n > 1;
-	c->is_owed = is_second && c->before <= c->near;
-	if (is_second && !c->is_owed)
+	c->is_pending = is_second && c->before <= c->near;
+	if (is_second && !c->is_pending)
 		miss_one(c);
 	c->before = i - c->at;
 	c->at = i;
-	c->last = is_paid ? !k : k;
+	c->last = is_matched ? !k : k;
 	c->n_before += is_before;
 	c->n += !is_before;
 }
@@ -238,7 +254,7 @@ static void compare_ends(const struct levels_store *s, const struct level_choice
 				take_end(out, k, i);
 		}
 	}
-	if (out->is_owed)
+	if (out->is_pending)
 		miss_one(out);
 }
 

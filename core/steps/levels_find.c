@@ -1,8 +1,8 @@
 /*
- * The levels of a program (core/steps/levels.h says what one is): trigrams are grouped by strict
- * alternation, groups weighed. Runs in the collector. Its work is linear in the events but for
- * sorting: grouping has a budget of steps, and only the most promising levels are looked at turn by
- * turn.
+ * Finds the levels of a program (core/steps/levels.h defines them): groups trigrams by strict
+ * alternation and weighs the groups. Runs in the collector. The work is linear in the events, apart
+ * from sorting: grouping has a budget of comparisons, and only the most promising levels are
+ * examined iteration by iteration.
  */
 #include "core/steps/levels_search.h"
 
@@ -10,23 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer occurrences than this say nothing. */
+/* Fewer occurrences say nothing. */
 #define MIN_OCCURRENCES 3u
-/* A trigram that covers less of the stretch belongs to a phase that is over or has just begun. */
+/* A trigram that covers less of the stretch belongs to a phase that has ended or has just begun. */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u
-/* Trigrams of one level come equally often, but for a first iteration that is different (an optimizer
- * makes its state) and the iteration under way. */
+/*
+ * Trigrams of one level occur equally often, except in a different first iteration (an optimizer
+ * creates its state) and in the unfinished last one.
+ */
 #define MAX_COUNT_APART 2u
-/* Groups that a trigram is compared with: programs have few loops of nearly the same count, noise
- * has hundreds. */
+/*
+ * Groups that a trigram is compared with. Programs have few loops of nearly the same count; noise
+ * has hundreds.
+ */
 #define MAX_TRIED 64u
-/* Second look, for streams with holes: violations of alternation that are forgiven, as a share of
- * the iterations. */
+/*
+ * For streams with missing events, groups are formed a second time: this many violations of
+ * alternation are allowed, as a share of the iterations.
+ */
 #define FORGIVEN 0.1
-/* They are spread over the iterations, but for so many that may come at once: what is unlike is found out early. */
+/*
+ * Violations must be spread over the iterations, apart from this many: trigrams that do not match
+ * are rejected early.
+ */
 #define FORGIVEN_AT_ONCE 8u
-/* The second look's level must explain this much more than the strict one's. */
+/* The level of those groups must explain this many times as much as the strict one. */
 #define FORGIVEN_ADVANTAGE 2.0
 
 static void index_note_form(struct levels_index *x, uint32_t form, const struct levels_stored *e)
@@ -50,8 +59,10 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 		levels_index_free(x);
 		return -ENOMEM;
 	}
-	/* Counted two places up, summed, then filled one place up: in the end offsets[t] is where t
-	 * begins. */
+	/*
+	 * Counts go two places up, then are summed, then filled one place up, so that finally
+	 * offsets[t] is where t begins.
+	 */
 	for (uint32_t i = start; i < end; i++) {
 		index_note_form(x, levels_store_form(s, &s->events[i]), &s->events[i]);
 		x->offsets[s->events[i].trigram + 2]++;
@@ -122,7 +133,7 @@ static uint32_t search_allowed(const struct search *q, uint32_t count)
 	return (uint32_t)(q->forgiven * count);
 }
 
-/* Whether between two of `a` there is exactly one of `b`, with `allowed` exceptions. */
+/* Whether there is exactly one of `b` between two of `a`, with `allowed` exceptions. */
 static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a, const uint32_t *b,
 			      uint32_t n_b, uint32_t allowed)
 {
@@ -143,8 +154,10 @@ static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a,
 	return true;
 }
 
-/* The group that a candidate belongs to. Groups stand in the order of falling counts, so the last
- * ones are nearest. */
+/*
+ * Returns the group that a candidate belongs to. Groups are sorted by falling counts, so the last
+ * ones are nearest.
+ */
 static uint32_t search_group_of(struct search *q, const struct candidate *c)
 {
 	const struct levels_index *x = q->index;
@@ -177,8 +190,12 @@ static void search_groups(struct search *q)
 	}
 }
 
-/* Whether a group's trigram may end the level's turns. Whatever else these hold, the host feeds what follows from what it has read; but where turns
- * are alike their last launch is known better, and where something is learned other loops do so, too. */
+/*
+ * Whether a trigram of the group may end the level's iterations. An exchange may, because the host
+ * feeds what follows from what it has read, whatever else an iteration contains. Not if the
+ * iterations are all the same: then their last launch is known better. Not if something is trained:
+ * then other loops exchange too.
+ */
 static bool is_member(const struct candidate *c, const struct levels_level *level)
 {
 	bool is_of_any = (level->request_loop || level->alike < EXACTLY_ALIKE) &&
@@ -186,8 +203,10 @@ static bool is_member(const struct candidate *c, const struct levels_level *leve
 	return c->group == level->group && (c->trigram != LEVELS_EXCHANGE || is_of_any);
 }
 
-/* Whether a candidate of another group comes in the level's turns but for some: where launches come and go those that never fail in the few iterations
- * seen are there by chance. */
+/*
+ * Whether a candidate of another group occurs in nearly all of the level's iterations. In a noisy
+ * loop, the trigrams that never fail in the few iterations seen are a matter of chance.
+ */
 static bool is_nearly_member(struct search *q, const struct candidate *c,
 			     const struct levels_level *level)
 {
@@ -201,7 +220,7 @@ static bool is_nearly_member(struct search *q, const struct candidate *c,
 				 levels_index_of(x, c->trigram), c->count, allowed);
 }
 
-/* Gives the winner what outlives the search. */
+/* Gives the chosen level what must outlive the search. */
 static int search_complete(struct search *q, struct levels_level *level)
 {
 	level->members = malloc((q->n_candidates + 1ul) * sizeof(*level->members));
@@ -233,7 +252,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	};
 	int rc = -ENOMEM;
 	*best = (struct levels_level){ 0 };
-	/* twice as many places as events: few six of a iteration meet those of others */
+	/* twice as many slots as events, so few hashes of six launches collide */
 	for (q.last_iteration_mask = 1023; q.last_iteration_mask < 2 * (x->end - x->start);)
 		q.last_iteration_mask = q.last_iteration_mask * 2 + 1;
 	q.last_iteration = malloc((q.last_iteration_mask + 1ul) * sizeof(*q.last_iteration));
@@ -246,7 +265,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		q.forgiven = 0;
 		search_groups(&q);
 		uint32_t group = search_choose(&q, best);
-		/* exchanges are all that is left of a loop in which launches come and go */
+		/* in a noisy loop, exchanges may be all that is left */
 		bool is_of_more = best->request_loop && forgiving.exchanges &&
 				  !forgiving.request_loop;
 		if (is_of_more || forgiving.score > FORGIVEN_ADVANTAGE * best->score) {

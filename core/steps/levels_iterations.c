@@ -1,5 +1,6 @@
 /*
- * Looks at the iterations of a level one by one (core/steps/levels_search.h): what they hold, and how alike they are. Runs in the collector.
+ * Examines the iterations of a level one by one (core/steps/levels_search.h): what they contain,
+ * and how alike they are. Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 #include "core/steps/levels_shape.h"
@@ -8,57 +9,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What can only happen once per step weighs this much more; see search_weigh(). */
+/* What can occur only once per step weighs more; see search_weigh(). */
 #define WEIGHT_OPTIMIZER 50.0
-#define WEIGHT_MARKED	 2.0
-/* Turns that share less are not those of one loop. */
+#define WEIGHT_HOST	 2.0
+/* Iterations that share less do not belong to one loop. */
 #define MIN_ALIKE 0.5
-/* ...unless rare work is all that tells them apart, as a checkpoint behind every second step or third: then of three iterations two are as one of the two
- * before. It is none if more is learned in it: those are other steps. */
+/*
+ * ...unless they differ only by rare work, like a checkpoint after every second or third step: then
+ * two iterations in three are like one of the two before. It does not apply if the additional work
+ * trains more: then these are other steps.
+ */
 #define ALIKE_EITHER 0.66
 #define NEARLY	     4
-/* The same launches in any order are no loop either: noise of 3 % of all kinds leaves 0.6. */
+/* The same launches in any order are not a loop either: noise of 3 % of all kinds leaves 0.6. */
 #define MIN_ORDERED 0.4
-/* Turns that are looked at: the latest with so many events, and so many iterations at least. */
+/* Iterations examined: the latest ones with this many events, but at least this many iterations. */
 #define LATEST_EVENTS	  16384u
 #define LATEST_ITERATIONS 9u
-/* One launch behind the backward pass may be the loss's running sum. */
+/* A single launch after the backward pass may be the loss's running sum. */
 #define TAIL_CALLS 2u
-/* Longer rounds of unlike turns are not looked for; a round must be this much more alike than turns are. */
+/*
+ * The longest round of differing iterations that is searched for. Rounds must be this much more
+ * alike than iterations, and have SAME_WORK in common.
+ */
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
-/* Where so few of a iteration's launches tell it from others, turns must be steady (levels_shape.h). */
+/*
+ * If less than one launch in this many belongs to the level's trigrams, iterations must be steady
+ * (levels_shape.h).
+ */
 #define SPARSE 50u
-/* Share of a iteration that the program must have done before its first optimizer launch, for the iteration
- * to be a step with an optimizer phase. A loop over the parameters inside the first such phase has
- * only what is new. A graph's launch before it is much, however few calls it takes; so is
- * a closure that the optimizer itself evaluates, as L-BFGS does: its history makes a thousand launches to one evaluation. */
+/*
+ * Share of an iteration's launches that occurred before the first optimizer launch, for the
+ * iteration to be a step with an optimizer phase. A loop over the parameters within the first such
+ * phase has only new ones. A graph launched before it counts as much, however few calls it takes.
+ * So does a closure that the optimizer itself evaluates, like L-BFGS, whose history makes a
+ * thousand launches per evaluation.
+ */
 #define MIN_OLD 0.1
-/* Share of iterations below which a backward pass is what stands between two rounds of them. */
+/* If a smaller share of iterations has a backward pass, it separates two rounds of them. */
 #define FEW_WITH_THREADS 0.34
 
-/* Share of pairs of neighbours. Of ten iterations two may be odd ones, each of which is unlike both its neighbours. */
+/*
+ * Share of pairs of neighbouring iterations. Of ten iterations, two may be odd; each of them
+ * differs from both its neighbours.
+ */
 #define MOSTLY 0.66
 
-/* Of micro-batches never two iterations one after the other have one. */
+/* With micro-batches, two iterations in a row never have an optimizer. */
 #define OPTIMIZER_AGAIN 2u
 
-/* What a look at every iteration of a level tells. */
+/* What examining every iteration of a level shows. */
 struct iterations {
-	double alike,
-		ordered;     /* summed over pairs of neighbours: common launches, common trigrams */
-	double alike_either; /* ...with that of the two iterations before that is more alike */
-	uint32_t n_whole;    /* pairs that are as alike as ALIKE_WHOLE */
-	uint32_t n_optimizer; /* launches of the last iteration's optimizer */
-	uint32_t
-		learns_alike; /* turns whose optimizer has as many as the one before, but for a few */
-	uint32_t with_work;   /* turns that launch something */
-	uint32_t with_optimizer;  /* turns with an optimizer's launches, see MIN_OLD */
-	uint32_t since_optimizer; /* turns from the first such one on */
-	uint32_t with_threads;	  /* turns on two threads or more */
-	uint32_t with_fed, with_graph, with_read,
-		with_answer; /* turns whose own thread copies to the device; launches graphs; copies back or waits; copies back */
+	/* Summed over pairs of neighbours: share of common launches, share of common trigrams. */
+	double alike, ordered;
+	/* Like alike, with the more similar one of the two iterations before. */
+	double alike_either;
+	uint32_t n_whole;     /* pairs that are as alike as ALIKE_WHOLE */
+	uint32_t n_optimizer; /* optimizer launches of the last iteration */
+	/* Iterations with about as many optimizer launches as the previous one. */
+	uint32_t learns_alike;
+	uint32_t with_work;	  /* iterations that launch something */
+	uint32_t with_optimizer;  /* iterations with optimizer launches; see MIN_OLD */
+	uint32_t since_optimizer; /* iterations from the first such one on */
+	uint32_t with_threads;	  /* iterations on two threads or more */
+	/*
+	 * Iterations whose own thread copies to the device; launches graphs; copies back or waits;
+	 * copies back.
+	 */
+	uint32_t with_fed, with_graph, with_read, with_answer;
 };
 
 bool search_is_own(const struct search *q, const struct levels_stored *e)
@@ -67,14 +87,19 @@ bool search_is_own(const struct search *q, const struct levels_stored *e)
 	       q->index->form_threads[levels_store_form(q->store, e)] == LEVELS_ANY_THREAD;
 }
 
-/* Whether what another thread launches here may belong to turns of which there are `n`: it comes back in half of them. What an
- * unrelated thread launches meets the iterations by chance. */
+/*
+ * Whether another thread's launch may belong to the level's `n` iterations: it recurs in half of
+ * them. An unrelated thread's launches coincide with iterations by chance.
+ */
 static bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n)
 {
 	return 2 * q->index->form_counts[levels_store_form(q->store, e)] >= n;
 }
 
-/* The thread that launches most of what `own` does not and what recurs, by majority vote. */
+/*
+ * Returns the thread with most of the recurring launches that `own` does not launch, by majority
+ * vote.
+ */
 static uint32_t search_busiest_other(const struct search *q, uint32_t own, const uint32_t *at,
 				     uint32_t n)
 {
@@ -93,7 +118,7 @@ static uint32_t search_busiest_other(const struct search *q, uint32_t own, const
 	return busiest;
 }
 
-/* Where a thread's first event is. */
+/* Returns the place of the thread's first event. */
 static uint32_t search_first(const struct search *q, uint32_t thread)
 {
 	uint32_t i = 0;
@@ -111,8 +136,10 @@ void search_set_home(struct search *q, const uint32_t *at, uint32_t n)
 	q->backward = swap ? one : other;
 }
 
-/* The last turn that had these three kernels after this thread's last but two: six launches in a row. Kernels of few kinds in any
- * order repeat three in a row, but hardly these. */
+/*
+ * Returns the entry of last_iteration for the thread's last six launches, this one included. A few
+ * kinds of kernels in any order repeat three launches in a row, but hardly six.
+ */
 static uint32_t *search_last_iteration(struct search *q, const struct levels_stored *e)
 {
 	uint32_t *before = q->forms_before[e->thread % SEARCH_THREADS];
@@ -129,13 +156,16 @@ static double share_of_longer(uint32_t common, uint32_t length, uint32_t other)
 	return (double)common / (length > other ? length : other);
 }
 
-/* But for a part, as where some launches are lost. */
+/* Whether the counts are about equal, apart from a few lost launches. */
 static bool is_near(uint32_t a, uint32_t b)
 {
 	return (a > b ? a - b : b - a) <= (a > b ? a : b) / NEARLY;
 }
 
-/* `number`: of the iteration, from 1. `lengths_before`: of the last iteration, and the one before that; 0: there is none. */
+/*
+ * `number`: of the iteration, from 1. `lengths_before`: of the previous iteration and the one
+ * before it; 0: there is none.
+ */
 static void search_iteration(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
 			     const uint32_t lengths_before[2], struct iterations *t)
 {
@@ -143,7 +173,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
 		 n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
-	bool has_old_graph = false, evaluates = false;
+	bool has_old_graph = false, reevaluates = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
@@ -155,7 +185,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 			      q->store->n_before_optimizer;
 		n_old += is_old;
 		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
-		evaluates |= (events[i].hints & LEVEL_AGAIN) != 0;
+		reevaluates |= (events[i].hints & LEVEL_REEVALUATION) != 0;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->iterations);
@@ -177,7 +207,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	t->n_optimizer = n_optimizer;
 	t->with_work += n_work > 0;
 	t->with_optimizer += n_optimizer &&
-			     (has_old_graph || evaluates || n_old >= MIN_OLD * (end - begin));
+			     (has_old_graph || reevaluates || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
@@ -210,7 +240,10 @@ static void search_iterations(struct search *q, const uint32_t *at, uint32_t n,
 	}
 }
 
-/* The first token that came only after the backward thread had begun: what of them the main thread launches is no forward pass. */
+/*
+ * Returns the first token that occurred only after the backward thread had begun. If the main
+ * thread launches it or a later one, that is not part of a forward pass.
+ */
 static uint32_t search_first_late_token(const struct search *q, uint32_t backward)
 {
 	const struct levels_store *s = q->store;
@@ -226,11 +259,14 @@ static uint32_t search_first_late_token(const struct search *q, uint32_t backwar
 
 struct tail {
 	uint32_t home, backward, first_late;
-	bool is_behind;	 /* since the backward thread's last launch nothing was fed */
-	uint32_t length; /* launches since then */
+	bool is_after_backward; /* no input since the backward thread's last launch */
+	uint32_t length;	/* launches since then */
 };
 
-/* Whether the events [begin, end), a iteration of `n`, hold a tail. What comes but a few times is no optimizer's. */
+/*
+ * Whether the events [begin, end), one of `n` iterations, contain a tail. Launches that occur only
+ * a few times do not belong to an optimizer.
+ */
 static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint32_t end,
 		    uint32_t n)
 {
@@ -242,10 +278,10 @@ static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint
 		if (events[i].hints & LEVEL_COPY) {
 			if (!is_own || !(events[i].hints & LEVEL_H2D))
 				continue;
-			has |= t->is_behind && t->length >= TAIL_CALLS;
-			t->is_behind = false;
+			has |= t->is_after_backward && t->length >= TAIL_CALLS;
+			t->is_after_backward = false;
 		} else if (events[i].thread == t->backward) {
-			t->is_behind = true;
+			t->is_after_backward = true;
 			t->length = 0;
 		} else if (is_own) {
 			t->length++;
@@ -257,9 +293,9 @@ static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint
 }
 
 /*
- * Whether each iteration holds what an optimizer does: work between the backward thread's last launch and
- * the next batch's copy (a micro-batch's next copy comes at once), or work of the main thread that
- * there was none of before the first backward pass.
+ * Whether each iteration contains what an optimizer does: work between the backward thread's last
+ * launch and the next batch's copy (a micro-batch's copy follows at once), or work of the main
+ * thread that did not occur before the first backward pass.
  */
 static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
 {
@@ -271,7 +307,7 @@ static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t
 	return n_with >= MOST_ITERATIONS * (n - 1);
 }
 
-/* How often something came, and the quiet before and behind: in events. */
+/* How often something occurred, and the longest quiet period before an occurrence, in events. */
 struct recurrence {
 	uint32_t n, last, longest;
 };
@@ -284,15 +320,20 @@ static void note_recurrence(struct recurrence *r, uint32_t first, uint32_t at)
 	r->n++;
 }
 
-/* Whether a loop may be what it comes back in, be it that it has come once so far. What has now stayed away for twice as long as ever before
- * does not come back: a warm-up's end, a time that is taken. */
+/*
+ * Whether it may belong to an outer loop, even if it occurred only once so far. After a quiet
+ * period twice as long as ever before, it does not recur: the end of warm-up, a time measurement.
+ */
 static bool comes_back(const struct recurrence *r, uint32_t end)
 {
 	return r->n && end - r->last <= 2 * r->longest;
 }
 
-/* Between the first iteration and the last: whether their own thread talks to the host, and whether others launch what comes more
- * than twice; of unrelated threads' launches three in a row come twice by chance. */
+/*
+ * Finds what is between the first and the last iteration: whether their own thread talks to the
+ * host, and whether other threads launch what occurs more than twice. Trigrams of unrelated threads
+ * occur twice by chance.
+ */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
 	static const uint32_t talk[] = { LEVEL_H2D, LEVEL_D2H, LEVEL_SYNCED };
@@ -327,7 +368,10 @@ static uint32_t median_length(const uint32_t *at, uint32_t n)
 	return median;
 }
 
-/* Events by token that the iterations k and k + lag have in common; `foreign`: of other threads than the iterations' own, or of that one. */
+/*
+ * Counts the events by token that the iterations k and k + lag have in common. `foreign`: of other
+ * threads than the iterations' own, else of that one.
+ */
 static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
 				  bool foreign, uint32_t length[2])
 {
@@ -354,8 +398,9 @@ static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t
 }
 
 /*
- * How much of their work turns `lag` apart have in common, mean. Of the own thread's the shorter turn counts: it is no other
- * step because another evaluates behind it. A backward pass more is another step.
+ * Returns the mean share of work that iterations `lag` apart have in common. For the own thread it
+ * is relative to the shorter one: an evaluation after one step does not make it a different step.
+ * An additional backward pass does.
  */
 static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
 {
@@ -374,7 +419,7 @@ static double search_alike(struct search *q, const struct levels_level *level, u
 	return n > lag ? sum / (n - lag) : 0;
 }
 
-/* After how many iterations the same work comes again: above 1 if neighbours differ. */
+/* Returns after how many iterations the same work occurs again: above 1 if neighbours differ. */
 static uint32_t search_round(struct search *q, const struct levels_level *level)
 {
 	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
@@ -389,7 +434,7 @@ static uint32_t search_round(struct search *q, const struct levels_level *level)
 	return round;
 }
 
-/* The first of the latest turns that are looked at: further ones say the same. */
+/* Returns the first of the latest iterations to examine; earlier ones say the same. */
 static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 {
 	uint32_t first = 0, most = n > LATEST_ITERATIONS ? n - LATEST_ITERATIONS : 0;
@@ -398,7 +443,10 @@ static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 	return first;
 }
 
-/* Most turns have an optimizer's phase; or all but the first ones have, up to half: a loss scale that begins too high skips those. */
+/*
+ * Whether most iterations have an optimizer phase; or up to half lack one, if these are the first
+ * ones: a loss scale that starts too high skips it.
+ */
 static bool has_optimizer(const struct iterations *t, uint32_t n)
 {
 	bool was_skipped = t->with_optimizer >= OPTIMIZER_AGAIN &&
@@ -421,7 +469,7 @@ static void search_describe(struct search *q, uint32_t group, struct levels_leve
 	};
 }
 
-/* What the iterations of a level hold. Returns the share of those that launch anything. */
+/* Examines what the level's iterations contain. Returns the share of those that launch anything. */
 static double search_look_at_iterations(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -438,28 +486,32 @@ static double search_look_at_iterations(struct search *q, struct levels_level *l
 	level->ordered = t.ordered / (n - 1);
 	level->optimizer = has_optimizer(&t, n);
 	level->threads = t.with_threads >= MOST_ITERATIONS * n;
-	level->alone = t.with_threads < FEW_WITH_THREADS * n;
+	level->rarely_threaded = t.with_threads < FEW_WITH_THREADS * n;
 	level->fed = t.with_fed >= MOST_ITERATIONS * n;
 	level->graph = t.with_graph >= MOST_ITERATIONS * n;
 	level->read = t.with_read >= MOST_ITERATIONS * n;
 	level->answered = t.with_answer >= MOST_ITERATIONS * n;
-	level->marked = level->fed || level->read || level->graph;
+	level->talks_to_host = level->fed || level->read || level->graph;
 	return (double)t.with_work / n;
 }
 
 /*
- * The weight of a level: its trigrams, times the likeness of its iterations (squared), times evidence.
- * An optimizer runs once per step while micro-batches and layers have none; a loop over parameters
- * inside the optimizer has nothing else. Copies and waits are once per step more often than once
- * per layer. A loop that only copies (uploading parameters) is none.
+ * Weighs a level: its trigrams, times the squared likeness of its iterations, times evidence. An
+ * optimizer runs once per step, while micro-batches and layers have none, and a loop over
+ * parameters within the optimizer has nothing else. Copies and waits occur once per step more often
+ * than once per layer. A loop that only copies (uploading parameters) is not considered.
  */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 {
 	const struct group *g = &q->groups[group];
 	const uint32_t *at = levels_index_of(q->index, g->reference);
 	search_describe(q, group, level);
-	/* few kernels over and over make few trigrams that come once: then the order must be exact; so does an optimizer of a launch or two, whose
-	 * turns, behind so many micro-batches, are evenly long; and so does a solver that iterates as often as it takes, and waits for the result */
+	/*
+	 * A few kernels repeated give few trigrams that occur once; then the order must be exact.
+	 * An optimizer of one or two launches gives few as well; its iterations, after a number of
+	 * micro-batches, have even lengths. So does a solver that iterates as long as it takes and
+	 * then waits for the result.
+	 */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration &&
 		      !search_has_whole_steps(q, level);
 	level->waited = !iterations_are_even(at, g->count, level->calls_per_iteration) &&
@@ -474,7 +526,9 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 		return false;
 	if (search_look_at_iterations(q, level) < MOST_ITERATIONS)
 		return false;
-	double evidence = level->optimizer ? WEIGHT_OPTIMIZER : level->marked ? WEIGHT_MARKED : 1;
+	double evidence = level->optimizer	 ? WEIGHT_OPTIMIZER
+			  : level->talks_to_host ? WEIGHT_HOST
+						 : 1;
 	level->score = g->n_members * level->alike * level->alike * evidence;
 	bool is_request = level->fed && level->read && g->n_members >= MIN_MEMBERS;
 	bool is_alike = level->alike >= MIN_ALIKE || level->has_rare_work;
@@ -485,7 +539,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 
 /* ---- An exchange with the host in each iteration ---- */
 
-/* The group of TOKEN_EXCHANGE, or NO_GROUP. */
+/* Returns the group of TOKEN_EXCHANGE, or NO_GROUP. */
 static uint32_t group_of_exchange(const struct search *q)
 {
 	for (uint32_t i = 0; i < q->n_candidates; i++)
@@ -494,7 +548,10 @@ static uint32_t group_of_exchange(const struct search *q)
 	return NO_GROUP;
 }
 
-/* Whether nobody learns in the stretch: what an optimizer or a backward pass launches. */
+/*
+ * Whether nothing is trained in the stretch: there are no launches of an optimizer or a backward
+ * pass.
+ */
 static bool is_inference(const struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
@@ -514,7 +571,7 @@ bool search_find_request_loop(struct search *q, struct levels_level *level)
 	level->request_loop =
 		iterations_are_like(at, level->iterations + 1, level->calls_per_iteration) &&
 		search_look_at_iterations(q, level) >= MOST_ITERATIONS && is_inference(q, level);
-	level->score = HUGE_VAL; /* no forgiving is needed */
+	level->score = HUGE_VAL; /* no second, forgiving search needed */
 	return level->request_loop;
 }
 

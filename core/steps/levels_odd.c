@@ -1,25 +1,32 @@
 /*
- * What some iterations of a level hold that the others do not, and what an outer level's have beyond an inner one's (core/steps/levels_search.h): the work
- * around a loop shows itself there. Runs in the collector.
+ * Finds what only some iterations of a level contain, and what an outer level's iterations have
+ * beyond an inner one's (core/steps/levels_search.h): work around a loop shows there. Runs in the
+ * collector.
  */
 #include "core/steps/levels_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* So many launches more are none that came in by chance. */
+/* More additional launches than this are not there by chance. */
 #define MANY_MORE 3
-/* Of what is new, the part below which new kernels are few. */
+/* New kernels are few if they are less than this part of what is new. */
 #define FEW_NEW 4
-/* Launches in a row that fewer turns have, as a share, are work of another kind. */
-#define STRANGE_CALLS 3u
-#define STRANGE_BELOW 0.6
+/*
+ * At least this many launches in a row that less than this share of the iterations has are work of
+ * another kind.
+ */
+#define OTHER_WORK_CALLS 3u
+#define OTHER_WORK_BELOW 0.6
 
-/* A kernel that comes in fewer turns may do so by chance; in every so many, give or take a part of them. */
+/*
+ * A kernel in fewer iterations than this may recur by chance. The distances between recurrences may
+ * deviate by this part.
+ */
 #define RECURRENCES 4u
 #define GAP_OFF	    4
 
-/* Another network's step has so many launches, as a share of a iteration's. */
+/* Another network's step has at least this share of an iteration's launches. */
 #define OTHER_STEP 0.5
 
 static uint32_t *iterations_of(const struct search *q, const struct levels_level *level)
@@ -33,7 +40,10 @@ static uint32_t token_of_stored(const struct levels_store *s, const struct level
 	return e->token;
 }
 
-/* In how many iterations of `level` each token is, or each kernel, in q->here; q->before holds the last such turn. */
+/*
+ * Counts into q->here in how many iterations of `level` each token is, or each kernel. q->before
+ * holds the last such iteration.
+ */
 static void count_presence(struct search *q, const struct levels_level *level,
 			   uint32_t (*what)(const struct levels_store *,
 					    const struct levels_stored *))
@@ -49,14 +59,17 @@ static void count_presence(struct search *q, const struct levels_level *level,
 		}
 }
 
-/* How many launches more than usual a iteration has: of a loop that talks to the host, kernels that most iterations do not have, since
- * an inner loop may turn more often; of a bare one, which may stand inside anything, calls beyond the median. */
+/*
+ * Returns how many more launches than usual an iteration has. If the level talks to the host,
+ * counts kernels that most iterations do not have, because an inner loop may iterate more often. A
+ * bare loop may be inside anything: counts calls beyond the median.
+ */
 static uint32_t count_more(const struct search *q, const struct levels_level *level, uint32_t begin,
 			   uint32_t end)
 {
 	const struct levels_stored *events = q->store->events;
 	uint32_t n_more = 0;
-	if (!level->marked)
+	if (!level->talks_to_host)
 		return end - begin > level->calls_per_iteration
 			       ? end - begin - level->calls_per_iteration
 			       : 0;
@@ -67,12 +80,15 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 	return n_more;
 }
 
-/* Unusual turns, but for the first, in which much is made once. Where noise adds a launch to many, those with many more. */
+/*
+ * Counts unusual iterations, except for the first, in which much is created once. If noise adds a
+ * launch to many of them, counts those with many more launches.
+ */
 static uint32_t count_unusual(struct search *q, const struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
 	uint32_t n_with = 0, n_with_many = 0, many = level->calls_per_iteration / 2;
-	if (level->marked)
+	if (level->talks_to_host)
 		count_presence(q, level, levels_store_kernel);
 	for (uint32_t k = 1; k < level->iterations; k++) {
 		uint32_t n_more = count_more(q, level, at[k], at[k + 1]);
@@ -82,9 +98,12 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
 }
 
-/* Turns with so many launches in a row that most iterations do not have: an optimizer's, of micro-batches. Not the first, in which much is made
- * once. A launch that came in by chance stands alone. */
-static uint32_t count_strange(struct search *q, const struct levels_level *level)
+/*
+ * Counts iterations with several launches in a row that most iterations do not have, such as an
+ * optimizer's after micro-batches. Leaves out the first, in which much is created once. A launch
+ * that is there by chance stands alone.
+ */
+static uint32_t count_other_work(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -95,18 +114,22 @@ static uint32_t count_strange(struct search *q, const struct levels_level *level
 		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
 			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      q->here[kernel] < STRANGE_BELOW * level->iterations;
+				      q->here[kernel] < OTHER_WORK_BELOW * level->iterations;
 			run = is_new ? run + 1 : 0;
 			longest = run > longest ? run : longest;
 		}
-		n_with += longest >= STRANGE_CALLS;
+		n_with += longest >= OTHER_WORK_CALLS;
 	}
 	return n_with;
 }
 
-/* Turns with another network's step in them, as a GAN's critic's with its generator's: launches that most iterations do not have, an
- * optimizer's among them, or, of a loop whose optimizer is only known by where it stands, a backward pass's, and not few others: averaging the
- * weights now and then is none. Not the first, in which much is made once. */
+/*
+ * Counts iterations that contain another network's step, like a GAN's generator step among its
+ * critic's: launches that most iterations do not have, including an optimizer's. If the loop's
+ * optimizer is known only as a tail, a backward pass's launches count in its place. There must be
+ * many other new launches, unlike when weights are averaged now and then. Leaves out the first, in
+ * which much is created once.
+ */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
@@ -137,7 +160,10 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether a kernel that comes in these iterations comes in every so many: `n` numbers, ascending. Some of the iterations may have been taken for one. */
+/*
+ * Whether a kernel in these iterations recurs at regular distances. `n` numbers, ascending. Two
+ * iterations may have been taken for one.
+ */
 static bool is_recurring(const uint64_t *iterations, uint32_t n, int64_t *gaps)
 {
 	uint32_t n_like = 0;
@@ -149,13 +175,16 @@ static bool is_recurring(const uint64_t *iterations, uint32_t n, int64_t *gaps)
 	return usual > 1 && n_like >= MOST_ITERATIONS * (n - 1);
 }
 
-/* Turns with the kernel that comes in every so many of them, and in most of these; 0: none does. */
+/*
+ * Returns in how many iterations the most frequent of the regularly recurring kernels is; 0 if
+ * there is none.
+ */
 static uint32_t count_recurring(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint64_t *iterations =
-		malloc((at[level->iterations] - at[0]) * sizeof(*iterations)); /* by kernel */
+	/* kernel << 32 | number of the iteration */
+	uint64_t *iterations = malloc((at[level->iterations] - at[0]) * sizeof(*iterations));
 	int64_t *gaps = malloc(level->iterations * sizeof(*gaps));
 	uint32_t n = 0, most = 0;
 	count_presence(q, level, levels_store_kernel);
@@ -199,37 +228,39 @@ uint32_t search_count_iterations(const struct search *q, const struct levels_lev
 
 bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
 {
-	return search_count_iterations(q, level, LEVEL_AGAIN) >=
+	return search_count_iterations(q, level, LEVEL_REEVALUATION) >=
 		       MOST_ITERATIONS * level->iterations &&
-	       search_count_iterations(q, level, LEVEL_AFRESH) >=
+	       search_count_iterations(q, level, LEVEL_NO_REEVALUATION) >=
 		       MOST_ITERATIONS * level->iterations;
 }
 
 void search_count_odd(struct search *q, struct levels_level *level)
 {
 	level->unusual = count_unusual(q, level);
-	level->strange = count_strange(q, level);
+	level->other_work = count_other_work(q, level);
 	level->other_steps = count_other_steps(q, level);
-	uint32_t n_again = search_count_iterations(q, level, LEVEL_AGAIN);
-	level->evaluates = n_again >= MOST_ITERATIONS * level->iterations;
-	level->within =
-		n_again ? level->iterations - search_count_iterations(q, level, LEVEL_AFRESH) : 0;
+	uint32_t n_again = search_count_iterations(q, level, LEVEL_REEVALUATION);
+	level->reevaluates = n_again >= MOST_ITERATIONS * level->iterations;
+	level->within_optimizer =
+		n_again ? level->iterations -
+				  search_count_iterations(q, level, LEVEL_NO_REEVALUATION)
+			: 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 
-/* What the iterations with most of something have beyond an ordinary one, summed. */
+/* Returns by how much the iterations with most of something exceed an ordinary one, summed. */
 static double sum_beyond(int64_t *values, uint32_t n)
 {
 	double sum = 0;
 	levels_median(values, n); /* sorts */
-	/* up to every second turn of the inner level may hold the outer one's extra */
+	/* up to every second inner iteration may contain the outer loop's additional work */
 	int64_t ordinary = values[n / 3];
 	for (uint32_t k = 0; k < n; k++)
 		sum += values[k] > ordinary ? (double)(values[k] - ordinary) : 0;
 	return sum;
 }
 
-/* By turn: launches whose kernels, of any size, most iterations do not have. */
+/* Counts per iteration the launches whose kernels, of any size, most iterations do not have. */
 static void count_new_kernels(struct search *q, const struct levels_level *level, int64_t *counts)
 {
 	const struct levels_stored *events = q->store->events;
@@ -243,9 +274,11 @@ static void count_new_kernels(struct search *q, const struct levels_level *level
 }
 
 /*
- * How many of its usual launches turns lack that have others, summed. `values`: as search_compare() counts them, n turns each: 2 novel, 3 foreign,
- * 4 all, 5 with new kernels, 6 scratch. A turn with so many times the usual launches of other threads is so many iterations, between which the loop's
- * trigram did not come, unless its kernels are others: that is another network's.
+ * Returns how many of their usual launches are missing in iterations that have others, summed.
+ * `values` are search_compare()'s, n per row: 2 novel, 3 foreign, 4 all, 5 with new kernels, 6
+ * scratch. An iteration with a multiple of the usual launches of other threads stands for several
+ * iterations between which the loop's trigram did not occur, unless its kernels are new: then they
+ * belong to another network.
  */
 static int64_t sum_replaced(int64_t *values, uint32_t n)
 {

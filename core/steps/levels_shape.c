@@ -6,22 +6,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steady turns: so many, in length by so much. */
+/* Steady: this share of iterations deviates by no more than this share of the length. */
 #define STEADY_ITERATIONS 0.66
 #define LENGTH_OFF	  0.25
-/* Even ones: by so much, in nearly all of so many iterations. */
+/* Even: nearly all of at least this many iterations deviate by no more than this share. */
 #define EVEN_OFF	0.1
 #define EVEN_ITERATIONS 4u
 /* Share of iterations in which the host waits once. */
 #define WAITED_ITERATIONS 0.95
 /* Share of iterations that are neither half as long as most nor twice as long. */
 #define REQUEST_LOOP_LIKE 0.95
-/* Between two optimizers' phases there are at least so many other launches. */
+/* There are at least this many other launches between two optimizer phases. */
 #define PHASE_APART 8u
-/* Turns of so few calls that together make up less than this share of the time from the first to the last are no loop's. */
+/* Small iterations that together fill less than this share of the loop's range are not a loop. */
 #define BURST 0.1
 
-/* Optimizers' phases in [begin, end): launches of theirs with a forward pass, or a backward one, before them. */
+/*
+ * Counts optimizer phases in [begin, end): optimizer launches with a forward or backward pass
+ * before them.
+ */
 static uint32_t count_phases(const struct levels_stored *events, uint32_t begin, uint32_t end)
 {
 	uint32_t n = 0, since = PHASE_APART;

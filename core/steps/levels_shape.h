@@ -1,30 +1,42 @@
 /*
- * How long a loop's iterations are, and where they end: turn k goes from event at[k] to at[k + 1], `n` places in all. Pure functions, of
- * core/steps/levels_iterations.c alone.
+ * Lengths and ends of a loop's iterations. Iteration k covers the events from at[k] to at[k + 1];
+ * `at` has `n` entries. Pure functions, used by core/steps/levels_iterations.c only.
  */
 #ifndef CORE_LEVELS_SHAPE_H
 #define CORE_LEVELS_SHAPE_H
 
 #include "core/steps/levels_find.h"
 
-/* Whether most iterations have as many optimizers' phases as the median one, or, where there are none, are about as long. What launches that are
- * lost or exchanged leave behind by chance comes at any time. */
+/*
+ * Whether most iterations have as many optimizer phases as the median one; if there are none,
+ * whether most are about as long. Launches that are lost or exchanged can form a loop by chance,
+ * which is irregular.
+ */
 bool iterations_are_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n);
 
-/* Whether all iterations but some at either end are equally long. */
+/* Whether all iterations but at most two are equally long. */
 bool iterations_are_regular(const uint32_t *at, uint32_t n);
 
-/* Whether nearly all iterations are nearly as long as the median one: what comes by chance does not come so. */
+/*
+ * Whether nearly all iterations are about as long as the median one. A loop formed by chance is
+ * not.
+ */
 bool iterations_are_even(const uint32_t *at, uint32_t n, uint32_t usual);
 
-/* Whether the host waits for the device once in nearly every iteration of a loop that copies nothing, and so nowhere else, and turns are not equally long
- * as those of layers are: where one iteration ends and the next begins, whatever these hold. */
+/*
+ * Whether the host waits for the device once in nearly every iteration, in a loop that copies
+ * nothing and so has no other end, and the iterations are not equally long as layers are. Then each
+ * wait ends an iteration, whatever it contains.
+ */
 bool iterations_are_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n);
 
-/* A few short turns after one another, now and then. */
+/* Whether the level is a burst: a few short iterations in a row, now and then. */
 bool iterations_are_burst(const struct levels_level *level, uint32_t length);
 
-/* Whether turns are nearly as long as each other: a step of training holds the forward pass of an evaluation's batch, and much more. */
+/*
+ * Whether iterations have similar lengths. Training steps contain the forward pass of an
+ * evaluation's batch, and much more, so a loop over both does not.
+ */
 bool iterations_are_like(const uint32_t *at, uint32_t n, uint32_t usual);
 
 #endif

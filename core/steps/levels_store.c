@@ -1,4 +1,4 @@
-/* Keeps the events of step learning (core/steps/levels_store.h). Collector only, one thread. */
+/* Stores the events of step learning (core/steps/levels_store.h). Collector only, one thread. */
 #include "core/steps/levels_store.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static int intern_grow(struct levels_intern *t)
 	uint32_t *slots = calloc(n_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	/* At most half of the slots are ever used, so half as many keys are room enough. */
+	/* at most half of the slots are used, so half as many keys suffice */
 	uint64_t *keys = realloc(t->keys, n_slots / 2 * sizeof(*keys));
 	if (!keys) {
 		free(slots);
@@ -50,7 +50,7 @@ static int intern_number(struct levels_intern *t, uint64_t key, uint32_t *out)
 	return 0;
 }
 
-/* Numbers `key`; of one that is new, notes in `of` what `what` is numbered in `others`. */
+/* Numbers `key`. If it is new, stores the number of `what` in `others` as its entry in `of`. */
 static int intern_with(struct levels_intern *t, uint64_t key, uint32_t **of,
 		       struct levels_intern *others, uint64_t what, uint32_t *out)
 {
@@ -94,7 +94,7 @@ static void store_free_names(struct levels_store *s)
 	free(s->form_of_trigram);
 }
 
-/* Before any trigram. */
+/* Numbers TOKEN_EXCHANGE before any trigram, so that its number is LEVELS_EXCHANGE. */
 static int store_name_exchange(struct levels_store *s)
 {
 	uint32_t number;
@@ -103,7 +103,7 @@ static int store_name_exchange(struct levels_store *s)
 					      &s->forms, TOKEN_EXCHANGE, &number);
 }
 
-/* Forgets the older half, and with it the trigrams that came only there. */
+/* Drops the older half of the events, and the trigrams that occur only there. */
 static int store_thin(struct levels_store *s)
 {
 	int rc = levels_store_sort(s);
@@ -246,8 +246,8 @@ static uint32_t store_run_end(const struct levels_stored *e, uint32_t from, uint
 
 /*
  * Merges neighbouring ascending runs until one is left. The events come as a few long runs, one per
- * thread and batch, and stably: of equal times the one fed first stays first. `from` is where the
- * new events begin to matter.
+ * thread and batch. Stable: of equal times, the one fed first stays first. `from` is the first
+ * event that may have to move.
  */
 int levels_store_sort(struct levels_store *s)
 {

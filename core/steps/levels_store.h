@@ -1,7 +1,7 @@
 /*
- * The events that step learning looks at: one process's launches in the order of time, with tokens
- * and trigrams as small numbers. Owned by core/steps/levels.c; nobody else writes. Memory is bounded: the
- * older half goes when it is full.
+ * The events that step learning searches: one process's launches in time order, with tokens and
+ * trigrams as small numbers. Owned by core/steps/levels.c, which alone writes it. Memory is
+ * bounded: when the store is full, its older half is dropped.
  */
 #ifndef CORE_LEVELS_STORE_H
 #define CORE_LEVELS_STORE_H
@@ -11,37 +11,37 @@
 
 #include <stddef.h>
 
-/* 48 MiB with its tables; more than a hundred steps of the longest kind seen (7,000 launches). */
+/* 48 MiB with its tables; more than a hundred of the longest steps seen (7,000 launches). */
 #define LEVELS_MAX_EVENTS (1u << 20)
 
-/* What 22 bits hold, 4 s: longer waits are no part of a step. */
+/* Fits 22 bits: 4 s. Longer waits do not belong to a step. */
 #define LEVELS_MAX_BLOCKED_US 0x3fffffu
 
 /* TOKEN_EXCHANGE's number among the trigrams. */
 #define LEVELS_EXCHANGE 0u
 
-/* Numbers 64-bit keys 0, 1, 2... in the order of their first coming. */
+/* Numbers 64-bit keys 0, 1, 2... in the order of their first occurrence. */
 struct levels_intern {
 	uint64_t *keys;	 /* by number */
 	uint32_t *slots; /* open addressing: number + 1, 0 is empty */
 	uint32_t used, n_slots;
 };
 
-/* Of a stored event's hints: it is a TOKEN_EXCHANGE, beside the trigram that it completes. */
+/* Hint of a stored event: it is a TOKEN_EXCHANGE, besides the trigram that it completes. */
 #define LEVELS_EXCHANGES 0x2000u
-/* This and the two calls of its thread before it only copy, as a loader does. */
+/* Hint of a stored event: its thread's last three calls only copy, as a loader does. */
 #define LEVELS_ONLY_COPIES 0x1000u
 
 struct levels_thread {
 	struct token_window kernels;
-	uint32_t n_copies; /* since it last launched */
+	uint32_t n_copies; /* since its last launch */
 };
 
 struct levels_stored {
 	uint64_t begin_ns, end_ns;
 	uint32_t trigram; /* number of the trigram that this event completes */
 	uint32_t token;
-	uint64_t thread : 20; /* the caller's name for it */
+	uint64_t thread : 20; /* the caller's number for it */
 	uint64_t hints : 22;
 	uint64_t blocked_us : 22;
 };
@@ -49,27 +49,32 @@ struct levels_stored {
 struct levels_store {
 	struct levels_stored *events;
 	uint32_t n, allocated;
-	uint64_t n_forgotten; /* older ones that had to go */
+	uint64_t n_forgotten; /* older events that were dropped */
 	uint32_t n_sorted;    /* events before this one are in the order of begin_ns */
 	struct levels_intern tokens, trigrams, threads;
-	/* The same without sizes, by which turns on batches of other shapes are still alike: kernels, and three of them in a row. */
+	/*
+	 * Without sizes, so that iterations on batches of other shapes are still alike: kernels,
+	 * and trigrams of them.
+	 */
 	struct levels_intern kernels, forms;
 	uint32_t *kernel_of_token, *form_of_trigram;
-	/* Forms with smaller numbers came before the first optimizer's launch; 0: there has been
-	 * none, or it is forgotten. */
+	/*
+	 * Forms with smaller numbers occurred before the first optimizer launch; 0: there was none,
+	 * or it has been dropped.
+	 */
 	uint32_t n_before_optimizer;
 	struct token_window *windows; /* by thread number */
 	struct levels_thread *by_thread;
 	uint32_t n_windows;
 };
 
-/* What a token completes: a trigram, and maybe a TOKEN_EXCHANGE. */
+/* What a token completes: a trigram, and possibly a TOKEN_EXCHANGE. */
 struct levels_pushed {
 	uint64_t hash;
 	bool exchanges;
 };
 
-/* Pushes a token into its thread's window. 0 or -ENOMEM. */
+/* Pushes a token into its thread's window. Returns 0 or -ENOMEM. */
 int levels_store_push(struct levels_store *s, uint32_t thread, uint64_t token,
 		      struct levels_pushed *pushed);
 
@@ -85,14 +90,14 @@ static inline uint32_t levels_store_form(const struct levels_store *s,
 	return s->form_of_trigram[e->trigram];
 }
 
-/* Whether an event is one of those that a trigram's number stands for. */
+/* Whether the event is an occurrence of the trigram with that number. */
 static inline bool levels_store_is(const struct levels_stored *e, uint32_t trigram)
 {
 	return trigram == LEVELS_EXCHANGE ? (e->hints & LEVELS_EXCHANGES) != 0
 					  : e->trigram == trigram;
 }
 
-/* What it completes for who counts `anchor`. */
+/* Returns the hash that the event completes, for counting `anchor`. */
 static inline uint64_t levels_store_hash(const struct levels_store *s,
 					 const struct levels_stored *e, uint64_t anchor)
 {
@@ -101,17 +106,17 @@ static inline uint64_t levels_store_hash(const struct levels_store *s,
 		       : s->trigrams.keys[e->trigram];
 }
 
-/* Keeps an event that has been pushed. 0 or -ENOMEM. */
+/* Stores an event that has been pushed. Returns 0 or -ENOMEM. */
 int levels_store_keep(struct levels_store *s, uint32_t thread, const struct level_event *event,
 		      const struct levels_pushed *pushed);
 
-/* Puts the events into the order of time. 0 or -ENOMEM. */
+/* Sorts the events by time. Returns 0 or -ENOMEM. */
 int levels_store_sort(struct levels_store *s);
 
-/* Frees the events; the windows go on, and trigrams can still be pushed. */
+/* Frees the events. The windows stay, and tokens can still be pushed. */
 void levels_store_drop_events(struct levels_store *s);
 
-/* Frees everything; the store is empty and usable again. */
+/* Frees everything; the store is then empty and usable again. */
 void levels_store_clear(struct levels_store *s);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * How sure an answer is: of answers that are called so sure, that share is right. A logistic of what was seen of the level, with weights
- * fitted to made programs (docs/steps-suite.md says how); no look at what kind of program it is.
+ * Confidence of an answer: of answers with confidence p, a share p is right. A logistic function of
+ * what was seen of the level; docs/steps-suite.md describes how the weights were fitted to
+ * generated programs. It does not depend on the kind of program.
  */
 #include "core/steps/levels_believe.h"
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Of `count` items in order: the number of the first one that does not come before what is searched, `count` if all do.
- * `comes_before` says so of item number `i`:
+ * Returns the number of the first of `count` sorted items that does not come before the searched
+ * one; `count` if all do. `comes_before` is an expression for item number `i`:
  *
  *	size_t first = bisect(v->n, i, v->at[i].begin_ns < ns);
  */

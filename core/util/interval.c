@@ -1,7 +1,9 @@
 /*
- * See interval.h. Both intervals are order statistics of a list of numbers: from the k-th smallest to the k-th largest, where k is the
- * 2.5 % point of a rank statistic: Mann and Whitney's U summed over the pairs (all orders within a pair are equally likely),
- * or Wilcoxon's signed rank sum (all signs are). Few ranks are counted out, many are nearly normal.
+ * See interval.h. Both intervals are order statistics of a list of numbers: from the k-th smallest
+ * to the k-th largest, where k is the 2.5 % point of a rank statistic. That is Mann and Whitney's U
+ * summed over the pairs (all orders within a pair are equally likely), or Wilcoxon's signed rank
+ * sum (all signs are). For few ranks the distribution is counted exactly; for many it is nearly
+ * normal.
  */
 #include "core/util/interval.h"
 
@@ -11,13 +13,17 @@
 #include <math.h>
 
 enum {
+	/* Differences; with more, the normal distribution is as good, and faster. */
 	EXACT_MOST = 20000
-}; /* differences: beyond that the normal distribution is as good, and faster */
+};
 
 #define TAIL	    0.025
 #define NORMAL_TAIL 1.959964
 
-/* The list of numbers, sorted, whose k-th smallest and largest are the ends. */
+/*
+ * Takes the ends of the interval from the list: its k-th smallest and k-th largest number. Sorts
+ * and frees the list.
+ */
 static bool from_list(float *list, size_t n, size_t k, struct interval *out)
 {
 	bool is_known = n && k;
@@ -33,7 +39,10 @@ static bool from_list(float *list, size_t n, size_t k, struct interval *out)
 	return is_known;
 }
 
-/* The largest k with P(statistic <= k - 1) <= 2.5 %, by how likely each value from 0 on is. */
+/*
+ * Returns the largest k with P(statistic <= k - 1) <= 2.5 %. `weights`: likelihood of each value
+ * from 0 on.
+ */
 static size_t tail_of(const double *weights, size_t n, double total)
 {
 	double sum = 0;
@@ -54,8 +63,9 @@ static size_t tail_of_normal(double mean, double variance)
 /* ---- Two samples ---- */
 
 /*
- * How many orders of a and b give each U: the Gaussian binomial coefficient, the product of (1 - q^(n_b + i)) / (1 - q^i) for
- * i up to n_a; that of several pairs is their product.
+ * Multiplies the weights by the number of orders of a and b that give each U: the Gaussian binomial
+ * coefficient, the product of (1 - q^(n_b + i)) / (1 - q^i) for i up to n_a. For several pairs it
+ * is their product.
  */
 static void multiply_orders(double *weights, size_t most, size_t n_a, size_t n_b)
 {
@@ -81,7 +91,7 @@ static size_t tail_of_pairs(const struct interval_pair *pairs, size_t n, size_t 
 		variance += a * b * (a + b + 1) / 12;
 		log_total += log_choose(pairs[i].n_a + pairs[i].n_b, pairs[i].n_a);
 	}
-	if (n_differences > EXACT_MOST || log_total > 600) /* exp() of it must be a number */
+	if (n_differences > EXACT_MOST || log_total > 600) /* keeps exp(log_total) finite */
 		return tail_of_normal(mean, variance);
 	double *weights = mem_zero(most * sizeof(*weights));
 	weights[0] = 1;
@@ -107,7 +117,7 @@ bool interval_of_pairs(const struct interval_pair *pairs, size_t n, struct inter
 
 /* ---- One sample ---- */
 
-/* How many of the 2^n signs give each sum of positive ranks. */
+/* Counts how many of the 2^n combinations of signs give each sum of positive ranks. */
 static size_t tail_of_signs(size_t n)
 {
 	enum { EXACT = 50 };
@@ -136,7 +146,10 @@ bool interval_of_values(const float *values, size_t n, struct interval *out)
 
 /* ---- Few values ---- */
 
-/* Student's t, 97.5 %, by its expansion around the normal distribution's: 2.769 for 4 degrees of freedom, which is 2.776. */
+/*
+ * Returns Student's t for 97.5 %, by its expansion around the normal distribution: 2.769 for 4
+ * degrees of freedom, where the exact value is 2.776.
+ */
 static double student(double degrees)
 {
 	const double z = NORMAL_TAIL, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;

@@ -1,4 +1,7 @@
-/* Linear probing with backward-shift removal, so a table that lives for days holds no tombstones. */
+/*
+ * Linear probing with backward-shift removal, so that a table that lives for days has no
+ * tombstones.
+ */
 #include "core/util/map.h"
 
 #include "core/util/vec.h"

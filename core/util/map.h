@@ -1,4 +1,7 @@
-/* A hash table from 64-bit keys to 64-bit values: open addressing, at most 2/3 full. Offline half only. */
+/*
+ * A hash table from 64-bit keys to 64-bit values, with open addressing, at most 2/3 full. Offline
+ * half only.
+ */
 #ifndef CORE_MAP_H
 #define CORE_MAP_H
 
@@ -11,19 +14,25 @@ struct map_slot {
 	bool used;
 };
 
-/* All zero is an empty map. */
+/* All zeros is an empty map. */
 struct map {
 	struct map_slot *slots;
 	size_t room, n;
 };
 
-/* The value's place, made (0) if it is new; good until the next map_at or map_remove. */
+/*
+ * Returns the place of the key's value, which is created as 0 if it is new. Valid until the next
+ * map_at() or map_remove().
+ */
 uint64_t *map_at(struct map *m, uint64_t key, bool *is_new);
 
-/* NULL if there is none. */
+/* Returns NULL if there is none. */
 uint64_t *map_find(const struct map *m, uint64_t key);
 
-/* For keys that mostly are the one before; the map does not change meanwhile. All zero but for the map at first. */
+/*
+ * For keys that mostly equal the previous one, in a map that does not change meanwhile. Initialize
+ * `map`, and all else to zero.
+ */
 struct map_memo {
 	const struct map *map;
 	uint64_t key;

@@ -1,4 +1,4 @@
-/* A natural merge sort: one run per thread or stream is what comes in, so two or three passes at most. */
+/* A natural merge sort. The input has one run per thread or stream: two or three passes. */
 #include "core/util/order.h"
 
 #include "core/util/vec.h"

@@ -1,4 +1,4 @@
-/* Putting lists that are sorted already into one order. Offline half only. */
+/* Sorts lists that consist of sorted runs. Offline half only. */
 #ifndef CORE_ORDER_H
 #define CORE_ORDER_H
 
@@ -10,7 +10,7 @@ struct order_key {
 	uint32_t index;
 };
 
-/* By `ns`; equal ones stay as they came. Merges the ascending runs that it finds: n log(runs). */
+/* Sorts by `ns`; stable. Merges the ascending runs that it finds: n log(runs). */
 void order_sort(struct order_key *keys, size_t n);
 
 #endif

@@ -1,4 +1,7 @@
-/* Welford's running moments and Vitter's reservoir (algorithm R) with a fixed seed: the same run gives the same answer. */
+/*
+ * Welford's running moments and Vitter's reservoir (algorithm R) with a fixed seed, so that a run
+ * always gives the same result.
+ */
 #include "core/util/sample.h"
 
 #include "core/util/vec.h"

@@ -1,11 +1,14 @@
-/* Many numbers in bounded memory: exact count, mean, deviation and extremes, percentiles from an even sample. */
+/*
+ * Statistics of many numbers in bounded memory: exact count, mean, deviation and extremes;
+ * percentiles from a uniform sample.
+ */
 #ifndef CORE_SAMPLE_H
 #define CORE_SAMPLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAMPLE_KEPT = 4096 }; /* the p99 of 4,096 is good to about 0.3 percentiles */
+enum { SAMPLE_KEPT = 4096 }; /* the p99 of 4,096 is accurate to about 0.3 percentiles */
 
 struct sample {
 	uint64_t n;
@@ -17,14 +20,14 @@ struct sample {
 void sample_add(struct sample *s, double value);
 double sample_deviation(const struct sample *s);
 
-/* `fraction` in 0..1; 0 if there is nothing. */
+/* `fraction` is 0 to 1. Returns 0 if there are no values. */
 double sample_percentile(const struct sample *s, double fraction);
 
-/* The same of numbers in order, at least one. */
+/* The same for sorted numbers, at least one. */
 void sample_sort(float *values, size_t n);
 double sample_percentile_of(const float *sorted, size_t n, double fraction);
 
-/* Steps the generator that picks what is kept; a state of 0 is its start. */
+/* Advances the random generator that chooses the sample; a state of 0 is its seed. */
 uint64_t sample_next_random(uint64_t *state);
 
 #endif

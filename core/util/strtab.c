@@ -1,4 +1,4 @@
-/* Open addressing over ids; texts never move, so pointers that strtab_text gave stay good. */
+/* Open addressing over ids. Texts never move, so pointers from strtab_text() stay valid. */
 #include "core/util/strtab.h"
 
 static uint64_t hash(const char *text)

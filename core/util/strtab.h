@@ -1,4 +1,7 @@
-/* Each different text once, known by a small number. Offline half only; one owner, no locks. */
+/*
+ * Stores each different text once and identifies it by a small number. Offline half only; one
+ * owner, no locks.
+ */
 #ifndef CORE_STRTAB_H
 #define CORE_STRTAB_H
 
@@ -6,7 +9,7 @@
 
 #include <stdint.h>
 
-/* All zero is an empty table. Id 0 is always "". */
+/* All zeros is an empty table. Id 0 is always "". */
 struct strtab {
 	VEC(char *) texts;
 	uint32_t *slots; /* id + 1 */
@@ -15,7 +18,7 @@ struct strtab {
 
 uint32_t strtab_intern(struct strtab *t, const char *text);
 
-/* "" for an id that the table never gave. */
+/* Returns "" for an unknown id. */
 const char *strtab_text(const struct strtab *t, uint32_t id);
 
 void strtab_free(struct strtab *t);

@@ -1,6 +1,6 @@
 /*
- * Growing arrays for the offline half. A failed allocation ends the tool with one line: there is nothing better to do
- * with half a trace, and the journal is still there.
+ * Growing arrays for the offline half. A failed allocation ends the tool with one line: half a
+ * trace is of no use, and the journal is still there.
  */
 #ifndef CORE_VEC_H
 #define CORE_VEC_H
@@ -47,7 +47,7 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 	return mem_resize(at, *room * item_bytes);
 }
 
-/* Room for `count` more items. */
+/* Makes room for `count` more items. */
 #define vec_reserve(v, count)                                                             \
 	do {                                                                              \
 		if (!(v)->at || (v)->room - (v)->n < (size_t)(count))                     \
@@ -61,7 +61,7 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 		(v)->at[(v)->n++] = (__VA_ARGS__); \
 	} while (0)
 
-/* Makes item number `id` exist: zeros up to it. */
+/* Makes item number `id` exist; new items are zero. */
 #define vec_at_id(v, id)                                                       \
 	do {                                                                   \
 		if ((v)->n <= (id)) {                                          \
@@ -81,8 +81,11 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 			memmove((v)->at, (v)->at + gone_, (v)->n * sizeof(*(v)->at)); \
 	} while (0)
 
-/* An array that is emptied from its front: `at` moves on, and what lies before it (`gone` items) is used again once it is more than
- * what is held. To shift each of 300,000 steps' marks by one kept a collector that had fallen behind from ever catching up. */
+/*
+ * An array that is emptied from its front: `at` advances, and the `gone` items before it are reused
+ * once there are more of them than items held. When each of 300,000 steps' marks was shifted by one
+ * instead, a collector that lagged never caught up.
+ */
 #define QUEUE(type)                   \
 	struct {                      \
 		type *at;             \

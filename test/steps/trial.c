@@ -20,8 +20,8 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	};
 	static const uint32_t of_around[] = {
 		[AROUND_UNTOLD] = 0,
-		[AROUND_NONE] = LEVEL_AFRESH,
-		[AROUND_AGAIN] = LEVEL_AGAIN,
+		[AROUND_NONE] = LEVEL_NO_REEVALUATION,
+		[AROUND_AGAIN] = LEVEL_REEVALUATION,
 	};
 	uint32_t hints = of_what[e->what] | (e->waited ? LEVEL_SYNCED : 0);
 	if (evidence >= EVIDENCE_NAMES && e->what == WHAT_LAUNCH)

@@ -45,12 +45,13 @@ static uint64_t base_told(uint64_t first)
 	struct ingest f = { .reader.header = &header,
 			    .read_until_ticks = UINT64_MAX / 2,
 			    .one_step = true };
-	struct learn l = {
-		.generation = GENERATION, .has_choice = true, .n_before = 5, .levels = levels_new()
-	};
+	struct learn l = { .generation = GENERATION,
+			   .has_choice = true,
+			   .n_ended_before = 5,
+			   .levels = levels_new() };
 	f.time = (struct timebase){ .ns_per_tick_q48 = 1ull << 48, .ticks_per_second = 1000000000 };
 	for (uint64_t number = 1; number < first + 3; number++)
-		vec_push(&l.since, ((struct anchor_came){ .ticks = number * 1000 - 1 }));
+		vec_push(&l.hits, ((struct anchor_hit){ .ticks = number * 1000 - 1 }));
 	for (uint64_t number = first; number < first + 3; number++)
 		count(&l, number, GENERATION);
 	assert_true(learn_tell(&l, &f));

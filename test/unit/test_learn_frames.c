@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SURE = LEVEL_NAMED | LEVEL_FRAMED, AFRESH = LEVEL_AFRESH };
+enum { SURE = LEVEL_NAMED | LEVEL_FRAMED, AFRESH = LEVEL_NO_REEVALUATION };
 enum {
 	CALLER = 1,
 	WRAPPER,
@@ -221,13 +221,13 @@ static void test_closure_that_is_evaluated_again(void **state)
 	fill(&d);
 	add_evaluation(&d, 20, 10);
 	add_evaluation(&d, 21, 80);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_AFRESH);
-	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 20), within | LEVEL_AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_NO_REEVALUATION);
+	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 20), within | LEVEL_NO_REEVALUATION);
 	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 21), within);
-	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_AGAIN);
+	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_REEVALUATION);
 	assert_int_equal(learn_frames_hints(&x, &d, STEPS, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_AGAIN);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_REEVALUATION);
+	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_NO_REEVALUATION);
 	learn_frames_free(&x);
 	dict_free(&d);
 }

@@ -574,7 +574,7 @@ static void test_loop_goes_back(void **state)
 		for (int i = 0; i < 30; i++) {
 			for (uint32_t k = 0; k < micro_batches; k++) {
 				copy(&s, MAIN_THREAD, 1,
-				     LEVEL_H2D | (k || !i ? 0 : LEVEL_GOES_BACK));
+				     LEVEL_H2D | (k || !i ? 0 : LEVEL_BEFORE_OPTIMIZER));
 				forward(&s);
 				backward(&s);
 			}
@@ -595,14 +595,14 @@ static void test_evaluations_alike_behind_the_optimizer(void **state)
 	struct sequence s = { 0 };
 	for (int i = 0; i < 30; i++) {
 		for (int k = 0; i && k < 2; k++) {
-			launch(&s, MAIN_THREAD, 100, k ? 0 : LEVEL_GOES_ON);
-			launch_range(&s, MAIN_THREAD, 101, 4, LEVEL_GOES_BACK);
-			launch_range(&s, MAIN_THREAD, 500, 3, LEVEL_GOES_ON);
-			copy(&s, MAIN_THREAD, 1, LEVEL_D2H | LEVEL_GOES_ON);
+			launch(&s, MAIN_THREAD, 100, k ? 0 : LEVEL_AFTER_OPTIMIZER);
+			launch_range(&s, MAIN_THREAD, 101, 4, LEVEL_BEFORE_OPTIMIZER);
+			launch_range(&s, MAIN_THREAD, 500, 3, LEVEL_AFTER_OPTIMIZER);
+			copy(&s, MAIN_THREAD, 1, LEVEL_D2H | LEVEL_AFTER_OPTIMIZER);
 		}
 		launch_range(&s, MAIN_THREAD, 100, 2, 0);
-		launch(&s, MAIN_THREAD, 120, LEVEL_GOES_BACK);
-		launch_range(&s, MAIN_THREAD, 102, 3, LEVEL_GOES_BACK);
+		launch(&s, MAIN_THREAD, 120, LEVEL_BEFORE_OPTIMIZER);
+		launch_range(&s, MAIN_THREAD, 102, 3, LEVEL_BEFORE_OPTIMIZER);
 		backward(&s);
 		optimizer(&s);
 		sequence_end_step(&s);

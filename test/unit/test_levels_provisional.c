@@ -106,7 +106,7 @@ static void ends_where_too_many_calls_are_held(void **state)
 		.levels = s.levels, .has_choice = true, .has_base = true, .is_provisional = true
 	};
 	(void)state;
-	header.steps.anchor_generation = l.generation = l.tried = 1;
+	header.steps.anchor_generation = l.generation = l.provisional_generation = 1;
 	levels_vote(l.levels, &l.choice);
 	f.n_pending = 1000000;
 	learn_tell(&l, &f);

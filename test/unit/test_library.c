@@ -191,9 +191,9 @@ static void a_group_launches_for_its_members(void **state)
 static void fill(struct fixture *f, uint32_t multiprocessors)
 {
 	vec_push(&f->b.tables.devices, (struct run_device){ .id = 0,
-							     .multiprocessors = multiprocessors,
-							     .compute_major = 9,
-							     .name = "NVIDIA H100 80GB HBM3" });
+							    .multiprocessors = multiprocessors,
+							    .compute_major = 9,
+							    .name = "NVIDIA H100 80GB HBM3" });
 	for (int step = 0; step < 2; step++) {
 		double at = step * 1000;
 		sb_step(&f->b, (uint64_t)step, at, at + 1000);

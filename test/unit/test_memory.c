@@ -25,7 +25,8 @@ static struct memory_change apply(struct memory *m, const struct memory_call *of
 
 static void alloc(struct memory *m, uint64_t address, uint64_t bytes, uint32_t stack)
 {
-	apply(m, &on_alloc, &(struct memory_call){ .address = address, .bytes = bytes, .stack = stack });
+	apply(m, &on_alloc,
+	      &(struct memory_call){ .address = address, .bytes = bytes, .stack = stack });
 }
 
 static void give_back(struct memory *m, uint64_t address)
@@ -73,7 +74,8 @@ static void host_memory_is_no_peak(void **state)
 {
 	struct memory m = { 0 };
 	(void)state;
-	struct memory_change c = apply(&m, &on_pin, &(struct memory_call){ .address = 0x1000, .bytes = 100, .stack = 1 });
+	struct memory_change c = apply(
+		&m, &on_pin, &(struct memory_call){ .address = 0x1000, .bytes = 100, .stack = 1 });
 	assert_int_equal(c.group, MEMORY_PINNED);
 	assert_int_equal(c.held_bytes, 100);
 	assert_int_equal(m.device_peak_bytes, 0);

@@ -1,6 +1,6 @@
 /*
- * Correlation ids and seqs of a step are dense ranges, so both become arrays; ids that are not (wrapped around, damaged) go
- * through a hash table. About 15 ns per piece of work.
+ * Correlation ids and seqs of a step are dense ranges, so both are looked up in arrays. Ids outside
+ * the range (wrapped around, damaged) go through a hash table. About 15 ns per piece of work.
  */
 #include "core/source/journal/pair.h"
 
@@ -11,7 +11,8 @@ struct seq_index {
 	const struct pair_thread *thread;
 	uint32_t *seqs, *calls; /* of calls with GPU work */
 	uint32_t n;
-	uint32_t next; /* behind the one that was found last: ids come in the order of the calls */
+	/* Follows the one found last: ids come in the order of the calls. */
+	uint32_t next;
 };
 
 struct matcher {
@@ -35,7 +36,7 @@ static void index_thread(struct matcher *m, size_t i)
 	struct seq_index *x = &m->indexes[i];
 	x->thread = t;
 	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
-	if (!t->n_calls) /* as most are where threads come and go by the thousand */
+	if (!t->n_calls) /* most threads, if they come and go by the thousand */
 		return;
 	x->seqs = mem_resize(NULL, t->n_calls * sizeof(*x->seqs));
 	x->calls = mem_resize(NULL, t->n_calls * sizeof(*x->calls));
@@ -47,7 +48,7 @@ static void index_thread(struct matcher *m, size_t i)
 	}
 }
 
-/* Sorted by construction; compared modulo 2^32. */
+/* Finds a seq. The seqs are sorted by construction, and compared modulo 2^32. */
 static uint32_t find_seq(struct seq_index *x, uint32_t seq)
 {
 	if ((int32_t)(seq - x->thread->closed_seq) <= 0)
@@ -68,9 +69,10 @@ static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
 }
 
 /*
- * The call of thread `t` that the middle of CUPTI's record of it lies in: robust against clocks that differ by half the call. A
- * runtime that is linked in statically (cuBLAS has one) is seen where it calls the driver, within CUPTI's record: then the first
- * call with work that the record holds.
+ * Returns the call of thread `t` that contains the middle of CUPTI's record `a`: this tolerates
+ * clocks that differ by half the call. A statically linked runtime (cuBLAS has one) is hooked where
+ * it calls the driver, within CUPTI's record: then it is the first call with work within the
+ * record.
  */
 static uint32_t find_around(const struct pair_input *in, const struct pair_thread *t,
 			    const struct rec_api *a)

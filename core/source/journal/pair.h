@@ -1,8 +1,10 @@
 /*
- * Which call caused which piece of GPU work. Exact by CUPTI's external correlation (correlation -> thread slot and seq); where
- * there is none, by CUPTI's own record of the API call, which overlaps the hooked call of the same thread. Where CUPTI was not
- * asked to record calls, pair_order.h finds what the external correlation would say. GPU records may come in any order; what belongs
- * to calls before or after the ones given is told apart from what belongs to none.
+ * Pairing: which call launched which piece of GPU work. CUPTI's external correlation gives the
+ * exact answer (correlation id -> thread slot and seq). Where there is none, CUPTI's own record of
+ * the API call is used: it overlaps the hooked call of the same thread. If CUPTI was not asked to
+ * record calls, pair_order.h finds what the external correlation would be. GPU records may come in
+ * any order. Work of calls before or after the given ones is distinguished from work of no known
+ * call.
  */
 #ifndef CORE_PAIR_H
 #define CORE_PAIR_H
@@ -16,17 +18,21 @@
 
 /* One thread's calls of a step, in order. `first` is the number of calls[0] in the whole step. */
 struct pair_thread {
-	uint32_t slot, tid, handle; /* CUPTI names a thread by one of the last two */
+	uint32_t slot, tid, handle; /* CUPTI identifies a thread by tid or handle */
 	const struct rec_call *calls;
 	size_t n_calls;
 	uint32_t first;
-	uint32_t closed_seq; /* of the last call before these that had GPU work */
+	uint32_t closed_seq; /* of the last earlier call that had GPU work */
 };
 
-/* From `ticks` on calls were recorded again; CUPTI was on before. */
+/* Recording of calls resumed at `ticks`; CUPTI was on before. */
 struct pair_opening {
 	uint64_t ticks;
-	bool is_whole; /* it has the work of all calls that were not recorded, and these took numbers, too */
+	/*
+	 * CUPTI's records include the work of all unrecorded calls, and those calls took seq
+	 * numbers too.
+	 */
+	bool is_whole;
 };
 
 struct pair_input {
@@ -40,29 +46,35 @@ struct pair_input {
 	const struct rec_gpu *works;
 	size_t n_works;
 	uint64_t begin_ticks, end_ticks; /* of the step */
-	/* for pair_order.h and pair_first.h: whether CUPTI was on for it */
+	/* For pair_order.h and pair_first.h: whether CUPTI was on for the call. */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
-	/* for pair_order.h: ascending. is_closed: calls behind the last ones were not recorded, though CUPTI was on */
+	/*
+	 * For pair_order.h. The openings are in ascending order. is_closed: calls after the last
+	 * ones were not recorded, though CUPTI was on.
+	 */
 	const struct pair_opening *openings;
 	size_t n_openings;
 	bool is_closed;
-	/* of work before the first of these calls: this id had its call; behind it n_gone pieces had none, which are not among these */
+	/*
+	 * About work before these calls, which is not in `works`: gone_id was the last correlation
+	 * id that was paired, and n_gone pieces after it were not.
+	 */
 	bool has_gone;
 	uint32_t gone_id;
 	size_t n_gone;
 };
 
-/* Answers for work that is none of the calls given; all above any call's number. */
+/* Answers for work of none of the given calls; all are greater than any call's number. */
 enum pair_answer {
-	PAIR_UNKNOWN = 0xffffffffu, /* nothing says what caused it */
+	PAIR_UNKNOWN = 0xffffffffu, /* unknown what launched it */
 	PAIR_EARLIER = 0xfffffffeu, /* a call before the step */
-	PAIR_LATER = 0xfffffffdu,   /* a call after it, or not read yet */
-	PAIR_LOST = 0xfffffffcu,    /* a call within it whose record was dropped */
+	PAIR_LATER = 0xfffffffdu,   /* a call after the step, or not read yet */
+	PAIR_LOST = 0xfffffffcu,    /* a call within the step whose record was dropped */
 	PAIR_CALLS_END = 0xfffffff0u,
 };
 
-/* Fills call_of[n_works] with a call's number in the step or a pair_answer. */
+/* Fills call_of[n_works] with the call's number in the step or with a pair_answer. */
 void pair_match(const struct pair_input *in, uint32_t *call_of);
 
 #endif

@@ -1,6 +1,6 @@
 #include "core/source/journal/pair_agree.h"
 
-/* `asked` is zero where the call does not say (cuLaunch: its block was set by calls before). */
+/* `asked` is zero if the call does not contain it (cuLaunch: earlier calls set its block). */
 static bool same_shape(const uint32_t *asked, const uint32_t *done)
 {
 	return !asked[0] || (asked[0] == done[0] && asked[1] == done[1] && asked[2] == done[2]);
@@ -58,21 +58,21 @@ bool pair_could_agree(const struct sides *s, size_t i, size_t j)
 	case CAT_LAUNCH:
 		return is_launch_of(s->in->dict, c->launch, g->first);
 	case CAT_MEMCPY:
-	case CAT_MEMSET: /* in several pieces: a batch, a pageable copy, a box */
+	case CAT_MEMSET: /* several pieces: a batch, a pageable copy, a box */
 		return is_kind_of(c->category, g->first) &&
 		       (g->n > 1 || bytes_of(g->first) == c->call->arg);
-	case CAT_GRAPH: /* CUPTI before 11.8 has no graph's number */
+	case CAT_GRAPH: /* CUPTI before 11.8 does not report the graph's id */
 		return g->first->graph || g->n > 1;
 	default:
 		return false;
 	}
 }
 
-bool pair_may_be_unsaid(const struct sides *s, size_t i, size_t j)
+bool pair_may_lack_size(const struct sides *s, size_t i, size_t j)
 {
 	const struct caller *c = &s->calls.at[i];
 	const struct group *g = &s->groups.at[j];
-	return c->category == CAT_MEMCPY && !c->call->arg && g->at == PAIR_NOBODY &&
+	return c->category == CAT_MEMCPY && !c->call->arg && g->at == PAIR_NO_CALL &&
 	       is_kind_of(c->category, g->first) && is_in_time(s, c, g) &&
 	       may_be_stream(s, c, g->first) && (i + 1 == s->calls.n || !pair_agree(s, i + 1, j));
 }

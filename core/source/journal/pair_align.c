@@ -1,7 +1,8 @@
 /*
- * Of the ways to lay the calls along the work, the one that costs least (pair_gaps.h). Several are followed at once, call by call:
- * mostly there is one, whose next call agrees with the next work, by number too. Where it does not, the ways to go on are tried until
- * all but one have become too dear. A way is a chain of pairs; all that ever were share their beginnings.
+ * Finds the cheapest alignment of calls and work (costs: pair_gaps.h). Follows several paths at
+ * once, call by call. Mostly there is one, whose next call agrees with the next piece of work, by
+ * number too. Where it does not, alternatives are tried until all but one have become too
+ * expensive. A path is a chain of pairs; paths share their beginnings.
  */
 #include "core/source/journal/pair_align.h"
 
@@ -11,32 +12,36 @@
 #include "core/util/bisect.h"
 
 enum {
-	WAYS = 12,	/* at once */
-	PARKED = 16,	/* that go on at a later call */
-	TOO_DEAR = 300, /* more than the best one */
-	NEAR = 96,	/* works that are looked through for what agrees */
-	FAR = 4096,  /* likewise, for where several in a row do; half of it is for what took long */
-	CHOICES = 3, /* of them that are followed */
+	MAX_PATHS = 12,	      /* followed at once */
+	MAX_PARKED = 16,      /* paths that continue at a later call */
+	MAX_EXTRA_COST = 300, /* over the best path */
+	NEAR = 96,	      /* pieces of work searched for one that agrees */
+	/* Pieces of work searched for several that agree in a row; grows with the wait. */
+	FAR = 4096,
+	CHOICES = 3, /* of these pieces, how many are followed */
 	BRANCHES = CHOICES + 4,
 	IN_A_ROW = 4,
-	SURE = 40,	       /* how much dearer another way must be */
-	RIVAL_STEPS = 1 << 24, /* in all, that are gone back along them */
-	COST_UNSAID = 40,      /* a copy that may be another kind of one */
+	SURE = 40,	       /* by how much another path must be more expensive */
+	RIVAL_STEPS = 1 << 24, /* limit for walking back along rivals, in total */
+	COST_NO_SIZE = 40,     /* a copy that may be another kind of copy */
 };
 
 #define NO_PAIR UINT32_MAX
 
 struct pair {
-	uint32_t i, j, before; /* before: in pairs, or NO_PAIR */
+	uint32_t i, j, before; /* before: place in pairs, or NO_PAIR */
 };
 
-struct way {
+struct path {
 	uint32_t pair; /* its last, or NO_PAIR */
-	uint32_t next; /* the first work that is left */
+	uint32_t next; /* the first piece of work that is left */
 	uint32_t cost;
 };
 
-/* A way that was given up for another one of nearly the same cost, which had its pair `of` then and none up to call i. */
+/*
+ * A path dropped for another one of nearly the same cost. The other one's last pair was `of` then,
+ * and it had none after that up to call i.
+ */
 struct rival {
 	uint32_t of, pair, i;
 };
@@ -45,53 +50,58 @@ struct align {
 	struct sides *s;
 	VEC(struct rival) rivals;
 	VEC(struct pair) pairs;
-	struct way ways[WAYS], parked[PARKED];
-	size_t n_ways, n_parked;
-	size_t i; /* the call that is laid */
+	struct path paths[MAX_PATHS], parked[MAX_PARKED];
+	size_t n_paths, n_parked;
+	size_t i; /* the call being aligned */
 };
 
-static struct gap gap_to(const struct align *a, const struct way *w, size_t i, size_t j)
+static struct gap gap_to(const struct align *a, const struct path *w, size_t i, size_t j)
 {
 	if (w->pair == NO_PAIR)
 		return (struct gap){ PAIR_START, w->next, i, j };
 	return (struct gap){ a->pairs.at[w->pair].i, a->pairs.at[w->pair].j, i, j };
 }
 
-/* Between its last pair and call i recording began anew: what lies between is of calls that are not known. */
-static bool is_silent_before(const struct align *a, const struct way *w, size_t i)
+/*
+ * Whether recording resumed between its last pair and call i, so that the work between belongs to
+ * unknown calls.
+ */
+static bool has_unknown_gap_before(const struct align *a, const struct path *w, size_t i)
 {
 	const struct caller *calls = a->s->calls.at;
-	return w->pair != NO_PAIR && calls[a->pairs.at[w->pair].i].silences != calls[i].silences;
+	return w->pair != NO_PAIR &&
+	       calls[a->pairs.at[w->pair].i].n_unknown_gaps != calls[i].n_unknown_gaps;
 }
 
-static struct way extended(struct align *a, const struct way *w, size_t i, size_t j, uint32_t more)
+static struct path extended(struct align *a, const struct path *w, size_t i, size_t j,
+			    uint32_t more)
 {
 	const struct gap gap = gap_to(a, w, i, j);
-	struct way longer = { (uint32_t)a->pairs.n, (uint32_t)j + 1,
-			      w->cost + gap_cost(a->s, &gap) + more };
+	struct path longer = { (uint32_t)a->pairs.n, (uint32_t)j + 1,
+			       w->cost + gap_cost(a->s, &gap) + more };
 	vec_push(&a->pairs, (struct pair){ (uint32_t)i, (uint32_t)j, w->pair });
 	return longer;
 }
 
-/* ---- One way, one call ---- */
+/* ---- One path, one call ---- */
 
-static bool is_behind_last(const struct align *a, const struct way *w)
+static bool follows_last_pair(const struct align *a, const struct path *w)
 {
 	return w->pair != NO_PAIR && a->pairs.at[w->pair].i + 1 == a->i &&
 	       a->pairs.at[w->pair].j + 1 == w->next;
 }
 
-/* Nothing is better than the next work, with the number that is expected. */
-static bool goes_on(const struct align *a, const struct way *w)
+/* Whether the next piece of work agrees and has the expected number; nothing is better. */
+static bool continues_exactly(const struct align *a, const struct path *w)
 {
-	if (w->next >= a->s->groups.n || !is_behind_last(a, w) || a->s->calls.at[a->i].lost ||
+	if (w->next >= a->s->groups.n || !follows_last_pair(a, w) || a->s->calls.at[a->i].lost ||
 	    !pair_agree(a->s, a->i, w->next))
 		return false;
 	const struct gap gap = gap_to(a, w, a->i, w->next);
 	return !gap_cost(a->s, &gap);
 }
 
-static void pass_earlier(const struct align *a, struct way *w)
+static void skip_earlier(const struct align *a, struct path *w)
 {
 	while (w->next < a->s->groups.n && pair_is_before(a->s, a->i, w->next))
 		w->next++;
@@ -106,7 +116,7 @@ static bool agree_in_a_row(const struct sides *s, size_t i, size_t j)
 	return n == IN_A_ROW || i + n == s->calls.n || j + n == s->groups.n;
 }
 
-static void add_way(struct align *a, struct way *to, size_t *n, const struct way *from, size_t j)
+static void add_path(struct align *a, struct path *to, size_t *n, const struct path *from, size_t j)
 {
 	for (size_t k = 0; k < *n; k++)
 		if (to[k].next == j + 1)
@@ -114,45 +124,51 @@ static void add_way(struct align *a, struct way *to, size_t *n, const struct way
 	to[(*n)++] = extended(a, from, a->i, j, 0);
 }
 
-/* Behind as many pieces of work as calls are not known; where that does not agree, nearest to it: some have none, or two. */
-static void try_counted(struct align *a, const struct way *w, size_t at, struct way *to, size_t *n)
+/*
+ * Tries the work that follows as many pieces as there were unrecorded calls. If that does not
+ * agree, tries the nearest that does, because some of the calls have no work, or two pieces.
+ */
+static void try_counted(struct align *a, const struct path *w, size_t at, struct path *to,
+			size_t *n)
 {
 	const struct sides *s = a->s;
 	if (at >= w->next && at < s->groups.n && pair_agree(s, a->i, at))
-		return add_way(a, to, n, w, at);
+		return add_path(a, to, n, w, at);
 	for (size_t k = 1; s->calls.at[a->i].lost > NEAR && k <= NEAR; k++) {
 		if (at + k >= w->next && at + k < s->groups.n && agree_in_a_row(s, a->i, at + k))
-			return add_way(a, to, n, w, at + k);
+			return add_path(a, to, n, w, at + k);
 		if (at >= w->next + k && at - k < s->groups.n && agree_in_a_row(s, a->i, at - k))
-			return add_way(a, to, n, w, at - k);
+			return add_path(a, to, n, w, at - k);
 	}
 }
 
-/* Where the number that is expected here says. */
-static void try_expected(struct align *a, const struct way *w, struct way *to, size_t *n)
+/* Tries the work with the expected number. */
+static void try_expected(struct align *a, const struct path *w, struct path *to, size_t *n)
 {
 	const struct sides *s = a->s;
 	const struct caller *c = &s->calls.at[a->i];
 	if (w->pair == NO_PAIR) {
-		if (s->begins_late && !c->silences && s->first_left + c->losses >= s->n_gone)
-			try_counted(a, w, s->first_left + c->losses - s->n_gone, to, n);
+		if (s->begins_late && !c->n_unknown_gaps &&
+		    s->first_left + c->sum_lost >= s->n_gone)
+			try_counted(a, w, s->first_left + c->sum_lost - s->n_gone, to, n);
 		return;
 	}
-	const struct pair last = a->pairs.at[w->pair]; /* a copy: pairs move as ways are added */
+	/* A copy, because pairs move when paths are added. */
+	const struct pair last = a->pairs.at[w->pair];
 	const struct caller *from = &s->calls.at[last.i];
-	if (c->losses != from->losses && c->silences == from->silences)
-		try_counted(a, w, last.j + 1 + (c->losses - from->losses), to, n);
-	if (c->unsaid != from->unsaid)
+	if (c->sum_lost != from->sum_lost && c->n_unknown_gaps == from->n_unknown_gaps)
+		try_counted(a, w, last.j + 1 + (c->sum_lost - from->sum_lost), to, n);
+	if (c->n_unknown_steps != from->n_unknown_steps)
 		return;
 	uint32_t order = s->groups.at[last.j].order + c->expected - from->expected;
 	size_t at =
 		w->next + bisect(s->groups.n - w->next, k, s->groups.at[w->next + k].order < order);
 	if (at < s->groups.n && s->groups.at[at].order == order && pair_agree(s, a->i, at))
-		add_way(a, to, n, w, at);
+		add_path(a, to, n, w, at);
 }
 
-/* A call that waits longer looks further, each time it has waited twice as long. */
-static size_t farthest(const struct align *a, const struct way *w)
+/* Returns how far to search: each time the call has waited twice as long, it searches further. */
+static size_t farthest(const struct align *a, const struct path *w)
 {
 	size_t waited = w->pair == NO_PAIR ? a->i + 1 : a->i - a->pairs.at[w->pair].i;
 	if (waited & (waited - 1))
@@ -160,121 +176,126 @@ static size_t farthest(const struct align *a, const struct way *w)
 	return waited * NEAR < FAR ? waited * NEAR : FAR;
 }
 
-static void try_next(struct align *a, const struct way *w, struct way *to, size_t *n)
+static void try_next(struct align *a, const struct path *w, struct path *to, size_t *n)
 {
 	const struct sides *s = a->s;
 	size_t far = farthest(a, w), most = *n + CHOICES;
 	for (size_t k = 0; k < (far > NEAR ? far : NEAR) && w->next + k < s->groups.n; k++) {
 		if (k < NEAR && *n < most && pair_agree(s, a->i, w->next + k))
-			add_way(a, to, n, w, w->next + k);
+			add_path(a, to, n, w, w->next + k);
 		else if (k >= NEAR && agree_in_a_row(s, a->i, w->next + k))
-			return add_way(a, to, n, w, w->next + k);
+			return add_path(a, to, n, w, w->next + k);
 	}
 }
 
-/* The next work's number is higher than expected, and just as high as that of a later call should be. */
-static void park_later(struct align *a, const struct way *w)
+/*
+ * Parks a path at a later call, if the next work's number is higher than expected here and exactly
+ * what is expected there.
+ */
+static void park_later(struct align *a, const struct path *w)
 {
 	const struct sides *s = a->s;
-	if (w->pair == NO_PAIR || w->next >= s->groups.n || a->n_parked == PARKED)
+	if (w->pair == NO_PAIR || w->next >= s->groups.n || a->n_parked == MAX_PARKED)
 		return;
 	const struct pair *last = &a->pairs.at[w->pair];
 	const struct caller *from = &s->calls.at[last->i];
 	uint32_t step = s->groups.at[w->next].order - s->groups.at[last->j].order;
 	size_t at =
 		last->i + bisect(s->calls.n - last->i, k, from[k].expected - from->expected < step);
-	if (at <= a->i || at >= s->calls.n || s->calls.at[at].unsaid != from->unsaid ||
+	if (at <= a->i || at >= s->calls.n ||
+	    s->calls.at[at].n_unknown_steps != from->n_unknown_steps ||
 	    s->calls.at[at].expected - from->expected != step || !pair_agree(s, at, w->next))
 		return;
 	a->parked[a->n_parked++] = extended(a, w, at, w->next, 0);
 }
 
-/* All ways to go on from this one, into `to`. */
-static size_t branch(struct align *a, struct way *w, struct way *to)
+/* Puts all continuations of the path into `to`. */
+static size_t branch(struct align *a, struct path *w, struct path *to)
 {
 	size_t n = 0;
-	pass_earlier(a, w);
-	if (goes_on(a, w)) {
-		add_way(a, to, &n, w, w->next);
+	skip_earlier(a, w);
+	if (continues_exactly(a, w)) {
+		add_path(a, to, &n, w, w->next);
 		return n;
 	}
-	bool agrees = w->next < a->s->groups.n && is_behind_last(a, w) &&
-		      !a->s->calls.at[a->i].lost && !is_silent_before(a, w, a->i) &&
+	bool agrees = w->next < a->s->groups.n && follows_last_pair(a, w) &&
+		      !a->s->calls.at[a->i].lost && !has_unknown_gap_before(a, w, a->i) &&
 		      pair_agree(a->s, a->i, w->next);
 	size_t n_parked = a->n_parked;
 	park_later(a, w);
 	try_expected(a, w, to, &n);
 	if (agrees && (agree_in_a_row(a->s, a->i, w->next) || a->n_parked > n_parked)) {
-		add_way(a, to, &n, w, w->next);
+		add_path(a, to, &n, w, w->next);
 		return n;
 	}
 	try_next(a, w, to, &n);
-	if (!n && w->next < a->s->groups.n && pair_may_be_unsaid(a->s, a->i, w->next))
-		to[n++] = extended(a, w, a->i, w->next, COST_UNSAID);
+	if (!n && w->next < a->s->groups.n && pair_may_lack_size(a->s, a->i, w->next))
+		to[n++] = extended(a, w, a->i, w->next, COST_NO_SIZE);
 	to[n++] = *w; /* the call has no work */
 	return n;
 }
 
-/* ---- All ways ---- */
+/* ---- All paths ---- */
 
-/* As if it were to go on at the call that comes next. */
-static uint32_t cost_so_far(const struct align *a, const struct way *w)
+/* Returns the cost as if the path continued at the next call. */
+static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
 	size_t calls = last ? a->i - last->i : a->i + 1;
-	size_t works = last && !is_silent_before(a, w, a->i) ? w->next - last->j - 1 : 0;
+	size_t works = last && !has_unknown_gap_before(a, w, a->i) ? w->next - last->j - 1 : 0;
 	return w->cost + gap_length_cost(calls, works);
 }
 
-static void sort_by_cost(struct way *ways, uint32_t *costs, size_t n)
+static void sort_by_cost(struct path *paths, uint32_t *costs, size_t n)
 {
 	for (size_t k = 1; k < n; k++) {
-		const struct way way = ways[k];
+		const struct path path = paths[k];
 		const uint32_t cost = costs[k];
 		size_t at = k;
 		for (; at && costs[at - 1] > cost; at--) {
-			ways[at] = ways[at - 1];
+			paths[at] = paths[at - 1];
 			costs[at] = costs[at - 1];
 		}
-		ways[at] = way;
+		paths[at] = path;
 		costs[at] = cost;
 	}
 }
 
-/* The way that goes on with the same work at less cost, of the n first ones. */
-static const struct way *find_cheaper(const struct align *a, const struct way *w)
+/* Returns the cheaper path that continues with the same work, if there is one. */
+static const struct path *find_cheaper(const struct align *a, const struct path *w)
 {
-	for (size_t k = 0; k < a->n_ways; k++)
-		if (a->ways[k].next == w->next)
-			return &a->ways[k];
+	for (size_t k = 0; k < a->n_paths; k++)
+		if (a->paths[k].next == w->next)
+			return &a->paths[k];
 	return NULL;
 }
 
-static void note_rival(struct align *a, const struct way *way, const struct way *rival,
-		       uint32_t dearer)
+static void note_rival(struct align *a, const struct path *path, const struct path *rival,
+		       uint32_t extra_cost)
 {
-	if (dearer <= SURE && way->pair != NO_PAIR && rival->pair != NO_PAIR)
-		vec_push(&a->rivals, (struct rival){ way->pair, rival->pair, (uint32_t)a->i });
+	if (extra_cost <= SURE && path->pair != NO_PAIR && rival->pair != NO_PAIR)
+		vec_push(&a->rivals, (struct rival){ path->pair, rival->pair, (uint32_t)a->i });
 }
 
-/* Of those that go on with the same work the cheapest; those that are too dear go. */
-static void choose(struct align *a, struct way *from, size_t n)
+/* Keeps the cheapest path per next piece of work, and drops those too expensive. */
+static void choose(struct align *a, struct path *from, size_t n)
 {
-	uint32_t costs[WAYS * BRANCHES + PARKED];
+	uint32_t costs[MAX_PATHS * BRANCHES + MAX_PARKED];
 	for (size_t k = 0; k < n; k++)
 		costs[k] = cost_so_far(a, &from[k]);
 	sort_by_cost(from, costs, n);
-	a->n_ways = 0;
-	for (size_t k = 0; k < n && a->n_ways < WAYS && costs[k] <= costs[0] + TOO_DEAR; k++) {
-		const struct way *cheaper = find_cheaper(a, &from[k]);
+	a->n_paths = 0;
+	for (size_t k = 0; k < n && a->n_paths < MAX_PATHS && costs[k] <= costs[0] + MAX_EXTRA_COST;
+	     k++) {
+		const struct path *cheaper = find_cheaper(a, &from[k]);
 		if (cheaper)
 			note_rival(a, cheaper, &from[k], costs[k] - cost_so_far(a, cheaper));
 		else
-			a->ways[a->n_ways++] = from[k];
+			a->paths[a->n_paths++] = from[k];
 	}
 }
 
-static void unpark(struct align *a, struct way *to, size_t *n)
+static void unpark(struct align *a, struct path *to, size_t *n)
 {
 	size_t kept = 0;
 	for (size_t k = 0; k < a->n_parked; k++) {
@@ -286,19 +307,22 @@ static void unpark(struct align *a, struct way *to, size_t *n)
 	a->n_parked = kept;
 }
 
-static void lay_call(struct align *a)
+static void align_call(struct align *a)
 {
-	struct way all[WAYS * BRANCHES + PARKED];
+	struct path all[MAX_PATHS * BRANCHES + MAX_PARKED];
 	size_t n = 0;
-	for (size_t k = 0; k < a->n_ways; k++)
-		n += branch(a, &a->ways[k], all + n);
+	for (size_t k = 0; k < a->n_paths; k++)
+		n += branch(a, &a->paths[k], all + n);
 	unpark(a, all, &n);
 	choose(a, all, n);
 }
 
-/* Work behind the last call is of calls that are not read yet: few, for they are read before it; or of any number that were not recorded.
- * Calls without work behind the last work are under way, which is usual. */
-static uint32_t cost_in_all(const struct align *a, const struct way *w)
+/*
+ * Work after the last call belongs to calls not read yet, which are few, because calls are read
+ * before their work; or to any number of unrecorded calls. Calls after the last work are normal:
+ * theirs has not ended yet.
+ */
+static uint32_t cost_in_all(const struct align *a, const struct path *w)
 {
 	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
 	bool are_calls_left = w->pair == NO_PAIR || a->pairs.at[w->pair].i + 1 < a->s->calls.n;
@@ -306,48 +330,51 @@ static uint32_t cost_in_all(const struct align *a, const struct way *w)
 	       (are_calls_left ? COST_STEP : 0);
 }
 
-static const struct way *best_way(const struct align *a)
+static const struct path *best_path(const struct align *a)
 {
-	const struct way *best = &a->ways[0];
-	for (size_t k = 1; k < a->n_ways; k++)
-		if (cost_in_all(a, &a->ways[k]) < cost_in_all(a, best))
-			best = &a->ways[k];
+	const struct path *best = &a->paths[0];
+	for (size_t k = 1; k < a->n_paths; k++)
+		if (cost_in_all(a, &a->paths[k]) < cost_in_all(a, best))
+			best = &a->paths[k];
 	return best;
 }
 
-/* ---- What might be otherwise ---- */
+/* ---- What is uncertain ---- */
 
-/* Back to where both are the same: pairs of the way that the rival does not have are not sure. */
+/*
+ * Walks back to where both paths are the same. The path's pairs that the rival does not have are
+ * unsure.
+ */
 static void doubt(const struct align *a, const struct rival *r, bool *are_unsure, size_t *left)
 {
 	const struct pair *pairs = a->pairs.at;
-	uint32_t way = r->of, rival = r->pair;
-	for (; pairs && *left && way != rival && way != NO_PAIR; --*left) {
-		bool is_behind = rival != NO_PAIR && pairs[rival].j >= pairs[way].j;
-		bool is_same = is_behind && pairs[rival].j == pairs[way].j &&
-			       pairs[rival].i == pairs[way].i;
-		are_unsure[way] |= !is_behind;
-		if (is_behind)
+	uint32_t path = r->of, rival = r->pair;
+	for (; pairs && *left && path != rival && path != NO_PAIR; --*left) {
+		bool rival_is_later = rival != NO_PAIR && pairs[rival].j >= pairs[path].j;
+		bool is_same = rival_is_later && pairs[rival].j == pairs[path].j &&
+			       pairs[rival].i == pairs[path].i;
+		are_unsure[path] |= !rival_is_later;
+		if (rival_is_later)
 			rival = pairs[rival].before;
-		if (!is_behind || is_same)
-			way = pairs[way].before;
+		if (!rival_is_later || is_same)
+			path = pairs[path].before;
 	}
 }
 
-static void take_way(struct align *a, const struct way *best)
+static void take_path(struct align *a, const struct path *best)
 {
 	bool *are_unsure = mem_zero(a->pairs.n);
-	uint32_t *until =
-		mem_zero(a->pairs.n * sizeof(*until)); /* the call of the pair behind it */
+	/* By pair: the call of the next pair. */
+	uint32_t *until = mem_zero(a->pairs.n * sizeof(*until));
 	size_t left = RIVAL_STEPS;
 	for (uint32_t k = best->pair, i = UINT32_MAX; k != NO_PAIR; k = a->pairs.at[k].before) {
 		until[k] = i;
 		i = a->pairs.at[k].i;
 	}
-	for (size_t k = 0; k < a->n_ways; k++)
-		if (&a->ways[k] != best)
-			note_rival(a, best, &a->ways[k],
-				   cost_in_all(a, &a->ways[k]) - cost_in_all(a, best));
+	for (size_t k = 0; k < a->n_paths; k++)
+		if (&a->paths[k] != best)
+			note_rival(a, best, &a->paths[k],
+				   cost_in_all(a, &a->paths[k]) - cost_in_all(a, best));
 	for (size_t k = 0; k < a->rivals.n; k++)
 		if (a->rivals.at[k].i < until[a->rivals.at[k].of])
 			doubt(a, &a->rivals.at[k], are_unsure, &left);
@@ -356,24 +383,24 @@ static void take_way(struct align *a, const struct way *best)
 	pair_drop_unsure(a->s);
 	for (uint32_t k = best->pair; k != NO_PAIR; k = a->pairs.at[k].before)
 		if (are_unsure[k])
-			a->s->groups.at[a->pairs.at[k].j].at = PAIR_NOBODY;
+			a->s->groups.at[a->pairs.at[k].j].at = PAIR_NO_CALL;
 	free(are_unsure);
 	free(until);
 }
 
 void pair_align(struct sides *s)
 {
-	struct align a = { .s = s, .n_ways = 1 };
+	struct align a = { .s = s, .n_paths = 1 };
 	gaps_learn(s);
-	a.ways[0] = (struct way){ NO_PAIR, 0, 0 };
+	a.paths[0] = (struct path){ NO_PAIR, 0, 0 };
 	vec_reserve(&a.pairs, s->calls.n);
 	for (a.i = 0; a.i < s->calls.n; a.i++) {
-		if (a.n_ways == 1 && !a.n_parked && goes_on(&a, &a.ways[0]))
-			a.ways[0] = extended(&a, &a.ways[0], a.i, a.ways[0].next, 0);
+		if (a.n_paths == 1 && !a.n_parked && continues_exactly(&a, &a.paths[0]))
+			a.paths[0] = extended(&a, &a.paths[0], a.i, a.paths[0].next, 0);
 		else
-			lay_call(&a);
+			align_call(&a);
 	}
-	take_way(&a, best_way(&a));
+	take_path(&a, best_path(&a));
 	vec_free(&a.pairs);
 	vec_free(&a.rivals);
 }

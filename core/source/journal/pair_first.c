@@ -1,6 +1,6 @@
 /*
- * The first call since CUPTI came on gets the work that no record explains, if that has a number from before CUPTI's first record of a
- * call, agrees with the call, and is of one call alone.
+ * The first call since CUPTI came on gets the unexplained work, if that has a number before CUPTI's
+ * first record of a call, agrees with the call, and belongs to one call alone.
  */
 #include "core/source/journal/pair_first.h"
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 struct first {
-	struct pair_thread thread; /* with this call alone */
-	uint32_t number;	   /* the call's in the step */
+	struct pair_thread thread; /* has this call alone */
+	uint32_t number;	   /* the call's number in the step */
 };
 
 static bool find_first(const struct pair_input *in, uint64_t on_ticks, struct first *first)
@@ -40,7 +40,10 @@ static bool has_work(const struct pair_input *in, const uint32_t *call_of, uint3
 	return false;
 }
 
-/* Numbers grow and wrap around at 2^32. False: no record of a call since is here, so work of later calls may lack theirs, too. */
+/*
+ * Finds the first recorded call since then; numbers grow and wrap around at 2^32. Returns false if
+ * there is none: then work of later calls may lack its record too.
+ */
 static bool first_recorded(const struct pair_input *in, uint64_t on_ticks, uint32_t *correlation)
 {
 	const struct rec_api *earliest = NULL;
@@ -53,7 +56,7 @@ static bool first_recorded(const struct pair_input *in, uint64_t on_ticks, uint3
 	return earliest;
 }
 
-/* What no record explains, of numbers before `limit`. To be freed. */
+/* Returns the work that no record explains, with numbers before `limit`. The caller frees it. */
 static struct rec_gpu *list_unexplained(const struct pair_input *in, const uint32_t *call_of,
 					uint32_t limit, size_t *n)
 {
@@ -74,7 +77,7 @@ static void name_work(const struct pair_input *in, uint32_t correlation, uint32_
 			call_of[i] = number;
 }
 
-/* The one group of work that agrees with the call; NULL: none does, or several. */
+/* Returns the only group of work that agrees with the call; NULL if there is none, or several. */
 static const struct group *find_agreeing(const struct sides *s)
 {
 	const struct group *found = NULL;

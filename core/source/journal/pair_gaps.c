@@ -2,10 +2,13 @@
 
 enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
 
-/* By what is asked for and what came before it; of calls whose records were dropped between them it is supposed that they were alike. */
+/*
+ * Per pair of neighbours: what is asked for, and what came before. Calls whose records were dropped
+ * between them are assumed to be alike.
+ */
 struct usual {
 	uint32_t step, n, votes;
-	uint32_t others, others_votes; /* calls without work between */
+	uint32_t others, others_votes; /* calls without work in between */
 };
 
 struct table {
@@ -13,9 +16,9 @@ struct table {
 	VEC(struct usual) at;
 };
 
-static uint64_t neighbours(uint32_t before, uint32_t behind)
+static uint64_t neighbours(uint32_t before, uint32_t after)
 {
-	return (uint64_t)before << 32 | behind;
+	return (uint64_t)before << 32 | after;
 }
 
 static struct usual *usual_of(struct table *t, uint64_t key)
@@ -29,7 +32,7 @@ static struct usual *usual_of(struct table *t, uint64_t key)
 	return &t->at.at[*at];
 }
 
-/* By most of the groups; a few of them follow a hole. */
+/* Takes the majority of the groups; a few of them follow a gap. */
 static void learn(struct table *t, const struct sides *s, bool is_recount)
 {
 	for (size_t j = 1; j < s->groups.n; j++) {
@@ -67,7 +70,8 @@ static void learn_others(const struct table *t, const struct sides *s)
 
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->is_behind_other || c->silences != c[-1].silences)
+	if (!c->symbol || !c[-1].symbol || c->follows_call_without_work ||
+	    c->n_unknown_gaps != c[-1].n_unknown_gaps)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
@@ -98,9 +102,9 @@ void gaps_learn(struct sides *s)
 	s->odd_cost = cost_of_odd(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		const struct usual *u = i && !s->is_of_race ? known(&t, c) : NULL;
-		c->losses = c->lost + (i ? c[-1].losses : 0);
-		c->unsaid = !u + (i ? c[-1].unsaid : 0);
+		const struct usual *u = i && !s->is_from_race ? known(&t, c) : NULL;
+		c->sum_lost = c->lost + (i ? c[-1].sum_lost : 0);
+		c->n_unknown_steps = !u + (i ? c[-1].n_unknown_steps : 0);
 		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
 	}
 	map_free(&t.of);
@@ -114,7 +118,10 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 	       (works ? COST_FOREIGN + COST_STEP * (uint32_t)foreign : 0);
 }
 
-/* Work that the one before kept waiting begins late; else it begins soon after its call, or waits for another stream. */
+/*
+ * Returns the cost of work that begins late. It begins after the previous work if that made it
+ * wait; else soon after its call, unless it waits for another stream.
+ */
 static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 {
 	uint64_t ready = s->calls.at[i].end_ticks;
@@ -133,9 +140,9 @@ static uint32_t start_cost(const struct sides *s, const struct gap *g)
 	const struct caller *c = &s->calls.at[g->i];
 	if (!s->begins_late)
 		return gap_length_cost(g->i, g->j - g->from_j);
-	if (c->silences)
+	if (c->n_unknown_gaps)
 		return gap_length_cost(g->i, 0) + COST_EARLIER;
-	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->losses)) +
+	return gap_length_cost(g->i, apart(s->n_gone + g->j, s->first_left + c->sum_lost)) +
 	       COST_LOST;
 }
 
@@ -146,18 +153,18 @@ static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 		return start_cost(s, g);
 	const struct caller *a = &s->calls.at[g->from_i];
 	size_t calls = g->i - g->from_i - 1, works = g->j - g->from_j - 1;
-	if (a->silences != b->silences)
+	if (a->n_unknown_gaps != b->n_unknown_gaps)
 		return gap_length_cost(calls, 0) + COST_EARLIER;
 	uint32_t step = s->groups.at[g->j].order - s->groups.at[g->from_j].order;
-	uint32_t expected = b->expected - a->expected, lost = b->losses - a->losses;
-	bool is_said = a->unsaid == b->unsaid;
+	uint32_t expected = b->expected - a->expected, lost = b->sum_lost - a->sum_lost;
+	bool step_is_known = a->n_unknown_steps == b->n_unknown_steps;
 	size_t foreign = apart(works, lost);
 	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
-		      (is_said && !foreign && step != expected);
+		      (step_is_known && !foreign && step != expected);
 	uint32_t odd = is_odd ? s->odd_cost : 0;
 	if (!calls && !foreign)
 		return odd + (lost ? COST_LOST : 0);
-	if (is_said && step == expected && !foreign)
+	if (step_is_known && step == expected && !foreign)
 		return COST_NUMBERED;
 	return gap_length_cost(calls, foreign) + odd;
 }

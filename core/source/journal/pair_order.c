@@ -1,11 +1,15 @@
 /*
- * CUPTI numbers the calls of the whole process, recorded or not, and GPU work carries its call's number. So the calls by the
- * time they began and the work by number are the same sequence, but for what one side lacks: a call without work (between two
- * places on the host), work whose call was not seen or was dropped, two threads that call at the same moment. A pair must agree in
- * what was asked for (kernel, grid, block; bytes; a graph; the stream), and in time (pair_agree.h). Calls that do not overlap are laid along the
- * work (pair_align.h). Where threads race, which of CUPTI's streams is whose is found first (pair_walk.h), and then each stream is laid along
- * its own work: in a stream that one thread uses nothing races. On an H100 all this saves the launching thread half of what CUPTI
- * costs: recording calls makes every call of the API dearer, cudaGetDevice 480 ns instead of 50.
+ * CUPTI numbers the calls of the whole process, recorded or not, and GPU work carries its call's
+ * number. So calls by start time and work by number are the same sequence, except for what one side
+ * lacks: a call without work (a copy between two places on the host), work whose call was not
+ * hooked or was dropped, two threads that call at the same moment. A pair must agree in what was
+ * asked for (kernel, grid, block; bytes; graph; stream) and in time (pair_agree.h).
+ *
+ * Calls that do not overlap are aligned with the work (pair_align.h). Where threads race, first the
+ * owner of each CUPTI stream is found (pair_walk.h), and then each stream's calls are aligned with
+ * its own work: in a stream that one thread uses nothing races. On an H100 this saves the launching
+ * thread half of CUPTI's cost: recording calls makes every API call slower, cudaGetDevice 480 ns
+ * instead of 50 ns.
  */
 #include "core/source/journal/pair_order.h"
 
@@ -13,13 +17,13 @@
 #include "core/source/journal/pair_walk.h"
 
 enum {
-	WALKS = 3, /* each knows the streams better than the one before */
+	WALKS = 3, /* each has better knowledge of the streams than the one before */
 };
 
 static void forget_pairs(struct sides *s)
 {
 	for (size_t j = 0; j < s->groups.n; j++)
-		s->groups.at[j].at = PAIR_NOBODY;
+		s->groups.at[j].at = PAIR_NO_CALL;
 }
 
 /* ---- One part for each of CUPTI's streams ---- */
@@ -30,7 +34,10 @@ struct parts {
 	struct map of_stream; /* -> place in `at` */
 };
 
-/* Graphs' nodes run on streams of their own; what no stream is known of may be on any that is nobody's. */
+/*
+ * Graph nodes run on streams of their own. Calls whose stream is unknown may be on any stream
+ * without an owner.
+ */
 enum { PART_GRAPHS, PART_REST, PART_STREAMS };
 
 static struct sides *part_of_stream(struct parts *p, uint32_t stream, bool is_made)
@@ -67,7 +74,7 @@ static void split(struct parts *p)
 	for (size_t j = 0; j < s->groups.n; j++) {
 		struct group g = s->groups.at[j];
 		g.home = (uint32_t)j;
-		g.at = PAIR_NOBODY;
+		g.at = PAIR_NO_CALL;
 		struct sides *to = may_be_graph(&g)
 					   ? &p->at.at[PART_GRAPHS]
 					   : part_of_stream(p, stream_of_work(g.first), false);
@@ -89,17 +96,18 @@ static void pair_part(struct parts *p, size_t k)
 	part->lanes.at = s->lanes.at; /* shared */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
-	part->is_of_race = true;
+	part->is_from_race = true;
 	part->clocks_differ_ticks = s->clocks_differ_ticks;
 	sides_note_alone(part);
 	if (!sides_race(part))
 		pair_align(part);
-	else if (k != PART_REST || !has_several_streams(part)) /* else who has whose is not known */
+	/* Else it is unknown which call uses which stream. */
+	else if (k != PART_REST || !has_several_streams(part))
 		pair_walk(part);
 	for (size_t j = 0; j < part->groups.n; j++) {
 		const struct group *g = &part->groups.at[j];
-		s->groups.at[g->home].at = g->at == PAIR_NOBODY ? PAIR_NOBODY
-								: part->calls.at[g->at].home;
+		s->groups.at[g->home].at = g->at == PAIR_NO_CALL ? PAIR_NO_CALL
+								 : part->calls.at[g->at].home;
 	}
 	part->lanes.at = NULL;
 }
@@ -136,7 +144,7 @@ static size_t name_calls(const struct sides *s, struct rec_external *externals)
 	size_t n = 0;
 	for (size_t j = 0; j < s->groups.n; j++) {
 		const struct group *g = &s->groups.at[j];
-		if (g->at == PAIR_NOBODY)
+		if (g->at == PAIR_NO_CALL)
 			continue;
 		const struct caller *c = &s->calls.at[g->at];
 		externals[n++] = (struct rec_external){

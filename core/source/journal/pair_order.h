@@ -1,11 +1,17 @@
-/* Pairing where CUPTI records no call: by the order in which calls were made, and by what each asked for. See pair_order.c. */
+/*
+ * Pairing where CUPTI records no calls: by the order of the calls and what each asked for. See
+ * pair_order.c.
+ */
 #ifndef CORE_PAIR_ORDER_H
 #define CORE_PAIR_ORDER_H
 
 #include "core/source/journal/pair.h"
 
-/* Says which call each correlation id is, as CUPTI's external correlation would, so that all that closes steps need not know how
- * it was found. Ids whose call is not found are left out. `externals` has room for n_works; returns how many there are. */
+/*
+ * Finds the call of each correlation id and writes it like CUPTI's external correlation, so that
+ * the code that closes steps need not know how it was found. Leaves out ids whose call is not
+ * found. `externals` has room for n_works entries; returns their number.
+ */
 size_t pair_by_order(const struct pair_input *in, struct rec_external *externals);
 
 #endif

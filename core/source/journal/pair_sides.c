@@ -5,15 +5,19 @@
 #include <stdlib.h>
 
 enum {
-	ALONE = 8, /* how much more a pair says of its stream where no other call was under way */
-	MOSTLY_PCT =
-		75, /* of a lane's calls that have work on the same of CUPTI's streams: it is that one */
+	/* Weight of a pair as a vote for its stream, if no other call was active. */
+	ALONE = 8,
+	/*
+	 * A lane is a CUPTI stream if this percentage of its calls with work have it on that
+	 * stream.
+	 */
+	MOSTLY_PCT = 75,
 };
 
 #define LEGACY_STREAM	  1u
 #define PER_THREAD_STREAM 2u
 
-/* What a function's name says that its category does not. */
+/* What a function's name says beyond its category. */
 enum role {
 	ROLE_NONE,
 	ROLE_WAITS_DEVICE,
@@ -28,17 +32,20 @@ struct trait {
 	bool is_async;
 };
 
-/* Of all work that was asked for before `begin` and has this key. */
+/* A wait for all work with this key that was asked for before `begin_ticks`. */
 struct wait {
 	uint64_t key, begin_ticks, end_ticks;
 };
 
-/* A stream of this handle was made: calls before and behind mean different ones. */
+/*
+ * A stream with this handle was created: earlier and later calls with the handle mean different
+ * streams.
+ */
 struct birth {
 	uint64_t key, ticks;
 };
 
-/* Where the last call's answer was found: the next one's is mostly the same. */
+/* Where the last call's answer was found; the next one's is mostly the same. */
 struct hints {
 	uint64_t lane_key;
 	size_t lane, lane_wait, device_wait, context_wait;
@@ -53,7 +60,7 @@ struct listing {
 	struct hints last;
 };
 
-/* ---- What functions are ---- */
+/* ---- What functions do ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -187,7 +194,7 @@ static void add_call(struct listing *l, const struct rec_call *call, uint32_t th
 	vec_push(&l->s->calls, c);
 }
 
-/* What is asked of a stream that a thread captures becomes a graph's. */
+/* What a thread captures from a stream becomes part of a graph and has no work. */
 struct capture {
 	uint64_t stream;
 	bool is_on;
@@ -207,13 +214,16 @@ static bool is_captured(const struct capture *c, const struct rec_call *call)
 	return c->is_on && call->stream == c->stream;
 }
 
-/* Of one thread, which made them in this order; where the one before expected work, a dropped one did. */
+/*
+ * Lists the calls of one thread, in its order. A dropped call is assumed to have work if the call
+ * before it had.
+ */
 static void list_thread(struct listing *l, uint32_t thread)
 {
 	const struct pair_input *in = l->s->in;
 	const struct pair_thread *t = &in->threads[thread];
 	uint32_t expected_seq = t->closed_seq + 1, others = 0;
-	bool knows_seq = false, is_behind_other = false;
+	bool knows_seq = false, follows_call_without_work = false;
 	struct capture capture = { 0 };
 	vec_reserve(&l->s->calls, t->n_calls);
 	for (size_t k = 0; k < t->n_calls; k++) {
@@ -231,24 +241,24 @@ static void list_thread(struct listing *l, uint32_t thread)
 			struct caller *c = &l->s->calls.at[l->s->calls.n - 1];
 			c->skipped = call->seq - expected_seq;
 			c->lost = knows_seq ? c->skipped : 0;
-			c->is_behind_other = is_behind_other || !knows_seq;
+			c->follows_call_without_work = follows_call_without_work || !knows_seq;
 			c->others = others - 1;
 			others = 0;
 		}
-		is_behind_other = !expects_work;
+		follows_call_without_work = !expects_work;
 		knows_seq = expects_work || (call->status && knows_seq);
 		expected_seq = call->seq + 1;
 	}
 }
 
-/* A copy to the host that is not asynchronous has waited for its stream, too. */
+/* A copy to the host that is not asynchronous has also waited for its stream. */
 static bool is_waiting_copy(const struct listing *l, const struct rec_call *call)
 {
 	return dict_category(l->s->in->dict, call->hook) == CAT_MEMCPY &&
 	       call->detail == COPY_D2H && !trait(l, call).is_async;
 }
 
-/* Which work it waits for; 0: it does not. */
+/* Returns the key of the work that the call waits for; 0 if it does not wait. */
 static uint64_t waited_key(const struct listing *l, const struct rec_call *call, uint32_t thread)
 {
 	switch (trait(l, call).role) {
@@ -310,7 +320,7 @@ static int wait_order(const void *a, const void *b)
 	return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
 }
 
-/* Of each wait: when the first of those from it on returned. */
+/* Sets each wait's end to the first return of it and the later ones with its key. */
 static void sort_waits(struct listing *l)
 {
 	if (!l->waits.n)
@@ -345,7 +355,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Only a launch is surely on the current device: a copy may go to another's stream. */
+/*
+ * Returns when the call's work must have ended. Only a launch is certainly on the current device; a
+ * copy may go to another device's stream.
+ */
 static uint64_t deadline_of(struct listing *l, const struct caller *c, uint64_t key)
 {
 	const struct rec_call *call = c->call;
@@ -404,8 +417,11 @@ bool sides_race(const struct sides *s)
 	return false;
 }
 
-/* How many calls between two windows were not recorded is said by the number of each thread's first one behind. */
-static void note_silences(struct sides *s)
+/*
+ * The sequence number of each thread's first call after an opening shows how many of its calls were
+ * not recorded between two windows.
+ */
+static void count_unrecorded(struct sides *s)
 {
 	const struct pair_input *in = s->in;
 	uint32_t *seen = mem_zero(in->n_threads * sizeof(*seen));
@@ -424,12 +440,12 @@ static void note_silences(struct sides *s)
 	free(seen);
 }
 
-/* Where that is not the work that CUPTI has of them. */
-static void note_unsaid_silences(struct sides *s)
+/* Drops these counts where CUPTI does not have the work of all those calls. */
+static void drop_unknown_counts(struct sides *s)
 {
 	const struct pair_input *in = s->in;
 	size_t n = 0;
-	uint32_t silences = 0;
+	uint32_t n_unknown_gaps = 0;
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
 		bool is_first = false, is_whole = i || in->has_gone;
@@ -439,8 +455,8 @@ static void note_unsaid_silences(struct sides *s)
 		}
 		if (is_first && !is_whole)
 			c->lost = 0;
-		silences += is_first && !is_whole;
-		c->silences = silences;
+		n_unknown_gaps += is_first && !is_whole;
+		c->n_unknown_gaps = n_unknown_gaps;
 		s->begins_late |= is_first && !i;
 	}
 }
@@ -458,8 +474,8 @@ static void list_calls(struct sides *s)
 	if (!is_sorted)
 		qsort(s->calls.at, s->calls.n, sizeof(*s->calls.at), by_begin);
 	if (s->in->n_openings) {
-		note_silences(s);
-		note_unsaid_silences(s);
+		count_unrecorded(s);
+		drop_unknown_counts(s);
 	}
 	list_births(&l);
 	list_waits(&l);
@@ -485,7 +501,10 @@ static bool is_wait(const struct rec_gpu *work)
 	return work->kind == REC_GPU_SYNC;
 }
 
-/* A busy process counts to 2^32 within an hour or two. What is held at once lies within half of that around any of it. */
+/*
+ * Returns the number to count from. A busy process takes 2^32 numbers in an hour or two. Work held
+ * at one time is within half that range around any piece of it.
+ */
 static uint32_t first_order(const struct pair_input *in)
 {
 	for (size_t i = 0; i < in->n_works; i++)
@@ -506,7 +525,7 @@ static uint32_t work_symbol(const struct dict *d, const struct rec_gpu *g)
 	return k && k->is_known ? symbol_of(k->name + 1, shape_of(g->grid)) : 0;
 }
 
-/* What is of one call becomes one. */
+/* Joins the work of each call into one group. */
 static void join_groups(struct sides *s)
 {
 	size_t n = 0;
@@ -540,7 +559,7 @@ static void list_groups(struct sides *s)
 				     .begin_ticks = g->begin_ticks,
 				     .end_ticks = g->flags & GPU_INCOMPLETE ? 0 : g->end_ticks,
 				     .symbol = work_symbol(in->dict, g),
-				     .at = PAIR_NOBODY };
+				     .at = PAIR_NO_CALL };
 		if (is_wait(g))
 			continue;
 		is_sorted &= !s->groups.n || s->groups.at[s->groups.n - 1].order <= one.order;
@@ -551,11 +570,11 @@ static void list_groups(struct sides *s)
 	join_groups(s);
 }
 
-/* ---- Which of CUPTI's streams is which ---- */
+/* ---- Which CUPTI stream is which ---- */
 
 static struct lane *lane_of(struct sides *s, const struct group *g)
 {
-	if (g->at == PAIR_NOBODY || g->first->graph)
+	if (g->at == PAIR_NO_CALL || g->first->graph)
 		return NULL;
 	return &s->lanes.at[s->calls.at[g->at].lane];
 }
@@ -606,7 +625,7 @@ bool sides_learn_streams(struct sides *s)
 	return are_any_wrong;
 }
 
-/* Nothing is known of how many calls came before where no work of theirs had its call. */
+/* Notes the earlier work. If no piece of it was paired, the number of earlier calls is unknown. */
 static void note_gone(struct sides *s)
 {
 	const struct pair_input *in = s->in;

@@ -1,57 +1,64 @@
-/* The two sequences that pairing by order compares: calls by the time they began, GPU work by CUPTI's number. See pair_order.c. */
+/*
+ * The two sequences that pairing by order compares: calls by start time, GPU work by CUPTI's
+ * number. See pair_order.c.
+ */
 #ifndef CORE_PAIR_SIDES_H
 #define CORE_PAIR_SIDES_H
 
 #include "core/source/journal/pair.h"
 #include "core/util/vec.h"
 
-#define PAIR_NOBODY UINT32_MAX /* a group's call is not found */
+#define PAIR_NO_CALL UINT32_MAX /* the group's call is not found */
 
-/* GPU and host clocks are related by CUPTI to within this. */
+/* CUPTI relates GPU and host clocks with this precision. */
 #define CLOCKS_DIFFER_TICKS 20000
 
 struct caller {
 	const struct rec_call *call;
-	const struct run_launch *launch; /* of a launch; NULL: not known */
+	const struct run_launch *launch; /* of a launch; NULL: unknown */
 	uint64_t end_ticks;
-	uint64_t deadline_ticks; /* its work had ended by then: a wait for it returned */
-	uint32_t symbol;	 /* what was asked for; 0: not said in full */
+	uint64_t deadline_ticks; /* its work had ended by then, because a wait for it returned */
+	uint32_t symbol;	 /* what was asked for; 0: not fully known */
 	uint32_t thread;	 /* place in the input */
 	uint32_t lane;		 /* place in lanes */
-	uint32_t home;		 /* place in the whole sequence, where this is a part of it */
-	uint32_t
-		lost; /* calls of its thread between it and the one before whose records were dropped; where calls were recorded anew, all threads' that were not */
-	uint32_t skipped; /* calls with work of its thread that were not recorded before it */
-	uint32_t others;  /* calls of its thread without work, since the one before */
-	/* pair_gaps.c; counted from the first call on */
-	uint32_t expected; /* by how much CUPTI's number should have grown */
-	uint32_t unsaid;   /* between how many neighbours that is not known */
-	uint32_t losses;   /* sum of lost */
-	uint32_t
-		silences; /* so often calls had been recorded anew by then, and nothing says how many were not */
+	uint32_t home;		 /* place in the whole sequence, if this is part of it */
+	/*
+	 * Calls of its thread since the previous one whose records were dropped. For the first call
+	 * after an opening: unrecorded calls of all threads.
+	 */
+	uint32_t lost;
+	uint32_t skipped; /* unrecorded calls with work of its thread before it */
+	uint32_t others;  /* calls of its thread without work since the previous one */
+	/* Set by pair_gaps.c; counted from the first call on. */
+	uint32_t expected;	  /* by how much CUPTI's number should have grown */
+	uint32_t n_unknown_steps; /* neighbours between which that is unknown */
+	uint32_t sum_lost;	  /* sum of `lost` */
+	/* Openings so far for which the number of unrecorded calls is unknown. */
+	uint32_t n_unknown_gaps;
 	uint8_t category;
-	bool is_alone;	      /* no other call was under way */
-	bool is_behind_other; /* calls without work lie between it and its thread's one before */
+	bool is_alone; /* no other call was active */
+	/* Calls without work are between it and its thread's previous call. */
+	bool follows_call_without_work;
 };
 
 /* All work of one call. */
 struct group {
 	const struct rec_gpu *first;
-	uint64_t begin_ticks, end_ticks; /* of the earliest, of the last */
-	uint32_t order; /* correlation, counted from where it does not wrap around */
+	uint64_t begin_ticks, end_ticks; /* of the earliest; of the last */
+	uint32_t order;			 /* correlation, offset so that it does not wrap around */
 	uint32_t n;
 	uint32_t symbol;
-	uint32_t at; /* its call's place among the calls, or PAIR_NOBODY */
+	uint32_t at; /* its call's place among the calls, or PAIR_NO_CALL */
 	uint32_t home;
 };
 
 /*
- * What is one stream to the application: a handle on a device, from its making on; the default stream of a thread. It is one of CUPTI's,
- * which one is learned from pairs.
+ * A stream of the application: a handle on a device, from its creation on, or a thread's default
+ * stream. It corresponds to one CUPTI stream, which is learned from the pairs.
  */
 struct lane {
-	uint32_t id;	   /* stream_of_work */
-	uint64_t n, votes; /* votes: Boyer and Moore's majority */
+	uint32_t id;	   /* stream_of_work() */
+	uint64_t n, votes; /* votes: Boyer-Moore majority */
 };
 
 struct sides {
@@ -59,25 +66,29 @@ struct sides {
 	VEC(struct caller) calls;
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
-	bool begins_late; /* calls before the first were not recorded, and CUPTI was on; of work of these calls it is known that... */
-	size_t n_gone, first_left; /* ...so many pieces are not here, and the first that is */
+	bool begins_late; /* calls before the first were not recorded, though CUPTI was on; then: */
+	/* n_gone: see struct pair_input. first_left: the first group after gone_id. */
+	size_t n_gone, first_left;
 	bool knows_streams;
-	bool is_of_race;	      /* other streams' calls take numbers in between, at random */
-	uint32_t odd_cost;	      /* pair_gaps.h */
+	bool is_from_race; /* calls of other streams take numbers in between, at random */
+	uint32_t odd_cost; /* see pair_gaps.h */
 	uint64_t clocks_differ_ticks; /* at most */
 };
 
 void sides_list(struct sides *s, const struct pair_input *in);
 void sides_free(struct sides *s);
 
-/* Whether calls of several threads were under way at once. */
+/* Whether calls of several threads overlapped. */
 bool sides_race(const struct sides *s);
 void sides_note_alone(struct sides *s);
 
-/* Which of CUPTI's streams each lane is, by most of its calls. Whether a pair contradicts that. */
+/*
+ * Learns which CUPTI stream each lane is, from most of its calls. Returns whether a pair
+ * contradicts that.
+ */
 bool sides_learn_streams(struct sides *s);
 
-/* Of all devices: each numbers its own. */
+/* Returns a number that is unique across devices; each device numbers its own streams. */
 static inline uint32_t stream_of_work(const struct rec_gpu *work)
 {
 	return work->stream ^ (uint32_t)work->device << 24;

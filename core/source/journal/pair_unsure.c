@@ -16,10 +16,10 @@ struct pairs {
 
 static const struct pair start = { PAIR_START, 0, false };
 
-/* A pair that may move, its neighbours on the side of the hole and on the other one. */
+/* A pair that may move, its neighbour on the side of the hole, and the one on the other side. */
 struct slide {
 	const struct pair *hole, *pair, *other;
-	bool is_right; /* the hole lies before the pair */
+	bool is_right; /* the hole is before the pair */
 };
 
 static int64_t cost(const struct sides *s, const struct pair *a, const struct pair *b)
@@ -40,14 +40,17 @@ static bool is_hole(const struct pair *a, const struct pair *b)
 	return a == &start || b->i - a->i != 1 || b->j - a->j != 1;
 }
 
-/* Pair k moved by so many calls and works, towards the hole. */
+/* Returns the pair moved towards the hole by that number of calls and pieces of work. */
 static struct pair moved(const struct pair *p, const struct pair *by, bool is_right)
 {
 	return is_right ? (struct pair){ p->i - by->i, p->j - by->j, false }
 			: (struct pair){ p->i + by->i, p->j + by->j, false };
 }
 
-/* The hole behind pair k, or before it, is moved over it, and further, as long as all is alike. */
+/*
+ * Moves the hole next to pair k over it, and further, as long as all calls and work are alike. The
+ * pairs it passes at no cost are unsure.
+ */
 static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t symbol, bool is_right)
 {
 	struct pair hole = p->at[is_right ? k - 1 : k + 1];
@@ -55,8 +58,8 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t sym
 	for (; k < p->n; k += is_right ? 1 : SIZE_MAX) {
 		const struct pair *pair = &p->at[k];
 		const struct pair *before = k ? &p->at[k - 1] : &start,
-				  *behind = k + 1 < p->n ? &p->at[k + 1] : NULL;
-		const struct slide x = { &hole, pair, is_right ? behind : before, is_right };
+				  *after = k + 1 < p->n ? &p->at[k + 1] : NULL;
+		const struct slide x = { &hole, pair, is_right ? after : before, is_right };
 		const struct pair to = moved(pair, by, is_right);
 		if (p->s->calls.at[pair->i].symbol != symbol ||
 		    p->s->groups.at[pair->j].symbol != symbol ||
@@ -72,7 +75,7 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t sym
 	}
 }
 
-/* What all calls in the hole ask for; 0: they differ. */
+/* Returns what all calls in the hole ask for; 0 if they differ. */
 static uint32_t symbol_of_calls(const struct sides *s, size_t i, size_t end)
 {
 	uint32_t symbol = s->calls.at[i].symbol;
@@ -114,13 +117,13 @@ void pair_drop_unsure(struct sides *s)
 {
 	struct pairs p = { .s = s, .at = mem_resize(NULL, s->groups.n * sizeof(*p.at)) };
 	for (size_t j = 0; j < s->groups.n; j++)
-		if (s->groups.at[j].at != PAIR_NOBODY)
+		if (s->groups.at[j].at != PAIR_NO_CALL)
 			p.at[p.n++] = (struct pair){ s->groups.at[j].at, j, false };
 	for (size_t k = 0; k + 1 < p.n; k++)
 		if (is_hole(&p.at[k], &p.at[k + 1]))
 			look_around_hole(&p, k);
 	for (size_t k = 0; k < p.n; k++)
 		if (p.at[k].is_unsure)
-			s->groups.at[p.at[k].j].at = PAIR_NOBODY;
+			s->groups.at[p.at[k].j].at = PAIR_NO_CALL;
 	free(p.at);
 }

@@ -1,12 +1,14 @@
-/* What might as well be otherwise is not said. */
+/* Removes pairs that are ambiguous. */
 #ifndef CORE_PAIR_UNSURE_H
 #define CORE_PAIR_UNSURE_H
 
 #include "core/source/journal/pair_sides.h"
 
 /*
- * Among calls that all ask for the same a hole, on either side, could lie at another place at the same cost: takes the calls away from all
- * work that would have another one then. A whole iteration of a loop is no such hole: it is where calls are not recorded. For what pair_align found: calls and work in the same order.
+ * Among calls that all ask for the same, a hole (missing calls or missing work) could be at another
+ * place at the same cost. Unpairs all work that would then have another call. A whole iteration of
+ * a loop is not such a hole: it is where calls are not recorded. Expects pair_align()'s result:
+ * calls and work in the same order.
  */
 void pair_drop_unsure(struct sides *s);
 

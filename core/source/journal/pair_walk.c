@@ -1,7 +1,8 @@
 /*
- * Both sequences are walked at once. A number is given out while its call is under way: so a call's work may lie behind that of calls of
- * other threads which began meanwhile, and never before that of one that had ended. Where nothing agrees, the nearest place is looked
- * for from which on they agree again.
+ * Walks through both sequences at once. A number is taken while its call is active. So a call's
+ * work may follow that of other threads' calls that began meanwhile, but never precedes that of a
+ * call that had ended. Where nothing agrees, searches for the nearest place from which calls and
+ * work agree again.
  */
 #include "core/source/journal/pair_walk.h"
 
@@ -9,15 +10,18 @@
 
 enum {
 	LOOK_AHEAD = 96, /* calls and pieces of work that may be skipped at one place, together */
-	RUN = 3,	 /* that agree behind it */
-	RACING =
-		64, /* calls that are under way at once; of a longer one only so many are looked at */
-	STRAYS = 4, /* pieces of work among theirs whose calls are not known */
-	SWAPPED =
-		4, /* by how many places work of calls that race may lie behind, where they agree again */
+	RUN = 3,	 /* pairs that must agree after that */
+	/* Calls active at once with another one; more of them are ignored. */
+	RACING = 64,
+	STRAYS = 4, /* pieces of work among theirs whose calls are unknown */
+	/* By how many places the work of racing calls may be late where they agree again. */
+	SWAPPED = 4,
 };
 
-/* A call under way that was given work with others' before it: once it has ended, those others are of no later call. */
+/*
+ * An active call that was given work after other calls' work. Once it has ended, no later call can
+ * have launched that earlier work.
+ */
 struct overtaker {
 	uint64_t end_ticks;
 	size_t group;
@@ -27,17 +31,21 @@ struct walk {
 	struct sides *s;
 	struct overtaker overtakers[RACING];
 	size_t n_overtakers;
-	size_t barren; /* no place with so many calls and groups before it, or fewer, is one to go on from */
+	/* Places with at most this many calls and groups before them are known not to agree. */
+	size_t barren;
 };
 
-/* ---- Calls that are under way at once ---- */
+/* ---- Calls that are active at once ---- */
 
 static bool is_taken(const struct walk *w, size_t j)
 {
-	return w->s->groups.at[j].at != PAIR_NOBODY;
+	return w->s->groups.at[j].at != PAIR_NO_CALL;
 }
 
-/* How many calls of other threads began while this one was under way: theirs may have got a lower number. */
+/*
+ * Returns how many calls of other threads began while this one was active: they may have a lower
+ * number.
+ */
 static size_t count_racing(const struct walk *w, size_t i)
 {
 	const struct caller *c = &w->s->calls.at[i];
@@ -68,8 +76,8 @@ static bool take_from_race(struct walk *w, size_t i, size_t j)
 	return false;
 }
 
-/* The first group that can be of call i or a later one, as far as that is known. */
-static size_t pass_overtaken(struct walk *w, size_t i, size_t j)
+/* Returns the first group that may belong to call i or a later one, as far as that is known. */
+static size_t skip_overtaken(struct walk *w, size_t i, size_t j)
 {
 	uint64_t now = w->s->calls.at[i].call->begin_ticks;
 	size_t n = 0;
@@ -85,7 +93,7 @@ static size_t pass_overtaken(struct walk *w, size_t i, size_t j)
 
 /* ---- The walk ---- */
 
-/* From here on they agree, as far as there is anything. */
+/* Whether calls and work agree from here on, as far as there are any. */
 static bool agree_on(const struct walk *w, size_t i, size_t j)
 {
 	unsigned used = 1; /* of the groups from j on; bit 0 is j */
@@ -109,8 +117,9 @@ static bool agree_on(const struct walk *w, size_t i, size_t j)
 }
 
 /*
- * The nearest place to go on from; false where there is none nearby. Where none was found before, only what lies further is looked
- * at: else a million calls that agree nowhere took 40 s, not 2.
+ * Finds the nearest place to continue from; returns false if there is none nearby. After a failure,
+ * only places further away are examined: otherwise a million calls that agree nowhere took 40 s
+ * instead of 2 s.
  */
 static bool find_again(struct walk *w, size_t *i, size_t *j)
 {
@@ -127,8 +136,8 @@ static bool find_again(struct walk *w, size_t *i, size_t *j)
 	return false;
 }
 
-/* The work of calls whose records were dropped is there all the same. */
-static size_t pass_lost(const struct walk *w, size_t i, size_t j)
+/* Skips the work of calls whose records were dropped; CUPTI has it all the same. */
+static size_t skip_lost(const struct walk *w, size_t i, size_t j)
 {
 	uint32_t lost = w->s->calls.at[i].lost;
 	return lost && lost < w->s->groups.n - j && agree_on(w, i, j + lost) ? j + lost : j;
@@ -139,13 +148,13 @@ void pair_walk(struct sides *s)
 	struct walk walk = { .s = s }, *w = &walk;
 	size_t i = 0, j = 0;
 	while (i < w->s->calls.n) {
-		j = pass_overtaken(w, i, j);
+		j = skip_overtaken(w, i, j);
 		while (j < w->s->groups.n && (is_taken(w, j) || pair_is_before(w->s, i, j)))
 			j++;
 		if (j == w->s->groups.n)
 			break;
-		j = pass_lost(w, i, j);
-		if (pair_agree(w->s, i, j) || pair_may_be_unsaid(w->s, i, j))
+		j = skip_lost(w, i, j);
+		if (pair_agree(w->s, i, j) || pair_may_lack_size(w->s, i, j))
 			w->s->groups.at[j++].at = (uint32_t)i++;
 		else if (take_from_race(w, i, j) || !find_again(w, &i, &j))
 			i++;

@@ -1,4 +1,4 @@
-/* Calls that several threads make at the same moment, and their work. */
+/* Pairs calls that several threads make at the same moment with their work. */
 #ifndef CORE_PAIR_WALK_H
 #define CORE_PAIR_WALK_H
 

@@ -1,5 +1,5 @@
 /* Where the first whole step begins, when steps are looked for in the middle of one. */
-#include "core/steps/learn_amid.h"
+#include "core/steps/learn_midstep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,20 +9,20 @@
 
 enum { MAIN, BACKWARD, ANCHOR = 77 };
 
-static bool hold(struct learn_amid *a, uint32_t slot, uint64_t ns, uint32_t hints, uint64_t hash)
+static bool hold(struct learn_midstep *a, uint32_t slot, uint64_t ns, uint32_t hints, uint64_t hash)
 {
-	return learn_amid_hold(a,
-			       &(struct learn_held){ .slot = slot,
-						     .hash = hash,
-						     .event = { .begin_ns = ns, .hints = hints } });
+	return learn_midstep_hold(
+		a, &(struct learn_held){ .slot = slot,
+					 .hash = hash,
+					 .event = { .begin_ns = ns, .hints = hints } });
 }
 
 /* Launches of a forward pass, the rest of an optimizer's, and the next step's begin; the other thread was read before. */
 static void behind_the_first_phase(void **state)
 {
-	struct learn_amid a = { 0 };
+	struct learn_midstep a = { 0 };
 	(void)state;
-	learn_amid_begin(&a);
+	learn_midstep_begin(&a);
 	for (uint64_t ns = 0; ns < 400; ns += 10)
 		assert_false(hold(&a, BACKWARD, ns, 0, 1000 + ns));
 	for (uint64_t ns = 0; ns < 100; ns += 10)
@@ -36,21 +36,21 @@ static void behind_the_first_phase(void **state)
 	assert_false(a.is_on);
 	assert_int_equal(a.from_ns, 210);
 	assert_int_equal(a.held.n, 40 + 10 + 10 + 1 + 8);
-	assert_int_equal(learn_amid_count(&a, ANCHOR), 1);
-	learn_amid_end(&a);
+	assert_int_equal(learn_midstep_count(&a, ANCHOR), 1);
+	learn_midstep_end(&a);
 }
 
 /* An evaluation, however long it is. */
 static void room_is_bounded(void **state)
 {
-	struct learn_amid a = { 0 };
+	struct learn_midstep a = { 0 };
 	(void)state;
-	learn_amid_begin(&a);
+	learn_midstep_begin(&a);
 	for (uint64_t ns = 0; ns < 1000000; ns++)
 		assert_false(hold(&a, MAIN, ns, LEVEL_NAMED, ns));
 	assert_true(a.is_on);
 	assert_in_range(a.held.room * sizeof(*a.held.at), 1, 16 << 20);
-	learn_amid_end(&a);
+	learn_midstep_end(&a);
 }
 
 int main(void)
