@@ -312,4 +312,16 @@ struct findings {
 	VEC(struct finding_gap) unavailable;
 };
 
+void findings_free(struct findings *f);
+
+/* Appends to `unavailable`: what the analysis cannot give, and why. */
+__attribute__((format(printf, 3, 4))) void
+findings_unavailable(struct findings *f, const char *what, const char *why, ...);
+
+/* Recorded steps: what figures per step are divided by. */
+struct step_counts {
+	double all, with_gpu; /* never 0 */
+};
+struct step_counts findings_count_steps(const struct timeline *t);
+
 #endif

@@ -53,7 +53,7 @@ void idle_fill(struct findings *f, const struct idle *idle);
 /* idle_usual.c: the same times of some steps alone, `is_usual` by the timeline's steps. */
 void idle_fill_usual(struct findings *f, const bool *is_usual);
 
-/* ---- Between idle.c and idle_cause.c ---- */
+/* ---- Between idle.c, idle_cause.c and idle_pieces.c ---- */
 
 struct idle_gap {
 	uint64_t begin_ns, end_ns;

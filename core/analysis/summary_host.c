@@ -66,7 +66,7 @@ static int by_line_time(const void *a, const void *b)
 static void sum_lines(struct sums *sums, struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	double steps = summary_count_steps(t).with_gpu;
+	double steps = findings_count_steps(t).with_gpu;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		uint64_t gpu_ns = work_ns(t, c);
@@ -83,7 +83,7 @@ static void sum_lines(struct sums *sums, struct findings *f)
 
 void summary_fill_lines(struct findings *f)
 {
-	struct summary_steps steps = summary_count_steps(f->timeline);
+	struct step_counts steps = findings_count_steps(f->timeline);
 	struct sums sums = { 0 };
 	sum_lines(&sums, f);
 	for (size_t i = 0; i < sums.at.n; i++) {
@@ -121,7 +121,7 @@ static int by_operator_time(const void *a, const void *b)
 void summary_fill_operators(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	for (size_t i = 0; i < t->operators.at.n; i++) {
 		const struct operator_sum *s = &t->operators.at.at[i];
 		vec_push(&f->operators,
@@ -174,7 +174,7 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 void summary_fill_modules(struct findings *f)
 {
 	struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct module_row *rows = mem_resize(NULL, (t->modules.at.n + 1) * sizeof(*rows));
 	for (size_t i = 0; i < t->modules.at.n; i++)
 		rows[i] = t->modules.at.at[i];

@@ -238,7 +238,7 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 void syncs_fill(struct findings *f, const struct waits *w, const uint64_t *idle_ns)
 {
 	struct sums sums = { .inner_site = inner_line_site(f->timeline) };
-	double steps = summary_count_steps(f->timeline).all;
+	double steps = findings_count_steps(f->timeline).all;
 	for (size_t i = 0; i < w->at.n; i++)
 		add_up(&sums, f->timeline, &w->at.at[i], idle_ns);
 	for (size_t i = 0; i < sums.at.n; i++) {

@@ -6,6 +6,7 @@
 #define CORE_MEMORY_H
 
 #include "core/journal/dict.h"
+#include "core/journal/memory_growth.h"
 #include "core/runtime/record.h"
 #include "core/util/map.h"
 
@@ -23,18 +24,6 @@ struct memory_block {
 	uint64_t bytes;
 	uint32_t place; /* in places */
 	uint8_t group, device;
-};
-
-enum { GROWTHS_KEPT = 32 };
-
-/* How what is held at the ends of steps changes. */
-struct memory_growth {
-	uint64_t since; /* steps that had ended when it was first looked at */
-	int64_t first_bytes, last_bytes;
-	uint64_t n_up, n_down;
-	uint64_t up[GROWTHS_KEPT];	/* step numbers, every `stride`-th growth */
-	int64_t up_bytes[GROWTHS_KEPT]; /* held then */
-	uint32_t n_kept, stride;
 };
 
 /* All that one stack allocated. */
@@ -85,13 +74,5 @@ struct memory_change memory_apply(struct memory *m, const struct hook_entry *hoo
 /* A whole step has ended. */
 void memory_end_step(struct memory *m);
 void memory_free(struct memory *m);
-
-/* ---- memory_growth.c ---- */
-
-void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_bytes);
-/* Does it grow for good: again and again, to the last, and never down? */
-bool memory_growth_is_leak(const struct memory_growth *g, uint64_t n_steps);
-/* Bytes per step. */
-double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps);
 
 #endif

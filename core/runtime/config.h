@@ -48,13 +48,6 @@ int config_check(const char *name, const char *text, struct err *e);
 /* The row whose name is nearest to `name`, NULL if none is near. */
 const struct config_row *config_nearest(const char *name);
 
-/* " (did you mean sync?)" of the word that `text` is a mistyping of, "" if it is of none. `words` have '|' between them. Returns `to`. */
-char *config_did_you_mean(char *to, size_t bytes, const char *text, const char *words);
-enum { CONFIG_MEANT_BYTES = 64 };
-
-/* Levenshtein distance of two short words; anything longer than a name of ours is far. */
-unsigned config_distance(const char *a, const char *b);
-
 /* The number of a NUMBER row. */
 long config_number(const struct config_value *value);
 

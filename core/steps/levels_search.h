@@ -51,11 +51,17 @@ struct search {
 	uint64_t budget; /* steps of comparison left */
 };
 
+/* ---- levels_home.c ---- */
+
 /* Whether the thread that drives the iterations launched this, or one of a pool of which each launches the same. */
 bool search_is_own(const struct search *q, const struct levels_stored *e);
 
 /* Who drives the iterations: of the two threads that launch most of them the one that came first. A backward thread comes later. */
 void search_set_home(struct search *q, const uint32_t *at, uint32_t n);
+
+/* Whether what another thread launches here may belong to the `n` iterations: it comes back in half of them. What an unrelated
+ * thread launches meets the iterations by chance. */
+bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n);
 
 /* levels_iterations.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
