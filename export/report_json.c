@@ -15,25 +15,6 @@
 
 enum { MOST_FRAMES = 64 };
 
-json_t *report_json_number(double value, double unit)
-{
-	return isfinite(value) ? json_real(round(value / unit) * unit) : json_null();
-}
-
-json_t *report_json_text(const char *text)
-{
-	json_t *as_it_is = json_string(text);
-	if (as_it_is)
-		return as_it_is;
-	char *plain = mem_text(text);
-	for (char *c = plain; *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	json_t *cleaned = json_string(plain);
-	free(plain);
-	return cleaned;
-}
-
 static json_t *ms(double value)
 {
 	return report_json_number(value, MS);

@@ -50,9 +50,6 @@ int run_application(struct run *r, int *wait_status);
 /* Ends this process as the application ended. */
 __attribute__((noreturn)) void run_end_like(int wait_status);
 
-/* Closes every descriptor from `first` on. */
-void run_close_from(int first);
-
 /* run_watchdog.c: which signals came to the whole process group. `held` are blocked. */
 struct watchdog {
 	pid_t pid; /* not above 0: there is none */

@@ -3,7 +3,9 @@
  * The collector gets a session of its own and none of the application's files. This process then only waits, passing
  * on what was sent to it alone.
  */
+#include "core/runtime/spelling.h"
 #include "export/command.h"
+#include "export/descriptors.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -22,14 +24,6 @@ enum { COLLECTOR_NICE = 10 };
 extern char **environ;
 
 /* ---- The collector ---- */
-
-void run_close_from(int first)
-{
-	if (close_range((unsigned)first, ~0u, 0) == 0)
-		return;
-	for (int fd = first; fd < 4096; fd++) /* a kernel before 5.9 */
-		close(fd);
-}
 
 /*
  * Behind the application, whose threads must not wait for a processor because their traces are being written: never real-time, and at a
@@ -60,7 +54,7 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 		dup2(nothing, fd);
 	dup2(high_control, 3);
 	dup2(high_status, 4);
-	run_close_from(5);
+	descriptors_close_from(5);
 	setsid();
 	give_way();
 	for (int s = 1; s < NSIG;
@@ -162,7 +156,7 @@ __attribute__((noreturn)) static void become_application(struct run *r, const st
 
 static int refuse(const char *command, int error)
 {
-	char meant[COMMAND_MEANT_BYTES] = "";
+	char meant[SPELLING_MEANT_BYTES] = "";
 	bool is_missing = error == ENOENT, is_word = !strchr(command, '/');
 	if (is_missing && is_word)
 		command_did_you_mean(meant, sizeof(meant), command);

@@ -3,6 +3,7 @@
  * nothing. So the launcher has a child in the same group which does nothing but hold its signals: what came to the group is
  * pending there too. It ends with the launcher, however that ends.
  */
+#include "export/descriptors.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask
 	int high_ask = fcntl(ask, F_DUPFD, 10), high_answer = fcntl(answer, F_DUPFD, 10);
 	dup2(high_ask, 0);
 	dup2(high_answer, 1);
-	run_close_from(2);
+	descriptors_close_from(2);
 	while (read(0, &wanted, 1) == 1) {
 		uint8_t has_come = 0;
 		for (int s; (s = sigtimedwait(held, NULL, &now)) > 0;)
