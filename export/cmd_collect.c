@@ -384,22 +384,33 @@ static void collect(struct collector *c)
 
 /* ---- The command ---- */
 
-static int parse(struct collector *c, int argc, char **argv)
+static int take_folder(void *request, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--control") && i + 1 < argc)
-			c->control = atoi(argv[++i]);
-		else if (!strcmp(argv[i], "--status") && i + 1 < argc)
-			c->status = atoi(argv[++i]);
-		else if (argv[i][0] == '-')
-			return usage_error("collect: no option '%s'; usage: collect DIR", argv[i]);
-		else if (c->folder)
-			return usage_error("collect takes one folder, got '%s' too", argv[i]);
-		else
-			c->folder = argv[i];
-	}
-	return c->folder ? 0 : usage_error("collect: which run's folder? usage: collect DIR");
+	struct collector *c = request;
+	if (c->folder)
+		return usage_error("collect takes one folder, got '%s' too", word);
+	c->folder = word;
+	return 0;
 }
+
+static int take_descriptor(void *request, const struct command_option *o, const char *value)
+{
+	*(int *)((char *)request + o->offset) = atoi(value);
+	return 0;
+}
+
+/* For the launcher alone. */
+static const struct command_option options[] = {
+	{ .name = "--control",
+	  .argument = "FD",
+	  .offset = offsetof(struct collector, control),
+	  .take = take_descriptor },
+	{ .name = "--status",
+	  .argument = "FD",
+	  .offset = offsetof(struct collector, status),
+	  .take = take_descriptor },
+	{ 0 },
+};
 
 static void release(struct collector *c)
 {
@@ -428,14 +439,14 @@ static void set_limits(struct trace_limits *limits)
 	free(config);
 }
 
-int cmd_collect(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct collector c = { .control = -1, .status = -1 };
 	struct stat status;
 	struct err e;
 	const char *formats = getenv("PROF_FORMAT");
-	int error = parse(&c, argc, argv);
-	if (error || !c.folder)
+	int error;
+	if (!command_parse(&command_collect, &c, argc, argv, NULL, &error))
 		return error;
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);
@@ -455,3 +466,13 @@ int cmd_collect(int argc, char **argv)
 	release(&c);
 	return error;
 }
+
+const struct command command_collect = {
+	.name = "collect",
+	.operands = "DIR",
+	.summary = "make traces while a run goes on (run starts this by itself)",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_folder,
+	.run = run,
+};

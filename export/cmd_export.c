@@ -15,27 +15,26 @@ struct request {
 	const char *folder, *formats, *path;
 };
 
-static int parse(int argc, char **argv, struct request *r)
+static int take_folder(void *request, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		bool takes_value = !strcmp(argv[i], "--format") || !strcmp(argv[i], "-o");
-		if (takes_value && i + 1 == argc)
-			return usage_error("export: %s needs a value", argv[i]);
-		if (!strcmp(argv[i], "--format"))
-			r->formats = argv[++i];
-		else if (!strcmp(argv[i], "-o"))
-			r->path = argv[++i];
-		else if (argv[i][0] == '-' && argv[i][1])
-			return usage_error("export: no option '%s'; %s", argv[i],
-					   command_usage("export"));
-		else if (r->folder)
-			return usage_error("export takes one folder, got '%s' too", argv[i]);
-		else
-			r->folder = argv[i];
-	}
-	return r->folder ? 0
-			 : usage_error("export: which run's folder? %s", command_usage("export"));
+	struct request *r = request;
+	if (r->folder)
+		return usage_error("export takes one folder, got '%s' too", word);
+	r->folder = word;
+	return 0;
 }
+
+static const struct command_option options[] = {
+	{ .name = "--format",
+	  .argument = "F[,F...]",
+	  .help = "perfetto (default), memory: PyTorch's memory snapshots",
+	  .offset = offsetof(struct request, formats) },
+	{ .name = "-o",
+	  .argument = "PATH",
+	  .help = "write PATH/<rank or pid>/step-<N>.*, not into the run's folder",
+	  .offset = offsetof(struct request, path) },
+	{ 0 },
+};
 
 static void report(const struct process *p, const json_t *described, const char *where)
 {
@@ -87,14 +86,14 @@ static void keep_versions(const json_t *before, json_t *processes)
 	}
 }
 
-int cmd_export(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct request r = { .formats = "perfetto" };
 	struct output out = { .n_formats = 0 };
 	struct journals journals;
 	struct err e;
-	int status = parse(argc, argv, &r);
-	if (status)
+	int status;
+	if (!command_parse(&command_export, &r, argc, argv, NULL, &status))
 		return status;
 	out.n_formats = exporters_parse(r.formats, out.formats, &e);
 	if (out.n_formats < 0)
@@ -122,3 +121,13 @@ int cmd_export(int argc, char **argv)
 	journals_free(&journals);
 	return status;
 }
+
+const struct command command_export = {
+	.name = "export",
+	.operands = "DIR",
+	.summary = "write a run's traces again, from its journals alone",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_folder,
+	.run = run,
+};

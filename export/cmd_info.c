@@ -222,16 +222,36 @@ static int info_trace(const char *path)
 	return EXIT_DONE;
 }
 
-int cmd_info(int argc, char **argv)
+static int take_path(void *request, const char *word)
 {
-	struct stat status;
-	if (argc != 2)
-		return usage_error("%s", command_usage("info"));
-	if (stat(argv[1], &status))
-		return data_error("%s: no such file or folder", argv[1]);
-	if (S_ISDIR(status.st_mode))
-		return info_folder(argv[1]);
-	if (has_suffix(argv[1], ".journal") || journals_is_one(argv[1]))
-		return info_journal(argv[1], NULL);
-	return info_trace(argv[1]);
+	const char **path = request;
+	if (*path)
+		return usage_error("info takes one folder or file, got '%s' too", word);
+	*path = word;
+	return 0;
 }
+
+static int run(int argc, char **argv)
+{
+	const char *path = NULL;
+	struct stat about;
+	int status;
+	if (!command_parse(&command_info, &path, argc, argv, NULL, &status))
+		return status;
+	if (stat(path, &about))
+		return data_error("%s: no such file or folder", path);
+	if (S_ISDIR(about.st_mode))
+		return info_folder(path);
+	if (has_suffix(path, ".journal") || journals_is_one(path))
+		return info_journal(path, NULL);
+	return info_trace(path);
+}
+
+const struct command command_info = {
+	.name = "info",
+	.operands = "DIR|JOURNAL|TRACE",
+	.summary = "what is in there: processes, steps, records, losses",
+	.wanted = "which folder, journal or trace?",
+	.operand = take_path,
+	.run = run,
+};

@@ -40,7 +40,7 @@ struct target {
 };
 
 struct asking {
-	uint32_t n_steps; /* 0: as the schedule has it */
+	unsigned n_steps; /* 0: as the schedule has it */
 	const char *what; /* PID or DIR */
 	VEC(struct target *) targets;
 	VEC(struct rank_look) looks; /* at each of them */
@@ -330,48 +330,32 @@ static void say(const struct target *t)
 
 /* ---- The command ---- */
 
-static int parse_steps(struct asking *a, const char *text)
+static int take_what(void *request, const char *word)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-	if (!*text || *end || *text == '-' || !value || value > STEPS_MOST)
-		return usage_error("trigger: --steps takes a number from 1 to %d, not '%s'",
-				   STEPS_MOST, text);
-	a->n_steps = (uint32_t)value;
+	struct asking *a = request;
+	if (a->what)
+		return usage_error("trigger: one process or folder, got '%s' too; %s", word,
+				   command_usage(&command_trigger));
+	a->what = word;
 	return 0;
 }
 
-static int parse(struct asking *a, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int error = 0;
-		if (!strcmp(argv[i], "--steps"))
-			error = i + 1 < argc ? parse_steps(a, argv[++i])
-					     : usage_error("trigger: --steps needs a number");
-		else if (!strncmp(argv[i], "--steps=", 8))
-			error = parse_steps(a, argv[i] + 8);
-		else if (argv[i][0] == '-')
-			error = usage_error("trigger: no option '%s'; %s", argv[i],
-					    command_usage("trigger"));
-		else if (a->what)
-			error = usage_error("trigger: one process or folder, got '%s' too; %s",
-					    argv[i], command_usage("trigger"));
-		else
-			a->what = argv[i];
-		if (error)
-			return error;
-	}
-	return a->what ? 0
-		       : usage_error("trigger: which process or run's folder? %s",
-				     command_usage("trigger"));
-}
+static const struct command_option options[] = {
+	{ .name = "--steps",
+	  .argument = "N",
+	  .help = "record N steps, not the number that the schedule says",
+	  .most = STEPS_MOST,
+	  .offset = offsetof(struct asking, n_steps) },
+	{ 0 },
+};
 
-int cmd_trigger(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct asking a = { 0 };
-	int error = parse(&a, argc, argv);
-	if (!error && a.what)
-		error = find_targets(&a, a.what);
+	int error;
+	if (!command_parse(&command_trigger, &a, argc, argv, NULL, &error))
+		return error;
+	error = find_targets(&a, a.what);
 	if (!error) {
 		ask(&a);
 		wait_for_answers(&a);
@@ -386,3 +370,13 @@ int cmd_trigger(int argc, char **argv)
 	vec_free(&a.looks);
 	return error ? error : a.status;
 }
+
+const struct command command_trigger = {
+	.name = "trigger",
+	.operands = "PID|DIR",
+	.summary = "record steps of a running job now",
+	.options = options,
+	.wanted = "which process or run's folder?",
+	.operand = take_what,
+	.run = run,
+};
