@@ -10,30 +10,20 @@
 
 struct analysis {
 	const struct ingest *ingest;
-	struct timeline timeline;
+	struct analyzer analyzer;
 	struct block_summary blocks;
+	bool is_reported;  /* recorded steps are kept for a report */
 	uint32_t training; /* struct follow's, of what was added */
 };
 
-static void start(struct analysis *a)
-{
-	const struct ingest *f = a->ingest;
-	timeline_start(&a->timeline, &f->dict, f->frames);
-	a->timeline.pid = f->reader.header->pid;
-	a->training = f->training;
-}
-
-static void stop(struct analysis *a)
-{
-	timeline_free(&a->timeline);
-	block_summary_free(&a->blocks);
-}
-
-struct analysis *analysis_new(const struct ingest *f)
+struct analysis *analysis_new(const struct ingest *f, bool is_reported)
 {
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->ingest = f;
-	start(a);
+	a->is_reported = is_reported;
+	analyzer_start(&a->analyzer, &f->dict, f->frames);
+	a->analyzer.timeline.pid = f->reader.header->pid;
+	a->training = f->training;
 	return a;
 }
 
@@ -41,48 +31,47 @@ void analysis_free(struct analysis *a)
 {
 	if (!a)
 		return;
-	stop(a);
+	analyzer_free(&a->analyzer);
+	block_summary_free(&a->blocks);
 	free(a);
 }
 
-/* What was added may be of an evaluation before the training. */
+/* Steps of an evaluation before the training are in no figure. */
 static void mind_training(struct analysis *a)
 {
 	if (a->training == a->ingest->training)
 		return;
-	stop(a);
-	a->blocks = (struct block_summary){ 0 };
-	start(a);
+	analyzer_restart(&a->analyzer);
+	block_summary_free(&a->blocks);
+	a->training = a->ingest->training;
 }
 
 /* What is left over at the run's begin, or at its end behind other steps, says nothing of a step. */
 static bool is_left_over(const struct analysis *a, const struct model_step *m)
 {
-	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->timeline.steps.n);
+	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->analyzer.timeline.steps.n);
 }
 
-/* Without its end a step looks shorter than it is, by what its program does between two steps; but memory may be at its peak in it. */
-static void add_step(struct analysis *a, struct model_step *m)
+/* A step whose end is not known looks shorter than it is. Its memory still counts. */
+static bool is_kept(const struct analysis *a, const struct model_step *m)
 {
-	if (m->has_no_end && a->timeline.steps.n)
-		phases_find(&a->timeline.phases, m, a->timeline.frames);
-	else
-		timeline_add(&a->timeline, m);
+	return !m->has_no_end || !a->analyzer.timeline.steps.n;
 }
 
-void analysis_step(struct analysis *a, struct model_step *m)
+const struct analyzed_step *analysis_step(struct analysis *a, const struct model_step *m)
 {
 	mind_training(a);
-	if (is_left_over(a, m) || m->number < a->ingest->trains_from)
-		return;
-	add_step(a, m);
-	block_summary_add(&a->blocks, m, &a->timeline.phases, a->timeline.frames);
+	bool counts = a->is_reported && !is_left_over(a, m) && m->number >= a->ingest->trains_from;
+	const struct analyzed_step *step = analyzer_add(&a->analyzer, m, counts && is_kept(a, m));
+	if (counts)
+		block_summary_add(&a->blocks, m, step->phases, a->analyzer.timeline.frames);
+	return step;
 }
 
 size_t analysis_n_steps(struct analysis *a)
 {
 	mind_training(a);
-	return a->timeline.steps.n;
+	return a->analyzer.timeline.steps.n;
 }
 
 /* Steps that were recorded in the warm-up are not to be compared with those behind it. */
@@ -91,14 +80,14 @@ static void compare_steps(struct analysis *a)
 	struct findings f = { 0 };
 	struct cost_found cost = cost_find(&a->ingest->cost);
 	step_times_fill(&f, &a->ingest->baseline, &a->ingest->recorded_step_ms);
-	a->timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
-	a->timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
+	a->analyzer.timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
+	a->analyzer.timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
 }
 
 struct timeline *analysis_timeline(struct analysis *a)
 {
 	compare_steps(a);
-	return &a->timeline;
+	return &a->analyzer.timeline;
 }
 
 /* ---- What they tell ---- */
@@ -107,11 +96,11 @@ json_t *analysis_report(struct analysis *a, const json_t *described)
 {
 	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
-	if (a->timeline.steps.n)
-		summary_fill(&f, &a->timeline);
+	if (a->analyzer.timeline.steps.n)
+		summary_fill(&f, &a->analyzer.timeline);
 	block_summary_fill(&a->blocks, &f, a->ingest);
 	summary_fill_run(&f, a->ingest);
-	if (a->timeline.steps.n)
+	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
 	json_t *report = report_json_process(described, &f);
 	findings_free(&f);

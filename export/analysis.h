@@ -2,19 +2,19 @@
 #ifndef EXPORT_ANALYSIS_H
 #define EXPORT_ANALYSIS_H
 
-#include "core/analysis/timeline.h"
+#include "core/analysis/analyzer.h"
 #include "core/model/ingest.h"
 
 #include <jansson.h>
 
 struct analysis;
 
-/* `f` is followed into it and outlives it. */
-struct analysis *analysis_new(const struct ingest *f);
+/* `f` outlives it. `is_reported`: recorded steps are kept for a report. */
+struct analysis *analysis_new(const struct ingest *f, bool is_reported);
 void analysis_free(struct analysis *a);
 
-/* Also ties the step's backward pass to the lines that made it necessary: struct model_call, forward_site. */
-void analysis_step(struct analysis *a, struct model_step *m);
+/* Analyzes a step. What is returned is valid until the next one. */
+const struct analyzed_step *analysis_step(struct analysis *a, const struct model_step *m);
 
 /* Steps that it holds. */
 size_t analysis_n_steps(struct analysis *a);

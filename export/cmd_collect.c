@@ -69,6 +69,7 @@ struct collector {
 	size_t n_left;	  /* processes that the command left behind, as of left_ms */
 	uint64_t n_known; /* traces and ends that run.json has */
 	double wall_s;	  /* the run's, 0: not told */
+	int signal;	  /* that ended the application, 0: none */
 	char line[256];
 	size_t n_line;
 };
@@ -115,6 +116,17 @@ static json_t *describe(const struct collector *c)
 
 /* ---- The report ---- */
 
+/* What the launcher says of the run's end; it writes the same into run.json only afterwards. */
+static void add_end(const struct collector *c, json_t *run)
+{
+	if (!(c->wall_s > 0))
+		return;
+	json_object_set_new(run, "wall_s", json_real(c->wall_s));
+	json_object_set_new(run, "pid", json_integer(c->application));
+	if (c->signal)
+		json_object_set_new(run, "signal", json_integer(c->signal));
+}
+
 /* All that was found so far; processes that have not been analysed are described at least. New reference. */
 static json_t *describe_report(const struct collector *c)
 {
@@ -124,8 +136,7 @@ static json_t *describe_report(const struct collector *c)
 			json_array_append_new(processes, report_keep_get(&c->watched.at[i].keep,
 									 c->watched.at[i].process));
 	json_t *root = report_root(c->folder, processes);
-	if (c->wall_s > 0)
-		json_object_set_new(json_object_get(root, "run"), "wall_s", json_real(c->wall_s));
+	add_end(c, json_object_get(root, "run"));
 	report_omit_silent(root);
 	return root;
 }
@@ -269,11 +280,14 @@ static void obey(struct collector *c, const char *line)
 {
 	unsigned pid;
 	double wall_s;
+	int signal;
 	if (sscanf(line, "pid %u", &pid) == 1) {
 		c->application = pid;
 		c->application_start = procfs_start(pid);
 	} else if (sscanf(line, "wall_s %lf", &wall_s) == 1) {
 		c->wall_s = wall_s;
+	} else if (sscanf(line, "signal %d", &signal) == 1) {
+		c->signal = signal;
 	} else if (!strcmp(line, "end")) {
 		c->is_over = true;
 		c->over_ms = c->now_ms;

@@ -2,7 +2,7 @@
 #ifndef EXPORT_EXPORTER_H
 #define EXPORT_EXPORTER_H
 
-#include "core/model/model.h"
+#include "core/analysis/analyzer.h"
 #include "core/runtime/err.h"
 
 struct exporter {
@@ -15,7 +15,7 @@ struct exporter {
 	bool (*is_empty)(const struct model_step *step);
 	const char *why_empty;
 	/* Writes one step to `path`, whole or not at all. 0 or -errno. */
-	int (*write_step)(const struct model_step *step, const char *path, struct err *e);
+	int (*write_step)(const struct analyzed_step *step, const char *path, struct err *e);
 };
 
 extern const struct exporter exporter_perfetto, exporter_memory;

@@ -112,9 +112,11 @@ static void describe_process(struct trace *t)
 	perfetto_track_end(&t->w, place);
 }
 
-void perfetto_encode(const struct model_step *m, perfetto_write *write, void *context)
+void perfetto_encode(const struct analyzed_step *step, perfetto_write *write, void *context)
 {
+	const struct model_step *m = step->model;
 	struct trace t = { .m = m,
+			   .step = step,
 			   .salt = perfetto_mix(m->pid, m->process_start),
 			   .stacks.frames = m->frames };
 	t.flow = perfetto_mix(t.salt, m->number) & ~0xffffffffull;
@@ -135,9 +137,6 @@ void perfetto_encode(const struct model_step *m, perfetto_write *write, void *co
 	write_overheads(&t);
 	perfetto_stop(&t.w);
 	perfetto_stacks_free(&t.stacks);
-	spans_free(&t.spans);
-	modules_free(&t.modules);
-	phases_free(&t.phases);
 	free(t.kernels);
 	free(t.launches);
 }
@@ -147,7 +146,7 @@ static void to_file(void *context, const void *bytes, size_t n)
 	outfile_write(context, bytes, n);
 }
 
-static int write_step(const struct model_step *step, const char *path, struct err *e)
+static int write_step(const struct analyzed_step *step, const char *path, struct err *e)
 {
 	struct outfile out;
 	int error = outfile_open(&out, path, GZIP_LEVEL, e);

@@ -72,7 +72,8 @@ static uint32_t work_line(struct trace *t, const struct model_work *work)
 	if (work->call == MODEL_NO_CALL)
 		return 0;
 	const struct model_call *c = &t->m->calls.at[work->call];
-	uint32_t line = perfetto_line_of_call(&t->stacks, &t->w, c);
+	uint32_t line =
+		perfetto_line_of_call(&t->stacks, &t->w, c, t->step->forward_site[work->call]);
 	return line ? perfetto_arg_text(&t->w, line) : 0;
 }
 

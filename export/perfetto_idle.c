@@ -48,8 +48,9 @@ static void begin_track(struct trace *t, uint32_t device, uint32_t rank)
 	perfetto_sequence(&t->w, uuid, t->m->begin_ns);
 }
 
-static void write_spans(struct trace *t, const struct idle *idle, uint32_t *rank)
+void perfetto_write_idle(struct trace *t, uint32_t *rank)
 {
+	const struct idle_step *idle = t->step->idle;
 	uint32_t device = UINT32_MAX;
 	for (size_t i = 0; i < idle->spans.n; i++) {
 		const struct idle_span *s = &idle->spans.at[i];
@@ -60,19 +61,4 @@ static void write_spans(struct trace *t, const struct idle *idle, uint32_t *rank
 		device = s->device;
 		write_span(t, s);
 	}
-}
-
-void perfetto_write_idle(struct trace *t, uint32_t *rank)
-{
-	struct timeline one = { .dict = NULL };
-	struct waits waits;
-	struct idle idle;
-	timeline_start(&one, t->m->dict, t->m->frames);
-	timeline_add_events(&one, t->m);
-	waits_find(&waits, &one);
-	idle_account(&idle, &one, &waits, true);
-	write_spans(t, &idle, rank);
-	idle_free(&idle);
-	waits_free(&waits);
-	timeline_free(&one);
 }

@@ -24,7 +24,7 @@ static bool is_same_phase(const struct phase_span *a, const struct phase_span *b
 /* A phase is a slice; parts of it with names of their own are slices within it. */
 static void write_lane(struct trace *t, const struct phase_lane *lane)
 {
-	const struct phase_span *at = &t->phases.spans.at[lane->first];
+	const struct phase_span *at = &t->step->phases->spans.at[lane->first];
 	for (size_t i = 0, n; i < lane->n; i += n) {
 		begin_slice(t, phase_name(phase_of_part(at[i].part)), &at[i]);
 		for (n = 0; i + n < lane->n && is_same_phase(&at[i], &at[i + n]); n++) {
@@ -41,9 +41,8 @@ static void write_lane(struct trace *t, const struct phase_lane *lane)
 void perfetto_write_phases(struct trace *t)
 {
 	char name[64] = "Phases";
-	phases_find(&t->phases, t->m, t->m->frames);
-	for (size_t i = 0; i < t->phases.lanes.n; i++) {
-		const struct phase_lane *lane = &t->phases.lanes.at[i];
+	for (size_t i = 0; i < t->step->phases->lanes.n; i++) {
+		const struct phase_lane *lane = &t->step->phases->lanes.at[i];
 		if (!lane->is_told)
 			continue;
 		const struct model_thread *thread = &t->m->threads.at[lane->thread];
@@ -58,7 +57,8 @@ void perfetto_write_phases(struct trace *t)
 
 /* ---- Modules ---- */
 
-static void write_modules(struct trace *t, const struct model_thread *thread)
+static void write_modules(struct trace *t, const struct model_thread *thread,
+			  const struct module_list *modules)
 {
 	char name[64];
 	VEC(uint64_t) ends = { 0 };
@@ -67,8 +67,8 @@ static void write_modules(struct trace *t, const struct model_thread *thread)
 	snprintf(name, sizeof(name), "nn.Module, %.16s %u", thread->name, thread->tid);
 	perfetto_track_end(&t->w, perfetto_track_begin(&t->w, uuid, parent, name));
 	perfetto_sequence(&t->w, uuid, t->m->begin_ns);
-	for (size_t i = 0; i < t->modules.at.n; i++) {
-		const struct module_span *s = &t->modules.at.at[i];
+	for (size_t i = 0; i < modules->at.n; i++) {
+		const struct module_span *s = &modules->at.at[i];
 		for (; ends.n > s->depth; ends.n--)
 			perfetto_slice_end(&t->w, ends.at[ends.n - 1]);
 		uint32_t word = perfetto_word(&t->w, s->name);
@@ -86,9 +86,7 @@ static void write_modules(struct trace *t, const struct model_thread *thread)
 
 void perfetto_write_modules(struct trace *t)
 {
-	for (size_t i = 0; t->m->frames && i < t->m->threads.n; i++) {
-		modules_find(&t->modules, t->m, i, t->m->frames);
-		if (t->modules.at.n)
-			write_modules(t, &t->m->threads.at[i]);
-	}
+	for (size_t i = 0; i < t->m->threads.n; i++)
+		if (t->step->threads[i].modules.at.n)
+			write_modules(t, &t->m->threads.at[i], &t->step->threads[i].modules);
 }

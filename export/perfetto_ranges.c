@@ -48,10 +48,11 @@ void perfetto_write_ranges_beside(struct trace *t, size_t thread)
 {
 	const struct model_thread *of = &t->m->threads.at[thread];
 	char name[64];
-	if (!t->spans.beside.n)
+	const struct span_list *spans = &t->step->threads[thread].spans;
+	if (!spans->crossing.n)
 		return;
 	snprintf(name, sizeof(name), "NVTX ranges that cross others, %.16s %u", of->name, of->tid);
-	write_lanes(t, t->spans.beside.at, t->spans.beside.n, of->tid, name);
+	write_lanes(t, spans->crossing.at, spans->crossing.n, of->tid, name);
 }
 
 void perfetto_write_started_ranges(struct trace *t)

@@ -103,10 +103,10 @@ struct perfetto_stack *perfetto_stack(struct perfetto_stacks *s, struct perfetto
 }
 
 uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer *w,
-			       const struct model_call *c)
+			       const struct model_call *c, uint32_t forward_site)
 {
 	uint32_t line = perfetto_stack(s, w, c->stack)->word[STACK_WORD_LINE];
-	return line || !c->forward_site ? line : perfetto_line_of_site(s, w, c->forward_site);
+	return line || !forward_site ? line : perfetto_line_of_site(s, w, forward_site);
 }
 
 void perfetto_stack_define(struct perfetto_writer *w, struct perfetto_stack *stack)

@@ -38,7 +38,7 @@ struct perfetto_stack *perfetto_stack(struct perfetto_stacks *s, struct perfetto
 
 /* The word for the call's line: its stack's, or of a backward pass that has none the line that made it necessary. 0: none. */
 uint32_t perfetto_line_of_call(struct perfetto_stacks *s, struct perfetto_writer *w,
-			       const struct model_call *c);
+			       const struct model_call *c, uint32_t forward_site);
 
 /* "train.py:42" of a site. 0: none. */
 uint32_t perfetto_line_of_site(struct perfetto_stacks *s, struct perfetto_writer *w,

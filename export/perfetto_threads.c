@@ -68,8 +68,10 @@ static void write_call(struct trace *t, const struct model_call *c)
 		perfetto_arg_text(&t->w,
 				  perfetto_name(t->m->dict->launches.at[c->launch - 1].name));
 	perfetto_stack_define(&t->w, stack);
-	uint32_t line = stack->word[STACK_WORD_LINE] ? 0
-						     : perfetto_line_of_call(&t->stacks, &t->w, c);
+	uint32_t line = stack->word[STACK_WORD_LINE]
+				? 0
+				: perfetto_line_of_call(&t->stacks, &t->w, c,
+							t->step->forward_site[c - t->m->calls.at]);
 	if (line)
 		line = perfetto_arg_text(&t->w, line);
 	struct perfetto_place place = perfetto_event_begin(
@@ -101,6 +103,7 @@ static void write_call(struct trace *t, const struct model_call *c)
 struct walk {
 	struct trace *t;
 	const struct model_thread *thread;
+	const struct span_list *spans;
 	size_t call, span, mark;
 	uint64_t last_end_ns;
 	VEC(uint64_t) ends; /* of what is open, outermost first */
@@ -156,7 +159,7 @@ static bool is_outer(const struct span *s, const struct model_call *c)
 static bool step(struct walk *w)
 {
 	const struct model_step *m = w->t->m;
-	const struct spans *spans = &w->t->spans;
+	const struct span_list *spans = w->spans;
 	const struct model_call *c =
 		w->call < w->thread->n ? &m->calls.at[w->thread->first + w->call] : NULL;
 	const struct span *s = w->span < spans->at.n ? &spans->at.at[w->span] : NULL;
@@ -188,7 +191,7 @@ static void write_thread(struct trace *t, size_t index)
 	pb_end(b, body);
 	perfetto_track_end(&t->w, place);
 	perfetto_sequence(&t->w, uuid, t->m->begin_ns);
-	struct walk w = { .t = t, .thread = thread };
+	struct walk w = { .t = t, .thread = thread, .spans = &t->step->threads[index].spans };
 	while (step(&w))
 		;
 	end_until(&w, UINT64_MAX);
@@ -198,7 +201,6 @@ static void write_thread(struct trace *t, size_t index)
 void perfetto_write_threads(struct trace *t)
 {
 	for (size_t i = 0; i < t->m->threads.n; i++) {
-		spans_find(&t->spans, t->m, i, t->m->frames);
 		write_thread(t, i);
 		perfetto_write_ranges_beside(t, i);
 	}

@@ -5,9 +5,7 @@
 #ifndef EXPORT_PERFETTO_TRACE_H
 #define EXPORT_PERFETTO_TRACE_H
 
-#include "core/analysis/modules.h"
-#include "core/analysis/phases.h"
-#include "core/analysis/spans.h"
+#include "core/analysis/analyzer.h"
 #include "core/model/model.h"
 #include "export/perfetto_stacks.h"
 #include "export/perfetto_writer.h"
@@ -40,14 +38,12 @@ struct blob {
 
 struct trace {
 	struct perfetto_writer w;
-	const struct model_step *m;
+	const struct analyzed_step *step;
+	const struct model_step *m; /* the step's */
 	uint64_t salt; /* of uuids: the same process has the same tracks in all of its traces */
 	uint64_t flow; /* of arrows: no two traces have the same */
 	struct blob *kernels, *launches; /* arguments that are the same each time, encoded once */
 	struct perfetto_stacks stacks;
-	struct spans spans;	/* of the thread that is written */
-	struct modules modules; /* likewise */
-	struct phases phases;
 	bool has_one_device; /* its streams need no group of their own, which the UI would show shut */
 };
 

@@ -42,14 +42,14 @@ static void choose_name(struct process *p)
 		snprintf(p->name, sizeof(p->name), "%s", p->stem);
 }
 
-static void write_with(struct process *p, int format, const struct model_step *m)
+static void write_with(struct process *p, int format, const struct analyzed_step *step)
 {
 	const struct exporter *x = p->output->formats[format];
 	char relative[192], path[PATH_MAX];
 	struct err e;
 	snprintf(relative, sizeof(relative), "%s%s%s/step-%llu%s",
 		 p->output->is_plain ? "" : x->folder, p->output->is_plain ? "" : "/", p->name,
-		 (unsigned long long)m->number, x->suffix);
+		 (unsigned long long)step->model->number, x->suffix);
 	if (snprintf(path, sizeof(path), "%s/%s", p->output->folder, relative) >=
 	    (int)sizeof(path)) {
 		if (!p->trouble.text[0])
@@ -57,7 +57,7 @@ static void write_with(struct process *p, int format, const struct model_step *m
 				p->output->folder);
 		return;
 	}
-	if (x->write_step(m, path, &e)) {
+	if (x->write_step(step, path, &e)) {
 		p->n_failed++;
 		if (!p->trouble.text[0])
 			p->trouble = e;
@@ -65,18 +65,19 @@ static void write_with(struct process *p, int format, const struct model_step *m
 	}
 	p->n_traces++;
 	p->files[format].n++;
-	p->files[format].n_empty += x->is_empty && x->is_empty(m);
+	p->files[format].n_empty += x->is_empty && x->is_empty(step->model);
 	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
 }
 
 static void show_step(void *context, struct model_step *m)
 {
 	struct process *p = context;
-	if (p->analysis)
-		analysis_step(p->analysis, m);
+	if (!p->analysis)
+		return;
+	const struct analyzed_step *step = analysis_step(p->analysis, m);
 	choose_name(p);
 	for (int i = 0; i < p->output->n_formats; i++)
-		write_with(p, i, m);
+		write_with(p, i, step);
 }
 
 static void on_step(void *context, struct ingest *f, struct model_step *m)
@@ -150,8 +151,8 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	const struct journal_header *h = p->ingest.reader.header;
 	p->pid_here = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
 	process_flight_start(p, show_kept);
-	if (output->analyses)
-		p->analysis = analysis_new(&p->ingest);
+	if (output->analyses || output->n_formats)
+		p->analysis = analysis_new(&p->ingest, output->analyses);
 	if (live) {
 		atomic_store(&p->ingest.reader.header->collector, (uint32_t)getpid());
 		p->was_seen_alive = process_is_alive(p);
@@ -418,7 +419,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	if (!error)
 		process_flight_start(p, show_kept);
 	if (!error && analyses)
-		p->analysis = analysis_new(&p->ingest);
+		p->analysis = analysis_new(&p->ingest, p->output->analyses);
 	return error;
 }
 

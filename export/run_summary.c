@@ -60,14 +60,15 @@ static bool hear(const struct run *r, const sigset_t *during, char *to, size_t r
 }
 
 /* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died, or was not waited for. */
-static long wait_for_collector(struct run *r, double wall_s, json_t **report)
+static long wait_for_collector(struct run *r, int wait_status, double wall_s, json_t **report)
 {
 	sigset_t during;
 	VEC(char) text = { 0 };
 	long running = -1;
 	bool goes_on = r->status >= 0;
 	if (r->control >= 0) {
-		int told = dprintf(r->control, "wall_s %.6f\nend\n", wall_s);
+		int told = dprintf(r->control, "wall_s %.6f\nsignal %d\nend\n", wall_s,
+				   WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0);
 		(void)told; /* a dead collector shows below */
 	}
 	heed_interrupts(&during);
@@ -294,7 +295,7 @@ static void say_not_waited(const struct run *r)
 void run_finish(struct run *r, int wait_status, double wall_s)
 {
 	json_t *report;
-	long running = wait_for_collector(r, wall_s, &report);
+	long running = wait_for_collector(r, wait_status, wall_s, &report);
 	if (was_interrupted) {
 		run_describe_end(r, wait_status, wall_s);
 		say_not_waited(r);

@@ -426,8 +426,9 @@ static void put_snapshot(struct snapshot *s)
 	pickle_end(&s->p);
 }
 
-static int write_step(const struct model_step *step, const char *path, struct err *e)
+static int write_step(const struct analyzed_step *analyzed, const char *path, struct err *e)
 {
+	const struct model_step *step = analyzed->model;
 	struct outfile out;
 	struct snapshot *s = mem_zero(sizeof(*s));
 	int error = outfile_open(&out, path, 0, e);

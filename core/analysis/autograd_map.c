@@ -155,7 +155,7 @@ static void add_op(struct autograd_map *t, const struct model_step *m, const str
 }
 
 /* Closes what does not lie around the span; the number of nodes that do. */
-static uint32_t nodes_around(struct autograd_map *t, const struct spans *spans,
+static uint32_t nodes_around(struct autograd_map *t, const struct span_list *spans,
 			     const struct span *span)
 {
 	uint32_t level = 0;
@@ -215,7 +215,7 @@ static void add_foldings(struct autograd_map *t, const struct model_step *m, siz
 }
 
 void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m, size_t thread,
-			     const struct spans *spans, const struct phases *phases,
+			     const struct span_list *spans, const struct phases *phases,
 			     const struct autograd_map_place *places, struct frames *frames)
 {
 	size_t n_nodes = t->nodes.n;

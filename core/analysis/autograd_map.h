@@ -89,7 +89,7 @@ struct autograd_map {
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);
 /* `spans`: of m->threads.at[thread]; `places`: where each of the step's calls was made. */
 void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m, size_t thread,
-			     const struct spans *spans, const struct phases *phases,
+			     const struct span_list *spans, const struct phases *phases,
 			     const struct autograd_map_place *places, struct frames *frames);
 /* `tied`: by the model's number of the call, for calls of the backward pass; `is_backward` marks these. Both must be zero. */
 void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct frames *frames,

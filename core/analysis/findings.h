@@ -6,27 +6,10 @@
 #ifndef CORE_FINDINGS_H
 #define CORE_FINDINGS_H
 
+#include "core/analysis/idle_causes.h"
+#include "core/analysis/idle_sums.h"
 #include "core/analysis/timeline.h"
 #include "core/model/cost.h"
-
-/*        id          name */
-#define IDLE_CAUSES(X)              \
-	X(SYNC, "sync")             \
-	X(LAUNCH, "launch")         \
-	X(INPUT, "input")           \
-	X(ALLOC, "alloc")           \
-	X(COPY, "copy")             \
-	X(COLLECTIVE, "collective") \
-	X(MODULE, "module")         \
-	X(PROFILER, "profiler")     \
-	X(UNKNOWN, "unknown")
-
-enum idle_cause {
-#define X(id, name) IDLE_##id,
-	IDLE_CAUSES(X)
-#undef X
-		IDLE_CAUSES_N
-};
 
 #define VERDICTS(X)                 \
 	X(GPU, "gpu")               \
@@ -85,13 +68,6 @@ struct finding_gpu {
 		usual_kernels; /* of usual steps alone, where some were none (findings.n_usual) */
 	uint64_t busy_ns, idle_ns,
 		span_ns; /* over all recorded steps: busy + idle = span, exactly */
-};
-
-/* What a device did in one recorded step. */
-struct finding_gpu_step {
-	uint32_t device, step; /* in the timeline's */
-	uint64_t busy_ns;
-	uint64_t idle_ns[IDLE_CAUSES_N];
 };
 
 struct finding_idle {

@@ -1,25 +1,15 @@
 /*
- * Why each device stood idle: every gap in the union of its work belongs to one cause, or is divided among several at the edges
- * of calls. To the nanosecond: a device's pieces sum up to its idle time.
+ * Why each device was idle. Every gap in the union of a device's work has one cause, or is divided
+ * among several at the edges of calls. The pieces sum up to the idle time to the nanosecond.
+ *
+ * A step is explained once, when it is added: its spans go into the trace, and their sums into the
+ * report. What comes after the step is not known yet, so the gap at its end is explained by what
+ * the step itself began with.
  */
 #ifndef CORE_IDLE_H
 #define CORE_IDLE_H
 
 #include "core/analysis/findings.h"
-#include "core/analysis/syncs.h"
-
-struct idle_piece {
-	uint8_t cause;
-	uint32_t device, site;
-	uint64_t ns;
-};
-
-struct idle_device {
-	uint32_t device;
-	uint64_t busy_ns, idle_ns, span_ns;
-	uint64_t before_ns; /* busy with what was launched before the recorded steps */
-	uint64_t late_ns;   /* of work that they launched, behind the recorded steps */
-};
 
 struct idle_span {
 	uint64_t begin_ns, end_ns;
@@ -27,54 +17,84 @@ struct idle_span {
 	uint8_t cause;
 };
 
-struct idle {
-	bool keeps_spans;
-	VEC(struct idle_span)
-	spans; /* where it keeps them: by device and time; neighbours differ in cause or line */
-	uint64_t at_ns; /* up to where the gap under way is explained */
-	VEC(struct idle_device) devices;
-	VEC(struct finding_gpu_step) steps; /* one per device and step; the last one is under way */
-	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
-	struct map place;		    /* of pieces */
-	uint64_t *of_call; /* what the devices stood idle for the sake of a call that waited */
+/* Idle time caused by a call in which the host waited. */
+struct idle_wait {
+	uint32_t call; /* the timeline's; of this step, or of the one before */
+	uint64_t ns;
 };
 
-/* `keeps_spans`: each piece in its place, beside the sums. */
-void idle_account(struct idle *idle, const struct timeline *t, const struct waits *waits,
-		  bool keeps_spans);
-void idle_free(struct idle *idle);
+/* One step. */
+struct idle_step {
+	VEC(struct idle_span) spans; /* by device and time; neighbours differ in cause or site */
+	VEC(struct idle_wait) waits;
+	VEC(struct idle_device) devices;
+};
 
-/* A device whose pieces don't sum up to its idle time, or whose idle and busy time don't to the span; NULL: all do. */
-const struct idle_device *idle_find_wrong(const struct idle *idle);
+void idle_step_free(struct idle_step *s);
 
-/* findings.gpus' times, findings.idle: one row per device and cause, at the site that has most of it. */
-void idle_fill(struct findings *f, const struct idle *idle);
+/* What the next step's explanation needs to know of the steps before. One per process. */
+struct idle_tracker;
 
-/* idle_usual.c: the same times of some steps alone, `is_usual` by the timeline's steps. */
+struct idle_tracker *idle_tracker_new(void);
+void idle_tracker_free(struct idle_tracker *k);
+
+/*
+ * Explains the timeline's newest step, whose first GPU work from before the timeline is number
+ * `first_earlier` of t->earlier. Replaces what is in `out`.
+ */
+void idle_explain_step(struct idle_tracker *k, const struct timeline *t, size_t first_earlier,
+		       struct idle_step *out);
+/* The step that was explained last is going to be removed from the timeline. */
+void idle_tracker_forget_step(struct idle_tracker *k);
+
+/* Fills the times of f->gpus, f->gpu_steps, and f->idle: one row per device and cause, at the
+ * site that has most of it. */
+void idle_fill(struct findings *f);
+
+/* idle_usual.c: the same times for some steps only; `is_usual` by the timeline's steps. */
 void idle_fill_usual(struct findings *f, const bool *is_usual);
 
-/* ---- Between idle.c, idle_cause.c and idle_pieces.c ---- */
+/* ---- Between idle.c, idle_cause.c and idle_spans.c ---- */
 
-struct idle_gap {
+/* A piece of work on a device, or what is known of one launched before. */
+struct idle_item {
 	uint64_t begin_ns, end_ns;
+	uint32_t work; /* index in the timeline, or IDLE_NO_WORK */
 	uint32_t device;
-	uint32_t before, after;		  /* the works around it, IDLE_NO_WORK */
-	const struct timeline_step *step; /* that it lies in */
-	bool is_last_step;		  /* what comes directly behind the step was not recorded */
+	bool is_known; /* launched by a recorded step */
+	bool is_collective;
 };
 
 #define IDLE_NO_WORK UINT32_MAX
 
+struct idle_gap {
+	uint64_t begin_ns, end_ns;
+	uint32_t device;
+	bool is_behind_collective;     /* the work before the gap is one */
+	const struct idle_item *after; /* the work that ends the gap; NULL: the step ends first */
+	const struct timeline_step *step;
+};
+
 struct idle_host;
 
-struct idle_host *idle_host_new(struct idle *idle, const struct timeline *t,
-				const struct waits *waits);
+/* The host's side of one process, kept from step to step. */
+struct idle_host *idle_host_new(void);
 void idle_host_free(struct idle_host *h);
-/* Another device: what the host did is gone through anew. */
-void idle_host_rewind(struct idle_host *h);
-/* Gaps must come in order. */
+/* Takes in the timeline's newest step. `follows`: it comes directly after the step before. */
+void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct idle_step *out,
+			  bool follows);
+/* The gaps up to idle_host_end_device() are this device's, in order of time. */
+void idle_host_begin_device(struct idle_host *h, uint32_t device);
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap);
+void idle_host_end_device(struct idle_host *h);
+void idle_host_end_step(struct idle_host *h);
+/* The last step is going to be removed from the timeline. */
+void idle_host_forget_step(struct idle_host *h);
 
-void idle_add(struct idle *idle, uint32_t device, uint8_t cause, uint32_t site, uint64_t ns);
+/* Appends to the spans of `out`. */
+void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns, uint8_t cause,
+	      uint32_t site, uint64_t ns);
+
+bool idle_work_is_collective(const struct timeline *t, const struct timeline_work *w);
 
 #endif

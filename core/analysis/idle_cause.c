@@ -14,6 +14,7 @@
 
 #include "core/analysis/lanes.h"
 #include "core/symbols/stack_about.h"
+#include "core/util/bisect.h"
 
 enum {
 	LATENCY_NS = 20000, /* from a launch to its kernel on an idle device, at most */
@@ -25,26 +26,122 @@ enum {
 	SPANS_KEPT = 4096,
 };
 
-struct lane {
-	VEC(uint32_t) calls;
-	size_t next;	       /* the first that has not ended before what was explained */
-	uint32_t owner;	       /* the wait that host time belongs to, MODEL_NO_CALL */
-	uint64_t credit_ns;    /* how much more */
-	uint64_t given_ns;     /* to the call under way */
-	uint64_t long_span_ns; /* what is no longer an ordinary span between calls */
+/* The wait that host time belongs to. */
+struct owner {
+	bool is_any;
+	uint8_t cause;
+	uint32_t site;
+	uint32_t call; /* the timeline's, or MODEL_NO_CALL: it is not there any more */
 };
+
+struct lane {
+	VEC(uint32_t) calls; /* of this step, see call_at(); first those still open from before */
+	size_t next;	     /* the first call that has not ended before what was explained */
+	struct owner owner;
+	uint64_t credit_ns;    /* how much more host time belongs to the owner */
+	uint64_t given_ns;     /* idle time given to the call in progress */
+	uint64_t long_span_ns; /* longer than an ordinary span between calls */
+};
+
+/* What a device's walk over a lane knew at the last step's end. */
+struct lane_state {
+	struct owner owner;
+	uint64_t credit_ns, given_ns;
+};
+
+struct device_state {
+	uint32_t device;
+	struct lane_state *lane; /* by number; NULL: nothing is known */
+};
+
+/* A call of the step before that ended after that step. */
+struct open_call {
+	struct timeline_call call;
+	struct owner wait; /* the call as a wait */
+};
+
+#define OPEN_CALL 0x80000000u /* in a lane's list: an index in `open` */
 
 struct idle_host {
-	struct idle *idle;
-	const struct timeline *t;
-	const struct waits *waits;
+	struct lane_finder *finder;
 	struct lanes lanes;
 	struct lane *lane; /* by number */
-	size_t next_overhead;
-	const struct idle_gap *gap; /* under way */
+	size_t n_threads;
+	VEC(struct device_state) devices;
+	VEC(struct open_call) open;
+	/* of the step in progress */
+	const struct timeline *t;
+	struct idle_step *out;
+	const struct timeline_step *step;
+	size_t first_overhead, next_overhead;
+	size_t device;		    /* in devices */
+	const struct idle_gap *gap; /* in progress */
+	uint64_t at_ns;		    /* up to where it is explained */
 };
 
+static const struct timeline_call *call_at(const struct idle_host *h, uint32_t number)
+{
+	return number & OPEN_CALL ? &h->open.at[number & ~OPEN_CALL].call : &h->t->calls.at[number];
+}
+
+static const struct timeline_call *lane_call(const struct idle_host *h, const struct lane *l,
+					     size_t i)
+{
+	return call_at(h, l->calls.at[i]);
+}
+
+static struct owner wait_of(const struct idle_host *h, uint32_t number)
+{
+	if (number & OPEN_CALL)
+		return h->open.at[number & ~OPEN_CALL].wait;
+	const struct timeline_call *c = &h->t->calls.at[number];
+	uint32_t wait = h->t->waits.of_call.at[number];
+	struct owner owner = { .site = c->site, .call = number };
+	if (!c->wait || wait == WAITS_NONE)
+		return owner;
+	const struct wait *w = &h->t->waits.at.at[wait];
+	owner.is_any = true;
+	owner.cause = c->about & ABOUT_COLLECTIVE ? IDLE_COLLECTIVE
+		      : w->kind == SYNC_ALLOC	  ? IDLE_ALLOC
+		      : w->is_copying		  ? IDLE_COPY
+						  : IDLE_SYNC;
+	return owner;
+}
+
 /* ---- Set up ---- */
+
+struct idle_host *idle_host_new(void)
+{
+	struct idle_host *h = mem_zero(sizeof(*h));
+	h->finder = lane_finder_new();
+	return h;
+}
+
+static void free_lanes(struct idle_host *h)
+{
+	for (uint32_t i = 0; i < h->lanes.n; i++)
+		vec_free(&h->lane[i].calls);
+	free(h->lane);
+	lanes_free(&h->lanes);
+}
+
+static void forget_states(struct idle_host *h)
+{
+	for (size_t i = 0; i < h->devices.n; i++) {
+		free(h->devices.at[i].lane);
+		h->devices.at[i].lane = NULL;
+	}
+}
+
+void idle_host_free(struct idle_host *h)
+{
+	free_lanes(h);
+	forget_states(h);
+	vec_free(&h->devices);
+	vec_free(&h->open);
+	lane_finder_free(h->finder);
+	free(h);
+}
 
 static int by_length(const void *a, const void *b)
 {
@@ -52,13 +149,13 @@ static int by_length(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static uint64_t median_span_ns(const struct timeline *t, const struct lane *l)
+static uint64_t median_span_ns(const struct idle_host *h, const struct lane *l)
 {
 	VEC(uint64_t) spans = { 0 };
 	size_t stride = l->calls.n / SPANS_KEPT + 1;
 	for (size_t i = 1; i < l->calls.n; i += stride) {
-		uint64_t from_ns = t->calls.at[l->calls.at[i - 1]].end_ns;
-		uint64_t to_ns = t->calls.at[l->calls.at[i]].begin_ns;
+		uint64_t from_ns = lane_call(h, l, i - 1)->end_ns;
+		uint64_t to_ns = lane_call(h, l, i)->begin_ns;
 		vec_push(&spans, to_ns > from_ns ? to_ns - from_ns : 0);
 	}
 	if (spans.n)
@@ -68,63 +165,109 @@ static uint64_t median_span_ns(const struct timeline *t, const struct lane *l)
 	return median_ns;
 }
 
-struct idle_host *idle_host_new(struct idle *idle, const struct timeline *t,
-				const struct waits *waits)
+/* True if the threads known before are in the same lanes as before. */
+static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_threads)
 {
-	struct idle_host *h = mem_zero(sizeof(*h));
-	*h = (struct idle_host){ .idle = idle, .t = t, .waits = waits };
-	lanes_find(&h->lanes, t);
+	for (size_t i = 0; i < n_threads; i++)
+		if (a->of_thread[i] != b->of_thread[i])
+			return false;
+	return true;
+}
+
+/* Whether threads overlap is known better with each step, so their lanes may change. */
+static void assign_lanes(struct idle_host *h, bool follows)
+{
+	struct lanes fresh;
+	lane_finder_add(h->finder, h->t, h->step);
+	lane_finder_assign(h->finder, h->t, &fresh);
+	if (!follows || fresh.n != h->lanes.n || !are_same(&fresh, &h->lanes, h->n_threads))
+		forget_states(h);
+	free_lanes(h);
+	h->lanes = fresh;
+	h->n_threads = h->t->threads.n;
 	h->lane = mem_zero(h->lanes.n * sizeof(*h->lane));
-	for (uint32_t i = 0; i < t->calls.n; i++)
-		vec_push(&h->lane[h->lanes.of_thread[t->calls.at[i].thread]].calls, i);
+}
+
+static void fill_lanes(struct idle_host *h)
+{
+	for (uint32_t i = 0; i < h->open.n; i++)
+		vec_push(&h->lane[h->lanes.of_thread[h->open.at[i].call.thread]].calls,
+			 i | OPEN_CALL);
+	for (uint32_t i = h->step->first_call; i < h->t->calls.n; i++)
+		vec_push(&h->lane[h->lanes.of_thread[h->t->calls.at[i].thread]].calls, i);
 	for (uint32_t i = 0; i < h->lanes.n; i++) {
-		uint64_t ns = median_span_ns(t, &h->lane[i]) * INPUT_SPANS;
+		uint64_t ns = median_span_ns(h, &h->lane[i]) * INPUT_SPANS;
 		h->lane[i].long_span_ns = ns > INPUT_NS ? ns : (uint64_t)INPUT_NS;
 	}
-	return h;
 }
 
-void idle_host_free(struct idle_host *h)
+void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct idle_step *out,
+			  bool follows)
 {
-	for (uint32_t i = 0; i < h->lanes.n; i++)
-		vec_free(&h->lane[i].calls);
-	free(h->lane);
-	lanes_free(&h->lanes);
-	free(h);
+	h->t = t;
+	h->out = out;
+	h->step = &t->steps.at[t->steps.n - 1];
+	h->first_overhead = bisect(t->overheads.n, i, t->overheads.at[i].step + 1 < t->steps.n);
+	if (!follows)
+		h->open.n = 0;
+	assign_lanes(h, follows);
+	fill_lanes(h);
 }
 
-void idle_host_rewind(struct idle_host *h)
+static void keep_open(const struct idle_host *h, const struct timeline_call *c, struct owner wait,
+		      struct open_call *out, size_t *n)
 {
-	h->next_overhead = 0;
-	for (uint32_t i = 0; i < h->lanes.n; i++) {
-		struct lane *l = &h->lane[i];
-		l->next = 0;
-		l->owner = MODEL_NO_CALL;
-		l->credit_ns = l->given_ns = 0;
+	if (c->end_ns > h->step->end_ns)
+		out[(*n)++] = (struct open_call){ *c, wait };
+}
+
+void idle_host_end_step(struct idle_host *h)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < h->open.n; i++)
+		keep_open(h, &h->open.at[i].call, h->open.at[i].wait, h->open.at, &n);
+	h->open.n = n;
+	for (uint32_t i = h->step->first_call; i < h->t->calls.n; i++) {
+		vec_reserve(&h->open, 1);
+		keep_open(h, &h->t->calls.at[i], wait_of(h, i), h->open.at, &h->open.n);
 	}
+}
+
+void idle_host_forget_step(struct idle_host *h)
+{
+	for (size_t i = 0; i < h->open.n; i++)
+		h->open.at[i].wait.call = MODEL_NO_CALL;
+	for (size_t i = 0; i < h->devices.n; i++)
+		for (uint32_t k = 0; h->devices.at[i].lane && k < h->lanes.n; k++)
+			h->devices.at[i].lane[k].owner.call = MODEL_NO_CALL;
+}
+
+static struct device_state *state_of(struct idle_host *h, uint32_t device)
+{
+	for (h->device = 0; h->device < h->devices.n; h->device++)
+		if (h->devices.at[h->device].device == device)
+			return &h->devices.at[h->device];
+	vec_push(&h->devices, (struct device_state){ .device = device });
+	return &h->devices.at[h->device];
 }
 
 /* ---- Giving time away ---- */
 
+static void give(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
+{
+	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns);
+}
+
 static uint32_t site_of(const struct idle_host *h, uint32_t call)
 {
-	return call == MODEL_NO_CALL ? 0 : h->t->calls.at[call].site;
+	return call == MODEL_NO_CALL ? 0 : call_at(h, call)->site;
 }
 
-static uint8_t cause_of_wait(const struct idle_host *h, uint32_t call)
+static void give_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
 {
-	const struct wait *w = &h->waits->at.at[h->waits->of_call[call]];
-	if (h->t->calls.at[call].about & ABOUT_COLLECTIVE)
-		return IDLE_COLLECTIVE;
-	if (w->kind == SYNC_ALLOC)
-		return IDLE_ALLOC;
-	return w->is_copying ? IDLE_COPY : IDLE_SYNC;
-}
-
-static void give_to_wait(struct idle_host *h, uint32_t call, uint64_t ns)
-{
-	idle_add(h->idle, h->gap->device, cause_of_wait(h, call), site_of(h, call), ns);
-	h->idle->of_call[call] += ns;
+	give(h, wait->cause, wait->site, ns);
+	if (ns && wait->call != MODEL_NO_CALL)
+		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
 
 /* Time that the host was not held up in: its last wait's as far as that goes, then its own. */
@@ -132,11 +275,11 @@ static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint3
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
 	if (owned_ns) {
-		give_to_wait(h, l->owner, owned_ns);
+		give_to_wait(h, &l->owner, owned_ns);
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
-		idle_add(h->idle, h->gap->device, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
+		give(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
 }
 
 /* ---- Spans of the host ---- */
@@ -152,44 +295,42 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 {
 	if (l->next >= l->calls.n)
 		return false;
-	const struct timeline_call *next = &h->t->calls.at[l->calls.at[l->next]];
+	const struct timeline_call *next = lane_call(h, l, l->next);
 	for (size_t i = l->next; i-- > 0 && i + AHEAD >= l->next;) {
-		const struct timeline_call *last = &h->t->calls.at[l->calls.at[i]];
+		const struct timeline_call *last = lane_call(h, l, i);
 		if (last->thread == next->thread)
 			return last->about & next->about & ABOUT_COLLECTIVE;
 	}
 	return false;
 }
 
-/* Behind the last call that was recorded: the next step is on its way, and is taken to begin like this one. */
-static bool is_behind_all(const struct idle_host *h, const struct lane *l)
+/* After the step's last call the host is on its way to the next step, which is assumed to begin
+ * like this one. */
+static bool is_behind_all(const struct lane *l)
 {
-	return h->gap->is_last_step &&
-	       (l->next == l->calls.n ||
-		h->t->calls.at[l->calls.at[l->next]].begin_ns >= h->gap->step->end_ns);
+	return l->next == l->calls.n;
 }
 
-/* The first of the lane's calls in the gap's step. */
+/* Returns the first of the lane's calls in this step. */
 static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 {
 	size_t i = l->next;
-	while (i && h->t->calls.at[l->calls.at[i - 1]].begin_ns >= h->gap->step->begin_ns)
+	while (i && lane_call(h, l, i - 1)->begin_ns >= h->step->begin_ns)
 		i--;
 	return i;
 }
 
-/* Which of the lane's calls the host is on its way to. */
+/* Returns which of the lane's calls the host is on its way to. */
 static size_t heading_for(const struct idle_host *h, const struct lane *l)
 {
-	return is_behind_all(h, l) ? first_of_step(h, l) : l->next;
+	return is_behind_all(l) ? first_of_step(h, l) : l->next;
 }
 
-/* What comes behind a call: behind the last one that was recorded what comes first in its step. `wraps`: it has not done so yet. */
-static size_t behind(const struct idle_host *h, const struct lane *l, size_t i, bool *wraps)
+/* Returns the call after `i`; after the step's last one its first, once. `wraps`: not done yet. */
+static size_t call_after(const struct idle_host *h, const struct lane *l, size_t i, bool *wraps)
 {
 	i++;
-	if (!*wraps ||
-	    (i < l->calls.n && h->t->calls.at[l->calls.at[i]].begin_ns < h->gap->step->end_ns))
+	if (!*wraps || i < l->calls.n)
 		return i;
 	*wraps = false;
 	return first_of_step(h, l);
@@ -200,12 +341,12 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 {
 	if (length_ns < l->long_span_ns)
 		return false;
-	if (l->next && h->t->calls.at[l->calls.at[l->next - 1]].about & ABOUT_INPUT)
+	if (l->next && lane_call(h, l, l->next - 1)->about & ABOUT_INPUT)
 		return true;
-	bool wraps = h->gap->is_last_step && !is_behind_all(h, l);
+	bool wraps = !is_behind_all(l);
 	size_t i = heading_for(h, l);
-	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = behind(h, l, i, &wraps)) {
-		const struct timeline_call *c = &h->t->calls.at[l->calls.at[i]];
+	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
+		const struct timeline_call *c = lane_call(h, l, i);
 		if (is_input_copy(c) || c->about & ABOUT_INPUT)
 			return true;
 		if (category_has_work(c->category) || c->wait)
@@ -220,14 +361,13 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 {
 	uint64_t begin_ns = from_ns, end_ns = to_ns;
 	if (l->next)
-		begin_ns = h->t->calls.at[l->calls.at[l->next - 1]].end_ns;
-	if (l->next < l->calls.n && !is_behind_all(h, l))
-		end_ns = h->t->calls.at[l->calls.at[l->next]].begin_ns;
+		begin_ns = lane_call(h, l, l->next - 1)->end_ns;
+	if (l->next < l->calls.n && !is_behind_all(l))
+		end_ns = lane_call(h, l, l->next)->begin_ns;
 	if (is_exchange(h, l))
-		idle_add(h->idle, h->gap->device, IDLE_COLLECTIVE, site_of(h, next),
-			 to_ns - from_ns);
+		give(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
-		idle_add(h->idle, h->gap->device, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
+		give(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else
 		give_to_host(h, l, to_ns - from_ns, next);
 }
@@ -243,14 +383,15 @@ static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
 
 static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uint64_t ns)
 {
-	const struct timeline_call *c = &h->t->calls.at[call];
-	if (h->waits->of_call[call] != WAITS_NONE && c->wait) {
-		give_to_wait(h, call, ns);
+	const struct timeline_call *c = call_at(h, call);
+	struct owner wait = wait_of(h, call);
+	if (wait.is_any) {
+		give_to_wait(h, &wait, ns);
 		l->given_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
-		idle_add(h->idle, h->gap->device, IDLE_ALLOC, c->site, ns);
+		give(h, IDLE_ALLOC, c->site, ns);
 	} else if (loads_code(h, c)) {
-		idle_add(h->idle, h->gap->device, IDLE_MODULE, c->site, ns);
+		give(h, IDLE_MODULE, c->site, ns);
 	} else {
 		give_to_host(h, l, ns, call);
 	}
@@ -260,14 +401,42 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 static void leave(struct idle_host *h, struct lane *l)
 {
 	uint32_t call = l->calls.at[l->next++];
-	const struct timeline_call *c = &h->t->calls.at[call];
+	const struct timeline_call *c = call_at(h, call);
 	uint64_t length_ns = c->end_ns - c->begin_ns;
 	uint64_t credit_ns = length_ns > l->given_ns ? length_ns - l->given_ns : 0;
 	l->given_ns = 0;
-	if (!c->wait || h->waits->of_call[call] == WAITS_NONE || credit_ns < l->credit_ns)
+	struct owner wait = wait_of(h, call);
+	if (!wait.is_any || credit_ns < l->credit_ns)
 		return;
-	l->owner = call;
+	l->owner = wait;
 	l->credit_ns = credit_ns;
+}
+
+void idle_host_begin_device(struct idle_host *h, uint32_t device)
+{
+	const struct device_state *state = state_of(h, device);
+	h->next_overhead = h->first_overhead;
+	for (uint32_t i = 0; i < h->lanes.n; i++) {
+		struct lane *l = &h->lane[i];
+		struct lane_state s = state->lane ? state->lane[i] : (struct lane_state){ 0 };
+		l->next = 0;
+		l->owner = s.owner;
+		l->credit_ns = s.credit_ns;
+		l->given_ns = s.given_ns;
+	}
+}
+
+void idle_host_end_device(struct idle_host *h)
+{
+	struct device_state *state = &h->devices.at[h->device];
+	free(state->lane);
+	state->lane = mem_zero(h->lanes.n * sizeof(*state->lane));
+	for (uint32_t i = 0; i < h->lanes.n; i++) {
+		struct lane *l = &h->lane[i];
+		while (l->next < l->calls.n && lane_call(h, l, l->next)->end_ns <= h->step->end_ns)
+			leave(h, l);
+		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->given_ns };
+	}
 }
 
 static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
@@ -276,7 +445,7 @@ static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	while (from_ns < to_ns) {
 		const struct timeline_call *c = NULL;
 		if (l->next < l->calls.n)
-			c = &h->t->calls.at[l->calls.at[l->next]];
+			c = lane_call(h, l, l->next);
 		if (!c || c->begin_ns >= to_ns) {
 			explain_span(h, l, from_ns, to_ns, next);
 			return;
@@ -315,9 +484,8 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 		uint64_t begin_ns = o->begin_ns > from_ns ? o->begin_ns : from_ns;
 		uint64_t end_ns = o->end_ns < to_ns ? o->end_ns : to_ns;
 		explain_host(h, &h->lane[lane], from_ns, begin_ns, next);
-		idle_add(h->idle, h->gap->device,
-			 kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER, site_of(h, next),
-			 end_ns - begin_ns);
+		give(h, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER, site_of(h, next),
+		     end_ns - begin_ns);
 		from_ns = end_ns;
 	}
 	explain_host(h, &h->lane[lane], from_ns, to_ns, next);
@@ -325,16 +493,11 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 
 /* ---- Gaps ---- */
 
-static bool is_collective(const struct idle_host *h, uint32_t work)
+/* The call was made in time, and still the device did not start. If both kernels were queued before
+ * the gap, no host was late. */
+static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint32_t call)
 {
-	return work != IDLE_NO_WORK &&
-	       !strncmp(strtab_text(&h->t->dict->names, h->t->works.at[work].name), "nccl", 4);
-}
-
-/* The launch was there, and still the device did not start. Between kernels that were queued before the gap nobody was late. */
-static void explain_device(struct idle_host *h, uint32_t lane, const struct idle_gap *gap,
-			   uint64_t from_ns, uint32_t call)
-{
+	const struct idle_gap *gap = h->gap;
 	uint64_t ns = gap->end_ns - from_ns;
 	uint8_t cause = IDLE_UNKNOWN;
 	if (ns <= LATENCY_NS && from_ns > gap->begin_ns) {
@@ -343,30 +506,54 @@ static void explain_device(struct idle_host *h, uint32_t lane, const struct idle
 	}
 	if (ns <= LATENCY_NS)
 		cause = IDLE_LAUNCH;
-	else if (is_collective(h, gap->after) || is_collective(h, gap->before))
+	else if (gap->is_behind_collective || (gap->after && gap->after->is_collective))
 		cause = IDLE_COLLECTIVE;
-	idle_add(h->idle, h->gap->device, cause, site_of(h, call), ns);
+	give(h, cause, site_of(h, call), ns);
+}
+
+/* Returns the first call of the step that launched work on the device, MODEL_NO_CALL if none. */
+static uint32_t first_launch(const struct idle_host *h)
+{
+	const struct timeline_step *s = h->step;
+	for (uint32_t i = s->first_work; i < s->first_work + s->n_work; i++) {
+		const struct timeline_work *w = &h->t->works.at[i];
+		if (w->device == h->gap->device && w->call != MODEL_NO_CALL)
+			return w->call;
+	}
+	return MODEL_NO_CALL;
+}
+
+/* Returns the call that launched what ends the gap; `is_next_step`: it is in the next step, which
+ * is assumed to begin like this one. */
+static uint32_t call_after_gap(const struct idle_host *h, bool *is_next_step)
+{
+	const struct idle_item *after = h->gap->after;
+	*is_next_step = !after;
+	if (!after)
+		return first_launch(h);
+	return after->work == IDLE_NO_WORK ? MODEL_NO_CALL : h->t->works.at[after->work].call;
 }
 
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
 {
-	uint32_t call = gap->after == IDLE_NO_WORK ? MODEL_NO_CALL
-						   : h->t->works.at[gap->after].call;
-	uint64_t launched_ns = gap->end_ns;
+	bool is_next_step;
 	h->gap = gap;
+	h->at_ns = gap->begin_ns;
 	if (!h->lanes.n) {
-		idle_add(h->idle, h->gap->device, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
+		give(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
 		return;
 	}
-	uint32_t lane = h->lanes.main;
-	if (call != MODEL_NO_CALL) {
-		uint64_t end_ns = h->t->calls.at[call].end_ns;
+	uint32_t lane = h->lanes.main, call = call_after_gap(h, &is_next_step);
+	uint64_t launched_ns = gap->end_ns;
+	if (call != MODEL_NO_CALL)
 		lane = h->lanes.of_thread[h->t->calls.at[call].thread];
+	if (call != MODEL_NO_CALL && !is_next_step) {
+		uint64_t end_ns = h->t->calls.at[call].end_ns;
 		launched_ns = end_ns < gap->end_ns ? end_ns : gap->end_ns;
 	}
 	if (launched_ns < gap->begin_ns)
 		launched_ns = gap->begin_ns;
 	explain_until(h, lane, gap->begin_ns, launched_ns, call);
 	if (launched_ns < gap->end_ns)
-		explain_device(h, lane, gap, launched_ns, call);
+		explain_device(h, lane, launched_ns, call);
 }

@@ -1,26 +1,35 @@
 /*
- * Two threads overlap if they were within calls at the same time for more than a fiftieth of the smaller one's time in calls. A thread that
- * only asks now and then how far the device is, or pins batches ahead for a loader, is in calls too briefly to overlap with any, and takes
- * turns with none all the same: nobody stands still for it.
+ * Two threads overlap if both were inside calls for more than a fiftieth of the smaller one's time
+ * in calls. A thread that only polls now and then, or pins batches for a data loader, spends too
+ * little time in calls to overlap with any other. It still gets a lane of its own: no other thread
+ * waits for it.
  */
 #include "core/analysis/lanes.h"
 
 #include "core/symbols/stack_about.h"
 
 enum {
-	THREADS_MOST =
-		64, /* the table of pairs is square; threads beyond that are lanes of their own */
+	/* the table of pairs is square; further threads are lanes of their own */
+	THREADS_MOST = 64,
 	OVERLAP_PART = 50,
 };
 
-struct finder {
-	const struct timeline *t;
-	size_t n;
+struct lane_finder {
 	uint64_t in_calls_ns[THREADS_MOST], last_end_ns[THREADS_MOST];
 	uint64_t overlap_ns[THREADS_MOST][THREADS_MOST];
-	bool has_part
-		[THREADS_MOST]; /* in what the device does next, or in what a host is held up by */
+	uint64_t launches[THREADS_MOST];
+	bool has_part[THREADS_MOST]; /* it launches, waits or allocates */
 };
+
+struct lane_finder *lane_finder_new(void)
+{
+	return mem_zero(sizeof(struct lane_finder));
+}
+
+void lane_finder_free(struct lane_finder *f)
+{
+	free(f);
+}
 
 static bool has_part(const struct timeline_call *c)
 {
@@ -29,27 +38,40 @@ static bool has_part(const struct timeline_call *c)
 	return (c->category == CAT_ALLOC || c->category == CAT_FREE) && !(c->about & ABOUT_INPUT);
 }
 
-static void measure(struct finder *f)
+static size_t count_threads(const struct timeline *t)
 {
-	for (size_t i = 0; i < f->t->calls.n; i++) {
-		const struct timeline_call *c = &f->t->calls.at[i];
-		if (c->thread >= f->n)
+	return t->threads.n < THREADS_MOST ? t->threads.n : THREADS_MOST;
+}
+
+static void add_overlap(struct lane_finder *f, size_t n_threads, const struct timeline_call *c)
+{
+	for (size_t other = 0; other < n_threads; other++) {
+		uint64_t end_ns = f->last_end_ns[other];
+		if (other == c->thread || end_ns <= c->begin_ns)
+			continue;
+		end_ns = end_ns < c->end_ns ? end_ns : c->end_ns;
+		f->overlap_ns[c->thread][other] += end_ns - c->begin_ns;
+		f->overlap_ns[other][c->thread] += end_ns - c->begin_ns;
+	}
+	f->last_end_ns[c->thread] = c->end_ns;
+}
+
+void lane_finder_add(struct lane_finder *f, const struct timeline *t,
+		     const struct timeline_step *step)
+{
+	size_t n_threads = count_threads(t);
+	for (size_t i = step->first_call; i < (size_t)step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->thread >= n_threads)
 			continue;
 		f->has_part[c->thread] |= has_part(c);
+		f->launches[c->thread] += category_has_work(c->category);
 		f->in_calls_ns[c->thread] += c->end_ns - c->begin_ns;
-		for (size_t other = 0; other < f->n; other++) {
-			uint64_t end_ns = f->last_end_ns[other];
-			if (other == c->thread || end_ns <= c->begin_ns)
-				continue;
-			end_ns = end_ns < c->end_ns ? end_ns : c->end_ns;
-			f->overlap_ns[c->thread][other] += end_ns - c->begin_ns;
-			f->overlap_ns[other][c->thread] += end_ns - c->begin_ns;
-		}
-		f->last_end_ns[c->thread] = c->end_ns;
+		add_overlap(f, n_threads, c);
 	}
 }
 
-static bool take_turns(const struct finder *f, size_t a, size_t b)
+static bool take_turns(const struct lane_finder *f, size_t a, size_t b)
 {
 	if (!f->has_part[a] || !f->has_part[b])
 		return false;
@@ -58,8 +80,8 @@ static bool take_turns(const struct finder *f, size_t a, size_t b)
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;
 }
 
-/* The first lane none of whose threads it overlaps with. */
-static uint32_t lane_for(const struct finder *f, const struct lanes *l, size_t thread)
+/* Returns the first lane that has no overlapping thread. */
+static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, size_t thread)
 {
 	for (uint32_t lane = 0; lane < l->n; lane++) {
 		bool fits = true;
@@ -71,13 +93,12 @@ static uint32_t lane_for(const struct finder *f, const struct lanes *l, size_t t
 	return l->n;
 }
 
-static uint32_t busiest(const struct timeline *t, const struct lanes *l)
+static uint32_t busiest(const struct lane_finder *f, const struct lanes *l, size_t n_threads)
 {
 	uint32_t best = 0;
 	uint64_t *launches = mem_zero(l->n * sizeof(*launches));
-	for (size_t i = 0; i < t->calls.n; i++)
-		if (category_has_work(t->calls.at[i].category))
-			launches[l->of_thread[t->calls.at[i].thread]]++;
+	for (size_t i = 0; i < n_threads; i++)
+		launches[l->of_thread[i]] += f->launches[i];
 	for (uint32_t lane = 1; lane < l->n; lane++)
 		if (launches[lane] > launches[best])
 			best = lane;
@@ -85,20 +106,24 @@ static uint32_t busiest(const struct timeline *t, const struct lanes *l)
 	return best;
 }
 
-void lanes_find(struct lanes *l, const struct timeline *t)
+void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, struct lanes *l)
 {
-	struct finder *f = mem_zero(sizeof(*f));
-	f->t = t;
-	f->n = t->threads.n < THREADS_MOST ? t->threads.n : THREADS_MOST;
+	size_t n_threads = count_threads(t);
 	*l = (struct lanes){ .of_thread = mem_zero(t->threads.n * sizeof(*l->of_thread)) };
-	if (f->n > 1)
-		measure(f);
 	for (size_t i = 0; i < t->threads.n; i++) {
-		l->of_thread[i] = i < f->n ? lane_for(f, l, i) : l->n;
+		l->of_thread[i] = i < n_threads ? lane_for(f, l, i) : l->n;
 		l->n += l->of_thread[i] == l->n;
 	}
-	l->main = busiest(t, l);
-	free(f);
+	l->main = busiest(f, l, n_threads);
+}
+
+void lanes_find(struct lanes *l, const struct timeline *t)
+{
+	struct lane_finder *f = lane_finder_new();
+	for (size_t i = 0; i < t->steps.n; i++)
+		lane_finder_add(f, t, &t->steps.at[i]);
+	lane_finder_assign(f, t, l);
+	lane_finder_free(f);
 }
 
 void lanes_free(struct lanes *l)

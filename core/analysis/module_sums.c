@@ -7,7 +7,6 @@ void module_sums_free(struct module_sums *s)
 	map_free(&s->place);
 	vec_free(&s->at);
 	vec_free(&s->open);
-	modules_free(&s->modules);
 }
 
 static uint32_t row_of(struct module_sums *s, uint32_t outer, uint32_t name)
@@ -34,12 +33,11 @@ uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint
 	return row;
 }
 
-void module_sums_add_thread(struct module_sums *s, const struct model_step *m, size_t thread,
-			    struct frames *frames, struct strtab *texts)
+void module_sums_add_thread(struct module_sums *s, const struct module_list *list,
+			    struct strtab *texts)
 {
-	modules_find(&s->modules, m, thread, frames);
-	for (size_t i = 0; i < s->modules.at.n; i++) {
-		const struct module_span *span = &s->modules.at.at[i];
+	for (size_t i = 0; i < list->at.n; i++) {
+		const struct module_span *span = &list->at.at[i];
 		uint32_t outer = span->depth ? s->open.at[span->depth - 1] : 0;
 		uint32_t row = row_of(s, outer, strtab_intern(texts, span->name));
 		s->at.at[row - 1].n++;

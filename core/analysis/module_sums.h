@@ -18,15 +18,14 @@ struct module_row {
 struct module_sums {
 	struct map place;	   /* outer << 32 | name -> row */
 	VEC(struct module_row) at; /* row 1 is [0] */
-	struct modules modules;
-	VEC(uint32_t) open; /* rows by depth */
+	VEC(uint32_t) open;	   /* rows by depth */
 };
 
 /* The row of the innermost module in a stack. */
 uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint32_t stack,
 			      struct strtab *texts);
-void module_sums_add_thread(struct module_sums *s, const struct model_step *m, size_t thread,
-			    struct frames *frames, struct strtab *texts);
+void module_sums_add_thread(struct module_sums *s, const struct module_list *list,
+			    struct strtab *texts);
 void module_sums_free(struct module_sums *s);
 
 #endif

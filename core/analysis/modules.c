@@ -12,7 +12,6 @@ enum { MODULES_MOST = 64 }; /* one within the other; deeper ones are left out */
 
 void modules_free(struct modules *s)
 {
-	vec_free(&s->at);
 	vec_free(&s->stacks);
 	vec_free(&s->entries);
 	map_free(&s->stack_of);
@@ -70,6 +69,7 @@ struct open_module {
 
 struct nest {
 	struct modules *s;
+	struct module_list *list;
 	size_t n;
 	uint64_t last_end_ns;
 	struct open_module open[MODULES_MOST];
@@ -107,31 +107,32 @@ static void add_call(struct nest *n, struct module_stack stack, uint32_t id, uin
 	n->last_end_ns = end_ns;
 	for (size_t i = 0; i < k; i++) {
 		n->open[i].has_others |= n->open[i].first_stack != id;
-		n->s->at.at[n->open[i].span].end_ns = end_ns;
-		n->s->at.at[n->open[i].span].n_calls++;
+		n->list->at.at[n->open[i].span].end_ns = end_ns;
+		n->list->at.at[n->open[i].span].n_calls++;
 	}
 	for (n->n = k; n->n < stack.n; n->n++) {
 		n->open[n->n] = (struct open_module){
 			.entry = n->s->entries.at[stack.first + n->n],
-			.span = n->s->at.n,
+			.span = n->list->at.n,
 			.first_stack = id,
 		};
-		vec_push(&n->s->at, (struct module_span){ .begin_ns = begin_ns,
-							  .end_ns = end_ns,
-							  .name = n->open[n->n].entry.name,
-							  .n_calls = 1,
-							  .depth = (uint32_t)n->n });
+		vec_push(&n->list->at, (struct module_span){ .begin_ns = begin_ns,
+							     .end_ns = end_ns,
+							     .name = n->open[n->n].entry.name,
+							     .n_calls = 1,
+							     .depth = (uint32_t)n->n });
 	}
 }
 
 void modules_find(struct modules *s, const struct model_step *m, size_t thread,
-		  struct frames *frames)
+		  struct frames *frames, struct module_list *list)
 {
 	const struct model_thread *t = &m->threads.at[thread];
 	struct nest *n = mem_zero(sizeof(*n));
 	uint64_t last_end_ns = 0, begin_ns;
 	n->s = s;
-	s->at.n = 0;
+	n->list = list;
+	list->at.n = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct model_call *c = &m->calls.at[t->first + i];
 		spans_clip(c, &begin_ns, &last_end_ns);

@@ -29,17 +29,21 @@ struct module_stack {
 	uint64_t pause_ns; /* see spans_pause_ns() */
 };
 
-/* All zero is a good start; one is used for thread after thread. */
+/* Around the calls of one thread, by begin, outer ones first. All zero is empty. */
+struct module_list {
+	VEC(struct module_span) at;
+};
+
+/* What is known of stacks, for all threads and steps of a process. All zero is a good start. */
 struct modules {
-	VEC(struct module_span) at; /* by begin, outer ones first */
-	struct map stack_of;	    /* DICT_STACK -> index in `stacks` */
+	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct module_stack) stacks;
 	VEC(struct module_entry_of) entries;
 };
 
-/* Fills `at` for m->threads.at[thread]. */
+/* Replaces `list` by the modules of m->threads.at[thread]. */
 void modules_find(struct modules *s, const struct model_step *m, size_t thread,
-		  struct frames *frames);
+		  struct frames *frames, struct module_list *list);
 void modules_free(struct modules *s);
 
 #endif

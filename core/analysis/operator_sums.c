@@ -20,7 +20,7 @@ static struct operator_sum *sum_of(struct operator_sums *s, uint32_t name)
 }
 
 /* The operator that the span lies in, NULL: none. */
-static const struct span *around(struct operator_sums *s, const struct spans *spans,
+static const struct span *around(struct operator_sums *s, const struct span_list *spans,
 				 const struct span *span)
 {
 	while (s->open.n) {
@@ -32,8 +32,8 @@ static const struct span *around(struct operator_sums *s, const struct spans *sp
 	return NULL;
 }
 
-void operator_sums_add(struct operator_sums *s, const struct spans *spans, const uint64_t *gpu_ns,
-		       struct strtab *texts)
+void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
+		       const uint64_t *gpu_ns, struct strtab *texts)
 {
 	s->open.n = 0;
 	for (size_t i = 0; i < spans->at.n; i++) {

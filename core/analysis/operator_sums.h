@@ -24,8 +24,8 @@ struct operator_sums {
 };
 
 /* A thread's spans. `gpu_ns`: of the work of each of the step's calls, with one more at the end; sums from the first on. */
-void operator_sums_add(struct operator_sums *s, const struct spans *spans, const uint64_t *gpu_ns,
-		       struct strtab *texts);
+void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
+		       const uint64_t *gpu_ns, struct strtab *texts);
 void operator_sums_free(struct operator_sums *s);
 
 #endif

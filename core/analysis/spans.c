@@ -22,11 +22,15 @@ static const char *const looping[] = {
 	"aten::topk",	   "aten::_unique", "aten::sort",	   "aten::embedding_dense_backward",
 };
 
+void span_list_free(struct span_list *l)
+{
+	vec_free(&l->at);
+	vec_free(&l->crossing);
+	vec_free(&l->marks);
+}
+
 void spans_free(struct spans *s)
 {
-	vec_free(&s->at);
-	vec_free(&s->beside);
-	vec_free(&s->marks);
 	vec_free(&s->made);
 	vec_free(&s->stacks);
 	vec_free(&s->operators);
@@ -51,7 +55,7 @@ static size_t call_around(const struct model_step *m, const struct model_thread 
 }
 
 /* Ranges that nest in each other and around or within calls become spans; the others stand beside them. */
-static void add_ranges(struct spans *s, const struct model_step *m, size_t thread)
+static void add_ranges(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	VEC(uint64_t) ends = { 0 };
 	for (size_t i = first_of(m, MODEL_RANGE_NESTED, thread); i < m->ranges.n; i++) {
@@ -63,7 +67,7 @@ static void add_ranges(struct spans *s, const struct model_step *m, size_t threa
 		if ((ends.n && r->end_ns > ends.at[ends.n - 1]) ||
 		    call_around(m, &m->threads.at[thread], r->begin_ns) !=
 			    call_around(m, &m->threads.at[thread], r->end_ns)) {
-			vec_push(&s->beside, (uint32_t)i);
+			vec_push(&s->crossing, (uint32_t)i);
 			continue;
 		}
 		vec_push(&ends, r->end_ns);
@@ -75,7 +79,7 @@ static void add_ranges(struct spans *s, const struct model_step *m, size_t threa
 	vec_free(&ends);
 }
 
-static void add_marks(struct spans *s, const struct model_step *m, size_t thread)
+static void add_marks(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	for (size_t i = first_of(m, MODEL_RANGE_MARK, thread); i < m->ranges.n; i++) {
 		const struct model_range *r = &m->ranges.at[i];
@@ -92,7 +96,7 @@ static int by_ns(const void *a, const void *b)
 }
 
 /* The moments at which ranges begin or end: operators do not reach across them. */
-static uint64_t *range_edges(const struct spans *s, size_t *n)
+static uint64_t *range_edges(const struct span_list *s, size_t *n)
 {
 	uint64_t *edges = mem_resize(NULL, s->at.n * 2 * sizeof(*edges));
 	*n = 0;
@@ -154,6 +158,7 @@ static void add_made(struct spans *s, const struct model_step *m, size_t thread)
 /* The operators that are open at a call. */
 struct nest {
 	struct spans *s;
+	struct span_list *list;
 	const struct model_step *m;
 	struct frames *frames;
 	const uint64_t *edges;
@@ -239,7 +244,7 @@ static void add_call(struct nest *n, const struct span_stack *stack, uint32_t ca
 	free_ns = free_ns > n->last_end_ns ? free_ns : n->last_end_ns;
 	reach_back(n, stack, k, free_ns > edge_ns ? free_ns : edge_ns, begin_ns, begins);
 	for (size_t i = 0; i < k; i++) {
-		struct span *span = &n->s->at.at[n->span[i]];
+		struct span *span = &n->list->at.at[n->span[i]];
 		span->end_ns = end_ns;
 		span->n_calls++;
 		n->has_others[i] |= n->first_stack[i] != id;
@@ -248,14 +253,14 @@ static void add_call(struct nest *n, const struct span_stack *stack, uint32_t ca
 		n->operator[n->n] = n->s->operators.at[stack->first + n->n];
 		n->first_stack[n->n] = id;
 		n->has_others[n->n] = false;
-		n->span[n->n] = n->s->at.n;
-		vec_push(&n->s->at, (struct span){ .begin_ns = begins[n->n],
-						   .end_ns = end_ns,
-						   .operator= n->operator[n->n].name,
-						   .depth = (uint32_t)n->n,
-						   .first_call = call,
-						   .n_calls = 1,
-						   .kind = SPAN_OPERATOR });
+		n->span[n->n] = n->list->at.n;
+		vec_push(&n->list->at, (struct span){ .begin_ns = begins[n->n],
+						      .end_ns = end_ns,
+						      .operator= n->operator[n->n].name,
+						      .depth = (uint32_t)n->n,
+						      .first_call = call,
+						      .n_calls = 1,
+						      .kind = SPAN_OPERATOR });
 	}
 	n->last_end_ns = end_ns;
 }
@@ -268,7 +273,7 @@ static size_t first_library(const struct model_step *m, size_t thread)
 }
 
 /* A damaged journal may have one that begins or ends within a call. */
-static void add_libraries(struct spans *s, const struct model_step *m, size_t thread)
+static void add_libraries(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	const struct model_thread *t = &m->threads.at[thread];
 	for (size_t i = first_library(m, thread);
@@ -313,10 +318,10 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 }
 
 static void add_operators(struct spans *s, const struct model_step *m, size_t thread,
-			  struct frames *frames)
+			  struct frames *frames, struct span_list *list)
 {
-	struct nest n = { .s = s, .m = m, .frames = frames };
-	uint64_t *edges = range_edges(s, &n.n_edges);
+	struct nest n = { .s = s, .list = list, .m = m, .frames = frames };
+	uint64_t *edges = range_edges(list, &n.n_edges);
 	n.edges = edges;
 	uint64_t last_ns = 0;
 	struct around around = { .m = m, .thread = thread, .next = first_library(m, thread) };
@@ -353,7 +358,7 @@ static int by_begin(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static void set_depths(struct spans *s)
+static void set_depths(struct span_list *s)
 {
 	VEC(uint64_t) ends = { 0 };
 	for (size_t i = 0; i < s->at.n; i++) {
@@ -370,16 +375,17 @@ static void set_depths(struct spans *s)
 	vec_free(&ends);
 }
 
-void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames)
+void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames,
+		struct span_list *list)
 {
-	s->at.n = s->beside.n = s->marks.n = s->made.n = 0;
-	add_ranges(s, m, thread);
-	add_marks(s, m, thread);
+	list->at.n = list->crossing.n = list->marks.n = s->made.n = 0;
+	add_ranges(list, m, thread);
+	add_marks(list, m, thread);
 	add_made(s, m, thread);
 	if (frames)
-		add_operators(s, m, thread, frames);
-	add_libraries(s, m, thread);
-	if (s->at.n)
-		qsort(s->at.at, s->at.n, sizeof(*s->at.at), by_begin);
-	set_depths(s);
+		add_operators(s, m, thread, frames, list);
+	add_libraries(list, m, thread);
+	if (list->at.n)
+		qsort(list->at.at, list->at.n, sizeof(*list->at.at), by_begin);
+	set_depths(list);
 }

@@ -36,23 +36,31 @@ struct span_operator {
 	uint64_t outside; /* a hash of the frames that it was called from */
 };
 
-/* All zero is a good start; one is used for thread after thread. */
+/* Around the calls of one thread. All zero is empty. */
+struct span_list {
+	VEC(struct span) at;	/* by begin, outer ones first; none crosses another one or a call */
+	VEC(uint32_t) crossing; /* ranges that do: indexes in the model's ranges, by begin */
+	VEC(uint32_t) marks;	/* the thread's marks, by time, likewise */
+};
+
+void span_list_free(struct span_list *l);
+
+/* What is known of stacks, for all threads and steps of a process. All zero is a good start. */
 struct spans {
-	VEC(struct span) at; /* by begin, outer ones first; none crosses another one or a call */
-	VEC(uint32_t)
-	beside; /* the thread's ranges that do: indexes in the model's ranges, by begin */
-	VEC(uint32_t) marks; /* the thread's marks, by time, likewise */
-	VEC(uint32_t) made;  /* blocks that it asked for, by time: indexes in the model's */
+	VEC(uint32_t) made;  /* blocks that the thread asked for, by time: indexes in the model's */
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct span_stack) stacks;
 	VEC(struct span_operator) operators;
 };
 
-/* Fills `at` and `beside` for m->threads.at[thread]. `frames` may be NULL: then there are no operators. */
-void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames);
+/* Replaces `list` by the spans of m->threads.at[thread]. `frames` may be NULL: then there are no
+ * operators. */
+void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames,
+		struct span_list *list);
 void spans_free(struct spans *s);
 
-/* A call with the very stack of the one before it, and later than this, is of another run of the operator. */
+/* A call with the same stack as the one before it, and later than this after it, is of another run
+ * of the operator. */
 uint64_t spans_pause_ns(const char *operator);
 
 /* Calls of a thread follow one another; where a damaged journal says otherwise, each is taken to begin when the one before it

@@ -2,11 +2,12 @@
 #include "core/analysis/summary.h"
 
 #include "core/analysis/idle.h"
+#include "core/analysis/syncs.h"
 
-static void note_gaps(struct findings *f, const struct idle *idle)
+static void note_gaps(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	const struct idle_device *wrong = idle_find_wrong(idle);
+	const struct idle_device *wrong = idle_sums_find_wrong(&t->idle);
 	size_t without_gpu = 0, without_site = 0;
 	for (size_t i = 0; i < t->steps.n; i++)
 		without_gpu += !t->steps.at[i].has_gpu;
@@ -36,21 +37,15 @@ static void note_gaps(struct findings *f, const struct idle *idle)
 
 void summary_fill(struct findings *f, struct timeline *t)
 {
-	struct waits waits;
-	struct idle idle;
 	f->timeline = t;
-	waits_find(&waits, t);
-	idle_account(&idle, t, &waits, false);
-	idle_fill(f, &idle);
-	syncs_fill(f, &waits, idle.of_call);
+	idle_fill(f);
+	syncs_fill(f, t->idle.of_call.at);
 	summary_fill_kernels(f);
-	summary_fill_copies(f, &waits);
+	summary_fill_copies(f);
 	summary_fill_lines(f);
 	summary_fill_operators(f);
 	summary_fill_modules(f);
 	summary_fill_libraries(f);
 	summary_fill_phases(f);
-	note_gaps(f, &idle);
-	idle_free(&idle);
-	waits_free(&waits);
+	note_gaps(f);
 }

@@ -9,10 +9,8 @@ void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
 
-struct waits;
-
 void summary_fill_kernels(struct findings *f);
-void summary_fill_copies(struct findings *f, const struct waits *waits);
+void summary_fill_copies(struct findings *f);
 
 /* ---- summary_libraries.c; adds to lines, operators and kernels ---- */
 

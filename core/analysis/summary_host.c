@@ -184,6 +184,8 @@ void summary_fill_modules(struct findings *f)
 			rows[r->outer - 1].own_gpu_ns += r->own_gpu_ns;
 			rows[r->outer - 1].own_backward_ns += r->own_backward_ns;
 		}
+		if (!r->n && !r->own_gpu_ns && !r->own_backward_ns)
+			continue; /* only in steps that were not kept */
 		vec_push(&f->modules,
 			 (struct finding_module){
 				 .name = chain_of(t, (uint32_t)i + 1),

@@ -1,6 +1,5 @@
 /* What ran on the devices: kernels by name, copies by kind and line. */
 #include "core/analysis/summary.h"
-#include "core/analysis/syncs.h"
 #include "core/util/kernel_name.h"
 
 static uint64_t length_ns(const struct timeline_work *w)
@@ -155,7 +154,7 @@ static void split_name(struct timeline *t, uint32_t name, struct finding_copy *c
 	copy->memory = strtab_text(&t->texts, strtab_intern(&t->texts, memory));
 }
 
-void summary_fill_copies(struct findings *f, const struct waits *waits)
+void summary_fill_copies(struct findings *f)
 {
 	struct timeline *t = f->timeline;
 	double steps = findings_count_steps(t).with_gpu;
@@ -167,7 +166,7 @@ void summary_fill_copies(struct findings *f, const struct waits *waits)
 		struct copy_sum *sum = copy_of(&sums, t, w);
 		sum->n++;
 		sum->bytes += w->bytes;
-		if (w->call != MODEL_NO_CALL && waits_holds_line(waits, t, w->call))
+		if (w->call != MODEL_NO_CALL && waits_holds_line(&t->waits, t, w->call))
 			sum->blocking_bytes += w->bytes;
 		sum->ns += length_ns(w);
 	}

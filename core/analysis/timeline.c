@@ -27,11 +27,10 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->overheads);
 	vec_free(&t->earlier);
 	vec_free(&t->stacks);
-	phases_free(&t->phases);
-	spans_free(&t->spans);
+	waits_free(&t->waits);
+	idle_sums_free(&t->idle);
 	operator_sums_free(&t->operators);
 	module_sums_free(&t->modules);
-	autograd_map_free(&t->autograd_map);
 }
 
 /* ---- Threads, streams, stacks ---- */
@@ -60,7 +59,7 @@ static uint32_t stream_of(struct timeline *t, const struct model_stream *m)
 	return (uint32_t)t->streams.n - 1;
 }
 
-static struct timeline_stack stack_of(struct timeline *t, uint32_t stack)
+struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 {
 	bool is_new;
 	if (!stack)
@@ -98,7 +97,7 @@ static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *st
 
 static void add_call(struct timeline *t, const struct model_call *c, uint32_t thread)
 {
-	struct timeline_stack stack = stack_of(t, c->stack);
+	struct timeline_stack stack = timeline_stack(t, c->stack);
 	vec_push(&t->calls, (struct timeline_call){
 				    .begin_ns = c->begin_ns,
 				    .end_ns = c->end_ns,
@@ -319,85 +318,26 @@ static uint64_t add_overheads(struct timeline *t, const struct model_step *m)
 	return total_ns;
 }
 
-/* Of each call's work, as sums from the first call on: one more than there are calls. */
-static uint64_t *gpu_sums(const struct model_step *m)
+static void link_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
 {
-	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
-	for (size_t i = 0; i < m->works.n; i++)
-		if (m->works.at[i].kind != REC_GPU_SYNC && m->works.at[i].call < m->calls.n)
-			sums[m->works.at[i].call + 1] +=
-				m->works.at[i].end_ns - m->works.at[i].begin_ns;
-	for (size_t i = 0; i < m->calls.n; i++)
-		sums[i + 1] += sums[i];
-	return sums;
+	for (size_t i = 0; i < m->earlier.n; i++)
+		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
+								 m->earlier.at[i].end_ns,
+								 m->earlier.at[i].device });
+	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
+	step->n_work = (uint32_t)(t->works.n - step->first_work);
+	step->has_gpu = step->n_work > 0;
+	vec_push(&t->steps, *step);
+	link_works(t, step);
+	timeline_find_waits(t, step);
+	waits_add_step(&t->waits, t, step);
 }
 
-/* Where the step's calls were made, by the model's number. */
-static struct autograd_map_place *places_of(struct timeline *t, const struct model_step *m,
-					    const uint32_t *call_of)
-{
-	struct autograd_map_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
-	for (size_t i = 0; i < m->calls.n; i++)
-		places[i] = (struct autograd_map_place){ t->calls.at[call_of[i]].site,
-							 stack_of(t, m->calls.at[i].stack).module };
-	return places;
-}
-
-static void add_modules(struct timeline *t, const struct model_step *m, const uint64_t *gpu_ns,
-			const struct autograd_map_place *places,
-			const struct autograd_map_place *tied)
-{
-	for (size_t i = 0; i < m->threads.n; i++)
-		module_sums_add_thread(&t->modules, m, i, t->frames, &t->texts);
-	for (size_t i = 0; i < m->calls.n; i++) {
-		uint64_t ns = gpu_ns[i + 1] - gpu_ns[i];
-		if (places[i].module)
-			t->modules.at.at[places[i].module - 1].own_gpu_ns += ns;
-		if (tied[i].module)
-			t->modules.at.at[tied[i].module - 1].own_backward_ns += ns;
-	}
-}
-
-/* Operators, modules, and whose backward pass it is. */
-static void add_frameworks(struct timeline *t, struct model_step *m, const uint32_t *call_of)
-{
-	uint64_t *gpu_ns = gpu_sums(m);
-	struct autograd_map_place *places = places_of(t, m, call_of);
-	struct autograd_map_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
-	bool *is_backward = mem_zero(m->calls.n + 1);
-	autograd_map_begin(&t->autograd_map, m);
-	for (size_t i = 0; i < m->threads.n; i++) {
-		spans_find(&t->spans, m, i, t->frames);
-		operator_sums_add(&t->operators, &t->spans, gpu_ns, &t->texts);
-		autograd_map_add_thread(&t->autograd_map, m, i, &t->spans, &t->phases, places,
-					t->frames);
-	}
-	autograd_map_end(&t->autograd_map, m, t->frames, tied, is_backward);
-	for (size_t i = 0; i < m->calls.n; i++) {
-		t->calls.at[call_of[i]].forward_site = m->calls.at[i].forward_site = tied[i].site;
-		t->calls.at[call_of[i]].is_backward = is_backward[i];
-	}
-	add_modules(t, m, gpu_ns, places, tied);
-	free(is_backward);
-	free(tied);
-	free(places);
-	free(gpu_ns);
-}
-
-static bool has_room(struct timeline *t, const struct model_step *m)
-{
-	bool has = t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST;
-	t->n_cut += !has;
-	return has;
-}
-
-/* All but what frames of frameworks tell. Numbers of the step's calls among the timeline's; the caller frees them. */
-static uint32_t *add_events(struct timeline *t, const struct model_step *m,
-			    struct timeline_step *step)
+uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 {
 	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
 	uint32_t *call_of = mem_resize(NULL, m->calls.n * sizeof(*call_of));
-	*step = (struct timeline_step){
+	struct timeline_step step = {
 		.number = m->number,
 		.begin_ns = m->begin_ns,
 		.end_ns = m->end_ns,
@@ -411,44 +351,40 @@ static uint32_t *add_events(struct timeline *t, const struct model_step *m,
 	add_works(t, m, call_of);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
-	step->overhead_ns = add_overheads(t, m);
+	step.overhead_ns = add_overheads(t, m);
+	link_step(t, m, &step);
 	return call_of;
 }
 
-static void close_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
+/* ---- Taking back ---- */
+
+bool timeline_has_room(const struct timeline *t, const struct model_step *m)
 {
-	for (size_t i = 0; i < m->earlier.n; i++)
-		vec_push(&t->earlier, (struct timeline_earlier){ m->earlier.at[i].begin_ns,
-								 m->earlier.at[i].end_ns,
-								 m->earlier.at[i].device });
-	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
-	step->n_work = (uint32_t)(t->works.n - step->first_work);
-	step->has_gpu = step->n_work > 0;
-	vec_push(&t->steps, *step);
-	link_works(t, step);
-	timeline_find_waits(t, step);
+	return t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST;
 }
 
-void timeline_add(struct timeline *t, struct model_step *m)
+struct timeline_mark timeline_mark(const struct timeline *t)
 {
-	struct timeline_step step;
-	if (!has_room(t, m))
-		return;
-	uint32_t *call_of = add_events(t, m, &step);
-	phases_find(&t->phases, m, t->frames);
-	phase_sums_add(&t->phase_sums, &t->phases, m);
-	vec_push(&t->phases_of_step, (struct phase_sums){ 0 });
-	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &t->phases, m);
-	add_frameworks(t, m, call_of);
-	free(call_of);
-	close_step(t, m, &step);
+	return (struct timeline_mark){
+		.steps = t->steps.n,
+		.calls = t->calls.n,
+		.works = t->works.n,
+		.work_of_call = t->work_of_call.n,
+		.libraries = t->libraries.n,
+		.overheads = t->overheads.n,
+		.earlier = t->earlier.n,
+		.waits = t->waits.at.n,
+	};
 }
 
-void timeline_add_events(struct timeline *t, const struct model_step *m)
+void timeline_rewind(struct timeline *t, const struct timeline_mark *mark)
 {
-	struct timeline_step step;
-	if (!has_room(t, m))
-		return;
-	free(add_events(t, m, &step));
-	close_step(t, m, &step);
+	t->steps.n = mark->steps;
+	t->calls.n = mark->calls;
+	t->works.n = mark->works;
+	t->work_of_call.n = mark->work_of_call;
+	t->libraries.n = mark->libraries;
+	t->overheads.n = mark->overheads;
+	t->earlier.n = mark->earlier;
+	waits_truncate(&t->waits, mark->waits, mark->calls);
 }

@@ -5,10 +5,11 @@
 #ifndef CORE_TIMELINE_H
 #define CORE_TIMELINE_H
 
-#include "core/analysis/autograd_map.h"
+#include "core/analysis/idle_sums.h"
 #include "core/analysis/module_sums.h"
 #include "core/analysis/operator_sums.h"
 #include "core/analysis/phases.h"
+#include "core/analysis/waits.h"
 #include "core/model/model.h"
 #include "core/symbols/frames.h"
 
@@ -129,14 +130,14 @@ struct timeline {
 	VEC(struct timeline_overhead) overheads; /* by begin_ns within a step */
 	VEC(struct timeline_earlier) earlier;
 	VEC(struct timeline_stack) stacks;
-	struct map stack_of;  /* DICT_STACK -> stacks */
-	struct phases phases; /* of the step that was added last */
+	struct map stack_of; /* DICT_STACK -> stacks */
+	struct waits waits;
+	struct idle_sums idle;
+	/* sums over the steps */
 	struct phase_sums phase_sums;
 	VEC(struct phase_sums) phases_of_step; /* the same, of each of `steps` */
-	struct spans spans;		       /* of the thread that was looked at last */
 	struct operator_sums operators;
 	struct module_sums modules;
-	struct autograd_map autograd_map;
 	uint32_t backward_site; /* of the newest call made within backward() */
 	uint64_t n_cut;		/* steps beyond the budget of events that were left out */
 	double recording_ratio; /* how many times as long its steps took for being recorded (cost_ratio()); 0: not known */
@@ -152,11 +153,28 @@ enum { TIMELINE_BATCH_BYTES = 512 };
 enum { TIMELINE_EVENTS_MOST = 4000000 };
 
 void timeline_start(struct timeline *t, const struct dict *dict, struct frames *frames);
-/* The model may be freed afterwards. Its calls of backward passes get their forward_site. */
-void timeline_add(struct timeline *t, struct model_step *m);
-/* The same without phases, operators, modules and the tie between the passes. */
-void timeline_add_events(struct timeline *t, const struct model_step *m);
 void timeline_free(struct timeline *t);
+
+/* What a stack says, looked up once. */
+struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack);
+
+/* ---- For the analyzer ---- */
+
+/* How much a timeline holds. */
+struct timeline_mark {
+	size_t steps, calls, works, work_of_call, libraries, overheads, earlier, waits;
+};
+
+struct timeline_mark timeline_mark(const struct timeline *t);
+/* Drops the events that were added since. Threads, streams and texts stay. */
+void timeline_rewind(struct timeline *t, const struct timeline_mark *mark);
+
+/* True if the step fits into TIMELINE_EVENTS_MOST. */
+bool timeline_has_room(const struct timeline *t, const struct model_step *m);
+
+/* Appends a step's events. Returns the timeline's number of each of the step's calls; the caller
+ * frees it. */
+uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m);
 
 enum timeline_overhead_kind {
 	OVERHEAD_PROFILER, /* CUPTI's own work */

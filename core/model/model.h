@@ -22,12 +22,10 @@ struct model_call {
 	uint64_t stream;
 	uint64_t handle; /* address, event, graph exec: what the category's `arg` is */
 	uint64_t bytes;
-	uint32_t name;	      /* in `names` */
-	uint32_t launch;      /* index + 1 into `launches`, 0: none */
-	uint32_t correlation; /* CUPTI's, 0: unknown */
-	uint32_t stack;	      /* DICT_STACK: see frames.h; 0: none */
-	uint32_t
-		forward_site; /* frames_site() of the line that made this call of a backward pass necessary, once timeline_add() has looked; 0: not known */
+	uint32_t name;		     /* in `names` */
+	uint32_t launch;	     /* index + 1 into `launches`, 0: none */
+	uint32_t correlation;	     /* CUPTI's, 0: unknown */
+	uint32_t stack;		     /* DICT_STACK: see frames.h; 0: none */
 	uint32_t first_link, n_work; /* links[first_link...] number the GPU work that it caused */
 	uint32_t
 		polls; /* of a loop of queries, whose last this is: how many said "not ready"; it begins where the loop did */

@@ -36,7 +36,7 @@ static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_
 {
 	const struct replay_op *o = &w->replay.ops.at[op];
 	if (is_memory(c) || c->category == CAT_MEMCPY || c->category == CAT_SYNC ||
-	    w->waits.of_call[o->call] != WAITS_NONE)
+	    w->timeline->waits.of_call.at[o->call] != WAITS_NONE)
 		return false;
 	for (uint32_t k = o->first_work; k < o->first_work + o->n_work; k++)
 		if (w->timeline->works.at[w->replay.works.at[k].work].kind == REC_MEMCPY)
@@ -96,7 +96,6 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->usual_share;
 	whatif_measure_usual(w);
 	host_share_learn(&w->share, &w->replay);
-	waits_find(&w->waits, t);
 	whatif_note_iterations(w);
 	note_ops(w);
 	w->edit.op = mem_zero(w->replay.ops.n);
@@ -109,7 +108,6 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 void whatif_close(struct whatif *w)
 {
 	replay_free(&w->replay);
-	waits_free(&w->waits);
 	host_share_free(&w->share);
 	free(w->site);
 	free(w->before);
@@ -129,8 +127,9 @@ void whatif_close(struct whatif *w)
 /* The wait that the call is or is part of. */
 static const struct wait *wait_of(const struct whatif *w, const struct timeline_call *c)
 {
-	uint32_t wait = w->waits.of_call[c - w->timeline->calls.at];
-	return wait == WAITS_NONE ? NULL : &w->waits.at.at[wait];
+	const struct waits *waits = &w->timeline->waits;
+	uint32_t wait = waits->of_call.at[c - w->timeline->calls.at];
+	return wait == WAITS_NONE ? NULL : &waits->at.at[wait];
 }
 
 static bool is_of_memory(const struct whatif *w, const struct timeline_call *c)

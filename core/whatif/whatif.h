@@ -5,7 +5,7 @@
 #ifndef CORE_WHATIF_H
 #define CORE_WHATIF_H
 
-#include "core/analysis/syncs.h"
+#include "core/analysis/findings.h"
 #include "core/runtime/err.h"
 #include "core/whatif/host_share.h"
 #include "core/whatif/replay.h"
@@ -102,7 +102,6 @@ struct whatif {
 	uint8_t *traits;     /* by op: what most changes need not look at its call for */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
-	struct waits waits;
 	float pinned_rate[DEVICE_UNKNOWN +
 			  1]; /* whatif_pinned.c: by device; 0: not looked up, -1: not known */
 	double replayed_ns,

@@ -95,13 +95,13 @@ static void sort_calls(struct step_builder *b)
 	free(place);
 }
 
-void sb_end(struct step_builder *b, struct timeline *t)
+void sb_end(struct step_builder *b, struct analyzer *a)
 {
 	if (b->m.calls.n)
 		sort_calls(b);
 	model_finish(&b->m);
 	model_count_in_flight(&b->m);
-	timeline_add(t, &b->m);
+	analyzer_add(a, &b->m, true);
 	model_free(&b->m);
 }
 

@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_STEP_BUILDER_H
 #define TEST_UNIT_STEP_BUILDER_H
 
-#include "core/analysis/timeline.h"
+#include "core/analysis/analyzer.h"
 
 struct step_builder {
 	struct dict dict;
@@ -41,7 +41,7 @@ void sb_launch(struct step_builder *b, double at_us, double begin_us, double end
 	       uint32_t stack);
 
 /* Sorts calls by thread, finishes the model, adds it and forgets it. */
-void sb_end(struct step_builder *b, struct timeline *t);
+void sb_end(struct step_builder *b, struct analyzer *a);
 void sb_free(struct step_builder *b);
 
 #endif

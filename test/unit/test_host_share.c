@@ -187,7 +187,7 @@ static double gain_ms(twin_step step, struct whatif_change change)
 	struct whatif_result r;
 	make_frames();
 	twin_record(tw, step, 5);
-	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, NULL), 0);
+	assert_int_equal(whatif_run(&tw->a.timeline, &change, 1, &r, NULL), 0);
 	twin_free(tw);
 	free(tw);
 	return r.gain_ms;
@@ -200,7 +200,7 @@ static void check(twin_step step, struct whatif_change change)
 	make_frames();
 	twin_record(tw, step, 5);
 	double truth = (twin_measure(step, false) - twin_measure(step, true)) / 1e3;
-	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, NULL), 0);
+	assert_int_equal(whatif_run(&tw->a.timeline, &change, 1, &r, NULL), 0);
 	if (fabs(r.gain_ms - truth) > 0.15 * truth)
 		fail_msg("gain %.4f, true %.4f", r.gain_ms, truth);
 	twin_free(tw);
@@ -270,7 +270,7 @@ static void a_lines_work_leaves_with_the_line(void **state)
 	(void)state;
 	check(running_a_line, (struct whatif_change){ .kind = WHATIF_LINE, .site = ONE_LINE });
 	twin_record(tw, running_a_line, 5);
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "less of the host's time in this line"))
@@ -391,7 +391,7 @@ static void where_the_host_works_is_said(void **state)
 		struct findings f = { 0 };
 		const struct finding_advice *told = NULL;
 		twin_record(tw, programs[i].step, 5);
-		summary_fill(&f, &tw->t);
+		summary_fill(&f, &tw->a.timeline);
 		replay_fill(&f);
 		for (size_t k = 0; k < f.advice.n; k++)
 			if (strstr(f.advice.at[k].why, programs[i].why))
@@ -412,7 +412,7 @@ static void a_library_that_works_long_is_advised(void **state)
 	(void)state;
 	make_frames();
 	twin_record(tw, saving, 5);
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	assert_true(f.advice.n >= 1);
 	assert_int_equal(f.advice.at[0].site, SAVING);

@@ -13,7 +13,7 @@
 
 struct fixture {
 	struct step_builder b;
-	struct timeline t;
+	struct analyzer a;
 	struct findings f;
 };
 
@@ -31,7 +31,7 @@ static int set_up(void **state)
 	fake_add(8, "linear.h", 70, "torch::nn::LinearImpl::forward", "", "");
 	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
 	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
-	timeline_start(&f->t, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.dict, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
 	return 0;
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 	findings_free(&f->f);
-	timeline_free(&f->t);
+	analyzer_free(&f->a);
 	sb_free(&f->b);
 	free(f);
 	return 0;
@@ -81,38 +81,41 @@ static uint32_t site_of(const struct fixture *f, uint8_t cause)
 	return 0;
 }
 
-/* Each piece has its place: a device's come one after the other, and those of a cause take as long as the sums say. */
+/* The newest step's spans are in order, lie beside all work, and add up to its sums. */
 static void check_spans(const struct fixture *f)
 {
-	struct waits waits;
-	struct idle idle;
+	const struct timeline *t = &f->a.timeline;
+	const struct idle_step *idle = f->a.step.idle;
 	uint64_t sums[IDLE_CAUSES_N] = { 0 };
-	waits_find(&waits, &f->t);
-	idle_account(&idle, &f->t, &waits, true);
-	for (size_t i = 0; i < idle.spans.n; i++) {
-		const struct idle_span *s = &idle.spans.at[i];
+	for (size_t i = 0; i < idle->spans.n; i++) {
+		const struct idle_span *s = &idle->spans.at[i];
 		assert_true(s->end_ns > s->begin_ns);
 		assert_true(!i || s[-1].device != s->device || s[-1].end_ns <= s->begin_ns);
-		for (size_t k = 0; k < f->t.works.n; k++) {
-			const struct timeline_work *w = &f->t.works.at[k];
+		for (size_t k = 0; k < t->works.n; k++) {
+			const struct timeline_work *w = &t->works.at[k];
 			assert_true(w->device != s->device || w->end_ns == w->begin_ns ||
 				    w->end_ns <= s->begin_ns || w->begin_ns >= s->end_ns);
 		}
 		sums[s->cause] += s->end_ns - s->begin_ns;
 	}
-	for (size_t i = 0; i < idle.pieces.n; i++)
-		sums[idle.pieces.at[i].cause] -= idle.pieces.at[i].ns;
+	for (size_t i = 0; i < t->idle.steps.n; i++)
+		for (int cause = 0; cause < IDLE_CAUSES_N; cause++)
+			if (t->idle.steps.at[i].step + 1 == t->steps.n)
+				sums[cause] -= t->idle.steps.at[i].idle_ns[cause];
 	for (int i = 0; i < IDLE_CAUSES_N; i++)
 		assert_int_equal(sums[i], 0);
-	idle_free(&idle);
-	waits_free(&waits);
+}
+
+static void end_step(struct fixture *f)
+{
+	sb_end(&f->b, &f->a);
+	check_spans(f);
 }
 
 static void finish(struct fixture *f)
 {
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
-	check_spans(f);
+	end_step(f);
+	summary_fill(&f->f, &f->a.timeline);
 }
 
 static void call(struct fixture *f, const char *name, uint8_t category, double begin, double end,
@@ -507,7 +510,7 @@ static void threads_that_take_turns(void **state)
 					 .call = number,
 					 .stream = 7 });
 	finish(f);
-	lanes_find(&lanes, &f->t);
+	lanes_find(&lanes, &f->a.timeline);
 	assert_int_equal(lanes.n, 1);
 	lanes_free(&lanes);
 	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
@@ -530,7 +533,7 @@ static void a_thread_beside(void **state)
 						 .stack = 4 });
 	sb_launch(&f->b, 690, 700, 1000, 3);
 	finish(f);
-	lanes_find(&lanes, &f->t);
+	lanes_find(&lanes, &f->a.timeline);
 	assert_int_equal(lanes.n, 2);
 	lanes_free(&lanes);
 	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
@@ -542,7 +545,7 @@ static void work_across_a_boundary(void **state)
 {
 	struct fixture *f = *state;
 	sb_launch(&f->b, 0, 0, 1500, 1);
-	sb_end(&f->b, &f->t);
+	end_step(f);
 	sb_step(&f->b, 6, 1000, 2000);
 	sb_launch(&f->b, 1490, 1510, 2500, 1);
 	finish(f);
@@ -583,7 +586,7 @@ static void work_behind_the_steps(void **state)
 {
 	struct fixture *f = *state;
 	sb_launch(&f->b, 10, 900, 1500, 1);
-	sb_end(&f->b, &f->t);
+	end_step(f);
 	sb_step(&f->b, 6, 1000, 2000);
 	sb_launch(&f->b, 1010, 1500, 5000, 1);
 	finish(f);
@@ -656,7 +659,7 @@ static void random_step(struct fixture *f, uint64_t number)
 		double from = begin + pick(10000);
 		overhead(f, from, from + pick(400), (uint16_t)pick(9));
 	}
-	sb_end(&f->b, &f->t);
+	end_step(f);
 }
 
 /* Busy time counted the slow way, microsecond by microsecond. */
@@ -686,11 +689,10 @@ static void books_balance(void **state)
 	for (unsigned round = 0; round < 60; round++) {
 		struct fixture *f = mem_zero(sizeof(*f));
 		seed = round * 7919 + 1;
-		timeline_start(&f->t, &f->b.dict, NULL);
+		analyzer_start(&f->a, &f->b.dict, NULL);
 		for (uint64_t step = 0; step < 1 + pick(3); step++)
 			random_step(f, step);
-		summary_fill(&f->f, &f->t);
-		check_spans(f);
+		summary_fill(&f->f, &f->a.timeline);
 		assert_null(find_gap(f, "idle"));
 		double sync_idle_ms = 0;
 		for (size_t i = 0; i < f->f.gpus.n; i++) {
@@ -701,14 +703,14 @@ static void books_balance(void **state)
 					sum_ns += f->f.idle.at[k].ns;
 			assert_int_equal(sum_ns, gpu->idle_ns);
 			assert_int_equal(gpu->busy_ns + gpu->idle_ns, gpu->span_ns);
-			assert_int_equal(gpu->busy_ns, slow_busy_ns(&f->t, gpu->device));
+			assert_int_equal(gpu->busy_ns, slow_busy_ns(&f->a.timeline, gpu->device));
 			sync_idle_ms += gpu->idle_ms;
 		}
 		for (size_t i = 0; i < f->f.syncs.n; i++)
 			sync_idle_ms -= f->f.syncs.at[i].gpu_idle_ms;
 		assert_true(sync_idle_ms > -1e-6);
 		findings_free(&f->f);
-		timeline_free(&f->t);
+		analyzer_free(&f->a);
 		sb_free(&f->b);
 		free(f);
 	}

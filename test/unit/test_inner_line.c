@@ -155,10 +155,10 @@ static void only_where_one_line_makes_most_launches(void **state)
 {
 	struct twin *tw = record(training);
 	(void)state;
-	assert_int_equal(inner_line_site(&tw->t), TRAIN);
+	assert_int_equal(inner_line_site(&tw->a.timeline), TRAIN);
 	forget(tw);
 	tw = record(own_loop);
-	assert_int_equal(inner_line_site(&tw->t), 0);
+	assert_int_equal(inner_line_site(&tw->a.timeline), 0);
 	forget(tw);
 }
 
@@ -167,7 +167,7 @@ static void waits_of_different_lines_are_different(void **state)
 	struct twin *tw = record(training);
 	struct findings f = { 0 };
 	(void)state;
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	assert_int_equal(f.syncs.n, 2);
 	assert_true(f.syncs.at[0].site == TRAIN && f.syncs.at[1].site == TRAIN);
@@ -189,11 +189,11 @@ static void what_if_takes_a_librarys_line(void **state)
 	struct err e;
 	double truth = (twin_measure(training, false) - twin_measure(training, true)) / 1e3;
 	(void)state;
-	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, &e), 0);
+	assert_int_equal(whatif_run(&tw->a.timeline, &change, 1, &r, &e), 0);
 	assert_float_equal(r.gain_ms, truth, 0.1 * truth);
 	assert_float_equal(r.calls, 1, 1e-9);
 	change.line = TRAIN_LINE;
-	assert_int_equal(whatif_run(&tw->t, &change, 1, &r, &e), -ENOENT);
+	assert_int_equal(whatif_run(&tw->a.timeline, &change, 1, &r, &e), -ENOENT);
 	forget(tw);
 }
 

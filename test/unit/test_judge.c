@@ -20,7 +20,7 @@ static void judge(twin_step step, bool is_mended, int steps)
 	make_frames();
 	twin_record(tw, step, steps);
 	f = (struct findings){ 0 };
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 }
 
@@ -82,7 +82,7 @@ static void a_busy_device_binds(void **state)
 	assert_int_equal(f.verdict, VERDICT_CPU);
 	findings_free(&f);
 	f = (struct findings){ 0 };
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	f.gpus.at[0].idle_ms = 0;
 	replay_fill(&f);
 	assert_int_equal(f.verdict, VERDICT_GPU);
@@ -210,8 +210,8 @@ static void launches_of_a_backward_pass_are_their_lines(void **state)
 	tw = mem_zero(sizeof(*tw));
 	make_frames();
 	twin_record(tw, launching_both_passes, 5);
-	for (size_t i = 0; i < tw->t.calls.n; i++) {
-		struct timeline_call *c = &tw->t.calls.at[i];
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++) {
+		struct timeline_call *c = &tw->a.timeline.calls.at[i];
 		uint32_t n = (uint32_t)(i % BOTH_PASSES), node = n - FORWARD_LAUNCHES;
 		if (c->site != BACKWARD)
 			continue;
@@ -220,7 +220,7 @@ static void launches_of_a_backward_pass_are_their_lines(void **state)
 	}
 	assert_true(tied[1] == 5 * 6);
 	f = (struct findings){ 0 };
-	summary_fill(&f, &tw->t);
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	assert_true(advises("fewer, larger launches"));
 	for (size_t i = 0; i < f.advice.n; i++) {
@@ -479,8 +479,8 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	       wait_ms = recoverable(WAIT), confidence = f.confidence;
 	findings_free(&f);
 	f = (struct findings){ 0 };
-	tw->t.disturbed_ratio = times;
-	summary_fill(&f, &tw->t);
+	tw->a.timeline.disturbed_ratio = times;
+	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	assert_near(f.step_ms, step_ms / times, 1e-6);
 	assert_near(f.mean_ms, step_ms / times, 0.02);

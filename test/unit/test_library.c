@@ -13,7 +13,7 @@
 
 struct fixture {
 	struct step_builder b;
-	struct timeline t;
+	struct analyzer a;
 	struct findings f;
 };
 
@@ -23,7 +23,7 @@ static int set_up(void **state)
 	fake_forget();
 	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
 	fake_add(2, "train.py", 20, "train", "", "aten::mm");
-	timeline_start(&f->t, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.dict, NULL);
 	*state = f;
 	return 0;
 }
@@ -32,7 +32,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 	findings_free(&f->f);
-	timeline_free(&f->t);
+	analyzer_free(&f->a);
 	sb_free(&f->b);
 	free(f);
 	return 0;
@@ -156,9 +156,9 @@ static void work_inside_belongs_to_the_call(void **state)
 	kernel(f, 106, "splitK_reduce", 230, 240);
 	kernel(f, 120, "after", 240, 300);
 	gemm(f, 101, 112, 10, 20, 30, LIBRARY_F32);
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.libraries.n, 1);
-	const struct timeline_library *l = &f->t.libraries.at[0];
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.libraries.n, 1);
+	const struct timeline_library *l = &f->a.timeline.libraries.at[0];
 	assert_int_equal(l->gpu_ns, ns(40));
 	assert_int_equal(l->gpu_begin_ns, ns(200));
 	assert_int_equal(l->gpu_end_ns, ns(240));
@@ -176,9 +176,9 @@ static void a_group_launches_for_its_members(void **state)
 	moves(f, "ncclBroadcast", 30, 31, 1000, 2);
 	call(f, "ncclGroupEnd", FACTS_GROUP_END, 40, 50);
 	moves(f, "ncclAllReduce", 60, 61, 1000, 2); /* of a group that has no end here */
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.libraries.n, 2);
-	const struct timeline_library *l = f->t.libraries.at;
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.libraries.n, 2);
+	const struct timeline_library *l = f->a.timeline.libraries.at;
 	assert_int_equal(l[0].gpu_ns, ns(30)); /* by bytes */
 	assert_int_equal(l[1].gpu_ns, ns(10));
 	assert_int_equal(l[0].gpu_begin_ns, ns(100));
@@ -200,9 +200,9 @@ static void fill(struct fixture *f, uint32_t multiprocessors)
 		sb_launch(&f->b, at + 122, at + 300, at + 500, 2);
 		gemm(f, at + 101, at + 112, 1000, 1000, 1000, LIBRARY_BF16);
 		gemm(f, at + 121, at + 132, 1000, 1000, 1000, LIBRARY_BF16);
-		sb_end(&f->b, &f->t);
+		sb_end(&f->b, &f->a);
 	}
-	summary_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->a.timeline);
 }
 
 static const struct finding_arithmetic *of_line(const struct fixture *f, uint32_t line)
@@ -320,8 +320,8 @@ static void collectives_are_summed_by_line(void **state)
 		l->comm = 77;
 		l->sequence = (uint32_t)i + 1;
 	}
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_equal(f->f.collectives.n, 1);
 	const struct finding_collective *c = &f->f.collectives.at[0];
 	assert_string_equal(c->name, "ncclAllReduce");

@@ -9,6 +9,7 @@
 #define BLOCK	  NET("3"), CALL, "m.py:Block.forward@"
 
 static struct modules modules;
+static struct module_list list;
 
 static int begin(void **state)
 {
@@ -22,7 +23,7 @@ static int end(void **state)
 	(void)state;
 	made_step_end();
 	modules_free(&modules);
-	memset(&modules, 0, sizeof(modules));
+	vec_free(&list.at);
 	return 0;
 }
 
@@ -35,13 +36,13 @@ static void call(uint32_t stack)
 /* What holds whatever the step: spans nest, and the innermost ones around a call are its stack's modules. */
 static void find(void)
 {
-	modules_find(&modules, &made_step, 0, made_some);
-	for (size_t i = 1; i < modules.at.n; i++) {
-		const struct module_span *s = &modules.at.at[i];
+	modules_find(&modules, &made_step, 0, made_some, &list);
+	for (size_t i = 1; i < list.at.n; i++) {
+		const struct module_span *s = &list.at.at[i];
 		assert_true(s->depth <= s[-1].depth + 1);
 		assert_true(s->begin_ns >= s[-1].begin_ns && s->end_ns > s->begin_ns);
 		for (size_t k = 0; k < i; k++) {
-			const struct module_span *o = &modules.at.at[k];
+			const struct module_span *o = &list.at.at[k];
 			assert_true(o->end_ns <= s->begin_ns || o->end_ns >= s->end_ns);
 		}
 	}
@@ -50,8 +51,8 @@ static void find(void)
 static void expect(size_t i, const char *name, uint32_t depth, uint64_t first_call,
 		   uint64_t last_call)
 {
-	assert_true(i < modules.at.n);
-	const struct module_span *s = &modules.at.at[i];
+	assert_true(i < list.at.n);
+	const struct module_span *s = &list.at.at[i];
 	assert_string_equal(s->name, name);
 	assert_int_equal(s->depth, depth);
 	assert_int_equal(s->begin_ns, 20 * first_call);
@@ -68,7 +69,7 @@ static void one_within_the_other(void **state)
 	call(STACK(NET("4"), "at::_ops::mul"));
 	call(STACK(USER, "at::_ops::sum"));
 	find();
-	assert_int_equal(modules.at.n, 3);
+	assert_int_equal(list.at.n, 3);
 	expect(0, "Net", 0, 1, 3);
 	expect(1, "Block", 1, 1, 2);
 	expect(2, "Linear", 2, 1, 1);
@@ -85,7 +86,7 @@ static void called_again_from_the_same_line(void **state)
 		call(linear);
 	}
 	find();
-	assert_int_equal(modules.at.n, 7);
+	assert_int_equal(list.at.n, 7);
 	expect(0, "Net", 0, 0, 3);
 	expect(1, "Block", 1, 0, 1);
 	expect(4, "Block", 1, 2, 3);
@@ -101,7 +102,7 @@ static void sequential_is_one(void **state)
 	call(gelu);
 	call(linear);
 	find();
-	assert_int_equal(modules.at.n, 5);
+	assert_int_equal(list.at.n, 5);
 	expect(1, "Sequential", 1, 0, 2);
 	expect(4, "Linear", 2, 2, 2);
 }
@@ -113,7 +114,7 @@ static void equal_neighbours_are_one(void **state)
 	call(linear);
 	call(linear);
 	find();
-	assert_int_equal(modules.at.n, 2);
+	assert_int_equal(list.at.n, 2);
 	expect(1, "Linear", 1, 0, 1);
 }
 
@@ -123,7 +124,7 @@ static void from_another_line_it_is_another(void **state)
 	call(STACK(NET("3"), CALL, "m.py:Linear.forward"));
 	call(STACK(NET("4"), CALL, "m.py:Linear.forward"));
 	find();
-	assert_int_equal(modules.at.n, 3);
+	assert_int_equal(list.at.n, 3);
 	expect(2, "Linear", 1, 1, 1);
 }
 
@@ -134,7 +135,7 @@ static void native_frames_further_out_do_not_count(void **state)
 	call(STACK("Py_RunMain", "vectorcall", BLOCK "7", "at::_ops::mm"));
 	call(STACK("vectorcall", BLOCK "8", "at::_ops::add"));
 	find();
-	assert_int_equal(modules.at.n, 2);
+	assert_int_equal(list.at.n, 2);
 	expect(0, "Net", 0, 0, 1);
 	expect(1, "Block", 1, 0, 1);
 }
@@ -147,7 +148,7 @@ static void what_is_a_module(void **state)
 	call(STACK(USER, "m.py:Pipeline.forward"));
 	call(STACK(USER, "m.py:Pipeline.forward", CALL, "m.py:Net.forward"));
 	find();
-	assert_int_equal(modules.at.n, 2);
+	assert_int_equal(list.at.n, 2);
 	expect(0, "GPT", 0, 0, 0);
 	expect(1, "Net", 0, 2, 2);
 }
@@ -160,8 +161,8 @@ static void calls_without_stacks_end_nothing(void **state)
 	call(0);
 	call(net);
 	find();
-	assert_int_equal(modules.at.n, 1);
-	assert_int_equal(modules.at.at[0].end_ns, 50);
+	assert_int_equal(list.at.n, 1);
+	assert_int_equal(list.at.at[0].end_ns, 50);
 }
 
 int main(void)

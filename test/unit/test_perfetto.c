@@ -35,8 +35,11 @@ static void append(void *context, const void *bytes, size_t n)
 static void decode_step(void *context, struct ingest *f, struct model_step *m)
 {
 	VEC(uint8_t) bytes = { 0 };
+	struct analyzer a;
 	(void)f;
-	perfetto_encode(m, append, &bytes);
+	analyzer_start(&a, m->dict, m->frames);
+	perfetto_encode(analyzer_add(&a, m, false), append, &bytes);
+	analyzer_free(&a);
 	decode(&decoded, bytes.at, bytes.n);
 	vec_free(&bytes);
 	++*(int *)context;
@@ -313,11 +316,20 @@ static void test_ranges_lie_around_calls(void **state)
 	jb_free(b);
 }
 
+static int write_alone(const struct model_step *m, const char *to, struct err *e)
+{
+	struct analyzer a;
+	analyzer_start(&a, m->dict, m->frames);
+	int error = exporter_perfetto.write_step(analyzer_add(&a, m, false), to, e);
+	analyzer_free(&a);
+	return error;
+}
+
 static void write_example(void *context, struct ingest *f, struct model_step *m)
 {
 	struct err e = { "" };
 	(void)f;
-	assert_int_equal(exporter_perfetto.write_step(m, context, &e), 0);
+	assert_int_equal(write_alone(m, context, &e), 0);
 }
 
 /* The file: whole or absent, counted by `profrun info`; a cut one is refused in words. */
@@ -366,8 +378,7 @@ static void test_says_why_a_file_cannot_be_written(void **state)
 	struct dict d = { 0 };
 	struct model_step m = { .dict = &d, .command = "", .detector = "auto" };
 	struct err e = { "" };
-	assert_int_not_equal(
-		exporter_perfetto.write_step(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
+	assert_int_not_equal(write_alone(&m, "/proc/nowhere/step-1.pftrace.gz", &e), 0);
 	assert_non_null(strstr(e.text, "/proc/nowhere"));
 }
 
@@ -384,7 +395,7 @@ static void test_leaves_nothing_where_the_disk_is_full(void **state)
 	snprintf(trace, sizeof(trace), "%s.d/step-1.pftrace.gz", path);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &small);
-	int error = exporter_perfetto.write_step(&m, trace, &e);
+	int error = write_alone(&m, trace, &e);
 	setrlimit(RLIMIT_FSIZE, &plenty);
 	assert_int_equal(error, -EFBIG);
 	assert_non_null(strstr(e.text, trace));

@@ -31,7 +31,7 @@ static struct whatif_result play(struct twin *tw, const struct whatif_change *ch
 {
 	struct whatif_result result;
 	struct err e;
-	assert_int_equal(whatif_run(&tw->t, changes, n, &result, &e), 0);
+	assert_int_equal(whatif_run(&tw->a.timeline, changes, n, &result, &e), 0);
 	return result;
 }
 
@@ -130,7 +130,7 @@ static void recording_is_not_promised(void **state)
 		make_frames();
 		twin_record(tw, m->step, 6);
 		double plain = twin_measure(m->step, false) / 1e3;
-		tw->t.recording_ratio = play(tw, NULL, 0).measured_ms / plain;
+		tw->a.timeline.recording_ratio = play(tw, NULL, 0).measured_ms / plain;
 		double truth = plain - twin_measure(m->step, true) / 1e3;
 		struct whatif_result r = play(tw, &m->change, 1);
 		assert_near(r.mean_ms, plain, 0.01, 0);
@@ -156,7 +156,7 @@ static void a_long_step_is_no_dearer_to_record(void **state)
 {
 	(void)state;
 	struct twin *tw = record_steps(saved_now_and_then, 8);
-	tw->t.recording_ratio = 1.25;
+	tw->a.timeline.recording_ratio = 1.25;
 	struct whatif_result r = play(tw, NULL, 0);
 	assert_true(r.measured_ms > 2 * r.recorded_ms);
 	assert_near(r.step_ms, r.recorded_ms / 1.25, 0.05, 0);
@@ -174,7 +174,7 @@ static void steps_end_where_their_work_does(void **state)
 	struct whatif_result result;
 	struct err e;
 	double ns[6], truth = twin_measure(device_bound, true) * 1e3;
-	assert_int_equal(whatif_open(&w, &tw->t, &e), 0);
+	assert_int_equal(whatif_open(&w, &tw->a.timeline, &e), 0);
 	assert_int_equal(w.replay.n_steps, 6);
 	assert_int_equal(whatif_play(&w, &change, 1, &result, &e), 0);
 	replay_step_lengths(&w.replay, ns);
@@ -245,13 +245,13 @@ static void what_is_not_there_is_refused(void **state)
 	struct err e;
 	(void)state;
 	struct twin *tw = record(host_bound);
-	assert_int_equal(whatif_run(&tw->t, &line, 1, &r, &e), -ENOENT);
+	assert_int_equal(whatif_run(&tw->a.timeline, &line, 1, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "train.py:700 in the recorded steps"));
 	/* a line of the run's that no recorded step comes to is not the nearest to itself */
 	line.line = 45;
-	assert_int_equal(whatif_run(&tw->t, &line, 1, &r, &e), -ENOENT);
+	assert_int_equal(whatif_run(&tw->a.timeline, &line, 1, &r, &e), -ENOENT);
 	assert_null(strstr(e.text, "nearest is line 45"));
-	assert_int_equal(whatif_run(&tw->t, &kernel, 1, &r, &e), -ENOENT);
+	assert_int_equal(whatif_run(&tw->a.timeline, &kernel, 1, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "winograd"));
 	twin_free(tw);
 	struct timeline nothing = { 0 };

@@ -4,6 +4,7 @@
 #include "test/unit/made_step.h"
 
 static struct spans spans;
+static struct span_list found;
 
 static int begin(void **state)
 {
@@ -17,7 +18,7 @@ static int end(void **state)
 	(void)state;
 	made_step_end();
 	spans_free(&spans);
-	memset(&spans, 0, sizeof(spans));
+	span_list_free(&found);
 	return 0;
 }
 
@@ -38,8 +39,8 @@ static void check_operators(const struct model_call *c)
 	struct frame_list list = frames_of(NULL, c->stack);
 	size_t i = list.n;
 	const char *last = "";
-	for (size_t k = 0; k < spans.at.n; k++) {
-		const struct span *s = &spans.at.at[k];
+	for (size_t k = 0; k < found.at.n; k++) {
+		const struct span *s = &found.at.at[k];
 		if (s->kind != SPAN_OPERATOR || s->begin_ns > c->begin_ns || s->end_ns < c->end_ns)
 			continue;
 		while (i && (!*frame_operator(list.at[i - 1]) ||
@@ -57,31 +58,31 @@ static void check_operators(const struct model_call *c)
 /* What holds whatever the step: spans nest, with each other and with the calls; each call lies in its operators. */
 static void find(void)
 {
-	spans_find(&spans, &made_step, 0, made_some);
-	for (size_t i = 0; i < spans.at.n; i++) {
-		const struct span *s = &spans.at.at[i];
+	spans_find(&spans, &made_step, 0, made_some, &found);
+	for (size_t i = 0; i < found.at.n; i++) {
+		const struct span *s = &found.at.at[i];
 		assert_true(s->begin_ns <= s->end_ns);
 		assert_true(!i || s->begin_ns >= s[-1].begin_ns);
 		for (size_t k = 0; k < i; k++)
-			assert_true(nests(s->begin_ns, s->end_ns, spans.at.at[k].begin_ns,
-					  spans.at.at[k].end_ns));
+			assert_true(nests(s->begin_ns, s->end_ns, found.at.at[k].begin_ns,
+					  found.at.at[k].end_ns));
 		for (size_t k = 0; k < made_step.calls.n; k++)
 			assert_true(nests(s->begin_ns, s->end_ns, made_step.calls.at[k].begin_ns,
 					  made_step.calls.at[k].end_ns));
 	}
 	for (size_t k = 0; k < made_step.calls.n; k++)
 		check_operators(&made_step.calls.at[k]);
-	size_t n_ranges = spans.beside.n;
-	for (size_t i = 0; i < spans.at.n; i++)
-		n_ranges += spans.at.at[i].kind == SPAN_RANGE;
+	size_t n_ranges = found.crossing.n;
+	for (size_t i = 0; i < found.at.n; i++)
+		n_ranges += found.at.at[i].kind == SPAN_RANGE;
 	assert_int_equal(n_ranges, made_step.ranges.n);
 }
 
 static void expect(size_t i, const char *operator, uint64_t begin_ns, uint64_t end_ns,
 		   uint32_t depth)
 {
-	assert_true(i < spans.at.n);
-	const struct span *s = &spans.at.at[i];
+	assert_true(i < found.at.n);
+	const struct span *s = &found.at.at[i];
 	if (operator)
 		assert_string_equal(s->operator, operator);
 	else
@@ -103,7 +104,7 @@ static void test_calls_of_one_operator_make_one_span(void **state)
 	made_call(160, 170, bias);
 	made_call(180, 190, 0);
 	find();
-	assert_int_equal(spans.at.n, 3);
+	assert_int_equal(found.at.n, 3);
 	expect(0, "at::_ops::linear", 120, 170, 0);
 	expect(1, "at::_ops::addmm", 120, 150, 1);
 	expect(2, "at::_ops::add", 160, 170, 1);
@@ -120,7 +121,7 @@ static void test_two_runs_of_an_operator_are_two_spans(void **state)
 	made_call(90000, 90010, deeper);  /* the same run, however long it took to get there */
 	made_call(190000, 190010, there); /* seen before, and after a pause: a loop around it */
 	find();
-	assert_int_equal(spans.at.n, 3);
+	assert_int_equal(found.at.n, 3);
 	expect(0, "at::_ops::linear", 100, 110, 0);
 	expect(1, "at::_ops::linear", 111, 90010, 0);
 	expect(2, "at::_ops::linear", 190000, 190010, 0);
@@ -136,13 +137,13 @@ static void test_an_operator_that_begins_again_is_another_run(void **state)
 		made_call(at + 200, at + 210, second);
 	}
 	find();
-	assert_int_equal(spans.at.n, 6);
+	assert_int_equal(found.at.n, 6);
 	expect(0, "at::_ops::node", 100, 210, 0);
 	expect(1, "at::_ops::mm", 100, 110, 1);
 	expect(2, "at::_ops::mm", 200, 210, 1);
 	expect(3, "at::_ops::node", 1100, 1210, 0);
-	assert_int_equal(spans.at.at[3].first_call, 2);
-	assert_int_equal(spans.at.at[3].n_calls, 2);
+	assert_int_equal(found.at.at[3].first_call, 2);
+	assert_int_equal(found.at.at[3].n_calls, 2);
 	assert_true(spans_pause_ns("aten::cat") > spans_pause_ns("aten::mm"));
 }
 
@@ -158,7 +159,7 @@ static void test_operators_end_where_ranges_do(void **state)
 	made_call(130, 140, s);
 	made_call(150, 160, s);
 	find();
-	assert_int_equal(spans.at.n, 6);
+	assert_int_equal(found.at.n, 6);
 	expect(0, NULL, 95, 125, 0);
 	expect(1, "at::_ops::linear", 100, 120, 1);
 	expect(2, NULL, 125, 150, 0);
@@ -191,7 +192,7 @@ static void test_operators_begin_where_they_allocate(void **state)
 	block(180, gemm);
 	made_call(190, 200, before);
 	find();
-	assert_int_equal(spans.at.n, 4);
+	assert_int_equal(found.at.n, 4);
 	expect(0, "at::_ops::relu", 100, 110, 0);
 	expect(1, "at::_ops::linear", 130, 170, 0);
 	expect(2, "at::_ops::addmm", 140, 170, 1);
@@ -235,9 +236,9 @@ static void test_ranges_that_cross_stand_beside(void **state)
 	range(240, 450); /* crosses another range */
 	range(300, 400);
 	find();
-	assert_int_equal(spans.beside.n, 2);
-	assert_int_equal(spans.beside.at[0], 0);
-	assert_int_equal(spans.beside.at[1], 3);
+	assert_int_equal(found.crossing.n, 2);
+	assert_int_equal(found.crossing.at[0], 0);
+	assert_int_equal(found.crossing.at[1], 3);
 }
 
 static uint32_t random_below(uint32_t n)

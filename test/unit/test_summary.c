@@ -15,7 +15,7 @@
 
 struct fixture {
 	struct step_builder b;
-	struct timeline t;
+	struct analyzer a;
 	struct findings f;
 };
 
@@ -27,7 +27,7 @@ static int set_up(void **state)
 	fake_add(2, "train.py", 10, "train", "", "aten::relu");
 	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
 	fake_add(4, "train.py", 40, "train", "", "");
-	timeline_start(&f->t, &f->b.dict, (struct frames *)fake_frames);
+	analyzer_start(&f->a, &f->b.dict, (struct frames *)fake_frames);
 	*state = f;
 	return 0;
 }
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 	findings_free(&f->f);
-	timeline_free(&f->t);
+	analyzer_free(&f->a);
 	sb_free(&f->b);
 	free(f);
 	return 0;
@@ -82,9 +82,9 @@ static void fill(struct fixture *f)
 						 .bytes = 1000000,
 						 .source = 3,
 						 .target = 1 });
-		sb_end(&f->b, &f->t);
+		sb_end(&f->b, &f->a);
 	}
-	summary_fill(&f->f, &f->t);
+	summary_fill(&f->f, &f->a.timeline);
 }
 
 /* They were met in another order. */
@@ -95,8 +95,8 @@ static void rows_of_equal_time_stand_by_name(void **state)
 	sb_step(&f->b, 0, 0, 1000);
 	for (size_t i = 0; i < 4; i++)
 		launch(f, 10 + 50.0 * (double)i, 20, names[i], 1);
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_equal(f->f.kernels.n, 4);
 	for (size_t i = 1; i < 4; i++)
 		assert_true(strcmp(f->f.kernels.at[i - 1].name, f->f.kernels.at[i].name) < 0);
@@ -169,8 +169,8 @@ static void copies_agree_with_waits(void **state)
 	struct fixture *f = *state;
 	sb_step(&f->b, 0, 0, 1000);
 	staged_copy(f, 100, 4);
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_equal(f->f.syncs.n, 1);
 	assert_int_equal(f->f.syncs.at[0].kind, SYNC_COPY);
 	assert_int_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
@@ -185,8 +185,8 @@ static void a_batch_is_waited_for(void **state)
 	staged_copy(f, 100, 4);
 	copy_aside(f, 200, 64);
 	copy_aside(f, 300, 64);
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_equal(f->f.copies.n, 1);
 	assert_true(f->f.copies.at[0].blocking);
 }
@@ -196,8 +196,8 @@ static void a_wait_on_another_line_is_its_own(void **state)
 	struct fixture *f = *state;
 	sb_step(&f->b, 0, 0, 1000);
 	staged_copy(f, 100, 3);
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_not_equal(f->f.syncs.at[0].site, f->f.copies.at[0].site);
 	assert_false(f->f.copies.at[0].blocking);
 }
@@ -228,8 +228,8 @@ static void lines_of_a_full_queue(void **state)
 						       .stack = 3 });
 	sb_work(&f->b, (struct sb_work){
 			       .name = "short", .begin_us = 10000, .end_us = 10050, .call = id });
-	sb_end(&f->b, &f->t);
-	summary_fill(&f->f, &f->t);
+	sb_end(&f->b, &f->a);
+	summary_fill(&f->f, &f->a.timeline);
 	assert_int_equal(frames_site_at(NULL, f->f.lines.at[0].site)->line, 10);
 	assert_float_equal(f->f.lines.at[1].host_ms, 0.010, 1e-9);
 }
@@ -257,7 +257,7 @@ static void averaged_over_steps_with_gpu_times(void **state)
 					 .begin_us = 9100,
 					 .end_us = 9102,
 					 .stack = 1 });
-	sb_end(&f->b, &f->t);
+	sb_end(&f->b, &f->a);
 	fill(f);
 	assert_float_equal(f->f.kernels.at[0].gpu_ms, 0.060, 1e-9);
 	assert_float_equal(f->f.lines.at[1].launches, 7.0 / 3, 1e-9);
@@ -272,7 +272,7 @@ static void averaged_over_steps_with_gpu_times(void **state)
 static void phases_come_by_host_time(void **state)
 {
 	struct fixture *f = *state;
-	struct phase_sums *s = &f->t.phase_sums;
+	struct phase_sums *s = &f->a.timeline.phase_sums;
 	s->is_told = true;
 	s->host_ns[PART_MODULE] = 30000000;
 	s->gpu_ns[PART_MODULE] = 90000000;
@@ -289,14 +289,14 @@ static void phases_of_usual_steps(void **state)
 {
 	static const bool is_usual[2] = { true, false };
 	struct fixture *f = *state;
-	f->t.phase_sums.is_told = true;
+	f->a.timeline.phase_sums.is_told = true;
 	for (size_t i = 0; i < 2; i++) {
 		struct phase_sums sums = { 0 };
 		sums.host_ns[PART_MODULE] = i ? 9000000 : 2000000;
 		sums.host_ns[PART_FUNCTIONAL] = 500000;
-		vec_push(&f->t.phases_of_step, sums);
+		vec_push(&f->a.timeline.phases_of_step, sums);
 	}
-	f->t.phase_sums.host_ns[PART_MODULE] = 13000000;
+	f->a.timeline.phase_sums.host_ns[PART_MODULE] = 13000000;
 	fill(f);
 	summary_fill_usual_phases(&f->f, is_usual);
 	for (size_t i = 0; i < f->f.phases.n; i++)
@@ -310,7 +310,7 @@ static void phases_of_usual_steps(void **state)
 static void phases_that_are_guessed_are_told(void **state)
 {
 	struct fixture *f = *state;
-	struct phase_sums *s = &f->t.phase_sums;
+	struct phase_sums *s = &f->a.timeline.phase_sums;
 	s->is_told = true;
 	s->host_ns[PART_BACKWARD] = 50000000;
 	s->n_calls = 100;
@@ -328,9 +328,9 @@ static void names_that_are_missing_are_said(void **state)
 {
 	struct fixture *f = *state;
 	made_diagnostic = "/home/me/shapes.so: the file has changed since the run";
-	f->t.frames = (struct frames *)f; /* only asked for diagnostics, by the stand-in */
+	f->a.timeline.frames = (struct frames *)f; /* only asked for diagnostics, by the stand-in */
 	fill(f);
-	f->t.frames = NULL;
+	f->a.timeline.frames = NULL;
 	made_diagnostic = NULL;
 	const struct finding_gap *last = &f->f.unavailable.at[f->f.unavailable.n - 1];
 	assert_string_equal(last->what, "names of functions");
@@ -345,7 +345,7 @@ static void count_step(void *context, struct ingest *f, struct model_step *m)
 {
 	(void)f;
 	shown++;
-	timeline_add(context, m);
+	analyzer_add(context, m, true);
 }
 
 enum { MS = 1000000, STEPS = 12 };
@@ -374,7 +374,7 @@ static void write_journal(const char *path)
 static void what_the_run_says(void **state)
 {
 	char path[] = "/tmp/profrun-test-ledger-XXXXXX";
-	struct timeline t;
+	struct analyzer a;
 	struct findings f = { 0 };
 	struct ingest ingest;
 	struct err e;
@@ -383,12 +383,12 @@ static void what_the_run_says(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	write_journal(path);
-	const struct ingest_sink sink = { .context = &t, .step = count_step };
+	const struct ingest_sink sink = { .context = &a, .step = count_step };
 	assert_int_equal(ingest_open(&ingest, path, false, &sink, &e), 0);
-	timeline_start(&t, &ingest.dict, NULL);
+	analyzer_start(&a, &ingest.dict, NULL);
 	ingest_read(&ingest);
 	ingest_finish(&ingest, false);
-	summary_fill(&f, &t);
+	summary_fill(&f, &a.timeline);
 	summary_fill_run(&f, &ingest);
 	assert_int_equal(shown, 1);
 	assert_int_equal(f.warm_up.n, 2);
@@ -405,7 +405,7 @@ static void what_the_run_says(void **state)
 	assert_float_equal(f.once.at[1].ms, 40, 0.1);
 	assert_float_equal(f.once.at[2].ms, 60, 0.1);
 	findings_free(&f);
-	timeline_free(&t);
+	analyzer_free(&a);
 	ingest_close(&ingest);
 	unlink(path);
 }
@@ -419,7 +419,7 @@ static void retries_within_an_allocator(void **state)
 	const struct hook_entry on_free = { .category = CAT_FREE, .space = SPACE_DEVICE };
 	fake_add(5, "train.py", 50, "release_cached_blocks", "", "");
 	fake_add(6, "train.py", 60, "emptyCache", "", "");
-	f->f.timeline = &f->t;
+	f->f.timeline = &f->a.timeline;
 	for (uint64_t i = 1; i <= 20; i++) {
 		const struct rec_call alloc = { .arg = i, .bytes = 8, .stack = 4 };
 		const struct rec_call release = { .arg = i, .stack = i % 2 ? 5 : 6 };

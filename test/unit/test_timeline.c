@@ -13,14 +13,14 @@
 
 struct fixture {
 	struct step_builder b;
-	struct timeline t;
+	struct analyzer a;
 };
 
 static int set_up(void **state)
 {
 	struct fixture *f = mem_zero(sizeof(*f));
 	fake_forget();
-	timeline_start(&f->t, &f->b.dict, NULL);
+	analyzer_start(&f->a, &f->b.dict, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
 	return 0;
@@ -29,7 +29,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	timeline_free(&f->t);
+	analyzer_free(&f->a);
 	sb_free(&f->b);
 	free(f);
 	return 0;
@@ -37,8 +37,8 @@ static int tear_down(void **state)
 
 static uint8_t wait_of_first(struct fixture *f)
 {
-	sb_end(&f->b, &f->t);
-	return f->t.calls.at[0].wait;
+	sb_end(&f->b, &f->a);
+	return f->a.timeline.calls.at[0].wait;
 }
 
 static void one_order(void **state)
@@ -57,46 +57,46 @@ static void one_order(void **state)
 						 .call = call,
 						 .stream = i % 2 ? 13 : 7 });
 	}
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.calls.n, 20);
-	assert_int_equal(f->t.works.n, 20);
-	assert_int_equal(f->t.threads.n, 2);
-	assert_int_equal(f->t.streams.n, 2);
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.calls.n, 20);
+	assert_int_equal(f->a.timeline.works.n, 20);
+	assert_int_equal(f->a.timeline.threads.n, 2);
+	assert_int_equal(f->a.timeline.streams.n, 2);
 	for (uint32_t i = 0; i < 20; i++) {
-		const struct timeline_call *c = &f->t.calls.at[i];
-		const struct timeline_work *w = &f->t.works.at[i];
+		const struct timeline_call *c = &f->a.timeline.calls.at[i];
+		const struct timeline_work *w = &f->a.timeline.works.at[i];
 		assert_int_equal(c->begin_ns, i * 10000);
-		assert_int_equal(f->t.threads.at[c->thread].tid, i % 2 ? 2 : 1);
+		assert_int_equal(f->a.timeline.threads.at[c->thread].tid, i % 2 ? 2 : 1);
 		assert_int_equal(w->call, i);
 		assert_int_equal(c->n_work, 1);
-		assert_int_equal(f->t.work_of_call.at[c->first_work], i);
-		assert_int_equal(f->t.streams.at[w->stream].stream, i % 2 ? 13 : 7);
-		assert_int_equal(f->t.streams.at[w->stream].handle, i % 2 ? 0xab : 0);
+		assert_int_equal(f->a.timeline.work_of_call.at[c->first_work], i);
+		assert_int_equal(f->a.timeline.streams.at[w->stream].stream, i % 2 ? 13 : 7);
+		assert_int_equal(f->a.timeline.streams.at[w->stream].handle, i % 2 ? 0xab : 0);
 	}
-	assert_true(f->t.steps.at[0].has_gpu);
+	assert_true(f->a.timeline.steps.at[0].has_gpu);
 }
 
 static void steps_side_by_side(void **state)
 {
 	struct fixture *f = *state;
 	sb_launch(&f->b, 10, 20, 30, 0);
-	sb_end(&f->b, &f->t);
+	sb_end(&f->b, &f->a);
 	sb_step(&f->b, 6, 1000, 2000);
 	sb_launch(&f->b, 1010, 1020, 1030, 0);
 	sb_launch(&f->b, 1015, 1030, 1040, 0);
-	sb_end(&f->b, &f->t);
+	sb_end(&f->b, &f->a);
 	sb_step(&f->b, 8, 3000, 4000);
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.steps.n, 3);
-	assert_false(f->t.steps.at[0].follows);
-	assert_true(f->t.steps.at[1].follows);
-	assert_false(f->t.steps.at[2].follows);
-	assert_false(f->t.steps.at[2].has_gpu);
-	assert_int_equal(f->t.steps.at[1].first_call, 1);
-	assert_int_equal(f->t.steps.at[1].n_work, 2);
-	assert_int_equal(f->t.works.at[2].call, 2);
-	assert_int_equal(f->t.works.at[2].step, 1);
-	assert_int_equal(f->t.work_of_call.at[f->t.calls.at[2].first_work], 2);
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.steps.n, 3);
+	assert_false(f->a.timeline.steps.at[0].follows);
+	assert_true(f->a.timeline.steps.at[1].follows);
+	assert_false(f->a.timeline.steps.at[2].follows);
+	assert_false(f->a.timeline.steps.at[2].has_gpu);
+	assert_int_equal(f->a.timeline.steps.at[1].first_call, 1);
+	assert_int_equal(f->a.timeline.steps.at[1].n_work, 2);
+	assert_int_equal(f->a.timeline.works.at[2].call, 2);
+	assert_int_equal(f->a.timeline.works.at[2].step, 1);
+	assert_int_equal(f->a.timeline.work_of_call.at[f->a.timeline.calls.at[2].first_work], 2);
 }
 
 static void looked_up_once(void **state)
@@ -108,15 +108,16 @@ static void looked_up_once(void **state)
 	sb_launch(&f->b, 20, 30, 40, 4);
 	sb_launch(&f->b, 30, 40, 50, 3);
 	sb_launch(&f->b, 40, 50, 60, 0);
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.stacks.n, 2);
-	assert_int_equal(f->t.calls.at[0].site, 1);
-	assert_int_equal(f->t.calls.at[2].site, 1);
-	assert_int_equal(f->t.calls.at[3].site, 0);
-	assert_string_equal(strtab_text(&f->t.texts, f->t.calls.at[2].op), "aten::item");
-	assert_true(f->t.calls.at[0].about & ABOUT_READ);
-	assert_int_equal(f->t.calls.at[1].about, ABOUT_INPUT);
-	assert_int_equal(f->t.calls.at[3].about, 0);
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.stacks.n, 2);
+	assert_int_equal(f->a.timeline.calls.at[0].site, 1);
+	assert_int_equal(f->a.timeline.calls.at[2].site, 1);
+	assert_int_equal(f->a.timeline.calls.at[3].site, 0);
+	assert_string_equal(strtab_text(&f->a.timeline.texts, f->a.timeline.calls.at[2].op),
+			    "aten::item");
+	assert_true(f->a.timeline.calls.at[0].about & ABOUT_READ);
+	assert_int_equal(f->a.timeline.calls.at[1].about, ABOUT_INPUT);
+	assert_int_equal(f->a.timeline.calls.at[3].about, 0);
 }
 
 /* Each fact has a bit of its own: an engine's thread asks for nothing, and backward() makes no room. */
@@ -127,17 +128,17 @@ static void facts_of_a_stack(void **state)
 	fake_add(4, "engine.cpp", 1, "torch::autograd::Engine::thread_init", "", "");
 	fake_add(5, "allocator.cpp", 1, "emptyCache", "", "");
 	fake_add(6, "allocator.cpp", 2, "release_cached_blocks", "", "");
-	assert_int_equal(stack_about(f->t.frames, 3), ABOUT_BACKWARD);
-	assert_int_equal(stack_about(f->t.frames, 4), ABOUT_WORKER | ABOUT_PASS);
-	assert_int_equal(stack_about(f->t.frames, 5), ABOUT_ALLOCATOR | ABOUT_ASKED_FOR);
-	assert_int_equal(stack_about(f->t.frames, 6), ABOUT_MAKING_ROOM);
+	assert_int_equal(stack_about(f->a.timeline.frames, 3), ABOUT_BACKWARD);
+	assert_int_equal(stack_about(f->a.timeline.frames, 4), ABOUT_WORKER | ABOUT_PASS);
+	assert_int_equal(stack_about(f->a.timeline.frames, 5), ABOUT_ALLOCATOR | ABOUT_ASKED_FOR);
+	assert_int_equal(stack_about(f->a.timeline.frames, 6), ABOUT_MAKING_ROOM);
 	fake_add(7, "data.py", 1, "Images.__getitem__", "", "");
 	fake_add(8, "data.py", 1, "__getitem__", "", "");
 	fake_add(9, "triton/runtime/jit.py", 1, "KernelInterface.__getitem__.<locals>.<lambda>", "",
 		 "");
-	assert_int_equal(stack_about(f->t.frames, 7), ABOUT_INPUT);
-	assert_int_equal(stack_about(f->t.frames, 8), ABOUT_INPUT);
-	assert_int_equal(stack_about(f->t.frames, 9),
+	assert_int_equal(stack_about(f->a.timeline.frames, 7), ABOUT_INPUT);
+	assert_int_equal(stack_about(f->a.timeline.frames, 8), ABOUT_INPUT);
+	assert_int_equal(stack_about(f->a.timeline.frames, 9),
 			 0); /* made there, called by who launches a kernel */
 }
 
@@ -165,10 +166,10 @@ static void waits_by_name(void **state)
 					 .category = CAT_QUERY,
 					 .begin_us = 500,
 					 .end_us = 501 });
-	sb_end(&f->b, &f->t);
+	sb_end(&f->b, &f->a);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(f->t.calls.at[i].wait, rows[i].wait);
-	assert_int_equal(f->t.calls.at[n].wait, WAIT_NONE);
+		assert_int_equal(f->a.timeline.calls.at[i].wait, rows[i].wait);
+	assert_int_equal(f->a.timeline.calls.at[n].wait, WAIT_NONE);
 }
 
 static void a_loop_of_queries_is_a_wait(void **state)
@@ -189,10 +190,10 @@ static void a_loop_of_queries_is_a_wait(void **state)
 						 .begin_us = 100 * (double)i,
 						 .end_us = 100 * (double)i + 50,
 						 .polls = rows[i].polls });
-	sb_end(&f->b, &f->t);
+	sb_end(&f->b, &f->a);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(f->t.calls.at[i].wait, rows[i].wait);
-		assert_int_equal(f->t.calls.at[i].category, rows[i].category);
+		assert_int_equal(f->a.timeline.calls.at[i].wait, rows[i].wait);
+		assert_int_equal(f->a.timeline.calls.at[i].category, rows[i].category);
 	}
 }
 
@@ -292,8 +293,8 @@ static uint8_t memory_call(void **state, const char *name, uint8_t category, uin
 					 .end_us = end,
 					 .handle = 0x7000,
 					 .space = space });
-	sb_end(&f->b, &f->t);
-	return f->t.calls.at[1].wait;
+	sb_end(&f->b, &f->a);
+	return f->a.timeline.calls.at[1].wait;
 }
 
 static void free_waits(void **state)
@@ -331,13 +332,13 @@ static void overheads_by_thread(void **state)
 	vec_push(&f->b.m.overheads, (struct model_overhead){ 5000, 6000, 0xbeef, 1 });
 	vec_push(&f->b.m.overheads, (struct model_overhead){ 1000, 4000, 1, 5 });
 	vec_push(&f->b.m.overheads, (struct model_overhead){ 2000, 4000, 99, 2 });
-	sb_end(&f->b, &f->t);
-	assert_int_equal(f->t.overheads.n, 3);
-	assert_int_equal(f->t.overheads.at[0].begin_ns, 1000);
-	assert_int_equal(f->t.overheads.at[0].thread, 0);
-	assert_int_equal(f->t.overheads.at[1].thread, TIMELINE_NO_THREAD);
-	assert_int_equal(f->t.overheads.at[2].thread, 0);
-	assert_int_equal(f->t.steps.at[0].overhead_ns, 3000);
+	sb_end(&f->b, &f->a);
+	assert_int_equal(f->a.timeline.overheads.n, 3);
+	assert_int_equal(f->a.timeline.overheads.at[0].begin_ns, 1000);
+	assert_int_equal(f->a.timeline.overheads.at[0].thread, 0);
+	assert_int_equal(f->a.timeline.overheads.at[1].thread, TIMELINE_NO_THREAD);
+	assert_int_equal(f->a.timeline.overheads.at[2].thread, 0);
+	assert_int_equal(f->a.timeline.steps.at[0].overhead_ns, 3000);
 }
 
 static void orders(void **state)

@@ -197,7 +197,7 @@ static double furthest(const struct twin *tw)
 
 void twin_record(struct twin *tw, twin_step step, int steps)
 {
-	timeline_start(&tw->t, &tw->b.dict,
+	analyzer_start(&tw->a, &tw->b.dict,
 		       (struct frames *)tw); /* the tests' frames need no resolver */
 	for (int i = 0; i < STEADY_AFTER; i++)
 		step(tw);
@@ -207,7 +207,7 @@ void twin_record(struct twin *tw, twin_step step, int steps)
 		sb_step(&tw->b, tw->number++, begin, begin);
 		step(tw);
 		tw->b.m.end_ns = (uint64_t)(tw->now[0] * 1000 + 0.5);
-		sb_end(&tw->b, &tw->t);
+		sb_end(&tw->b, &tw->a);
 	}
 	tw->is_recording = false;
 }
@@ -228,6 +228,6 @@ double twin_measure(twin_step step, bool is_mended)
 
 void twin_free(struct twin *tw)
 {
-	timeline_free(&tw->t);
+	analyzer_free(&tw->a);
 	sb_free(&tw->b);
 }

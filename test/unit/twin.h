@@ -19,7 +19,7 @@ enum { TWIN_QUEUE = 200, TWIN_STREAMS = 8, TWIN_EVENTS = 16, TWIN_THREADS = 4 };
 
 struct twin {
 	struct step_builder b;
-	struct timeline t;
+	struct analyzer a;
 	double now[TWIN_THREADS], stream[TWIN_STREAMS], event[TWIN_EVENTS];
 	bool is_recording, is_mended;
 	uint64_t number;

@@ -1,0 +1,180 @@
+/* See analyzer.h. */
+#include "core/analysis/analyzer.h"
+
+void analyzer_start(struct analyzer *a, const struct dict *dict, struct frames *frames)
+{
+	memset(a, 0, sizeof(*a));
+	timeline_start(&a->timeline, dict, frames);
+	a->idle = idle_tracker_new();
+}
+
+void analyzer_free(struct analyzer *a)
+{
+	for (size_t i = 0; i < a->threads.room && a->threads.at; i++) {
+		span_list_free(&a->threads.at[i].spans);
+		vec_free(&a->threads.at[i].modules.at);
+	}
+	vec_free(&a->threads);
+	vec_free(&a->forward_site);
+	vec_free(&a->is_backward);
+	idle_step_free(&a->idle_step);
+	phases_free(&a->phases);
+	spans_free(&a->spans);
+	modules_free(&a->modules);
+	autograd_map_free(&a->autograd_map);
+	idle_tracker_free(a->idle);
+	timeline_free(&a->timeline);
+}
+
+void analyzer_restart(struct analyzer *a)
+{
+	const struct dict *dict = a->timeline.dict;
+	struct frames *frames = a->timeline.frames;
+	uint32_t pid = a->timeline.pid;
+	analyzer_free(a);
+	analyzer_start(a, dict, frames);
+	a->timeline.pid = pid;
+}
+
+/* ---- Threads ---- */
+
+/* Slots beyond the step's threads keep their memory for later steps. */
+static void make_threads(struct analyzer *a, size_t n)
+{
+	size_t room = a->threads.at ? a->threads.room : 0;
+	a->threads.n = 0;
+	vec_reserve(&a->threads, n);
+	memset(a->threads.at + room, 0, (a->threads.room - room) * sizeof(*a->threads.at));
+	a->threads.n = n;
+}
+
+static void find_spans(struct analyzer *a, const struct model_step *m)
+{
+	struct frames *frames = a->timeline.frames;
+	make_threads(a, m->threads.n);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		struct analyzed_thread *t = &a->threads.at[i];
+		spans_find(&a->spans, m, i, frames, &t->spans);
+		t->modules.at.n = 0;
+		if (frames)
+			modules_find(&a->modules, m, i, frames, &t->modules);
+	}
+}
+
+/* ---- The backward pass ---- */
+
+/* Where the step's calls were made, by the model's number. */
+static struct autograd_map_place *places_of(struct analyzer *a, const struct model_step *m,
+					    const uint32_t *call_of)
+{
+	struct timeline *t = &a->timeline;
+	struct autograd_map_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
+	for (size_t i = 0; i < m->calls.n; i++)
+		places[i] = (struct autograd_map_place){
+			t->calls.at[call_of[i]].site, timeline_stack(t, m->calls.at[i].stack).module
+		};
+	return places;
+}
+
+/* Finds the forward line and module of each call of the backward pass, in `tied`. */
+static void tie_backward(struct analyzer *a, const struct model_step *m, const uint32_t *call_of,
+			 const struct autograd_map_place *places, struct autograd_map_place *tied)
+{
+	struct timeline *t = &a->timeline;
+	a->forward_site.n = a->is_backward.n = 0;
+	vec_reserve(&a->forward_site, m->calls.n);
+	vec_reserve(&a->is_backward, m->calls.n);
+	memset(a->is_backward.at, 0, m->calls.n * sizeof(*a->is_backward.at));
+	autograd_map_begin(&a->autograd_map, m);
+	for (size_t i = 0; i < m->threads.n; i++)
+		autograd_map_add_thread(&a->autograd_map, m, i, &a->threads.at[i].spans, &a->phases,
+					places, t->frames);
+	autograd_map_end(&a->autograd_map, m, t->frames, tied, a->is_backward.at);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		a->forward_site.at[i] = tied[i].site;
+		t->calls.at[call_of[i]].forward_site = tied[i].site;
+		t->calls.at[call_of[i]].is_backward = a->is_backward.at[i];
+	}
+	a->forward_site.n = a->is_backward.n = m->calls.n;
+}
+
+/* ---- Sums ---- */
+
+/* Returns the GPU time of the work of all calls before each call; one more than there are calls. */
+static uint64_t *gpu_sums(const struct model_step *m)
+{
+	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
+	for (size_t i = 0; i < m->works.n; i++) {
+		const struct model_work *w = &m->works.at[i];
+		if (w->kind != REC_GPU_SYNC && w->call < m->calls.n)
+			sums[w->call + 1] += w->end_ns - w->begin_ns;
+	}
+	for (size_t i = 0; i < m->calls.n; i++)
+		sums[i + 1] += sums[i];
+	return sums;
+}
+
+static void add_modules(struct analyzer *a, const struct model_step *m, const uint64_t *gpu_ns,
+			const struct autograd_map_place *places,
+			const struct autograd_map_place *tied)
+{
+	struct timeline *t = &a->timeline;
+	for (size_t i = 0; i < m->threads.n; i++)
+		module_sums_add_thread(&t->modules, &a->threads.at[i].modules, &t->texts);
+	for (size_t i = 0; i < m->calls.n; i++) {
+		uint64_t ns = gpu_ns[i + 1] - gpu_ns[i];
+		if (places[i].module)
+			t->modules.at.at[places[i].module - 1].own_gpu_ns += ns;
+		if (tied[i].module)
+			t->modules.at.at[tied[i].module - 1].own_backward_ns += ns;
+	}
+}
+
+static void add_sums(struct analyzer *a, const struct model_step *m,
+		     const struct autograd_map_place *places, const struct autograd_map_place *tied)
+{
+	struct timeline *t = &a->timeline;
+	uint64_t *gpu_ns = gpu_sums(m);
+	phase_sums_add(&t->phase_sums, &a->phases, m);
+	vec_push(&t->phases_of_step, (struct phase_sums){ 0 });
+	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &a->phases, m);
+	for (size_t i = 0; i < m->threads.n; i++)
+		operator_sums_add(&t->operators, &a->threads.at[i].spans, gpu_ns, &t->texts);
+	add_modules(a, m, gpu_ns, places, tied);
+	idle_sums_add(&t->idle, &a->idle_step, (uint32_t)t->steps.n - 1, t->calls.n);
+	free(gpu_ns);
+}
+
+/* ---- A step ---- */
+
+const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keeps)
+{
+	struct timeline *t = &a->timeline;
+	struct timeline_mark mark = timeline_mark(t);
+	bool has_room = timeline_has_room(t, m);
+	uint32_t *call_of = timeline_add_events(t, m);
+	struct autograd_map_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
+	struct autograd_map_place *places = places_of(a, m, call_of);
+	phases_find(&a->phases, m, t->frames);
+	find_spans(a, m);
+	tie_backward(a, m, call_of, places, tied);
+	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
+	t->n_cut += keeps && !has_room;
+	if (keeps && has_room) {
+		add_sums(a, m, places, tied);
+	} else {
+		timeline_rewind(t, &mark);
+		idle_tracker_forget_step(a->idle);
+	}
+	free(places);
+	free(tied);
+	free(call_of);
+	a->step = (struct analyzed_step){
+		.model = m,
+		.threads = a->threads.at,
+		.phases = &a->phases,
+		.forward_site = a->forward_site.at,
+		.idle = &a->idle_step,
+	};
+	return &a->step;
+}

@@ -1,0 +1,48 @@
+/* Idle time of the recorded steps, summed up by device, cause and site. */
+#ifndef CORE_IDLE_SUMS_H
+#define CORE_IDLE_SUMS_H
+
+#include "core/analysis/idle_causes.h"
+#include "core/util/map.h"
+#include "core/util/vec.h"
+
+struct idle_step;
+
+struct idle_device {
+	uint32_t device;
+	uint64_t busy_ns, idle_ns, span_ns;
+	uint64_t before_ns; /* part of busy_ns: work launched before the recorded steps */
+};
+
+/* What a device did in one recorded step. */
+struct finding_gpu_step {
+	uint32_t device, step; /* in the timeline's */
+	uint64_t busy_ns;
+	uint64_t idle_ns[IDLE_CAUSES_N];
+};
+
+struct idle_piece {
+	uint8_t cause;
+	uint32_t device, site;
+	uint64_t ns;
+};
+
+/* All zero is empty. */
+struct idle_sums {
+	VEC(struct idle_device) devices;
+	VEC(struct finding_gpu_step) steps; /* one per step and device */
+	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
+	struct map place;		    /* of pieces */
+	VEC(uint64_t) of_call;		    /* by call: idle time because the host waited in it */
+};
+
+/* Adds a step that stays in the timeline, as its step number `number`; the timeline has n_calls. */
+void idle_sums_add(struct idle_sums *s, const struct idle_step *step, uint32_t number,
+		   size_t n_calls);
+void idle_sums_free(struct idle_sums *s);
+
+/* Returns a device whose pieces do not sum up to its idle time, or whose idle and busy time do
+ * not sum up to the span; NULL if all do. */
+const struct idle_device *idle_sums_find_wrong(const struct idle_sums *s);
+
+#endif

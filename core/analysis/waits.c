@@ -1,0 +1,169 @@
+/* Groups calls into waits and classifies them. See waits.h. */
+#include "core/analysis/findings.h"
+#include "core/symbols/stack_about.h"
+
+enum {
+	VALUE_BYTES =
+		4096, /* what is copied out to be looked at: a loss, some meters, a mask's count */
+	BETWEEN_NS = 1000000, /* from a copy to the wait for it; Python may stand between */
+	COPYING_PART = 4,     /* a copy that takes a quarter of the wait is a reason of its own */
+};
+
+/* ---- Which calls belong together ---- */
+
+static bool can_be_waited_for(const struct timeline_call *c)
+{
+	return c->category == CAT_MEMCPY && c->copy != COPY_D2D && !c->is_captured;
+}
+
+/* Calls between the two that only prepare the wait: an event recorded, a device chosen. */
+static bool is_passed_over(const struct timeline_call *c)
+{
+	return c->category == CAT_EVENT || c->category == CAT_QUERY || c->category == CAT_CONTROL ||
+	       c->category == CAT_STREAM;
+}
+
+/* On one line, as frameworks do, or on neighbouring ones: what is copied out and then waited for in one function is one read. */
+static bool are_one_place(const struct timeline *t, const struct timeline_call *copy,
+			  const struct timeline_call *sync)
+{
+	if (copy->site == sync->site)
+		return true;
+	if (copy->copy == COPY_H2D || !t->frames || !copy->site || !sync->site)
+		return false;
+	const struct site *a = frames_site_at(t->frames, copy->site),
+			  *b = frames_site_at(t->frames, sync->site);
+	return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
+}
+
+static bool belong_together(const struct timeline *t, const struct timeline_call *copy,
+			    const struct timeline_call *sync)
+{
+	return can_be_waited_for(copy) && sync->category == CAT_SYNC &&
+	       are_one_place(t, copy, sync) && copy->outer_op == sync->outer_op &&
+	       copy->step == sync->step && sync->begin_ns < copy->end_ns + BETWEEN_NS;
+}
+
+static uint64_t length_ns(const struct timeline_call *c)
+{
+	return c->end_ns - c->begin_ns;
+}
+
+uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w)
+{
+	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
+	if (w->first == w->last)
+		return length_ns(last);
+	return length_ns(last) + (first->wait ? length_ns(first) : 0);
+}
+
+const struct timeline_call *wait_shown_call(const struct timeline *t, const struct wait *w)
+{
+	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
+	return first->site != last->site && first->wait ? first : last;
+}
+
+/* ---- Kinds ---- */
+
+static uint64_t copying_ns(const struct timeline *t, const struct timeline_call *c)
+{
+	uint64_t ns = 0;
+	for (uint32_t i = 0; c->category == CAT_MEMCPY && i < c->n_work; i++) {
+		const struct timeline_work *w = &t->works.at[t->work_of_call.at[c->first_work + i]];
+		ns += w->end_ns - w->begin_ns;
+	}
+	return ns;
+}
+
+static uint8_t kind_of(const struct timeline *t, const struct wait *w)
+{
+	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
+	uint16_t about = first->about | last->about;
+	if (last->wait == WAIT_ALLOC || about & ABOUT_ALLOCATOR)
+		return SYNC_ALLOC;
+	if (about & ABOUT_READ)
+		return SYNC_ITEM;
+	if (about & ABOUT_LIBRARY)
+		return SYNC_LIBRARY;
+	if (first->category == CAT_MEMCPY)
+		return first->copy != COPY_H2D && first->bytes <= VALUE_BYTES ? SYNC_ITEM
+									      : SYNC_COPY;
+	if (last->wait == WAIT_EVENT)
+		return SYNC_EVENT;
+	/* a framework's operator that waits for reasons of its own */
+	return last->op && !(about & ABOUT_WAIT) ? SYNC_LIBRARY : SYNC_EXPLICIT;
+}
+
+/* What goes to the device waits because its memory is pageable, and would not from pinned memory; what comes back is waited for, and
+ * only if it is much it is the copy that takes so long. */
+static bool is_copying(const struct timeline *t, const struct timeline_call *copy,
+		       uint64_t blocked_ns)
+{
+	return copy->copy == COPY_H2D || copying_ns(t, copy) >= blocked_ns / COPYING_PART;
+}
+
+static void add_wait(struct waits *w, const struct timeline *t, uint32_t first, uint32_t last)
+{
+	struct wait wait = { .first = first, .last = last };
+	uint64_t blocked_ns = wait_blocked_ns(t, &wait);
+	wait.kind = kind_of(t, &wait);
+	wait.is_copying = wait.kind == SYNC_COPY && is_copying(t, &t->calls.at[first], blocked_ns);
+	w->of_call.at[first] = w->of_call.at[last] = (uint32_t)w->at.n;
+	vec_push(&w->at, wait);
+}
+
+/* `call` waits; `copy` is the thread's copy just before it, or WAITS_NONE. */
+static void add_call(struct waits *w, const struct timeline *t, uint32_t copy, uint32_t call)
+{
+	if (copy == WAITS_NONE || !belong_together(t, &t->calls.at[copy], &t->calls.at[call])) {
+		add_wait(w, t, call, call);
+		return;
+	}
+	if (w->of_call.at[copy] == WAITS_NONE) {
+		add_wait(w, t, copy, call);
+		return;
+	}
+	/* the copy waited too: extend its wait */
+	struct wait *known = &w->at.at[w->of_call.at[copy]];
+	known->first = copy;
+	known->last = call;
+	w->of_call.at[call] = w->of_call.at[copy];
+}
+
+void waits_add_step(struct waits *w, const struct timeline *t, const struct timeline_step *step)
+{
+	uint32_t *pending = mem_resize(NULL, t->threads.n * sizeof(*pending));
+	memset(pending, 0xff, t->threads.n * sizeof(*pending));
+	vec_reserve(&w->of_call, step->n_calls);
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++)
+		w->of_call.at[w->of_call.n++] = WAITS_NONE;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		uint32_t copy = pending[c->thread];
+		if (is_passed_over(c))
+			continue;
+		pending[c->thread] = can_be_waited_for(c) ? i : WAITS_NONE;
+		if (c->wait != WAIT_NONE)
+			add_call(w, t, copy, i);
+	}
+	free(pending);
+}
+
+void waits_truncate(struct waits *w, size_t n_waits, size_t n_calls)
+{
+	w->at.n = n_waits;
+	w->of_call.n = n_calls;
+}
+
+bool waits_holds_line(const struct waits *w, const struct timeline *t, uint32_t call)
+{
+	uint32_t wait = w->of_call.at[call];
+	return wait != WAITS_NONE &&
+	       wait_shown_call(t, &w->at.at[wait])->site == t->calls.at[call].site;
+}
+
+void waits_free(struct waits *w)
+{
+	vec_free(&w->at);
+	vec_free(&w->of_call);
+}

@@ -1,0 +1,66 @@
+"""Whether two traces, or two reports, say the same."""
+from trace import Trace
+
+CLOCK_NS = 10  # the ratio of ticks to nanoseconds is measured again for each reading of the journal
+
+
+def track_names(trace):
+    """{track: its name and those of the tracks around it}."""
+    def path(track):
+        found = trace.tracks.get(track)
+        return () if not found else path(found.parent) + (found.name or str(found.tid),)
+    return {track: path(track) for track in trace.tracks}
+
+
+def contents(path):
+    """All that a trace shows, in an order of its own: (what, where, name, arguments), times."""
+    trace = Trace(path)
+    names = track_names(trace)
+    rows = []
+    for s in trace.slices:
+        rows.append((("slice", names[s.track], s.name, tuple(sorted(map(str, s.args.items())))), (s.time, s.end)))
+    for i in trace.instants:
+        rows.append((("instant", names[i.track], i.name, ()), (i.time,)))
+    for c in trace.counters:
+        rows.append((("counter", names[c.track], "", (str(c.value),)), (c.time,)))
+    for (_, out), (_, into) in zip(sorted(trace.flows_out, key=lambda f: (f[0], f[1].time)),
+                                   sorted(trace.flows_in, key=lambda f: (f[0], f[1].time))):
+        rows.append((("flow", out.name, into.name, ()), (out.time, into.time)))
+    return sorted(rows, key=lambda row: (row[1][0], row[0]))
+
+
+def rates(key):
+    """Figures made from lengths of time differ with the clock; all other arguments do not."""
+    what, where, name, args = key
+    return what, where, name, tuple(a for a in args if not any(word in a for word in ("_per_s", "tflops", "gpu_us", "GB/s")))
+
+
+def trace_differences(ours, theirs, most=5):
+    """In words, the first ones."""
+    a, b = contents(ours), contents(theirs)
+    found = [] if len(a) == len(b) else [f"{len(a)} and {len(b)} entries"]
+    a.sort(key=lambda row: (rates(row[0]), row[1]))
+    b.sort(key=lambda row: (rates(row[0]), row[1]))
+    for (key, times), (other, others) in zip(a, b):
+        if rates(key) != rates(other):
+            found.append(f"{key} is {other}")
+        elif any(abs(x - y) > CLOCK_NS for x, y in zip(times, others)):
+            found.append(f"{key}: {times} is {others}")
+    return found[:most]
+
+
+def report_differences(ours, theirs, where="", most=5):
+    """Numbers may differ by the clock's calibration; times of making and the run's own cost are not compared."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        found = [f"{where}: only one has {key}" for key in ours.keys() ^ theirs.keys()]
+        for key in ours.keys() & theirs.keys():
+            found += report_differences(ours[key], theirs[key], f"{where}.{key}", most)
+        return found[:most]
+    if isinstance(ours, list) and isinstance(theirs, list):
+        found = [] if len(ours) == len(theirs) else [f"{where}: {len(ours)} and {len(theirs)} entries"]
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            found += report_differences(a, b, f"{where}[{i}]", most)
+        return found[:most]
+    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)) and not isinstance(ours, bool):
+        return [] if abs(ours - theirs) <= 1e-4 + 1e-4 * abs(ours) else [f"{where}: {ours} is {theirs}"]
+    return [] if ours == theirs else [f"{where}: {ours!r} is {theirs!r}"]

@@ -1,0 +1,82 @@
+"""Traces and reports that are made from the journal afterwards say what those say that were made while the program ran."""
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+
+from harness import Case, prog, script
+from same import report_differences, trace_differences
+
+
+class Export(Case):
+    def exported(self, folder):
+        """{trace's name: path} of an export into a folder of its own."""
+        into = self.folder()
+        made = self.tool("export", folder, "--format", "perfetto", "-o", into)
+        self.assertEqual(made.status, 0, made.err)
+        return {os.path.relpath(path, into): path for path in glob.glob(os.path.join(into, "**", "*.pftrace.gz"), recursive=True)}
+
+    def report(self, folder):
+        made = self.tool("report", folder, "--json")
+        self.assertEqual(made.status, 0, made.err)
+        return json.loads(made.out)
+
+    def check_traces(self, folder, exported):
+        collected = {os.path.relpath(path, os.path.join(folder, "traces")): path
+                     for path in glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))}
+        self.assertTrue(collected)
+        self.assertEqual({os.path.basename(path) for path in collected}, {os.path.basename(path) for path in exported})
+        for name, path in collected.items():
+            twin, = [e for n, e in exported.items() if os.path.basename(n) == os.path.basename(name)]
+            self.assertEqual(trace_differences(path, twin), [], name)
+
+    def check_report(self, folder):
+        with open(os.path.join(folder, "report.json")) as file:
+            written = json.load(file)
+        self.assertEqual(report_differences(written, self.report(folder)), [])
+
+    def check(self, command, **settings):
+        run = self.profiled(command, **settings)
+        self.assertEqual(run.status, 0, run.err)
+        self.check_traces(run.folder, self.exported(run.folder))
+        self.check_report(run.folder)
+        return run
+
+    def test_example(self):
+        self.check(script("demo.py"))
+
+    def test_streams_of_a_native_program(self):
+        self.check(prog("copies"), PROF_SCHEDULE="always")
+
+    def test_ctypes(self):
+        self.check(script("ctypes_runtime.py"), PROF_SCHEDULE="always")
+
+    def test_after_both_were_killed(self):
+        """Traces that were complete when program and collector were killed are what the journal gives."""
+        line, folder, env = self.launched([*script("demo.py"), "--steps", "5000"])
+        with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
+            self.eventually("three traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))) == 3)
+            while alive := [pid for pid in processes() if belongs(pid, folder)]:
+                for pid in alive:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            job.wait()
+        first, second = self.exported(folder), self.exported(folder)
+        self.check_traces(folder, first)
+        for name, path in first.items():
+            self.assertEqual(trace_differences(path, second[name]), [], name)
+        self.assertEqual(report_differences(self.report(folder), self.report(folder)), [])
+
+
+def processes():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def belongs(pid, folder):
+    """True if the process was started for the run in this folder and has not ended."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/environ", "rb") as environment, open(f"/proc/{pid}/cmdline", "rb") as command:
+            return folder.encode() in environment.read() + command.read()
+    return False
