@@ -1,4 +1,5 @@
 /* The report in words: nothing is wider than the screen, nothing from the profiled program reaches the terminal raw. */
+#include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 
@@ -135,7 +136,8 @@ static const char report[] =
 	"{'schema': 2, 'run': {'command': ['/usr/bin/python', '/home/me/job/train.py'], 'cwd': "
 	"'/home/me/job'},"
 	" 'processes': [{'pid': 7, 'rank': null, 'devices': [{'id': 0, 'name': 'NVIDIA H100'}],"
-	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'recorded': [12, 13, 14]},"
+	"  'steps': {'count': 80, 'detector': 'auto', 'confidence': 0.77, 'recorded': [12, 13, "
+	"14]},"
 	"  'baseline': {'step_ms': {'n': 76, 'mean': 5.2, 'std': 0.1, 'cv': 0.019, 'min': 5.0,"
 	"    'p50': 5.2, 'p95': 5.4, 'p99': 5.6, 'max': 5.9}, 'warm_up_ms': {'n': 3, 'mean': 20,"
 	"    'std': 10, 'cv': 0.5, 'min': 9, 'p50': 20, 'p95': 40, 'p99': 48, 'max': 48.12},"
@@ -197,11 +199,14 @@ static char *print(const json_t *root, bool is_screen, bool has_colour, unsigned
 	char *text;
 	size_t bytes;
 	struct textout o = open_text(&text, &bytes);
+	struct report r;
+	assert_true(report_from_json(&r, root));
 	o.has_colour = has_colour;
 	if (is_screen)
-		report_text_screen(&o, root, REPORT_SCREEN_LINES);
+		report_text_screen(&o, &r, REPORT_SCREEN_LINES);
 	else
-		report_text_all(&o, root, REPORT_TOP);
+		report_text_all(&o, &r, REPORT_TOP);
+	report_free(&r);
 	fclose(o.to);
 	if (n_lines)
 		*n_lines = o.n_lines;
@@ -496,10 +501,9 @@ static void test_what_recording_cost(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[120];
-		json_t *self = json_pack("{s:f, s:[f, f]}", "overhead_pct", cases[i].pct,
-					 "overhead_ci", cases[i].low, cases[i].high);
-		assert_string_equal(report_overhead(text, sizeof(text), self), cases[i].text);
-		json_decref(self);
+		const struct facts_overhead cost = { .pct = cases[i].pct,
+						     .ci = { cases[i].low, cases[i].high } };
+		assert_string_equal(report_overhead(text, sizeof(text), &cost), cases[i].text);
 	}
 }
 
@@ -670,7 +674,10 @@ static void test_long_figures(void **state)
 				      json_pack("{s:s, s:f}", "name", "optimizer",
 						"host_ms_per_step", 12.5));
 	o.margin = "  ";
-	report_text_screen(&o, root, REPORT_SCREEN_LINES);
+	struct report r;
+	assert_true(report_from_json(&r, root));
+	report_text_screen(&o, &r, REPORT_SCREEN_LINES);
+	report_free(&r);
 	fclose(o.to);
 	assert_fits(text);
 	assert_says(text, "max\n           12346\n");
@@ -789,7 +796,7 @@ static void test_screen_of_the_slowest(void **state)
 
 static void test_nothing_recorded(void **state)
 {
-	json_t *root = json_loads("{\"processes\": [{\"pid\": 1}]}", 0, NULL);
+	json_t *root = json_loads("{\"schema\": 2, \"processes\": [{\"pid\": 1}]}", 0, NULL);
 	char *text = print(root, false, false, NULL);
 	(void)state;
 	assert_says(text, "no process of this run has any steps");
@@ -813,13 +820,12 @@ static void test_paths(void **state)
 static void test_numbers(void **state)
 {
 	char text[40];
-	json_t *list = json_loads("[12, 15, 18]", 0, NULL);
 	(void)state;
-	assert_string_equal(report_numbers(text, sizeof(text), list), "12, 15, 18");
+	assert_string_equal(report_numbers(text, sizeof(text), (int64_t[]){ 12, 15, 18 }, 3),
+			    "12, 15, 18");
 	assert_string_equal(report_ms(text, sizeof(text), 0.00123), "0.001");
 	assert_string_equal(report_ms(text, sizeof(text), 123.456), "123.5");
 	assert_string_equal(report_bytes(text, sizeof(text), 1536), "1.5 KiB");
-	json_decref(list);
 }
 
 int main(void)
