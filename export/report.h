@@ -79,7 +79,9 @@ struct report_arithmetic {
 
 struct report_operator {
 	const char *name;
-	double per_step, gpu_ms, all_gpu_ms, host_ms;
+	double per_step;
+	double gpu_ms, host_ms; /* total: with the operators within it */
+	double self_gpu_ms, self_host_ms;
 	struct report_arithmetic arithmetic;
 };
 

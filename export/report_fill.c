@@ -266,8 +266,9 @@ static void fill_operators(struct filler *x, struct report_process *p)
 			(struct report_operator){ .name = fill_text(x, from->name),
 						  .per_step = from->per_step,
 						  .gpu_ms = device(x, from->gpu_ms),
-						  .all_gpu_ms = device(x, from->all_gpu_ms),
 						  .host_ms = from->host_ms,
+						  .self_gpu_ms = device(x, from->self_gpu_ms),
+						  .self_host_ms = from->self_host_ms,
 						  .arithmetic = arithmetic(&from->arithmetic) };
 	}
 }

@@ -132,6 +132,12 @@ static void cell_ms(const struct row *r, size_t member)
 	report_cell_ms(r->t, number_of(r, member));
 }
 
+/* A call's average of what is `ms` per step. */
+static void average(const struct row *r, double ms, double per_step)
+{
+	report_cell_ms(r->t, per_step > 0 ? ms / per_step : NAN);
+}
+
 static void number_with_unit(const struct row *r, size_t member, const char *unit)
 {
 	double value = number_of(r, member);
@@ -379,15 +385,27 @@ TABLE(modules, report_module);
 #undef AT
 #define AT(m) offsetof(struct report_operator, m)
 
+/* Average per call; `member` is the total per step. */
+static void cell_operator_average(const struct row *r, size_t member)
+{
+	const struct report_operator *x = (const struct report_operator *)(const void *)r->item;
+	average(r, number_of(r, member), x->per_step);
+}
+
 static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, AT(name) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
-	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "self GPU", COLUMN_NUMBER, cell_ms, AT(self_gpu_ms) },
+	{ "total", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
+	{ "self CPU", COLUMN_NUMBER, cell_ms, AT(self_host_ms) },
+	{ "total", COLUMN_NUMBER, cell_ms, AT(host_ms) },
+	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(host_ms) },
 };
 TABLE(operators, report_operator,
-      .legend = "CPU ms: from a run's first allocation or CUDA call to its last call; "
-		"not all of it");
+      .legend = "total includes nested operators; avg: total per call; calls that launch no "
+		"GPU work are not seen, and CPU time starts at a call's first allocation or "
+		"CUDA call");
 
 #undef AT
 #define AT(m) offsetof(struct report_kernel, m)
@@ -414,10 +432,17 @@ static void cell_kernel(const struct row *r, size_t member)
 	table_cell(r->t, "%s", name);
 }
 
+static void cell_kernel_average(const struct row *r, size_t member)
+{
+	const struct report_kernel *x = (const struct report_kernel *)(const void *)r->item;
+	average(r, number_of(r, member), x->per_step);
+}
+
 static const struct list_column kernels_columns[] = {
 	{ "kernel", COLUMN_NAME, cell_kernel, AT(name) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "avg", COLUMN_NUMBER, cell_kernel_average, AT(gpu_ms) },
 	{ "share", COLUMN_NUMBER, cell_percent, AT(pct) },
 	{ "", COLUMN_WORD, cell_tensor_core, AT(tensor_core) },
 };

@@ -72,6 +72,8 @@ static const struct {
 	{ "operators[].per_step", 'n' },
 	{ "operators[].gpu_ms_per_step", 'n' },
 	{ "operators[].host_ms_per_step", 'n' },
+	{ "operators[].self_gpu_ms_per_step", 'n' },
+	{ "operators[].self_host_ms_per_step", 'n' },
 	{ "kernels[].name", 's' },
 	{ "kernels[].per_step", 'n' },
 	{ "kernels[].gpu_ms_per_step", 'n' },

@@ -722,16 +722,19 @@ static void test_legends(void **state)
 	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
 	json_array_append_new(json_object_get(process, "operators"),
-			      json_pack("{s:s, s:i, s:f, s:f}", "name", "aten::linear", "per_step",
-					4, "gpu_ms_per_step", 1.5, "host_ms_per_step", 0.5));
+			      json_pack("{s:s, s:i, s:f, s:f, s:f, s:f}", "name", "aten::linear",
+					"per_step", 4, "gpu_ms_per_step", 1.5, "host_ms_per_step",
+					0.5, "self_gpu_ms_per_step", 1.25, "self_host_ms_per_step",
+					0.25));
 	json_object_set_new(process, "backward",
 			    json_pack("{s:f, s:f}", "gpu_ms_per_step", 12345.6,
 				      "tied_gpu_ms_per_step", 12000.0));
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
 	assert_says(text, "isn't known whose 345.6 are\n");
-	assert_says(text, "  CPU ms: from a run's first allocation or CUDA call to its last call; "
-			  "not all\n  of it\n");
+	assert_says(text, "  operator      calls  self GPU  total    avg  self CPU  total    avg\n"
+			  "  aten::linear      4     1.250  1.500  0.375     0.250  0.500  0.125\n"
+			  "  total includes nested operators; avg: total per call; ");
 	free(text);
 	json_decref(root);
 }
