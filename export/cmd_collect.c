@@ -13,8 +13,9 @@
 #include "export/procfs.h"
 #include "export/ranks_start.h"
 #include "export/report_file.h"
+#include "export/report_json.h"
 #include "export/report_keep.h"
-#include "export/report_make.h"
+#include "export/report_ranks.h"
 #include "export/runfile.h"
 #include "export/watch.h"
 
@@ -98,8 +99,7 @@ static json_t *describe(const struct collector *c)
 	json_t *root = runfile_load(c->folder), *processes = json_array(), *messages = json_array();
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
-			json_array_append_new(processes,
-					      process_describe(c->watched.at[i].process));
+			json_array_append_new(processes, process_to_json(c->watched.at[i].process));
 	for (size_t i = 0; i < c->messages.n; i++)
 		json_array_append_new(messages, json_string(c->messages.at[i]));
 	json_object_set_new(root, "processes", processes);
@@ -117,28 +117,27 @@ static json_t *describe(const struct collector *c)
 /* ---- The report ---- */
 
 /* What the launcher says of the run's end; it writes the same into run.json only afterwards. */
-static void add_end(const struct collector *c, json_t *run)
+static void add_end(const struct collector *c, struct report_run *run)
 {
 	if (!(c->wall_s > 0))
 		return;
-	json_object_set_new(run, "wall_s", json_real(c->wall_s));
-	json_object_set_new(run, "pid", json_integer(c->application));
-	if (c->signal)
-		json_object_set_new(run, "signal", json_integer(c->signal));
+	run->wall_s = c->wall_s;
+	run->pid = c->application;
+	run->signal = c->signal ? c->signal : run->signal;
 }
 
-/* All that was found so far; processes that have not been analysed are described at least. New reference. */
-static json_t *describe_report(const struct collector *c)
+/* All that was found so far; processes that have not been analysed are described at least. */
+static void make_report(const struct collector *c, struct report *r)
 {
-	json_t *processes = json_array();
+	report_start(r);
+	report_read_run(r, c->folder);
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
-			json_array_append_new(processes, report_keep_get(&c->watched.at[i].keep,
-									 c->watched.at[i].process));
-	json_t *root = report_root(c->folder, processes);
-	add_end(c, json_object_get(root, "run"));
-	report_omit_silent(root);
-	return root;
+			report_add(r, report_keep_get(&c->watched.at[i].keep,
+						      c->watched.at[i].process));
+	report_compare(r);
+	add_end(c, &r->run);
+	report_omit_silent(r);
 }
 
 /* Once a recorded step has closed, but never more than a small part of the time. Between the run's end and the launcher's answer
@@ -156,10 +155,11 @@ static void save_report_if_due(struct collector *c, bool is_last)
 	}
 	if (!is_new)
 		return;
-	json_t *root = describe_report(c);
-	if (report_save(c->folder, root, &e))
+	struct report r;
+	make_report(c, &r);
+	if (report_save(c->folder, &r, &e))
 		fprintf(stderr, "profrun: %s\n", e.text);
-	json_decref(root);
+	report_free(&r);
 }
 
 static void save(struct collector *c)
@@ -335,7 +335,10 @@ static void report_settled(struct collector *c, size_t n_running)
 	save_report_if_due(c, true);
 	save(c);
 	json_t *root = describe(c);
-	json_object_set_new(root, "report", describe_report(c));
+	struct report r;
+	make_report(c, &r);
+	json_object_set_new(root, "report", report_to_json(&r));
+	report_free(&r);
 	char *text = json_dumps(root, JSON_COMPACT);
 	if (dprintf(c->status, "settled %zu\n%s\n", n_running, text ? text : "") < 0 &&
 	    errno != EPIPE)
@@ -431,7 +434,7 @@ static void release(struct collector *c)
 	for (size_t i = 0; i < c->watched.n; i++) {
 		if (c->watched.at[i].process)
 			process_close(c->watched.at[i].process);
-		json_decref(c->watched.at[i].keep.report);
+		report_process_drop(c->watched.at[i].keep.report);
 		free(c->watched.at[i].process);
 		free(c->watched.at[i].path);
 	}

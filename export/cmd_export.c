@@ -4,7 +4,6 @@
 #include "export/journals.h"
 #include "export/outfile.h"
 #include "export/process.h"
-#include "export/report_file.h"
 #include "export/runfile.h"
 
 #include <errno.h>
@@ -36,19 +35,23 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static void report(const struct process *p, const json_t *described, const char *where)
+static void report(const struct process *p, const char *where)
 {
 	const struct ingest *f = &p->ingest;
+	struct arena arena = { 0 };
+	struct process_facts facts;
 	char text[240];
-	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), described), where);
+	process_describe(p, &facts, &arena);
+	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), &facts), where);
 	if (f->last_number != UINT64_MAX)
 		printf(", %llu steps (%s)", (unsigned long long)ingest_count_steps(f),
 		       step_detector_name(&f->reader.header->steps));
 	printf("\n");
-	if (*files_emptiness(text, sizeof(text), described))
+	if (*files_emptiness(text, sizeof(text), &facts))
 		printf("%s: %s\n", p->stem, text);
 	if (p->diagnostic.text[0])
 		printf("%s: %s\n", p->stem, p->diagnostic.text);
+	arena_free(&arena);
 }
 
 /* A bad journal does not keep the others from being exported. */
@@ -66,9 +69,8 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 			status = data_error("%s", p.trouble.text);
 		if (process_complain_of_damage(&p))
 			status = EXIT_DATA;
-		json_t *described = process_describe(&p);
-		report(&p, described, out->folder);
-		json_array_append_new(processes, described);
+		report(&p, out->folder);
+		json_array_append_new(processes, process_to_json(&p));
 		process_close(&p);
 	}
 	return status;
@@ -80,7 +82,7 @@ static void keep_versions(const json_t *before, json_t *processes)
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		json_t *p = json_array_get(processes, i);
 		const char *journal = json_string_value(json_object_get(p, "journal"));
-		json_t *old = json_object_get(report_find(before, journal), "versions");
+		json_t *old = json_object_get(runfile_process(before, journal), "versions");
 		if (old)
 			json_object_set(p, "versions", old);
 	}

@@ -95,17 +95,19 @@ static void print_whole(const struct ingest *f)
 	printf("\n");
 }
 
-static void print_death(const struct process *p, const json_t *run)
+static void print_death(const struct process *p, const struct report_run *run)
 {
 	char death[200];
-	json_t *described = process_describe(p);
-	printf("  state      %s\n", report_death(death, sizeof(death), run, described));
-	json_decref(described);
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	process_describe(p, &facts, &arena);
+	printf("  state      %s\n", report_death(death, sizeof(death), run, &facts));
+	arena_free(&arena);
 	if (p->ingest.last_number != UINT64_MAX)
 		print_whole(&p->ingest);
 }
 
-static void print_process(const struct process *p, const json_t *run)
+static void print_process(const struct process *p, const struct report_run *run)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
@@ -133,7 +135,7 @@ static void print_process(const struct process *p, const json_t *run)
 }
 
 /* `run`: of the folder that it is in, or NULL. */
-static int info_journal(const char *path, const json_t *run)
+static int info_journal(const char *path, const struct report_run *run)
 {
 	struct process p;
 	struct output nowhere = { .n_formats = 0 };
@@ -147,37 +149,33 @@ static int info_journal(const char *path, const json_t *run)
 	return is_damaged ? EXIT_DATA : EXIT_DONE;
 }
 
-static void print_command(const json_t *run)
+static void print_command(const struct report_run *run)
 {
-	const json_t *command = json_object_get(run, "command");
-	if (!json_is_array(command))
+	if (!run->command.at)
 		return;
 	printf("  command   ");
-	for (size_t i = 0; i < json_array_size(command); i++) {
-		const char *word = json_string_value(json_array_get(command, i));
-		printf(" %s", word ? word : "?");
-	}
+	for (size_t i = 0; i < run->command.n; i++)
+		printf(" %s", *run->command.at[i] ? run->command.at[i] : "?");
 	printf("\n");
 }
 
-static void print_run(const char *folder, const json_t *root)
+static void print_run(const char *folder, const struct runfile *r)
 {
-	const json_t *run = json_object_get(root, "run"),
-		     *processes = json_object_get(root, "processes");
-	const char *host = json_string_value(json_object_get(run, "host"));
-	const char *start = json_string_value(json_object_get(run, "start"));
 	const struct exporter *x;
 	char nouns[40];
 	printf("run in %s\n", folder);
-	print_command(run);
-	if (host)
-		printf("  host       %s\n", host);
-	if (start)
-		printf("  start      %s\n", start);
+	print_command(&r->run);
+	if (*r->run.host)
+		printf("  host       %s\n", r->run.host);
+	if (*r->run.start)
+		printf("  start      %s\n", r->run.start);
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		int64_t n = 0;
+		for (size_t k = 0; k < r->processes.n; k++)
+			n += files_of(&r->processes.at[k], x);
 		snprintf(nouns, sizeof(nouns), "%ss", x->noun);
-		if (!i || files_of(processes, x))
-			printf("  %-10s %lld\n", nouns, (long long)files_of(processes, x));
+		if (!i || n)
+			printf("  %-10s %lld\n", nouns, (long long)n);
 	}
 }
 
@@ -188,13 +186,16 @@ static int info_folder(const char *folder)
 	int status = EXIT_DONE;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
+	struct runfile r;
 	json_t *root = runfile_load(folder);
-	print_run(folder, root);
+	runfile_read(&r, root);
+	json_decref(root);
+	print_run(folder, &r);
 	for (size_t i = 0; i < j.paths.n; i++) {
-		int one = info_journal(j.paths.at[i], json_object_get(root, "run"));
+		int one = info_journal(j.paths.at[i], &r.run);
 		status = one ? one : status;
 	}
-	json_decref(root);
+	runfile_free(&r);
 	journals_free(&j);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* `profrun report DIR... [--json] [--top N]`: what the run says, in words or as JSON, on stdout. */
 #include "export/command.h"
 #include "export/journals.h"
+#include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"
 
@@ -53,7 +54,7 @@ static int make(const char *path, struct report_made *made)
 static void print_text(const struct request *r, const struct report_made *made)
 {
 	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
-	report_text_all(&o, made->root, r->top);
+	report_text_all(&o, &made->report, r->top);
 }
 
 static int report_one(const struct request *r, const char *path, json_t *list)
@@ -67,7 +68,7 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	if (made.has_bad_journal)
 		status = EXIT_DATA;
 	if (r->is_json)
-		json_array_append(list, made.root);
+		json_array_append_new(list, report_to_json(&made.report));
 	else
 		print_text(r, &made);
 	report_made_free(&made);

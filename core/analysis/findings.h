@@ -104,8 +104,9 @@ struct finding_arithmetic {
 struct finding_operator {
 	const char *name;
 	struct finding_arithmetic arithmetic;
-	double per_step, host_ms;
-	double gpu_ms, all_gpu_ms; /* of what it launched itself; of operators within it, too */
+	double per_step;
+	double gpu_ms, host_ms; /* total: with the operators within it */
+	double self_gpu_ms, self_host_ms;
 };
 
 struct finding_phase_part {

@@ -109,10 +109,10 @@ void summary_fill_lines(struct findings *f)
 static int by_operator_time(const void *a, const void *b)
 {
 	const struct finding_operator *x = a, *y = b;
+	if (x->self_gpu_ms != y->self_gpu_ms)
+		return x->self_gpu_ms > y->self_gpu_ms ? -1 : 1;
 	if (x->gpu_ms != y->gpu_ms)
 		return x->gpu_ms > y->gpu_ms ? -1 : 1;
-	if (x->all_gpu_ms != y->all_gpu_ms)
-		return x->all_gpu_ms > y->all_gpu_ms ? -1 : 1;
 	if (x->host_ms != y->host_ms)
 		return x->host_ms > y->host_ms ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -128,9 +128,10 @@ void summary_fill_operators(struct findings *f)
 			 (struct finding_operator){
 				 .name = strtab_text(&t->texts, s->name),
 				 .per_step = (double)s->n / steps.all,
-				 .gpu_ms = (double)s->own_gpu_ns / 1e6 / steps.with_gpu,
-				 .all_gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
+				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
+				 .self_gpu_ms = (double)s->self_gpu_ns / 1e6 / steps.with_gpu,
+				 .self_host_ms = (double)s->self_host_ns / 1e6 / steps.all,
 			 });
 	}
 	if (f->operators.n)
