@@ -137,17 +137,14 @@ static void fill_gpus(struct filler *x, struct report_process *p)
 
 static void fill_idle(struct filler *x, struct report_process *p)
 {
-	static const char *const names[] = {
-#define X(id, name) [IDLE_##id] = name,
-		IDLE_CAUSES(X)
-#undef X
-	};
 	list_make(x->arena, &p->idle, x->f->idle.n);
 	for (size_t i = 0; i < p->idle.n; i++) {
 		const struct finding_idle *from = &x->f->idle.at[i];
 		struct report_idle *to = &p->idle.at[i];
 		*to = (struct report_idle){
-			.cause = from->cause < IDLE_CAUSES_N ? names[from->cause] : "unknown",
+			.cause = idle_causes[from->cause < IDLE_CAUSES_N ? from->cause
+									 : IDLE_UNKNOWN]
+					 .name,
 			.device = from->device,
 			.ms = from->ms,
 			.pct = from->pct,

@@ -1,6 +1,7 @@
 /* See report_words.h. */
 #include "export/report_words.h"
 
+#include "core/analysis/idle_causes.h"
 #include "core/util/path.h"
 
 #include <stdio.h>
@@ -165,18 +166,6 @@ static const struct word verdicts[] = {
 	{ "mixed", "several things", "of about the same weight" },
 };
 
-static const struct word causes[] = {
-	{ "sync", "waits", "refilled after a wait" },
-	{ "launch", "slow launching", "CPU slower than the GPU" },
-	{ "input", "input", "next batch not ready" },
-	{ "alloc", "memory calls", "allocating, freeing" },
-	{ "copy", "copies", "CPU held by a copy" },
-	{ "collective", "other ranks", "other ranks awaited" },
-	{ "module", "loading of kernels", "kernels being loaded" },
-	{ "profiler", "profiling", "profrun or CUPTI" },
-	{ "unknown", "unknown", "nothing tells why" },
-};
-
 static const struct word kinds[] = {
 	{ "item", "reads a value", "" },    { "explicit", "synchronizes", "" },
 	{ "copy", "copy that blocks", "" }, { "event", "awaits an event", "" },
@@ -206,12 +195,14 @@ const char *report_verdict_words(const char *verdict)
 
 const char *report_cause_noun(const char *cause)
 {
-	return LOOK_UP(causes, cause)->noun;
+	const struct idle_cause_row *row = idle_cause_find(cause);
+	return row ? row->noun : "";
 }
 
 const char *report_cause_words(const char *cause)
 {
-	return LOOK_UP(causes, cause)->meaning;
+	const struct idle_cause_row *row = idle_cause_find(cause);
+	return row ? row->meaning : "";
 }
 
 const char *report_kind_words(const char *kind)
