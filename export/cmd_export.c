@@ -1,4 +1,5 @@
-/* `profrun export DIR --format F[,F...] [-o PATH]`: traces from the journals alone, also where no collector ever ran. */
+/* `profrun export DIR --format F[,F...] [-o PATH]`: makes traces from the journals alone. No
+ * collector is needed. */
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/journals.h"
@@ -54,7 +55,7 @@ static void report(const struct process *p, const char *where)
 	arena_free(&arena);
 }
 
-/* A bad journal does not keep the others from being exported. */
+/* A bad journal does not stop the export of the others. */
 static int export_all(const struct journals *j, struct output *out, json_t *processes)
 {
 	int status = EXIT_DONE;
@@ -76,7 +77,7 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 	return status;
 }
 
-/* What only a live process could be asked for stays. */
+/* Keeps what only a live process could tell. */
 static void keep_versions(const json_t *before, json_t *processes)
 {
 	for (size_t i = 0; i < json_array_size(processes); i++) {

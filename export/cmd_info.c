@@ -1,4 +1,4 @@
-/* `profrun info DIR|JOURNAL|TRACE`: what is in there, in words. */
+/* `profrun info DIR|JOURNAL|TRACE`: prints what it contains. */
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/journals.h"
@@ -17,7 +17,7 @@ static void print_steps(const struct process *p)
 	const struct ingest *f = &p->ingest;
 	const struct journal_steps *s = &f->reader.header->steps;
 	if (f->last_number == UINT64_MAX) {
-		printf("  steps      none told apart (PROF_STEP %s)\n", step_detector_name(s));
+		printf("  steps      none detected (PROF_STEP %s)\n", step_detector_name(s));
 		return;
 	}
 	printf("  steps      %" PRIu64 " by %s", ingest_count_steps(f), step_detector_name(s));
@@ -76,7 +76,8 @@ static void print_losses(const struct ingest *f)
 	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
 }
 
-/* What there is of a process that died: a recorded step that it died in has no end, and CUPTI hands GPU times over late. */
+/* Prints which recorded steps of a process that died are complete. The step in which it died has no
+ * end, and CUPTI delivers GPU times late. */
 static void print_whole(const struct ingest *f)
 {
 	bool is_cut = f->recorded.n && f->recorded.at[f->recorded.n - 1] == f->last_number;
@@ -134,7 +135,7 @@ static void print_process(const struct process *p, const struct report_run *run)
 	printf("  cupti      %s\n", cupti ? cupti : f->saw_gpu_on ? "used" : "not used");
 }
 
-/* `run`: of the folder that it is in, or NULL. */
+/* `run`: the member of run.json in its folder, or NULL. */
 static int info_journal(const char *path, const struct report_run *run)
 {
 	struct process p;

@@ -1,4 +1,4 @@
-/* `profrun report DIR... [--json] [--top N]`: what the run says, in words or as JSON, on stdout. */
+/* `profrun report DIR... [--json] [--top N]`: prints the report as text or JSON. */
 #include "export/command.h"
 #include "export/journals.h"
 #include "export/report_json.h"
@@ -75,7 +75,7 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	return status;
 }
 
-/* One folder is an object, several are a list of them. */
+/* Prints one folder as an object, several as a list of objects. */
 static void print_json(const json_t *list, size_t n_wanted)
 {
 	const json_t *what = n_wanted == 1 ? json_array_get(list, 0) : list;

@@ -1,4 +1,4 @@
-/* `profrun run [options] [--] CMD [ARG...]`. */
+/* `profrun run [options] [--] CMD [ARG...]`: runs a command under the profiler. */
 #include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
@@ -91,7 +91,7 @@ static int find_home(struct run *r)
 	return 0;
 }
 
-/* What the dynamic linker cannot be told makes a run without profiling, not a failure. */
+/* Turns profiling off if the dynamic linker cannot load the library. The command still runs. */
 static void check_library(struct run *r)
 {
 	char path[PATH_MAX + 32];
@@ -139,7 +139,7 @@ static int run_profiled(struct run *r)
 	run_make_environment(r);
 	error = run_application(r, &wait_status);
 	if (error && r->profiles) {
-		r->is_quiet = true; /* the one line has been said */
+		r->is_quiet = true; /* one line has been printed already */
 		run_finish(r, wait_status, 0);
 	}
 	if (error)

@@ -1,4 +1,4 @@
-/* `profrun whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]`: how long a step would take. */
+/* `profrun whatif DIR ...`: how long a step would take with something changed. */
 #include "core/whatif/whatif.h"
 #include "export/command.h"
 #include "export/journals.h"
@@ -15,7 +15,7 @@ struct request {
 	const char *folder;
 	bool is_json;
 	VEC(struct whatif_change) changes;
-	VEC(const char *) asked; /* as the user wrote them */
+	VEC(const char *) asked; /* as typed by the user */
 };
 
 typedef int parse_change(const char *text, struct whatif_change *c, struct err *e);
@@ -109,7 +109,7 @@ static void drop(struct process *p)
 	free(p);
 }
 
-/* Of several the one whose recorded steps are longest, as in the report. */
+/* Returns the process whose recorded steps are longest, as in the report. */
 static struct process *choose(const struct journals *j, struct output *out, int *status)
 {
 	struct process *slowest = NULL;
@@ -135,12 +135,12 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 
 struct answer {
 	struct whatif_result with, line,
-		before; /* line, before: with whole lines, or the host's work before them, gone in place of their waits */
+		before; /* line: without whole lines; before: without the host's work before them */
 	bool has_line;
 	uint32_t pid;
 };
 
-/* The same question with something else of each line gone than its waits. */
+/* Runs the same changes, but removes something other than the waits of the lines. */
 static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kind,
 			const struct whatif_result *with, struct whatif_result *out, struct err *e)
 {
@@ -152,7 +152,7 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	}
 	int error = whatif_run(t, asked.at, asked.n, out, e);
 	vec_free(&asked);
-	if (!error && with->is_of_mean) /* a line of every step may wait in few */
+	if (!error && with->is_of_mean) /* a line may run in every step and wait in few of them */
 		whatif_tell_mean(out);
 	return error;
 }

@@ -1,4 +1,5 @@
-/* What all subcommands share: the command line read by a table of options, the help printed from it, the lines on stderr. */
+/* What all subcommands share: the command line read by a table of options, the help printed from
+ * it, the lines on stderr. */
 #include "export/command.h"
 
 #include "core/runtime/spelling.h"

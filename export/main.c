@@ -20,7 +20,8 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* Names of commands that are planned: until they exist they must not run a system's command of the same name. */
+/* Names of commands that are planned: until they exist they must not run a system's command of the
+ * same name. */
 static bool is_reserved(const char *name)
 {
 	return !strcmp(name, "diff") || !strcmp(name, "merge");
