@@ -1,5 +1,6 @@
 #!/bin/sh
-# The launcher: finds the program profrun, in the build tree or where it was installed, and runs it with the same arguments.
+# The launcher: finds the program profrun, in the build tree or where it was installed, and runs it
+# with the same arguments.
 #   profrun.sh [options] [--] CMD [ARG...]     profrun.sh report|whatif|export|info|trigger|env ...
 self=$0
 case $self in */*) ;; *) self=$(command -v -- "$self") ;; esac

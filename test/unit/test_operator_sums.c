@@ -34,7 +34,7 @@ static void test_self_is_total_without_inner(void **state)
 {
 	/* GPU time of calls 0 to 4: 10, 20, 30, 40, 50 ns */
 	const uint64_t gpu_ns[] = { 0, 10, 30, 60, 100, 150 };
-	struct spans spans = { 0 };
+	struct span_list spans = { 0 };
 	struct operator_sums s = { 0 };
 	struct strtab texts = { 0 };
 	(void)state;
