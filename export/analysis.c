@@ -6,7 +6,7 @@
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_run.h"
 #include "core/verdict/judge.h"
-#include "export/report_json.h"
+#include "export/report_fill.h"
 
 struct analysis {
 	const struct ingest *ingest;
@@ -93,7 +93,7 @@ struct timeline *analysis_timeline(struct analysis *a)
 
 /* ---- What they tell ---- */
 
-json_t *analysis_report(struct analysis *a, const json_t *described)
+void analysis_report(struct analysis *a, struct report_process *to)
 {
 	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
@@ -103,7 +103,6 @@ json_t *analysis_report(struct analysis *a, const json_t *described)
 	summary_fill_run(&f, a->ingest);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
-	json_t *report = report_json_process(described, &f);
+	report_fill(to, &f);
 	findings_free(&f);
-	return report;
 }

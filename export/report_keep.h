@@ -3,10 +3,11 @@
 #define EXPORT_REPORT_KEEP_H
 
 #include "export/process.h"
+#include "export/report.h"
 
 struct report_keep {
-	json_t *report; /* NULL: none was made yet */
-	size_t n_steps; /* that it is of, and of which training: struct follow's */
+	struct report_process *report; /* held; NULL: none was made yet */
+	size_t n_steps;		       /* that it is of, and of which training: struct follow's */
 	uint32_t training;
 	uint64_t next_ms;
 	bool is_final;
@@ -18,7 +19,7 @@ struct report_keep {
  */
 bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_ms, bool is_last);
 
-/* The last one that was made, or what can be said without the analysis. New reference. */
-json_t *report_keep_get(const struct report_keep *k, const struct process *p);
+/* The last one that was made, or what can be said without the analysis; the caller holds it. */
+struct report_process *report_keep_get(const struct report_keep *k, const struct process *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a framework's operators took, summed up over steps. A run of an operator is a span: see spans.h. */
+/* Self and total times of a framework's operators, summed over steps. A run of an operator is a span: see spans.h. */
 #ifndef CORE_OPERATOR_SUMS_H
 #define CORE_OPERATOR_SUMS_H
 
@@ -10,10 +10,9 @@
 struct operator_sum {
 	uint32_t name; /* in the caller's texts */
 	uint64_t n;    /* runs in which something was called */
-	uint64_t
-		own_gpu_ns; /* of what it launched itself: over all operators, of what any of them launched */
-	uint64_t gpu_ns;  /* of what operators within it launched, too */
-	uint64_t host_ns; /* of its spans: from the first thing seen of a run to its last call */
+	uint64_t gpu_ns,
+		self_gpu_ns; /* of the work that was launched within it; without operators within it */
+	uint64_t host_ns, self_host_ns; /* of its spans; without those of operators within it */
 };
 
 /* All zero is a good start. */

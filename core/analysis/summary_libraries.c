@@ -87,7 +87,7 @@ static void say_unknown_device(struct findings *f, const struct timeline_library
 static void fill_arithmetic(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct sums lines = { 0 }, operators = { 0 }, kernels = { 0 };
 	const struct timeline_library *unknown = NULL;
 	for (size_t i = 0; i < t->libraries.n; i++) {
@@ -188,7 +188,7 @@ static void note_arrivals(struct findings *f, struct moves *moves)
 static void fill_collectives(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct moves moves = { 0 };
 	f->n_gpu_steps = steps.with_gpu;
 	sum_moves(&moves, t);

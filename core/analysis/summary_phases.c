@@ -10,7 +10,7 @@ static int by_phase_time(const void *a, const void *b)
 }
 
 static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8_t part,
-		     const struct summary_steps *steps)
+		     const struct step_counts *steps)
 {
 	double host_ms = (double)s->host_ns[part] / 1e6 / steps->all;
 	double gpu_ms = (double)s->gpu_ns[part] / 1e6 / steps->with_gpu;
@@ -67,7 +67,7 @@ static void note_gaps(struct findings *f)
 void summary_fill_phases(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
-	struct summary_steps steps = summary_count_steps(f->timeline);
+	struct step_counts steps = findings_count_steps(f->timeline);
 	struct finding_phase phases[PHASES_N] = { 0 };
 	if (!s->is_told) {
 		say_why_not(f);

@@ -59,6 +59,11 @@ const char *phase_part_name(uint8_t part);
 /* enum phase_part; PART_NONE for most frames. A scan of the table: asked once per frame, see frame_phase_part(). */
 uint8_t phase_rules_match(const struct frame *frame);
 
+/* "Adam.step" -> "step". */
+const char *phase_rules_last_name(const char *function);
+
+/* ---- phase_rules_whole.c ---- */
+
 /* What a whole stack says, innermost frame first. */
 struct phase_stack {
 	uint8_t part;

@@ -15,7 +15,6 @@
 enum { STEPS_LEAST = 2 };
 
 static const double error_most_pct = 15; /* beyond that the replay says nothing */
-static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
 static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
 static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
 static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
@@ -23,7 +22,6 @@ static const double adds =
 	1.2; /* two causes are two if both together win this much more than one */
 static const double beyond =
 	1.5; /* of a step's played length: a recorded one that has more in it */
-static const double worth_share = 0.02, worth_least_ms = 0.05;
 
 /* Rows of the sync summary that are played; each takes two plays. */
 enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
@@ -49,42 +47,6 @@ static const struct {
 			       { .kind = WHATIF_FREE, .what = WHATIF_FREE_COLLECTIVE },
 			       "talking to other ranks" },
 };
-
-double judge_worth_ms_of(double step_ms)
-{
-	return fmax(worth_share * step_ms, fmin(worth_least_ms, binds * step_ms));
-}
-
-double judge_worth_ms(const struct judge *j)
-{
-	return judge_worth_ms_of(j->step_ms);
-}
-
-double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
-{
-	struct whatif_result result;
-	if (whatif_play(&j->w, changes, n, &result, NULL))
-		return 0;
-	return fmax(0, result.gain_ms);
-}
-
-double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
-{
-	struct whatif_result result;
-	if (whatif_play(&j->w, changes, n, &result, NULL))
-		return 0;
-	return fmax(0, result.usual_gain_ms);
-}
-
-double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
-			  const struct whatif_result *of_wait)
-{
-	struct whatif_result line;
-	wait.kind = WHATIF_LINE;
-	if (whatif_play(&j->w, &wait, 1, &line, NULL))
-		return 0;
-	return fmax(0, of_wait->is_of_mean ? line.mean_gain_ms : line.gain_ms);
-}
 
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
 {
@@ -121,16 +83,6 @@ static void play_causes(struct judge *j)
 	j->all_causes_ms = judge_usual_gain_ms(j, all, CAUSES);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
-}
-
-bool judge_has_other_kind(const struct findings *f, size_t row)
-{
-	for (size_t i = 0; i < f->syncs.n; i++)
-		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
-		    f->syncs.at[i].kind != f->syncs.at[row].kind)
-			return true;
-	return false;
 }
 
 /* The summary's rows are sorted by blocked time; what is left out has less of it than any that is played. */
@@ -185,7 +137,7 @@ static bool are_two(struct judge *j, struct top top)
 {
 	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	return second >= comparable * first && second >= binds * j->step_ms &&
+	return second >= comparable * first && second >= judge_binds * j->step_ms &&
 	       judge_usual_gain_ms(j, both, 2) >= adds * first;
 }
 
@@ -210,7 +162,7 @@ static double decide(struct judge *j)
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
 	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
 	double host_alone = j->host_half_ms - first / 2;
-	if (first >= fmax(binds * j->step_ms, others)) {
+	if (first >= fmax(judge_binds * j->step_ms, others)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
 		if (j->f->verdict == VERDICT_MIXED)
 			return second / first;

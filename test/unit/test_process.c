@@ -89,11 +89,11 @@ static struct answer export_run(const struct journal_builder *b)
 	for (size_t i = 0; i < p.ingest.recorded.n; i++)
 		vec_push(&a.recorded, p.ingest.recorded.at[i]);
 	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
-	json_t *described = process_describe(&p);
-	snprintf(a.detector, sizeof(a.detector), "%s",
-		 json_string_value(json_object_get(json_object_get(described, "steps"), "detecto"
-											"r")));
-	json_decref(described);
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	process_describe(&p, &facts, &arena);
+	snprintf(a.detector, sizeof(a.detector), "%s", facts.steps.detector);
+	arena_free(&arena);
 	process_close(&p);
 	output_free(&out);
 	return a;

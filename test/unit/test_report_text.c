@@ -1,4 +1,5 @@
 /* The report in words: nothing is wider than the screen, nothing from the profiled program reaches the terminal raw. */
+#include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 
@@ -198,11 +199,14 @@ static char *print(const json_t *root, bool is_screen, bool has_colour, unsigned
 	char *text;
 	size_t bytes;
 	struct textout o = open_text(&text, &bytes);
+	struct report r;
+	assert_true(report_from_json(&r, root));
 	o.has_colour = has_colour;
 	if (is_screen)
-		report_text_screen(&o, root, REPORT_SCREEN_LINES);
+		report_text_screen(&o, &r, REPORT_SCREEN_LINES);
 	else
-		report_text_all(&o, root, REPORT_TOP);
+		report_text_all(&o, &r, REPORT_TOP);
+	report_free(&r);
 	fclose(o.to);
 	if (n_lines)
 		*n_lines = o.n_lines;
@@ -497,10 +501,9 @@ static void test_what_recording_cost(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[120];
-		json_t *self = json_pack("{s:f, s:[f, f]}", "overhead_pct", cases[i].pct,
-					 "overhead_ci", cases[i].low, cases[i].high);
-		assert_string_equal(report_overhead(text, sizeof(text), self), cases[i].text);
-		json_decref(self);
+		const struct facts_overhead cost = { .pct = cases[i].pct,
+						     .ci = { cases[i].low, cases[i].high } };
+		assert_string_equal(report_overhead(text, sizeof(text), &cost), cases[i].text);
 	}
 }
 
@@ -671,7 +674,10 @@ static void test_long_figures(void **state)
 				      json_pack("{s:s, s:f}", "name", "optimizer",
 						"host_ms_per_step", 12.5));
 	o.margin = "  ";
-	report_text_screen(&o, root, REPORT_SCREEN_LINES);
+	struct report r;
+	assert_true(report_from_json(&r, root));
+	report_text_screen(&o, &r, REPORT_SCREEN_LINES);
+	report_free(&r);
 	fclose(o.to);
 	assert_fits(text);
 	assert_says(text, "max\n           12346\n");
@@ -716,16 +722,19 @@ static void test_legends(void **state)
 	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
 	json_array_append_new(json_object_get(process, "operators"),
-			      json_pack("{s:s, s:i, s:f, s:f}", "name", "aten::linear", "per_step",
-					4, "gpu_ms_per_step", 1.5, "host_ms_per_step", 0.5));
+			      json_pack("{s:s, s:i, s:f, s:f, s:f, s:f}", "name", "aten::linear",
+					"per_step", 4, "gpu_ms_per_step", 1.5, "host_ms_per_step",
+					0.5, "self_gpu_ms_per_step", 1.25, "self_host_ms_per_step",
+					0.25));
 	json_object_set_new(process, "backward",
 			    json_pack("{s:f, s:f}", "gpu_ms_per_step", 12345.6,
 				      "tied_gpu_ms_per_step", 12000.0));
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
 	assert_says(text, "isn't known whose 345.6 are\n");
-	assert_says(text, "  CPU ms: from a run's first allocation or CUDA call to its last call; "
-			  "not all\n  of it\n");
+	assert_says(text, "  operator      calls  self GPU  total    avg  self CPU  total    avg\n"
+			  "  aten::linear      4     1.250  1.500  0.375     0.250  0.500  0.125\n"
+			  "  total includes nested operators; avg: total per call; ");
 	free(text);
 	json_decref(root);
 }
@@ -790,7 +799,7 @@ static void test_screen_of_the_slowest(void **state)
 
 static void test_nothing_recorded(void **state)
 {
-	json_t *root = json_loads("{\"processes\": [{\"pid\": 1}]}", 0, NULL);
+	json_t *root = json_loads("{\"schema\": 2, \"processes\": [{\"pid\": 1}]}", 0, NULL);
 	char *text = print(root, false, false, NULL);
 	(void)state;
 	assert_says(text, "no process of this run has any steps");
@@ -814,13 +823,12 @@ static void test_paths(void **state)
 static void test_numbers(void **state)
 {
 	char text[40];
-	json_t *list = json_loads("[12, 15, 18]", 0, NULL);
 	(void)state;
-	assert_string_equal(report_numbers(text, sizeof(text), list), "12, 15, 18");
+	assert_string_equal(report_numbers(text, sizeof(text), (int64_t[]){ 12, 15, 18 }, 3),
+			    "12, 15, 18");
 	assert_string_equal(report_ms(text, sizeof(text), 0.00123), "0.001");
 	assert_string_equal(report_ms(text, sizeof(text), 123.456), "123.5");
 	assert_string_equal(report_bytes(text, sizeof(text), 1536), "1.5 KiB");
-	json_decref(list);
 }
 
 int main(void)

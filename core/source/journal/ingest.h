@@ -176,7 +176,14 @@ const char *step_detector_name(const struct journal_steps *s);
 
 /* ---- Between ingest*.c ---- */
 
-bool ingest_action_is_recorded(uint8_t action);
+enum {
+	INGEST_GRACE_NS = 200000000
+}; /* calls of other threads that were under way at the boundary */
+
+static inline bool ingest_action_is_recorded(uint8_t action)
+{
+	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
+}
 
 /* The part of a step that is at hand: each thread's first n_cut calls, and these works with their callers. */
 struct ingest_cut {
@@ -191,6 +198,8 @@ struct ingest_cut {
 	size_t n_works;
 };
 
+/* ---- ingest_cut.c ---- */
+
 /* Whether GPU timing was on when this call was made, so that work of it should come. */
 bool ingest_expects_work(const struct ingest *f, const struct rec_call *c);
 bool ingest_expects(const void *ingest, const struct rec_call *call); /* the same, for pair.h */
@@ -203,7 +212,12 @@ void ingest_match(const struct ingest *f, const struct pair_thread *threads, uin
 		  uint64_t end, uint32_t *call_of);
 /* Of the thread's last call with GPU work among the first n_calls held or those that are gone. */
 uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls);
+
+/* ingest_step.c: hands the first step on, which has a successor; the last one. */
 void ingest_close_first(struct ingest *f);
+void ingest_close_last(struct ingest *f, bool killed);
+/* Drops calls in the middle of a step: memory stays bounded whatever the application does. */
+void ingest_drop_unwanted(struct ingest *f);
 
 /* ingest_order.c: which call each id is, where CUPTI recorded none of them; before anything is matched to what is held now. What was
  * found stands until more is read: it was found of more than what is left. */
@@ -222,7 +236,7 @@ void ingest_build_segments(struct ingest *f, struct model_step *m);
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_recorded);
 
-/* Hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
+/* ingest_ready.c: hands on every step that is over and complete (`is_final`: whatever is there), the last one only if final. */
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed);
 
 #endif

@@ -1,225 +1,11 @@
-/*
- * Closing steps. A step is handed on when the next one has begun, calls that were still under way had time to be written, and
- * its GPU work is here: all of it, or CUPTI was flushed, or it does not come. What is kept afterwards is of later steps.
- */
+/* Closing steps that are ready: each is built and handed on. What is kept afterwards belongs to later steps. */
 #include "core/source/journal/ingest.h"
 
-#include "core/source/journal/pair_first.h"
-#include "core/util/bisect.h"
-
 enum {
-	GRACE_NS = 200000000,	 /* calls of other threads that were under way at the boundary */
-	MOST_UNWANTED = 1 << 16, /* calls held of a step that will not be shown */
-	MOST_WANTED = 8 << 20,	 /* calls held of one that will: 400 MB */
+	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be shown */
+	MOST_WANTED = 8 << 20,	      /* calls held of one that will: 400 MB */
 	MOST_RECORDED_NUMBERS = 4096, /* listed by number; beyond that only counted */
-	/* of the steps held: fewer wait for company, since pairing looks at all that is held */
-	READY_SHARE = 3,
-	READY_SHARE_LIVE = 8, /* somebody waits for the traces */
-	NEW_SHARE = 8,	      /* of the works held: fewer new ones are not worth another try */
 };
-
-/* How long GPU work is awaited when nothing says that it will not come. */
-#define WAIT_FOR_WORK_NS 30000000000ull
-
-/* A copy of no bytes is a call and takes a number, but the device has nothing to do (seen on an H100; JAX makes some). One of unknown kind
- * may not say how many (a batch of boxes). */
-static bool moves_nothing(uint8_t category, const struct rec_call *c)
-{
-	return !c->arg &&
-	       (category == CAT_MEMSET || (category == CAT_MEMCPY && c->detail != COPY_UNKNOWN));
-}
-
-bool ingest_expects_work(const struct ingest *f, const struct rec_call *c)
-{
-	uint8_t category = dict_category(&f->dict, c->hook);
-	if (c->status || !category_has_work(category) || moves_nothing(category, c))
-		return false;
-	for (size_t i = f->gpu_switches.n; i > 0; i--) {
-		const struct gpu_switch *s = &f->gpu_switches.at[i - 1];
-		if (c->begin_ticks >= s->ticks)
-			return s->is_on && !(s->lacks_copies && category == CAT_MEMCPY);
-	}
-	return false;
-}
-
-/* Marks each thread's calls that begin before `end`. */
-size_t ingest_cut_calls(struct ingest *f, uint64_t end)
-{
-	size_t total = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		struct ingest_thread *t = &f->threads.at[i];
-		t->n_cut = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < end);
-		total += t->n_cut;
-	}
-	return total;
-}
-
-struct pair_thread *ingest_cut_threads(const struct ingest *f)
-{
-	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
-	uint32_t first = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct ingest_thread *t = &f->threads.at[i];
-		const struct run_thread *named = tables_thread(&f->dict.t, t->slot);
-		threads[i] = (struct pair_thread){
-			.slot = t->slot,
-			.tid = named ? named->tid : 0,
-			.handle = named ? named->handle : 0,
-			.calls = t->calls.at,
-			.n_calls = t->n_cut,
-			.first = first,
-			.closed_seq = t->closed_seq,
-		};
-		first += (uint32_t)t->n_cut;
-	}
-	return threads;
-}
-
-bool ingest_expects(const void *ingest, const struct rec_call *call)
-{
-	return ingest_expects_work(ingest, call);
-}
-
-void ingest_match(const struct ingest *f, const struct pair_thread *threads, uint64_t begin,
-		  uint64_t end, uint32_t *call_of)
-{
-	const struct pair_input in = {
-		.dict = &f->dict,
-		.threads = threads,
-		.n_threads = f->threads.n,
-		.externals = f->externals.at,
-		.n_externals = f->externals.n,
-		.apis = f->apis.at,
-		.n_apis = f->apis.n,
-		.works = f->works.at,
-		.n_works = f->works.n,
-		.begin_ticks = begin,
-		.end_ticks = end,
-		.expects_work = ingest_expects,
-		.context = f,
-	};
-	pair_match(&in, call_of);
-	for (size_t i = 0; i < f->gpu_switches.n; i++) {
-		uint64_t ticks = f->gpu_switches.at[i].ticks;
-		if (f->gpu_switches.at[i].is_on && ticks >= begin && ticks < end)
-			pair_first(&in, ticks, call_of);
-	}
-}
-
-/* ---- Ready? ---- */
-
-static uint64_t count_expected(struct ingest *f, uint64_t end)
-{
-	uint64_t n = 0;
-	if (f->expected_of_ticks == end)
-		return f->expected;
-	ingest_cut_calls(f, end);
-	for (size_t i = 0; i < f->threads.n; i++)
-		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
-			n += ingest_expects_work(f, &f->threads.at[i].calls.at[k]);
-	f->expected_of_ticks = end;
-	f->expected = n;
-	f->works_at_last_try = 0;
-	return n;
-}
-
-/* By number of the call: whether there is GPU work of it. To be freed. */
-static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
-{
-	size_t n_calls = ingest_cut_calls(f, end);
-	struct pair_thread *threads = ingest_cut_threads(f);
-	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	uint8_t *has_work = mem_zero(n_calls);
-	ingest_pair_by_order(f);
-	ingest_match(f, threads, begin, end, call_of);
-	for (size_t i = 0; i < f->works.n; i++)
-		if (call_of[i] < n_calls)
-			has_work[call_of[i]] = 1;
-	free(call_of);
-	free(threads);
-	return has_work;
-}
-
-static size_t count_cut(const struct ingest *f)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < f->threads.n; i++)
-		n += f->threads.at[i].n_cut;
-	return n;
-}
-
-static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
-{
-	/* each try costs as much as the pairing itself, so only when enough is new */
-	if (f->works.n < expected ||
-	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
-		return false;
-	f->works_at_last_try = f->works.n + 1;
-	uint8_t *has_work = find_work(f, begin, end);
-	size_t n_calls = count_cut(f), n_paired = 0;
-	for (size_t i = 0; i < n_calls; i++)
-		n_paired += has_work[i];
-	free(has_work);
-	return n_paired >= expected;
-}
-
-/* Calls that were under way at the end had time to be written. */
-static bool is_past(const struct ingest *f, uint64_t end)
-{
-	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS);
-}
-
-/* Nothing more will come, whatever is here. */
-static bool is_given_up(const struct ingest *f, uint64_t end)
-{
-	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
-		return true;
-	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS) +
-					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
-}
-
-static bool is_first_ready(struct ingest *f)
-{
-	uint64_t begin = f->marks.at[0].ticks, end = f->marks.at[1].ticks;
-	uint64_t expected = count_expected(f, end);
-	return !expected || all_work_is_here(f, begin, end, expected);
-}
-
-/* All calls of the first n steps that should have work have it. */
-static bool are_ready(struct ingest *f, size_t n)
-{
-	bool is_all = true;
-	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
-		return false;
-	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
-	size_t number = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct ingest_thread *t = &f->threads.at[i];
-		for (size_t k = 0; k < t->n_cut && is_all; k++)
-			is_all = has_work[number + k] || !ingest_expects_work(f, &t->calls.at[k]);
-		number += t->n_cut;
-	}
-	free(has_work);
-	f->works_at_group_try = is_all ? 0 : f->works.n + 1;
-	return is_all;
-}
-
-/* How many steps can be handed on. */
-static size_t count_ready(struct ingest *f)
-{
-	size_t n_past = 0, n_given_up = 0;
-	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
-		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
-	if (!n_past || n_past * (f->is_live ? READY_SHARE_LIVE : READY_SHARE) < f->marks.n - 1)
-		return 0;
-	if (n_given_up)
-		return n_given_up;
-	if (n_past > 1 && are_ready(f, n_past))
-		return n_past;
-	return is_first_ready(f);
-}
-
-/* ---- Handing on ---- */
 
 /* Splits pending works: those of the step go to `cut`, in the place where all were; those of later ones, few, move out. */
 static void take_works(struct ingest *f, struct ingest_cut *cut)
@@ -256,16 +42,6 @@ static void drop_works(struct ingest_cut *cut)
 	cut->works = NULL;
 	cut->call_of = NULL;
 	cut->n_works = 0;
-}
-
-uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls)
-{
-	for (size_t k = n_calls; k > 0; k--) {
-		const struct rec_call *c = &t->calls.at[k - 1];
-		if (category_has_work(dict_category(&f->dict, c->hook)))
-			return c->seq;
-	}
-	return t->closed_seq;
 }
 
 #define KEEP_IF(v, item, condition)                              \
@@ -498,13 +274,12 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	free(cut.threads);
 }
 
-/* Lets go of calls in the middle of a step: memory stays bounded whatever the application does. */
-static void drop_unwanted(struct ingest *f)
+void ingest_drop_unwanted(struct ingest *f)
 {
 	bool is_recorded = ingest_action_is_recorded(f->marks.at[0].action) || f->one_step;
 	if (f->n_pending < (is_recorded ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
 		return;
-	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
+	uint64_t grace = timebase_ticks(&f->time, INGEST_GRACE_NS);
 	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
 	if (f->read_until_ticks == 0 || end <= f->first_ticks)
 		end = f->last_ticks;
@@ -534,21 +309,7 @@ void ingest_close_first(struct ingest *f)
 	queue_shift(&f->marks, 1);
 }
 
-void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
+void ingest_close_last(struct ingest *f, bool killed)
 {
-	bool is_moving = f->is_live && !f->is_over;
-	if (f->holds_steps && !is_final)
-		return;
-	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
-		if (f->is_live || is_final)
-			timebase_set(&f->time, f->reader.header, is_moving);
-		ingest_close_group(f, n);
-	}
-	if (!is_final) {
-		drop_unwanted(f);
-		return;
-	}
-	timebase_set(&f->time, f->reader.header, is_moving);
-	ingest_pair_by_order(f);
 	hand_on(f, UINT64_MAX, true, killed);
 }
