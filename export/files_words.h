@@ -8,7 +8,7 @@
 /* "3 traces and 1 memory snapshot", "0 traces". Returns `to`. */
 char *files_count(char *to, size_t bytes, const struct process_facts *p);
 
-/* "memory snapshots hold nothing: PyTorch's ...", "" where each format has something to show. Returns `to`. */
+/* "its memory snapshots are empty: PyTorch's ...", "" where each format has something to show. Returns `to`. */
 char *files_emptiness(char *to, size_t bytes, const struct process_facts *p);
 
 /* How many files of that format the process wrote. */

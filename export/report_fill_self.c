@@ -52,7 +52,7 @@ static const char *removed_traces(struct filler *x, const struct process_facts *
 	if (!facts->n_traces_removed)
 		return "";
 	snprintf(why, sizeof(why),
-		 "%lld of %lld were removed again: the first and the newest are kept "
+		 "%lld of %lld were removed: the first and the newest are kept "
 		 "(PROF_KEEP_TRACES, PROF_KEEP_MB)",
 		 (long long)facts->n_traces_removed, (long long)facts->n_traces);
 	return arena_text(x->arena, why);
@@ -63,7 +63,7 @@ void fill_gaps(struct filler *x, struct report_process *p)
 	const struct process_facts *facts = &p->facts;
 	list_make(x->arena, &p->unavailable, x->f->unavailable.n + GAPS_OF_FACTS);
 	p->unavailable.n = 0;
-	add_gap(p, "what the journal has lost", facts->damage);
+	add_gap(p, "lost parts of the journal", facts->damage);
 	add_gap(p, "steps", facts->diagnostic);
 	add_gap(p, "GPU times", facts->cupti.reason);
 	add_gap(p, "traces", facts->trouble);
@@ -72,5 +72,5 @@ void fill_gaps(struct filler *x, struct report_process *p)
 		add_gap(p, fill_text(x, x->f->unavailable.at[i].what),
 			fill_text(x, x->f->unavailable.at[i].why));
 	if (x->lacks_phases)
-		add_gap(p, "phases", "no step was recorded, and a program as a whole has none");
+		add_gap(p, "phases", "no step was recorded");
 }

@@ -1,4 +1,4 @@
-/* The parts of the text report below its first screen. */
+/* The pages of the text report, below its first screen. */
 #ifndef EXPORT_REPORT_PAGES_H
 #define EXPORT_REPORT_PAGES_H
 

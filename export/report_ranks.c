@@ -173,10 +173,12 @@ void report_ranks_say_straggler(struct textout *o, const struct report *r)
 	report_ms(ms, sizeof(ms), s->ms);
 	if (*s->phase)
 		text_line(o, TEXT_RED,
-			  "ranks    wait %s ms a step for rank %lld: its %s takes %s ms longer", ms,
-			  (long long)s->rank, s->phase, report_ms(more, sizeof(more), s->phase_ms));
+			  "ranks    wait %s ms per step for rank %lld: its %s phase is %s ms "
+			  "longer",
+			  ms, (long long)s->rank, s->phase,
+			  report_ms(more, sizeof(more), s->phase_ms));
 	else
-		text_line(o, TEXT_RED, "ranks    wait %s ms a step for rank %lld", ms,
+		text_line(o, TEXT_RED, "ranks    wait %s ms per step for rank %lld", ms,
 			  (long long)s->rank);
 }
 
@@ -184,9 +186,9 @@ void report_ranks_say(struct textout *o, const struct report *r)
 {
 	static const struct text_column columns[] = {
 		{ "rank", COLUMN_NUMBER },     { "step", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
+		{ "GPU util", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
 		{ "data", COLUMN_NUMBER },     { "forward", COLUMN_NUMBER },
-		{ "backward", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "backward", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
 	enum { PHASES_SHOWN = 3 }; /* data, forward, backward */
 	struct text_table t;
@@ -194,7 +196,7 @@ void report_ranks_say(struct textout *o, const struct report *r)
 	if (!r->ranks || !r->ranks->list.n)
 		return;
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "The %zu ranks, ms per step", r->ranks->list.n);
+	text_line(o, TEXT_BOLD, "All %zu ranks, ms per step", r->ranks->list.n);
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->ranks->list.n; i++) {
 		const struct report_rank *x = &r->ranks->list.at[i];
@@ -204,7 +206,7 @@ void report_ranks_say(struct textout *o, const struct report *r)
 		table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->collective_ms));
 		for (size_t k = 0; k < PHASES_SHOWN; k++)
 			table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->phase_ms[k]));
-		table_cell(&t, "%s", x->verdict);
+		table_cell(&t, "%s", report_verdict_or_unclear(x->verdict));
 	}
 	table_end(&t, o);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	EVIDENCE_LINES = 3,
+	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
@@ -21,7 +21,6 @@ enum {
 	GAPS_SAID = 3,
 	GPUS_SAID = 2,
 	CAUSES_SAID = 4,
-	IDLE_COLUMNS = 74,
 	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
@@ -98,9 +97,9 @@ static void say_why_unknown(struct textout *o, const struct report_process *p)
 {
 	const char *why = NULL;
 	for (size_t i = 0; !why && i < p->unavailable.n; i++)
-		if (!strcmp(p->unavailable.at[i].what, "what binds"))
+		if (!strcmp(p->unavailable.at[i].what, "bottleneck"))
 			why = p->unavailable.at[i].why;
-	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
+	text_line(o, TEXT_BOLD, "Bottleneck unclear");
 	if (why && p->gpu.n) /* else the reasons follow, all of them */
 		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
@@ -108,15 +107,14 @@ static void say_why_unknown(struct textout *o, const struct report_process *p)
 static void say_bound(struct textout *o, const struct report_process *p)
 {
 	const struct report_bound *b = &p->bound;
-	const char *noun = report_verdict_noun(b->verdict);
-	if (*noun)
-		text_line(o, TEXT_BOLD, "bound by %s (confidence %.2f): %s", noun, b->confidence,
+	const char *title = report_verdict_noun(b->verdict);
+	if (*title)
+		text_line(o, TEXT_BOLD, "%s (confidence %.0f %%): %s", title, b->confidence * 100,
 			  report_verdict_words(b->verdict));
 	else
 		say_why_unknown(o, p);
-	unsigned most = o->n_lines + EVIDENCE_LINES;
-	for (size_t i = 0; i < b->evidence.n && o->n_lines < most; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ", b->evidence.at[i], most - o->n_lines);
+	for (size_t i = 0; i < b->evidence.n && i < EVIDENCE_SAID; i++)
+		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
 }
 
 static void say_gpu(struct textout *o, const struct report_gpu *g)
@@ -129,14 +127,12 @@ static void say_gpu(struct textout *o, const struct report_gpu *g)
 	if (is_apart && busy_ms + idle_ms > 0)
 		pct = 100 * busy_ms / (busy_ms + idle_ms);
 	text_line(o, TEXT_PLAIN,
-		  "GPU %-4lld busy %.0f %%: works %s ms of a%s step, idle %s ms; %.0f "
-		  "kernel%s",
+		  "GPU %-4lld utilization %.0f %% (%s ms per%s step), idle %s ms, %.0f kernel%s",
 		  (long long)g->device, pct, report_ms(busy, sizeof(busy), busy_ms),
-		  is_apart ? " usual" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
+		  is_apart ? " typical" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
 		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 	if (g->late_ms > MOSTLY_LATE * busy_ms)
-		text_say(o, REPORT_UNDER,
-			 "%s ms of its work a step ran when the recorded steps were over",
+		text_say(o, REPORT_UNDER, "%s ms of its work per step ran after the recorded steps",
 			 report_ms(busy, sizeof(busy), g->late_ms));
 }
 
@@ -183,22 +179,22 @@ static struct sum take_largest(struct sum *sums, size_t n)
 	return found;
 }
 
-/* The largest causes first, as many as fit on one line. */
+/* The largest causes first. */
 static void say_idle(struct textout *o, const struct report_process *p)
 {
 	struct sum sums[16];
-	size_t n = sum_idle(p, sums, sizeof(sums) / sizeof(*sums)), said = 0;
-	char line[TEXT_BYTES] = "idle     because of: ", ms[NUMBER_BYTES], item[80];
-	for (; said < n && said < CAUSES_SAID; said++) {
+	size_t n = sum_idle(p, sums, sizeof(sums) / sizeof(*sums)), used = 0;
+	char text[TEXT_BYTES], ms[NUMBER_BYTES];
+	for (size_t i = 0; i < n && i < CAUSES_SAID; i++) {
 		struct sum x = take_largest(sums, n);
-		snprintf(item, sizeof(item), "%s%s %s", said ? ", " : "", report_cause_noun(x.name),
-			 report_ms(ms, sizeof(ms), x.ms));
-		if (x.ms < LEAST_MS || text_width(line) + text_width(item) > IDLE_COLUMNS)
+		if (x.ms < LEAST_MS)
 			break;
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", item);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? ", " : "",
+					 report_cause_noun(x.name),
+					 report_ms(ms, sizeof(ms), x.ms));
 	}
-	if (said)
-		text_line(o, TEXT_PLAIN, "%s ms", line);
+	if (used)
+		text_say(o, "GPU idle ", "time by cause: %s ms", text);
 }
 
 /* The longest first: of usual steps that may be another one than of all. */
@@ -255,7 +251,7 @@ static void say_leaks(struct textout *o, const struct report_memory *m, const ch
 			 *x->what ? x->what : report_place(place, sizeof(place), &x->place, cwd),
 			 40, CUT_HEAD);
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
-					 i ? ", " : "what stays is made at ", fitted,
+					 i ? ", " : "allocated at ", fitted,
 					 report_bytes(bytes, sizeof(bytes), x->bytes));
 	}
 	if (used)
@@ -272,10 +268,10 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	double left_s = g->steps_left * report_step_ms(p) / 1e3;
 	if (is_known ? left_s > GROWTH_LEFT_MOST_S : g->bytes_per_step < GROWTH_LEAST)
 		return;
-	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s a step",
+	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s per step",
 				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
 	if (is_known)
-		snprintf(text + used, sizeof(text) - used, ": %s are full in %.0f more steps, %s",
+		snprintf(text + used, sizeof(text) - used, ": %s full in %.0f more steps (%s)",
 			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),
 			 rounded(g->steps_left), about_long(time, sizeof(time), left_s));
 	text_wrap(o, TEXT_RED, "memory   ", text, 2);
@@ -333,9 +329,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
-			text_line(o, TEXT_PLAIN,
-				  "No single line was found whose mending would make steps notably "
-				  "shorter.");
+			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
 		return;
 	}
 	report_gains_heading(o, p);
@@ -370,7 +364,7 @@ static void say_lines(struct textout *o, const struct report_process *p, const c
 		table_cell(&t, "%.0f", x->launches);
 		table_cell(&t, "%s", x->source);
 	}
-	text_line(o, TEXT_BOLD, "What lines cost, %s%s",
+	text_line(o, TEXT_BOLD, "Time by line, %s%s",
 		  p->facts.steps.recorded.n ? "per step" : "in the whole run",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
@@ -382,9 +376,8 @@ static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 	size_t n = p->unavailable.n, used = 0;
 	to[0] = 0;
 	for (size_t i = 0; i < n && i < GAPS_SAID && used < bytes; i++)
-		used += (size_t)snprintf(
-			to + used, bytes - used, "%s%.40s",
-			i ? ", " : "; cannot be said: ", p->unavailable.at[i].what);
+		used += (size_t)snprintf(to + used, bytes - used, "%s%.40s",
+					 i ? ", " : "; not available: ", p->unavailable.at[i].what);
 	if (n > GAPS_SAID && used < bytes)
 		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
 }
@@ -395,18 +388,17 @@ static void say_trust(struct textout *o, const struct report_process *p)
 	char line[TEXT_BYTES] = "", cost[120];
 	size_t used;
 	if (p->replay)
-		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
-			 fabs(p->replay->error_pct));
+		snprintf(line, sizeof(line), "model error %.1f %%; ", fabs(p->replay->error_pct));
 	used = strlen(line);
 	report_overhead(cost, sizeof(cost), &p->self.overhead);
 	if (*cost)
 		snprintf(line + used, sizeof(line) - used, "%s; ", cost);
 	used = strlen(line);
 	if (p->self.dropped > 0)
-		snprintf(line + used, sizeof(line) - used, "%lld records were dropped",
+		snprintf(line + used, sizeof(line) - used, "%lld records dropped",
 			 (long long)p->self.dropped);
 	else
-		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
+		snprintf(line + used, sizeof(line) - used, "no records dropped");
 	used = strlen(line);
 	name_gaps(line + used, sizeof(line) - used, p);
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
@@ -437,7 +429,7 @@ static void say_longest(struct textout *o, const struct report_process *p, const
 	for (size_t i = 1; i < p->lines.n; i++)
 		if (p->lines.at[i].host_ms > longest->host_ms)
 			longest = &p->lines.at[i];
-	text_say(o, REPORT_UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
+	text_say(o, REPORT_UNDER "- ", "most CPU time in CUDA calls: %s, %s ms per step",
 		 report_place(place, sizeof(place), &longest->place, cwd),
 		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
@@ -477,7 +469,7 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
-	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
 	if (r->processes.n)
 		say_reasons(o, r->processes.at[0], !parts_follow);
 }
@@ -498,7 +490,7 @@ static void row_of_process(struct text_table *t, const struct report_process *p)
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), report_step_ms(p)));
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), lengths ? lengths->p95 : 0));
 	table_cell(t, p->gpu.n ? "%.0f %%" : "-", p->gpu.n ? p->gpu.at[0].busy_pct : 0);
-	table_cell(t, "%s", p->bound.verdict);
+	table_cell(t, "%s", report_verdict_or_unclear(p->bound.verdict));
 }
 
 static void say_others(struct textout *o, const struct report *r, const struct report_process *p)
@@ -506,7 +498,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 	static const struct text_column columns[] = {
 		{ "process", COLUMN_NUMBER },  { "rank", COLUMN_NUMBER },
 		{ "step ms", COLUMN_NUMBER },  { "p95", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "GPU util", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
 	struct text_table t;
 	char name[NAME_BYTES];
@@ -517,7 +509,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "All %zu processes; the parts below are about %s", r->processes.n,
+	text_line(o, TEXT_BOLD, "All %zu processes; details below: %s", r->processes.n,
 		  name_of(name, sizeof(name), p));
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->processes.n; i++)

@@ -22,7 +22,7 @@ static void say_range(struct finding_advice *a)
 	size_t used = strlen(a->why);
 	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
+			 "; savings vary by step, from %.2f to %.2f ms", a->low_ms, a->high_ms);
 }
 
 static const struct frame *top_inner(const struct judge *j, uint32_t site);
@@ -32,8 +32,8 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 	size_t used = strlen(a->why);
 	if (used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; in few steps: %u of %u, %.2f ms each, told as the mean of all",
-			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
+			 "; only in %u of %u steps, %.2f ms each, averaged over all", a->rare_steps,
+			 steps, a->expected_ms * steps / a->rare_steps);
 }
 
 static uint8_t cause_of(const struct whatif_change *change)
@@ -195,10 +195,9 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 	uint32_t top = largest(behind_ms, n_sites);
 	const struct site *s = frames_site_at(frames, top);
 	if (top && top != site && behind_ms[top] * 2 > all_ms)
-		snprintf(to, bytes, "behind the calls of %s:%u and up to those of this line",
-			 path_base(s->file), s->line);
+		snprintf(to, bytes, "between %s:%u and this line", path_base(s->file), s->line);
 	else
-		snprintf(to, bytes, "before the calls of this line");
+		snprintf(to, bytes, "before this line");
 	free(behind_ms);
 	return to;
 }
@@ -262,18 +261,18 @@ static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
 static const struct {
 	const char *what, *why;
 } mending[SYNC_KINDS_N] = {
-	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
-			"the host reads a value here and waits for everything before it" },
-	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
-							  "it nothing to do" },
-	[SYNC_COPY] = { "copy from pinned memory without waiting (non_blocking=True)",
-			"the host waits for the copy to be done" },
-	[SYNC_EVENT] = { "wait for the event later, or let the stream wait for it",
-			 "the host waits for the event" },
-	[SYNC_ALLOC] = { "keep the memory instead of freeing and allocating it", "freeing waits "
-										 "for the device" },
-	[SYNC_LIBRARY] = { "avoid the library's wait: a workspace or handle of one's own",
-			   "a library waits for the device here" },
+	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
+			"the CPU reads a GPU value here and waits for all work before it" },
+	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
+							  "nothing meanwhile" },
+	[SYNC_COPY] = { "copy asynchronously from pinned memory (non_blocking=True)",
+			"the CPU waits for the copy to finish" },
+	[SYNC_EVENT] = { "wait for the event later, or use cudaStreamWaitEvent", "the CPU waits "
+										 "for the event" },
+	[SYNC_ALLOC] = { "reuse the memory instead of freeing and allocating it", "freeing waits "
+										  "for the GPU" },
+	[SYNC_LIBRARY] = { "avoid the library's synchronization: use your own workspace or handle",
+			   "a library waits for the GPU here" },
 };
 
 /* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
@@ -283,7 +282,7 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
 	if (s->kind == SYNC_COPY && s->is_from_device)
-		return "copy into pinned memory without waiting, and look at it a step later";
+		return "copy asynchronously into pinned memory, and read it a step later";
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
@@ -292,10 +291,11 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
 	if (is_any && is_small)
-		return "make it once, before the loop; what changes: on the device, or from "
-		       "pinned memory";
+		return "create it once, before the loop; if it changes, create it on the GPU or "
+		       "copy "
+		       "it from pinned memory";
 	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
-	return s->op ? "use an operator that does not wait, or this one less often"
+	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : mending[s->kind].what;
 }
 
@@ -303,7 +303,7 @@ static const char *reason_of(char *text, size_t size, const struct finding_sync 
 {
 	if (!s->op)
 		return mending[s->kind].why;
-	snprintf(text, size, "%s waits for the device here, for its own sake", s->op);
+	snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
 	return text;
 }
 
@@ -333,11 +333,12 @@ static void advise_waits(struct judge *j)
 			continue;
 		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, mending_of(j, s),
-		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
-		       "%.2f ms less",
+		       "%s: %s per step, blocked %.2f ms%s; saved if the line is removed: "
+		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
 		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
-		       is_of_others ? " (all recorded)" : "", judge_line_gain_ms(j, change, &wait));
+		       is_of_others ? " (mean of all recorded steps)" : "",
+		       judge_line_gain_ms(j, change, &wait));
 	}
 }
 
@@ -408,8 +409,8 @@ static void advise_sets(struct judge *j)
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
 	advise(j, set.changes[0].site, set.changes, set.n,
-	       "do without these waits together: each hides behind the others",
-	       "%s: one at a time they win %.2f ms", lines, sum);
+	       "remove these synchronizations together: each one hides the others",
+	       "%s: removed one at a time they save %.2f ms", lines, sum);
 }
 
 /* ---- Causes that are not one line's ---- */
@@ -468,7 +469,7 @@ static void advise_general(struct judge *j, const struct general *g)
 									: g->what;
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms of it here",
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms here",
 	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
 	       here_ms);
 }
@@ -513,8 +514,8 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
 		0,
 		false,
-		"keep the memory instead of allocating and freeing it every step",
-		"allocating and freeing take the host's time, and freeing waits for the device",
+		"reuse the memory instead of allocating and freeing it every step",
+		"allocation and freeing take CPU time, and freeing waits for the GPU",
 		top_memory_site,
 		NULL,
 	};
@@ -522,8 +523,8 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 		0,
 		false,
-		"make the next batch while the device works: more loader processes, prefetching",
-		" the step waits for its input",
+		"prefetch batches: more DataLoader workers, prefetch_factor",
+		" the step waits for its data",
 		advice_top_site,
 		NULL,
 	};
@@ -531,10 +532,10 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
 		true,
-		"copy less, from pinned memory, on a stream of its own",
-		"copies take their time in every step",
+		"copy less, from pinned memory, on a separate stream",
+		"copies take time in every step",
 		advice_top_site,
-		"copy less, or on a stream of its own",
+		"copy less, or on a separate stream",
 	};
 	advise_waits(j);
 	advise_sets(j);
