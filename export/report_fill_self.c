@@ -1,11 +1,17 @@
-/* What profrun itself cost and lost, and what cannot be said, in a process's report: see report_fill.h. */
+/*
+ * The profiler's overhead and losses, and what is not available, in a process's report: see
+ * report_fill.h.
+ */
 #include "export/report_fill_parts.h"
 
 #include <math.h>
 
 /* ---- Cost and losses ---- */
 
-/* By how much a recorded step takes longer, spread over its calls: all that recording brings with it, CUPTI's part too. */
+/*
+ * The recording overhead of a step divided by its calls. It includes CUPTI's part and the caches
+ * that recording displaces.
+ */
 static double ns_per_call(const struct findings *f)
 {
 	const struct timeline *t = f->timeline;
@@ -35,7 +41,7 @@ void fill_self(struct filler *x, struct report_process *p)
 	};
 }
 
-/* ---- What cannot be said ---- */
+/* ---- Not available ---- */
 
 enum { GAPS_OF_FACTS = 6 };
 
@@ -45,7 +51,7 @@ static void add_gap(struct report_process *p, const char *what, const char *why)
 		p->unavailable.at[p->unavailable.n++] = (struct report_gap){ what, why };
 }
 
-/* "" where none was. */
+/* Returns "" if no trace was removed. */
 static const char *removed_traces(struct filler *x, const struct process_facts *facts)
 {
 	char why[160];

@@ -13,7 +13,10 @@ enum { NUMBER_BYTES = 32 };
 /* Less is rounding error. */
 #define OVERLAP_PCT 2
 
-/* Whether the replayed steps (`step_ms`, without recording overhead) differ from the typical step of the first lines (`usual_ms`). */
+/*
+ * Whether the replayed steps (`step_ms`, without recording overhead) differ from the typical step
+ * of the first lines (`usual_ms`).
+ */
 static bool are_apart(double step_ms, double usual_ms)
 {
 	return usual_ms > 0 && (step_ms >= APART * usual_ms || usual_ms >= APART * step_ms);

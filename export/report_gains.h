@@ -5,10 +5,16 @@
 #include "export/report.h"
 #include "export/textout.h"
 
-/* The heading, with the length of the step that the savings refer to: one without recording overhead. */
+/*
+ * The heading, with the length of the step that the savings refer to: one without recording
+ * overhead.
+ */
 void report_gains_heading(struct textout *o, const struct report_process *p);
 
-/* Whether it saves time in few steps only: such savings are averaged over all steps and have a heading of their own. */
+/*
+ * Whether it saves time in few steps only: such savings are averaged over all steps and have a
+ * heading of their own.
+ */
 bool report_gain_is_rare(const struct report_advice *a);
 void report_gains_rare_heading(struct textout *o, const struct report_process *p);
 

@@ -1,4 +1,7 @@
-/* See report_lists.h: a list is a table of its columns, each with the member that it shows and what writes the cell. */
+/*
+ * See report_lists.h: a list is a table of its columns, each with the member that it shows and what
+ * writes the cell.
+ */
 #include "export/report_lists.h"
 
 #include "export/kernel_words.h"
@@ -38,7 +41,10 @@ static bool ends_with(const char *text, const char *end)
 	return n >= n_end && !strcmp(text + n - n_end, end);
 }
 
-/* Lists cover all recorded steps, but memory growth covers the whole run. Where the first lines cover fewer steps, the title says so. */
+/*
+ * Lists cover all recorded steps, but memory growth covers the whole run. Where the first lines
+ * cover fewer steps, the title says so.
+ */
 void report_heading(const struct report_view *v, const char *title)
 {
 	char mean[80] = "";
@@ -132,7 +138,7 @@ static void cell_ms(const struct row *r, size_t member)
 	report_cell_ms(r->t, number_of(r, member));
 }
 
-/* A call's average of what is `ms` per step. */
+/* A cell with the average per call of `ms` per step. */
 static void average(const struct row *r, double ms, double per_step)
 {
 	report_cell_ms(r->t, per_step > 0 ? ms / per_step : NAN);
@@ -252,7 +258,7 @@ static void cell_sync_kind(const struct row *r, size_t member)
 	table_cell(r->t, "%s", *words ? words : sync_of(r)->api);
 }
 
-/* The line's own text, then the user's functions that it was reached through. */
+/* The line's source text, then the user's functions that called it. */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];
@@ -352,7 +358,10 @@ static void cell_wait(const struct row *r, size_t member)
 		table_cell(r->t, "%s", ms);
 }
 
-/* Names of 17 characters and the rank that is waited for leave no room for the place in the row. */
+/*
+ * The place goes below the row: names of up to 17 characters and the rank that is waited for leave
+ * no room for it.
+ */
 static void note_of_collective(const struct row *r)
 {
 	char place[PLACE_BYTES], note[TEXT_BYTES];
@@ -420,7 +429,7 @@ static void cell_tensor_core(const struct row *r, size_t member)
 	table_cell(r->t, "%s", truth_of(r, member) ? "tensor cores" : "");
 }
 
-/* Shortened where no other kernel becomes the same. */
+/* The short name, or the full one where another kernel has the same short name. */
 static void cell_kernel(const struct row *r, size_t member)
 {
 	char name[TEXT_BYTES], other[TEXT_BYTES];

@@ -54,7 +54,7 @@ static void split_command(struct report_run *run, const char *text, struct arena
 	}
 }
 
-/* What run.json would say of the run, as far as its first process has it. */
+/* The run as its first process's journal describes it, for want of run.json. */
 static void read_run(struct report_run *run, const struct process *p, struct arena *a)
 {
 	const struct dict *d = &p->ingest.dict;
@@ -73,7 +73,7 @@ static void read_run(struct report_run *run, const struct process *p, struct are
 		run->start = arena_text(a, start);
 }
 
-/* Where there is no run.json. */
+/* Uses the journal's description if there is no run.json. */
 static void take_run(struct report_made *r)
 {
 	struct report_run *run = &r->report.run, by_file = *run;
@@ -102,7 +102,7 @@ static struct report_process *analyse(struct report_made *made, const char *path
 	return report;
 }
 
-/* Then the figures cover what is left. */
+/* Damage is reported: the figures cover what is left. */
 static void note_damage(struct report_made *r, const char *journal, const char *damage)
 {
 	char text[PATH_MAX + DAMAGE_BYTES];
@@ -173,7 +173,8 @@ static struct report_process *stored_report(const struct making *m, const char *
 			 journal);
 	else if (is_lost)
 		snprintf(text, sizeof(text),
-			 "%.200s has lost its older records (PROF_BUFFER_MB) and no report was made "
+			 "%.200s has lost its older records (PROF_BUFFER_MB) and no report was "
+			 "made "
 			 "during the run: figures cover the rest",
 			 journal);
 	if (stored || is_lost)

@@ -9,7 +9,7 @@
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
-#define LEAST_MS 0.0005 /* less is 0.000 */
+#define LEAST_MS 0.0005 /* less is printed as 0.000 */
 
 #define COLUMNS(list) (list), sizeof(list) / sizeof(*(list))
 
@@ -47,7 +47,7 @@ static void say_baseline(const struct report_view *v)
 
 /* ---- Code and work ---- */
 
-/* Lines that make matrix products: how much arithmetic, how fast. */
+/* Lines with matrix products: amount and rate of arithmetic. */
 static void say_arithmetic(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -59,7 +59,10 @@ static void say_arithmetic(const struct report_view *v)
 	vec_free(&list);
 }
 
-/* Classes of modules, each with the modules within it; and the backward GPU time that has no module. */
+/*
+ * Classes of modules, each with the modules within it; and the backward GPU time that has no
+ * module.
+ */
 static void say_modules(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -82,7 +85,7 @@ static void row_of_phase(struct text_table *t, const char *indent, const char *n
 	report_cell_ms(t, gpu_ms);
 }
 
-/* A phase, and below it those of its parts that have names of their own. */
+/* Each phase, and below it its parts that have a name. */
 static void say_phases(const struct report_view *v)
 {
 	static const struct text_column columns[] = {

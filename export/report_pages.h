@@ -12,7 +12,7 @@ struct report_view {
 	unsigned top;	 /* rows of a list */
 };
 
-/* Every part that has something to say about the process. */
+/* All pages that have content for the process. */
 void report_pages(const struct report_view *v);
 
 #endif

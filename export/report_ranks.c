@@ -1,6 +1,7 @@
 /*
- * See report_ranks.h. Ranks that exchange data at every step take equally long for it, whichever of them is slow. But the one that
- * comes last does not wait: it is the one that spends least time in collectives, and what it spends longer on than the others is why.
+ * See report_ranks.h. Ranks that exchange data in every step have equally long steps, whichever of
+ * them is slow. But the rank that arrives last does not wait: it spends the least time in
+ * collectives. The phase in which it takes longer than the others is the reason.
  */
 #include "export/report_ranks.h"
 
@@ -17,7 +18,7 @@ static const double worth_share = 0.05, worth_least_ms = 0.05; /* of the step: l
 
 /* ---- From the processes ---- */
 
-/* The device's time in their kernels, and its idle time for them. */
+/* GPU time in kernels of collectives, and GPU idle time because of collectives. */
 static double collective_ms(const struct report_process *p)
 {
 	double sum = 0;
@@ -60,7 +61,7 @@ static int by_number(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* False: no job of several ranks. */
+/* Returns false if this is not a job of several ranks. */
 static bool read_ranks(struct report_ranks *all, const struct report *r, struct arena *a)
 {
 	list_make(a, &all->list, r->processes.n);
@@ -104,7 +105,7 @@ static double median_of_others(const struct report_ranks *all, size_t left_out, 
 	return median;
 }
 
-/* The phase in which the rank is longer than the others, by how much. */
+/* Returns the phase in which the rank exceeds the others most, and by how much. */
 static size_t longest_phase(const struct report_ranks *all, size_t rank, double *more_ms)
 {
 	size_t most = 0;
@@ -135,7 +136,7 @@ static struct report_straggler *find_straggler(const struct report_ranks *all, s
 		return NULL;
 	struct report_straggler *s = arena_zero(a, sizeof(*s));
 	size_t phase = longest_phase(all, last, &more_ms);
-	bool is_host = more_ms >= waited_ms / 4; /* else it is not the host that takes longer */
+	bool is_host = more_ms >= waited_ms / 4; /* else the CPU is not the reason */
 	*s = (struct report_straggler){ r->rank, waited_ms,
 					is_host ? report_phase_names[phase] : "",
 					is_host ? more_ms : NAN };

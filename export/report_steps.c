@@ -39,8 +39,9 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 }
 
 /*
- * Whether the CPU ran far ahead of the GPU in the recorded steps, as it can after recording was switched on, which empties the GPU's
- * queue. The CPU then needs less time for a step than the GPU, and the GPU's time is that of the other steps.
+ * Whether the CPU ran far ahead of the GPU in the recorded steps, as it can after recording was
+ * switched on, which empties the GPU's queue. The CPU then needs less time for a step than the GPU,
+ * and the GPU's time is that of the other steps.
  */
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {
@@ -50,7 +51,10 @@ static bool ran_ahead(const struct report_process *p, double host_ms)
 	       usual_ms < APART * device_ms;
 }
 
-/* All figures below refer to recorded steps, except savings (report_gains.h). So their length is given where it differs. */
+/*
+ * All figures below refer to recorded steps, except savings (report_gains.h). So their length is
+ * given where it differs.
+ */
 static void say_recorded(struct textout *o, const struct report_process *p)
 {
 	char took[NUMBER_BYTES];
@@ -104,7 +108,10 @@ struct reason {
 	int64_t n, first;
 };
 
-/* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)": the reasons that have steps. */
+/*
+ * "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)": the reasons that have
+ * steps.
+ */
 static void say_reasons(struct textout *o, const char *what, const struct reason *at, size_t n)
 {
 	enum { REASONS_SAID = 4, LINES = 2 };
@@ -144,7 +151,10 @@ static void say_why(struct textout *o, const struct facts_steps *s)
 	vec_free(&reasons);
 }
 
-/* Where the schedule restarted with the training (trains_from), that is said instead: it is not late. */
+/*
+ * Where the schedule restarted with the training (trains_from), that is said instead: it is not
+ * late.
+ */
 static void say_late(struct textout *o, const struct facts_steps *steps)
 {
 	char text[160];

@@ -1,4 +1,7 @@
-/* The end of a run: waits until the collector has written everything, then prints a summary on stderr. */
+/*
+ * The end of a run: waits until the collector has written everything, then prints a summary on
+ * stderr.
+ */
 #include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/report_file.h"
@@ -25,8 +28,9 @@ static void note_interrupt(int unused)
 }
 
 /*
- * From now on an interrupt ends the wait for the collector. Interrupts that are pending were meant for the application, which has
- * ended: they are dropped. `during`: the signal mask that lets new ones through.
+ * From now on an interrupt ends the wait for the collector. Interrupts that are pending were meant
+ * for the application, which has ended: they are dropped. `during`: the signal mask that lets new
+ * ones through.
  */
 static void heed_interrupts(sigset_t *during)
 {
@@ -60,8 +64,10 @@ static bool hear(const struct run *r, const sigset_t *during, char *to, size_t r
 	return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Tells the collector that the run is over and waits for "settled N", followed by run.json. Returns N, or -1 if the collector died or was not
- * waited for. */
+/*
+ * Tells the collector that the run is over and waits for "settled N", followed by run.json. Returns
+ * N, or -1 if the collector died or was not waited for.
+ */
 static long wait_for_collector(struct run *r, double wall_s, json_t **said)
 {
 	sigset_t during;
@@ -137,7 +143,10 @@ static void say_text(const char *who, const char *text)
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
 }
 
-/* `has_screen`: the report's first screen follows and is about this process, so its steps are left out here. */
+/*
+ * `has_screen`: the report's first screen follows and is about this process, so its steps are left
+ * out here.
+ */
 static void say_process(const struct process_facts *p, const struct report_run *run,
 			bool has_screen)
 {

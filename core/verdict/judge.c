@@ -245,6 +245,12 @@ static double variation(const struct timeline *t)
 	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
 }
 
+/* The sign of savings with two digits. */
+static const char *minus(double ms)
+{
+	return ms >= 0.005 ? "-" : "";
+}
+
 static void say_utilization(struct findings *f, const struct finding_gpu *g)
 {
 	double own_ms = g->busy_ms - g->before_ms, usual_ms = g->usual_busy_ms + g->usual_idle_ms;
@@ -279,8 +285,8 @@ static void give_evidence(struct judge *j)
 			    j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
 	if (j->all_causes_ms < judge_worth_ms(j))
 		say(f, "synchronization, copies, allocation and data loading cost next to nothing");
-	say(f, "with a GPU twice as fast: -%.2f ms; a CPU twice as fast: -%.2f ms",
-	    j->gpu_half_ms, j->host_half_ms);
+	say(f, "with a GPU twice as fast: %s%.2f ms; a CPU twice as fast: %s%.2f ms",
+	    minus(j->gpu_half_ms), j->gpu_half_ms, minus(j->host_half_ms), j->host_half_ms);
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
 	say(f, "replayed without changes: %.2f ms per step on average; measured: %.2f ms",

@@ -193,10 +193,10 @@ class Slices(RegimeCase):
             self.assertGreater(step.end - step.time, 0.9e9)
         said = [line for line in run.own_lines() if "no repeating step found in 1 s of launches: steps are slices of one second" in line]
         self.assertEqual(len(said), 1, run.err)
-        self.assertIn("slices of time", " ".join(self.tool("report", run.folder).out.split()))
+        self.assertIn("slices of one second", " ".join(self.tool("report", run.folder).out.split()))
         again = self.tool("export", run.folder, "--format", "perfetto", "-o", self.folder())
         self.assertEqual(again.status, 0, again.err)
-        self.assertIn("slices of time", again.out)
+        self.assertIn("slices of one second", again.out)
 
     def test_left_when_steps_are_found(self):
         live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)

@@ -275,7 +275,7 @@ def is_collector(pid):
             subprocess.run(["pkill", "-CONT", "-f", folder], check=False)
             child.kill()
         self.assertEqual(child.returncode, 0, "the application's own status")
-        self.assertIn("profrun: interrupted: traces are still being written", err)
+        self.assertIn("profrun: interrupted; traces are still being written", err)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-/* The report in words: nothing is wider than the screen, nothing from the profiled program reaches the terminal raw. */
+/*
+ * The report in words: nothing is wider than the screen, nothing from the profiled program reaches
+ * the terminal raw.
+ */
 #include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
@@ -345,7 +348,9 @@ static void test_memory_that_grows(void **state)
 	json_decref(root);
 }
 
-/* Recorded while the device's queue filled up again: the device's pace is that of the other steps. */
+/*
+ * Recorded while the device's queue filled up again: the device's pace is that of the other steps.
+ */
 static void test_host_that_ran_ahead(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
@@ -364,7 +369,9 @@ static void test_host_that_ran_ahead(void **state)
 	json_decref(root);
 }
 
-/* One length of a step on a screen; where the recorded ones were not like the others, it is said. */
+/*
+ * One length of a step on a screen; where the recorded ones were not like the others, it is said.
+ */
 static void test_what_gains_are_of(void **state)
 {
 	static const struct {
@@ -434,7 +441,10 @@ static void test_what_the_verdict_rests_on_has_a_row(void **state)
 	json_decref(root);
 }
 
-/* By what the replay says they win together. What few steps win is a share of the mean step, and adds to nothing. */
+/*
+ * By what the replay says they win together. What few steps win is a share of the mean step, and
+ * adds to nothing.
+ */
 static void test_gains_that_overlap(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
@@ -660,7 +670,10 @@ static void test_work_behind_the_steps(void **state)
 	json_decref(root);
 }
 
-/* With a margin, as at a run's end: a figure that does not fit goes on a line of its own, and is not cut. */
+/*
+ * With a margin, as at a run's end: a figure that does not fit goes on a line of its own, and is
+ * not cut.
+ */
 static void test_long_figures(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
