@@ -21,8 +21,8 @@ struct analysis *analysis_new(const struct ingest *f, bool is_reported)
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->ingest = f;
 	a->is_reported = is_reported;
-	analyzer_start(&a->analyzer, &f->dict, f->run.frames);
-	a->analyzer.timeline.pid = f->reader.header->pid;
+	analyzer_start(&a->analyzer, f->run.tables, f->run.frames);
+	a->analyzer.timeline.pid = f->run.pid;
 	a->training = f->run.training;
 	return a;
 }
@@ -99,8 +99,8 @@ void analysis_report(struct analysis *a, struct report_process *to)
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->analyzer.timeline.steps.n)
 		summary_fill(&f, &a->analyzer.timeline);
-	block_summary_fill(&a->blocks, &f, a->ingest);
-	summary_fill_run(&f, a->ingest);
+	block_summary_fill(&a->blocks, &f, &a->ingest->run);
+	summary_fill_run(&f, &a->ingest->run);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
 	report_fill(to, &f);

@@ -16,7 +16,7 @@ static void *member(const struct field *x, const void *s)
 	return (char *)(size_t)s + x->offset;
 }
 
-/* memcpy: to the compiler a LIST of one type is another type than a LIST of another. */
+/* memcpy, because LISTs of different items are different types to the compiler. */
 static struct any_list get_list(const struct field *x, const void *s)
 {
 	struct any_list list;
@@ -101,7 +101,7 @@ static json_t *write_range(const struct field *x, const struct field_range *r)
 	return json_pack("[o, o]", number(r->low, x->unit), number(r->high, x->unit));
 }
 
-/* NULL: its value is not known. */
+/* Returns NULL if the value is not known. */
 static json_t *write_known(const struct field *x, const void *s)
 {
 	const void *from = member(x, s);

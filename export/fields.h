@@ -1,6 +1,7 @@
 /*
- * Structs as JSON objects. One table of fields per struct drives both directions, so that a member has one name and one type
- * wherever it is written or read. Texts and lists that were read belong to the arena; a text is never NULL.
+ * Structs as JSON objects. One table of fields per struct drives writing and reading, so a member
+ * has the same name and type in both. Texts and lists that were read belong to the arena; a text is
+ * never NULL.
  */
 #ifndef EXPORT_FIELDS_H
 #define EXPORT_FIELDS_H
@@ -27,7 +28,7 @@ enum field_kind {
 
 /* What JSON has for a value that is not known. */
 enum field_unknown {
-	FIELD_ALWAYS, /* it is always known: 0, "" or [] to begin with */
+	FIELD_ALWAYS, /* always known; starts as 0, "" or [] */
 	FIELD_OR_NULL,
 	FIELD_OR_NONE, /* the object lacks it */
 };
@@ -59,17 +60,17 @@ struct field_range {
 		size_t n; \
 	}
 
-/* Makes room for `count` items, all zero bytes. */
+/* Allocates `count` items, all zero bytes. */
 #define list_make(a, list, count) \
 	((list)->n = (count), (list)->at = arena_zero(a, (list)->n * sizeof(*(list)->at)))
 
-/* All members as not known. */
+/* Sets all members to not known. */
 void fields_clear(const struct fields *f, void *s);
 
-/* New reference. */
+/* Returns a new reference. */
 json_t *fields_write(const struct fields *f, const void *s);
 
-/* Members that the object lacks, or has with another type, become not known. */
+/* Reads all members; those that the object lacks or has with another type become not known. */
 void fields_read(const struct fields *f, void *s, const json_t *o, struct arena *a);
 
 /* ---- Tables, in .def files: FIELDS(table), rows, FIELDS_END(table, struct). A row: struct, member, name, ... ---- */
@@ -82,13 +83,13 @@ void fields_read(const struct fields *f, void *s, const json_t *o, struct arena 
 	}                    \
 	;                    \
 	static FIELDS_DEFINE(table, s)
-/* Other files have it, too. */
+/* The same for a table that other files use. */
 #define FIELDS_END_SHARED(table, s) \
 	}                           \
 	;                           \
 	FIELDS_DEFINE(table, s)
 
-/* The offset, of a member of just this type. */
+/* The member's offset; a compiler warning if it has another type. */
 #define FIELD_MEMBER(type, s, m) \
 	(offsetof(struct s, m) + 0 * sizeof((const type *)0 == (__typeof__(((struct s *)0)->m) *)0))
 

@@ -28,7 +28,7 @@ char *files_emptiness(char *to, size_t bytes, const struct process_facts *p)
 		const struct facts_file *file = &p->files.at[i];
 		const struct exporter *x = exporter_find(file->format);
 		if (x && x->why_empty && file->n && file->n_empty == file->n)
-			snprintf(to, bytes, "its %ss hold nothing: %s", x->noun, x->why_empty);
+			snprintf(to, bytes, "its %ss are empty: %s", x->noun, x->why_empty);
 	}
 	return to;
 }

@@ -1,4 +1,7 @@
-/* What is known of a process without an analysis: its part of run.json, and the head of its part of report.json. */
+/*
+ * What is known of a process without an analysis: its part of run.json, and the head of its part of
+ * report.json.
+ */
 #ifndef EXPORT_PROCESS_FACTS_H
 #define EXPORT_PROCESS_FACTS_H
 
@@ -55,7 +58,7 @@ struct facts_losses {
 		gpu_work_without_call, late, too_many_in_a_step, damaged_places, impossible_records;
 };
 
-/* What recording cost, and what it left after the first window: percent of a step. */
+/* Recording overhead, and what remains of it after the first window, in percent of a step. */
 struct facts_overhead {
 	double pct, left_pct;
 	struct field_range ci, left_ci;
@@ -87,7 +90,7 @@ struct process_facts {
 	const char *damage, *diagnostic, *trouble;
 };
 
-/* Of run.json; report.json has some of them under the same names. */
+/* Tables of run.json; report.json has some of the fields under the same names. */
 extern const struct fields process_facts_fields, facts_device_fields, facts_trigger_fields,
 	facts_kept_fields, facts_corrected_fields, facts_losses_fields;
 

@@ -1,7 +1,8 @@
 /*
- * The report of a run: what report.json holds (docs/report.md), as structs. report_fill.c makes a process's part from what the
- * analysis found, report_json.c writes and reads report.json, report_text.c and its pages put it in words. Times are milliseconds
- * per step. Numbers that are not known are NAN, integers -1, texts "", pointers NULL: see fields.h.
+ * The report of a run: what report.json holds (docs/report.md), as structs. report_fill.c makes a
+ * process's part from what the analysis found, report_json.c writes and reads report.json,
+ * report_text.c and its pages put it in words. Times are milliseconds per step. Numbers that are
+ * not known are NAN, integers -1, texts "", pointers NULL: see fields.h.
  */
 #ifndef EXPORT_REPORT_H
 #define EXPORT_REPORT_H
@@ -15,10 +16,10 @@ struct report_place {
 };
 
 struct report_slow_steps {
-	int64_t n, of; /* how many, of how many */
+	int64_t n, of; /* n of `of` steps */
 	double times, time_pct, least_ms;
 	int64_t n_recorded;
-	LIST(int64_t) recorded; /* the first ones' numbers */
+	LIST(int64_t) recorded; /* numbers of the first ones */
 };
 
 struct report_baseline {
@@ -34,7 +35,7 @@ struct report_bound {
 	int64_t usual_steps, steps;
 };
 
-/* usual_...: where some recorded steps are unlike the others, of those others alone. */
+/* usual_...: of typical steps alone; known where some recorded steps are not typical. */
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
@@ -129,7 +130,7 @@ struct report_collective {
 
 struct report_block {
 	struct report_place place;
-	const char *what; /* of memory that no line made */
+	const char *what; /* what it is, where no line allocated it */
 	double bytes;
 };
 
@@ -204,7 +205,7 @@ struct report_arrival {
 
 struct report_process {
 	struct process_facts facts;
-	bool is_silent; /* it gave the GPU nothing to do */
+	bool is_silent; /* it launched no GPU work */
 	int64_t rank;
 	struct report_baseline baseline;
 	struct report_bound bound;
@@ -226,7 +227,7 @@ struct report_process {
 	struct report_self self;
 	LIST(struct report_gap) unavailable;
 	LIST(struct report_arrival) arrivals;
-	double n_gpu_steps; /* that the arrivals are of */
+	double n_gpu_steps; /* steps that the arrivals cover */
 	struct arena arena; /* of all its texts and lists */
 	unsigned n_holders;
 };
@@ -245,9 +246,9 @@ struct report_rank {
 /* The rank that the others wait for. */
 struct report_straggler {
 	int64_t rank;
-	double ms; /* that they wait */
+	double ms; /* that the others wait per step */
 	const char *phase;
-	double phase_ms; /* by so much its phase is longer; phase "": none is */
+	double phase_ms; /* by which `phase` is longer; "": no phase explains the wait */
 };
 
 struct report_ranks {
@@ -272,23 +273,23 @@ struct report {
 
 /* ---- report.c ---- */
 
-/* Nothing is known of it; the caller holds it. */
+/* Returns a process of which nothing is known; the caller holds it. */
 struct report_process *report_process_new(void);
 struct report_process *report_process_hold(struct report_process *p);
-/* The last holder's frees it. NULL is fine. */
+/* The last holder's drop frees it. NULL is allowed. */
 void report_process_drop(struct report_process *p);
 
-/* Nothing is known of it. */
+/* Makes an empty report. */
 void report_start(struct report *r);
 void report_free(struct report *r);
 
-/* Takes the process over. */
+/* Takes over the caller's hold of the process. */
 void report_add(struct report *r, struct report_process *p);
 
-/* Takes away processes that gave the GPU nothing to do, if there are others, and counts them in `run`. */
+/* Removes processes that launched no GPU work, if there are others, and counts them in `run`. */
 void report_omit_silent(struct report *r);
 
-/* Its part, by its journal ("journal/123.journal"), or NULL. */
+/* Returns the process of that journal ("journal/123.journal"), or NULL. */
 struct report_process *report_find(const struct report *r, const char *journal);
 
 #endif

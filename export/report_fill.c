@@ -35,13 +35,13 @@ static struct report_place *inner(struct filler *x, const struct frame *frame)
 	return p;
 }
 
-/* Without GPU times nothing is known of a device's work. */
+/* NAN without GPU times. */
 static double device(const struct filler *x, double value)
 {
 	return x->f->gpus.n ? value : NAN;
 }
 
-/* Only where some of the steps are unlike the usual ones. */
+/* NAN where all recorded steps are typical ones. */
 static double usual(const struct filler *x, double value)
 {
 	return x->f->n_usual < x->f->n_played ? value : NAN;
@@ -214,7 +214,10 @@ static void fill_phase(struct filler *x, struct report_phase *to, const struct f
 							      device(x, from->parts[i].gpu_ms) };
 }
 
-/* The imports of a program that is taken as a whole would be called its loading of data. */
+/*
+ * A run without recorded steps has no phases: the imports of the program would count as data
+ * loading.
+ */
 static void fill_phases(struct filler *x, struct report_process *p)
 {
 	x->lacks_phases = x->f->phases.n && !p->facts.steps.recorded.n;
@@ -309,7 +312,7 @@ static void fill_copies(struct filler *x, struct report_process *p)
 	}
 }
 
-/* How much of a collective is waiting is known once the other ranks have been read: report_meetings.h. */
+/* How long a collective waits is found once all ranks have been read: report_meetings.h. */
 static void fill_collectives(struct filler *x, struct report_process *p)
 {
 	const struct findings *f = x->f;
@@ -405,7 +408,7 @@ static int64_t rank_number(const char *text)
 	return value >= 0 && !*end ? value : -1;
 }
 
-/* It never gave a GPU anything to do. */
+/* Whether it never launched GPU work. */
 static bool is_silent(const struct facts_records *r)
 {
 	return r && !(r->launches || r->kernels || r->memcpys || r->memsets);

@@ -5,7 +5,10 @@
 #include "core/analysis/findings.h"
 #include "export/report.h"
 
-/* `p->facts` has been filled, nothing else. `f` NULL: nothing was analysed, because no step was recorded. */
+/*
+ * Fills all of `p` but `p->facts`, which has been filled. `f` NULL: nothing was analysed, because
+ * no step was recorded.
+ */
 void report_fill(struct report_process *p, const struct findings *f);
 
 #endif

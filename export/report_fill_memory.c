@@ -16,7 +16,7 @@ static void fill_blocks(struct filler *x, struct report_blocks *to,
 				      from->per_step };
 }
 
-/* NULL: no framework's allocator reported anything. */
+/* Returns NULL if no framework's allocator reported anything. */
 static struct report_allocator *allocator(struct filler *x, const struct finding_allocator *a)
 {
 	if (!a->is_known)

@@ -8,10 +8,10 @@
 struct filler {
 	const struct findings *f;
 	struct arena *arena;
-	bool lacks_phases; /* they were left out */
+	bool lacks_phases; /* phases were left out: no step was recorded */
 };
 
-/* NULL is "". */
+/* Copies the text; "" for NULL. */
 const char *fill_text(struct filler *x, const char *text);
 struct report_place fill_place(struct filler *x, uint32_t site);
 /* NULL: no site. */

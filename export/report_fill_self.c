@@ -1,11 +1,17 @@
-/* What profrun itself cost and lost, and what cannot be said, in a process's report: see report_fill.h. */
+/*
+ * The profiler's overhead and losses, and what is not available, in a process's report: see
+ * report_fill.h.
+ */
 #include "export/report_fill_parts.h"
 
 #include <math.h>
 
 /* ---- Cost and losses ---- */
 
-/* By how much a recorded step takes longer, spread over its calls: all that recording brings with it, CUPTI's part too. */
+/*
+ * The recording overhead of a step divided by its calls. It includes CUPTI's part and the caches
+ * that recording displaces.
+ */
 static double ns_per_call(const struct findings *f)
 {
 	const struct timeline *t = f->timeline;
@@ -35,7 +41,7 @@ void fill_self(struct filler *x, struct report_process *p)
 	};
 }
 
-/* ---- What cannot be said ---- */
+/* ---- Not available ---- */
 
 enum { GAPS_OF_FACTS = 6 };
 
@@ -45,14 +51,14 @@ static void add_gap(struct report_process *p, const char *what, const char *why)
 		p->unavailable.at[p->unavailable.n++] = (struct report_gap){ what, why };
 }
 
-/* "" where none was. */
+/* Returns "" if no trace was removed. */
 static const char *removed_traces(struct filler *x, const struct process_facts *facts)
 {
 	char why[160];
 	if (!facts->n_traces_removed)
 		return "";
 	snprintf(why, sizeof(why),
-		 "%lld of %lld were removed again: the first and the newest are kept "
+		 "%lld of %lld were removed: the first and the newest are kept "
 		 "(PROF_KEEP_TRACES, PROF_KEEP_MB)",
 		 (long long)facts->n_traces_removed, (long long)facts->n_traces);
 	return arena_text(x->arena, why);
@@ -63,7 +69,7 @@ void fill_gaps(struct filler *x, struct report_process *p)
 	const struct process_facts *facts = &p->facts;
 	list_make(x->arena, &p->unavailable, x->f->unavailable.n + GAPS_OF_FACTS);
 	p->unavailable.n = 0;
-	add_gap(p, "what the journal has lost", facts->damage);
+	add_gap(p, "lost parts of the journal", facts->damage);
 	add_gap(p, "steps", facts->diagnostic);
 	add_gap(p, "GPU times", facts->cupti.reason);
 	add_gap(p, "traces", facts->trouble);
@@ -72,5 +78,5 @@ void fill_gaps(struct filler *x, struct report_process *p)
 		add_gap(p, fill_text(x, x->f->unavailable.at[i].what),
 			fill_text(x, x->f->unavailable.at[i].why));
 	if (x->lacks_phases)
-		add_gap(p, "phases", "no step was recorded, and a program as a whole has none");
+		add_gap(p, "phases", "no step was recorded");
 }

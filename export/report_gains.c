@@ -7,13 +7,16 @@
 
 enum { NUMBER_BYTES = 32 };
 
-/* Recorded steps are like all others, or it is said that they are not. */
+/* Recorded steps that differ from the others by this factor are said to differ. */
 #define APART 1.2
 
-/* Less is rounding. */
+/* Less is rounding error. */
 #define OVERLAP_PCT 2
 
-/* Whether the steps that were played, `step_ms` when not recorded, are not those that the first lines tell of, `usual_ms`. */
+/*
+ * Whether the replayed steps (`step_ms`, without recording overhead) differ from the typical step
+ * of the first lines (`usual_ms`).
+ */
 static bool are_apart(double step_ms, double usual_ms)
 {
 	return usual_ms > 0 && (step_ms >= APART * usual_ms || usual_ms >= APART * step_ms);
@@ -28,23 +31,19 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
-		text_line(o, TEXT_BOLD, "What mending would win of a step");
+		text_line(o, TEXT_BOLD, "Estimated savings per step");
 	else if (p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
-			  "What mending would win, in proportion, of the %s ms of steps beside "
-			  "these",
-			  step);
+			  "Estimated savings per step, scaled to unrecorded steps (%s ms)", step);
 	else if (are_apart(step_ms, usual_ms))
 		text_line(o, TEXT_BOLD,
-			  "What mending would win, of a recorded step's %s ms, not the usual %s",
+			  "Estimated savings per recorded step (%s ms; a typical step takes %s ms)",
 			  step, report_ms(usual, sizeof(usual), usual_ms));
 	else if (step_ms < recorded_ms && strcmp(step, recorded) != 0)
 		text_line(o, TEXT_BOLD,
-			  "What mending would win, of the %s ms that a step takes when not "
-			  "recorded",
-			  step);
+			  "Estimated savings per step (%s ms without recording overhead)", step);
 	else
-		text_line(o, TEXT_BOLD, "What mending would win, of a step's %s ms", step);
+		text_line(o, TEXT_BOLD, "Estimated savings per step (%s ms)", step);
 }
 
 bool report_gain_is_rare(const struct report_advice *a)
@@ -55,7 +54,7 @@ bool report_gain_is_rare(const struct report_advice *a)
 void report_gains_rare_heading(struct textout *o, const struct report_process *p)
 {
 	char mean[NUMBER_BYTES];
-	text_line(o, TEXT_PLAIN, "  and in few steps, as the mean of all %lld recorded, %s ms:",
+	text_line(o, TEXT_PLAIN, "  in few steps, averaged over all %lld recorded steps (%s ms):",
 		  (long long)p->bound.steps,
 		  report_ms(mean, sizeof(mean), p->replay ? p->replay->mean_ms : 0));
 }
@@ -85,6 +84,6 @@ void report_gains_sum(struct textout *o, const struct report_process *p, size_t 
 		together = report_or_zero(a->together_ms);
 	}
 	if (sum > together * (1 + OVERLAP_PCT / 100.0))
-		text_line(o, TEXT_PLAIN, "      these overlap: together they win %s ms",
+		text_line(o, TEXT_PLAIN, "%9s ms combined savings (these overlap)",
 			  report_ms(ms, sizeof(ms), together));
 }

@@ -13,10 +13,16 @@ extern const struct fields report_process_fields, report_ranks_fields, report_ru
 /* New reference. */
 json_t *report_to_json(const struct report *r);
 
-/* `r` becomes what the object holds; it needs report_free(). False: it is no report that this version understands, and `r` is empty. */
+/*
+ * `r` becomes what the object holds; it needs report_free(). False: it is no report that this
+ * version understands, and `r` is empty.
+ */
 bool report_from_json(struct report *r, const json_t *root);
 
-/* Numbers that JSON has no word for become null; text that is not UTF-8 gets '?' for each byte outside ASCII. New references. */
+/*
+ * Numbers that JSON has no word for become null; text that is not UTF-8 gets '?' for each byte
+ * outside ASCII. New references.
+ */
 json_t *report_json_number(double value, double unit);
 json_t *report_json_text(const char *text);
 

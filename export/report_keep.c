@@ -6,8 +6,7 @@
 
 enum {
 	EVERY_MS = 2000,
-	COST_SHARE =
-		100, /* a hundredth of the time: meanwhile the journal waits, and a core is busy */
+	COST_SHARE = 100, /* at most a hundredth of the time: it keeps a core busy */
 };
 
 static bool is_due(const struct report_keep *k, const struct process *p, uint64_t now_ms,

@@ -1,4 +1,7 @@
-/* See report_lists.h: a list is a table of its columns, each with the member that it shows and what writes the cell. */
+/*
+ * See report_lists.h: a list is a table of its columns, each with the member that it shows and what
+ * writes the cell.
+ */
 #include "export/report_lists.h"
 
 #include "export/kernel_words.h"
@@ -38,7 +41,10 @@ static bool ends_with(const char *text, const char *end)
 	return n >= n_end && !strcmp(text + n - n_end, end);
 }
 
-/* Lists are of all recorded steps, but memory that grows is of the whole run: where the first lines are not, it is said. */
+/*
+ * Lists cover all recorded steps, but memory growth covers the whole run. Where the first lines
+ * cover fewer steps, the title says so.
+ */
 void report_heading(const struct report_view *v, const char *title)
 {
 	char mean[80] = "";
@@ -132,7 +138,7 @@ static void cell_ms(const struct row *r, size_t member)
 	report_cell_ms(r->t, number_of(r, member));
 }
 
-/* A call's average of what is `ms` per step. */
+/* A cell with the average per call of `ms` per step. */
 static void average(const struct row *r, double ms, double per_step)
 {
 	report_cell_ms(r->t, per_step > 0 ? ms / per_step : NAN);
@@ -170,6 +176,15 @@ static void cell_place(const struct row *r, size_t member)
 	table_cell(r->t, "%s", report_place(place, sizeof(place), place_of(r, member), r->v->cwd));
 }
 
+static void cell_place_or_dash(const struct row *r, size_t member)
+{
+	const struct report_place *p = place_of(r, member);
+	if (*p->file || *p->function)
+		cell_place(r, member);
+	else
+		table_cell(r->t, "-");
+}
+
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 /* The list `name` has `name`_columns; its items are structs `of`. */
@@ -197,7 +212,7 @@ static void cell_device(const struct row *r, size_t member)
 static const struct list_column gpu_columns[] = {
 	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
 	{ "", COLUMN_TEXT, cell_device, AT(device) },
-	{ "busy", COLUMN_NUMBER, cell_percent, AT(busy_pct) },
+	{ "util", COLUMN_NUMBER, cell_percent, AT(busy_pct) },
 	{ "busy ms", COLUMN_NUMBER, cell_ms, AT(busy_ms) },
 	{ "idle ms", COLUMN_NUMBER, cell_ms, AT(idle_ms) },
 	{ "kernels", COLUMN_NUMBER, cell_number, AT(kernels) },
@@ -208,30 +223,26 @@ TABLE(gpu, report_gpu);
 #undef AT
 #define AT(m) offsetof(struct report_idle, m)
 
-static void cell_cause_words(const struct row *r, size_t member)
+static void cell_cause(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%s", report_cause_noun(text_of(r, member)));
+}
+
+static void cell_cause_meaning(const struct row *r, size_t member)
 {
 	table_cell(r->t, "%s", report_cause_words(text_of(r, member)));
 }
 
-static void cell_idle_place(const struct row *r, size_t member)
-{
-	const struct report_place *p = place_of(r, member);
-	if (*p->file || *p->function)
-		cell_place(r, member);
-	else
-		table_cell(r->t, "-");
-}
-
 static const struct list_column idle_columns[] = {
-	{ "cause", COLUMN_WORD, cell_text, AT(cause) },
+	{ "cause", COLUMN_WORD, cell_cause, AT(cause) },
 	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
-	{ "of the step", COLUMN_NUMBER, cell_percent, AT(pct) },
-	{ "where", COLUMN_PLACE, cell_idle_place, AT(place) },
-	{ "that is", COLUMN_WORD, cell_cause_words, AT(cause) },
+	{ "of step", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "meaning", COLUMN_WORD, cell_cause_meaning, AT(cause) },
 };
 TABLE(idle, report_idle);
 
-/* ---- Waits ---- */
+/* ---- Synchronization ---- */
 
 #undef AT
 #define AT(m) offsetof(struct report_sync, m)
@@ -241,13 +252,13 @@ static const struct report_sync *sync_of(const struct row *r)
 	return (const struct report_sync *)(const void *)r->item;
 }
 
-static void cell_wait_kind(const struct row *r, size_t member)
+static void cell_sync_kind(const struct row *r, size_t member)
 {
-	const char *words = report_kind_words(text_of(r, member));
+	const char *words = report_sync_noun(text_of(r, member));
 	table_cell(r->t, "%s", *words ? words : sync_of(r)->api);
 }
 
-/* The line's own text, then the user's functions that it was reached through. */
+/* The line's source text, then the user's functions that called it. */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];
@@ -273,16 +284,16 @@ static void note_of_sync(const struct row *r)
 
 static const struct list_column syncs_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place, AT(place) },
-	{ "what", COLUMN_TEXT, cell_wait_kind, AT(kind) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "kind", COLUMN_TEXT, cell_sync_kind, AT(kind) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "blocked", COLUMN_NUMBER, cell_ms, AT(blocked_ms) },
 	{ "GPU idle", COLUMN_NUMBER, cell_ms, AT(gpu_idle_ms) },
-	{ "saves", COLUMN_NUMBER, cell_ms, AT(recoverable_ms) },
-	{ "with line", COLUMN_NUMBER, cell_ms, AT(line_ms) },
+	{ "saved", COLUMN_NUMBER, cell_ms, AT(recoverable_ms) },
+	{ "w/o line", COLUMN_NUMBER, cell_ms, AT(line_ms) },
 };
 TABLE(syncs, report_sync, .note = note_of_sync,
-      .legend = "saves: what a step loses if the wait goes; with line: if the whole line goes; "
-		"of a usual step, or where few steps wait, of the mean one");
+      .legend = "saved: if the wait is removed; w/o line: if the line is removed; per typical "
+		"step, or averaged over all where few steps wait");
 
 /* ---- Code and work ---- */
 
@@ -314,7 +325,7 @@ static const struct list_column arithmetic_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place, AT(place) },
 	{ "GFLOP", COLUMN_NUMBER, cell_gflop, AT(arithmetic.flops) },
 	{ "TFLOP/s", COLUMN_NUMBER, cell_rate, AT(arithmetic.tflops) },
-	{ "of peak", COLUMN_NUMBER, cell_of_peak, AT(arithmetic.peak_pct) },
+	{ "% of peak", COLUMN_NUMBER, cell_of_peak, AT(arithmetic.peak_pct) },
 	{ "", COLUMN_TEXT, cell_text, AT(source) },
 };
 TABLE(arithmetic, report_line);
@@ -347,7 +358,10 @@ static void cell_wait(const struct row *r, size_t member)
 		table_cell(r->t, "%s", ms);
 }
 
-/* Names of 17 characters and the rank that is waited for leave no room for the place in the row. */
+/*
+ * The place goes below the row: names of up to 17 characters and the rank that is waited for leave
+ * no room for it.
+ */
 static void note_of_collective(const struct row *r)
 {
 	char place[PLACE_BYTES], note[TEXT_BYTES];
@@ -362,11 +376,11 @@ static void note_of_collective(const struct row *r)
 static const struct list_column collectives_columns[] = {
 	{ "call", COLUMN_WORD, cell_text, AT(name) },
 	{ "ranks", COLUMN_NUMBER, cell_integer, AT(ranks) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "bytes", COLUMN_NUMBER, cell_bytes, AT(bytes) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
 	{ "bus GB/s", COLUMN_NUMBER, cell_number, AT(bus_gb_per_s) },
-	{ "waits", COLUMN_NUMBER, cell_wait, AT(wait_ms) },
+	{ "wait ms", COLUMN_NUMBER, cell_wait, AT(wait_ms) },
 };
 TABLE(collectives, report_collective, .note = note_of_collective);
 
@@ -375,9 +389,9 @@ TABLE(collectives, report_collective, .note = note_of_collective);
 
 static const struct list_column modules_columns[] = {
 	{ "module", COLUMN_NAME, cell_text, AT(name) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
-	{ "its backward", COLUMN_NUMBER, cell_ms, AT(backward_gpu_ms) },
+	{ "backward GPU", COLUMN_NUMBER, cell_ms, AT(backward_gpu_ms) },
 	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
 };
 TABLE(modules, report_module);
@@ -415,7 +429,7 @@ static void cell_tensor_core(const struct row *r, size_t member)
 	table_cell(r->t, "%s", truth_of(r, member) ? "tensor cores" : "");
 }
 
-/* Shortened where no other kernel becomes the same. */
+/* The short name, or the full one where another kernel has the same short name. */
 static void cell_kernel(const struct row *r, size_t member)
 {
 	char name[TEXT_BYTES], other[TEXT_BYTES];
@@ -453,26 +467,26 @@ TABLE(kernels, report_kernel);
 
 static void cell_blocking(const struct row *r, size_t member)
 {
-	table_cell(r->t, "%s", truth_of(r, member) ? "waits" : "goes on");
+	table_cell(r->t, "%s", truth_of(r, member) ? "blocking" : "async");
 }
 
 static const struct list_column copies_columns[] = {
 	{ "copy", COLUMN_WORD, cell_text, AT(kind) },
 	{ "memory", COLUMN_TEXT, cell_text, AT(memory) },
-	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "bytes", COLUMN_NUMBER, cell_bytes, AT(bytes) },
 	{ "GB/s", COLUMN_NUMBER, cell_number, AT(gb_per_s) },
-	{ "CPU", COLUMN_WORD, cell_blocking, AT(blocking) },
+	{ "", COLUMN_WORD, cell_blocking, AT(blocking) },
 	{ "line", COLUMN_PLACE, cell_place, AT(place) },
 };
 TABLE(copies, report_copy);
 
-/* ---- Memory, once ---- */
+/* ---- Memory, startup ---- */
 
 #undef AT
 #define AT(m) offsetof(struct report_block, m)
 
-/* What else the memory is, where no line made it. */
+/* What the memory is where no line allocated it. */
 static void cell_maker(const struct row *r, size_t member)
 {
 	if (*text_of(r, member))
@@ -492,11 +506,19 @@ TABLE(blocks, report_block);
 
 static const struct list_column by_kind_columns[] = {
 	{ "at the peak", COLUMN_NUMBER, cell_bytes, AT(bytes) },
-	{ "most of it", COLUMN_NUMBER, cell_bytes, AT(peak_bytes) },
+	{ "peak of this kind", COLUMN_NUMBER, cell_bytes, AT(peak_bytes) },
 	{ "blocks/step", COLUMN_NUMBER, cell_number, AT(per_step) },
-	{ "", COLUMN_TEXT, cell_text, AT(name) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(name) },
 };
 TABLE(by_kind, report_blocks);
+
+static const struct list_column by_phase_columns[] = {
+	{ "at the peak", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "peak of this phase", COLUMN_NUMBER, cell_bytes, AT(peak_bytes) },
+	{ "blocks/step", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "phase", COLUMN_TEXT, cell_text, AT(name) },
+};
+TABLE(by_phase, report_blocks);
 
 #undef AT
 #define AT(m) offsetof(struct report_once, m)
@@ -504,6 +526,6 @@ TABLE(by_kind, report_blocks);
 static const struct list_column once_columns[] = {
 	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
 	{ "what", COLUMN_NAME, cell_text, AT(what) },
-	{ "line", COLUMN_PLACE, cell_place, AT(place) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 };
 TABLE(once, report_once);

@@ -8,13 +8,15 @@ struct report_list;
 extern const struct report_list report_list_gpu, report_list_idle, report_list_syncs,
 	report_list_arithmetic, report_list_collectives, report_list_lines, report_list_modules,
 	report_list_operators, report_list_kernels, report_list_copies, report_list_once;
-extern const struct report_list report_list_blocks, report_list_by_kind;
+extern const struct report_list report_list_blocks, report_list_by_kind, report_list_by_phase;
 
-/* As many of the `n` items, structs of the list's kind, as the view shows; nothing at all for an empty list. */
+/*
+ * The title and the first of the `n` items, structs of the list's kind; nothing for an empty list.
+ */
 void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
 		     size_t n, const char *title);
 
-/* An empty line and the title. */
+/* An empty line, then the title. */
 void report_heading(const struct report_view *v, const char *title);
 
 /* A cell in milliseconds; "-" where they are not known. */

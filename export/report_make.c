@@ -36,7 +36,7 @@ static void start(struct report_made *r)
 
 /* ---- One journal ---- */
 
-/* The journal has no more of the command's words than the blanks between them. */
+/* The journal has the command as one text: words are separated by blanks. */
 static void split_command(struct report_run *run, const char *text, struct arena *a)
 {
 	size_t n = 0;
@@ -54,7 +54,7 @@ static void split_command(struct report_run *run, const char *text, struct arena
 	}
 }
 
-/* What run.json would say of the run, as far as its first process has it. */
+/* The run as its first process's journal describes it, for want of run.json. */
 static void read_run(struct report_run *run, const struct process *p, struct arena *a)
 {
 	const struct dict *d = &p->ingest.dict;
@@ -73,7 +73,7 @@ static void read_run(struct report_run *run, const struct process *p, struct are
 		run->start = arena_text(a, start);
 }
 
-/* Where there is no run.json. */
+/* Uses the journal's description if there is no run.json. */
 static void take_run(struct report_made *r)
 {
 	struct report_run *run = &r->report.run, by_file = *run;
@@ -102,7 +102,7 @@ static struct report_process *analyse(struct report_made *made, const char *path
 	return report;
 }
 
-/* The figures are of what is left. */
+/* Damage is reported: the figures cover what is left. */
 static void note_damage(struct report_made *r, const char *journal, const char *damage)
 {
 	char text[PATH_MAX + DAMAGE_BYTES];
@@ -153,7 +153,7 @@ struct making {
 	struct report_made *made;
 };
 
-/* A collector at work takes chunks away under a reader's eyes; what it has found so far is the better answer. */
+/* A collector at work removes chunks while we read: its own report so far is more complete. */
 static struct report_process *stored_report(const struct making *m, const char *path,
 					    const char *journal)
 {
@@ -164,17 +164,18 @@ static struct report_process *stored_report(const struct making *m, const char *
 		stored = report_find(&m->stored, journal);
 	if (stored && is_live)
 		snprintf(text, sizeof(text),
-			 "%.200s: still running; as of the last recorded step that was analysed",
+			 "%.200s: still running; this is the report of the steps analysed so far",
 			 journal);
 	else if (stored)
 		snprintf(text, sizeof(text),
-			 "%.200s is not whole (PROF_BUFFER_MB): this is the report that was made "
-			 "during the run",
+			 "%.200s has lost its older records (PROF_BUFFER_MB): this is the report "
+			 "made during the run",
 			 journal);
 	else if (is_lost)
 		snprintf(text, sizeof(text),
-			 "%.200s is not whole (PROF_BUFFER_MB), and no report was made during the "
-			 "run: figures are of its rest",
+			 "%.200s has lost its older records (PROF_BUFFER_MB) and no report was "
+			 "made "
+			 "during the run: figures cover the rest",
 			 journal);
 	if (stored || is_lost)
 		diagnostic(m->made, text);

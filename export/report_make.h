@@ -1,4 +1,7 @@
-/* The report of a run's folder, or of one journal: from the journals where they are whole, else what the collector left. */
+/*
+ * Makes the report of a run's folder or of one journal: from the journals where they are complete,
+ * else from what the collector wrote.
+ */
 #ifndef EXPORT_REPORT_MAKE_H
 #define EXPORT_REPORT_MAKE_H
 
@@ -11,7 +14,7 @@ struct report_made {
 	struct report_run
 		by_journal; /* what the first journal has of the run; in the report's arena */
 	VEC(char *)
-	diagnostics; /* one line each: what the figures rest on, journals that cannot be read */
+	diagnostics; /* one line each: incomplete or unreadable journals */
 	bool has_bad_journal;
 };
 

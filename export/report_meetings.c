@@ -1,7 +1,8 @@
 /*
- * A collective's kernel runs on a rank from when the rank came until all have come and the bytes are there. All ranks of a
- * communicator number its collectives alike, so the times of one number belong together; the clock is the machine's, so this is for
- * ranks of one machine. A rank waits from its own begin until the last one's.
+ * A collective's kernel runs on a rank from the rank's arrival until all ranks have arrived and the
+ * data is there. All ranks of a communicator number its collectives alike, so equal numbers are the
+ * same collective. Times are compared directly: this works for ranks of one machine, which share a
+ * clock. A rank waits from its own begin until the last rank's begin.
  */
 #include "export/report_meetings.h"
 
@@ -13,7 +14,7 @@
 
 struct meeting {
 	uint64_t last_ns;
-	size_t last; /* of the processes */
+	size_t last; /* index in processes */
 	uint32_t n;
 };
 
@@ -51,14 +52,17 @@ static void gather(struct meetings *m, size_t process)
 
 /* ---- Who waited ---- */
 
-/* Of a row of collectives, for each process that came last. */
+/* Waits of one row of collectives, by the process that arrived last. */
 struct row_waits {
 	uint64_t *for_ns;
 	uint64_t all_ns;
 	bool is_known;
 };
 
-/* The members of a group are launched as one, and wait as one: each has the share of the wait that it has of the time. */
+/*
+ * The members of a group are one kernel and wait together: each gets its share of the wait by its
+ * share of the time.
+ */
 static uint64_t share_of(const struct report_arrival *a, uint64_t wait_ns)
 {
 	uint64_t all_ns = a->end_ns - a->begin_ns;
@@ -97,7 +101,10 @@ static void set_wait(struct report_collective *row, const struct row_waits *w, d
 		row->bus_gb_per_s_moving = row->bus_gb_per_s * gpu_ms / (gpu_ms - row->wait_ms);
 }
 
-/* A part that was made during a run has those of the last time. One that was read from report.json has no arrivals, and keeps them. */
+/*
+ * Clears the waits of an earlier join. A process that was read from report.json has no arrivals and
+ * keeps its waits.
+ */
 static void forget_waits(struct report_process *p)
 {
 	for (size_t i = 0; p->arrivals.n && i < p->collectives.n; i++) {

@@ -1,4 +1,4 @@
-/* See report_pages.h: one table of parts; those that are no mere list have a function. */
+/* See report_pages.h: one table of parts, which are lists or have a function. */
 #include "export/report_pages.h"
 
 #include "export/report_gains.h"
@@ -9,7 +9,7 @@
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
-#define LEAST_MS 0.0005 /* less is 0.000 */
+#define LEAST_MS 0.0005 /* less is printed as 0.000 */
 
 #define COLUMNS(list) (list), sizeof(list) / sizeof(*(list))
 
@@ -37,9 +37,9 @@ static void say_baseline(const struct report_view *v)
 	struct text_table t;
 	if (!b->step_ms)
 		return;
-	report_heading(v, "Length of steps, ms");
+	report_heading(v, "Step time, ms");
 	table_start(&t, COLUMNS(columns));
-	row_of_lengths(&t, "all but warm-up", b->step_ms);
+	row_of_lengths(&t, "without warm-up", b->step_ms);
 	row_of_lengths(&t, "warm-up", b->warm_up_ms);
 	row_of_lengths(&t, "recorded", b->recorded_ms);
 	table_end(&t, v->out);
@@ -47,7 +47,7 @@ static void say_baseline(const struct report_view *v)
 
 /* ---- Code and work ---- */
 
-/* Lines that make matrix products: how much arithmetic, how fast. */
+/* Lines with matrix products: amount and rate of arithmetic. */
 static void say_arithmetic(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -59,7 +59,10 @@ static void say_arithmetic(const struct report_view *v)
 	vec_free(&list);
 }
 
-/* Classes, each with what lies within it; and how much of the backward passes is nobody's. */
+/*
+ * Classes of modules, each with the modules within it; and the backward GPU time that has no
+ * module.
+ */
 static void say_modules(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -69,8 +72,8 @@ static void say_modules(const struct report_view *v)
 	if (!p->modules.n || !(rest >= LEAST_MS))
 		return;
 	snprintf(note, sizeof(note),
-		 "of the backward passes' %s ms on the GPU it isn't known whose %s are",
-		 report_ms(all_ms, sizeof(all_ms), all), report_ms(rest_ms, sizeof(rest_ms), rest));
+		 "%s of %s ms of backward GPU time could not be assigned to a module",
+		 report_ms(rest_ms, sizeof(rest_ms), rest), report_ms(all_ms, sizeof(all_ms), all));
 	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
 }
 
@@ -82,7 +85,7 @@ static void row_of_phase(struct text_table *t, const char *indent, const char *n
 	report_cell_ms(t, gpu_ms);
 }
 
-/* A phase, and below it those of its parts that have names of their own. */
+/* Each phase, and below it its parts that have a name. */
 static void say_phases(const struct report_view *v)
 {
 	static const struct text_column columns[] = {
@@ -110,10 +113,9 @@ static void say_phases(const struct report_view *v)
 
 static void say_blocks(const struct report_view *v, const struct report_memory *m)
 {
-	report_list_say(v, &report_list_by_kind, m->by_kind.at, m->by_kind.n,
-			"Blocks by what they are for");
-	report_list_say(v, &report_list_by_kind, m->by_phase.at, m->by_phase.n,
-			"Blocks by the phase that made them");
+	report_list_say(v, &report_list_by_kind, m->by_kind.at, m->by_kind.n, "Memory by kind");
+	report_list_say(v, &report_list_by_phase, m->by_phase.at, m->by_phase.n,
+			"Memory by allocating phase");
 }
 
 static void say_allocator(const struct report_view *v)
@@ -123,14 +125,14 @@ static void say_allocator(const struct report_view *v)
 	if (!a)
 		return;
 	double peak = (double)a->peak_bytes, peak_reserved = (double)a->peak_reserved_bytes;
-	report_heading(v, "PyTorch's allocator");
-	text_line(v->out, TEXT_PLAIN, "  %s allocated at its peak, %s reserved (%.0f %% more)",
+	report_heading(v, "PyTorch allocator");
+	text_line(v->out, TEXT_PLAIN, "  peak allocated %s, reserved %s (%.0f %% more)",
 		  report_bytes(allocated, sizeof(allocated), peak),
 		  report_bytes(reserved, sizeof(reserved), peak_reserved),
 		  peak > 0 ? 100 * (peak_reserved / peak - 1) : 0);
 	if (a->out_of_memory > 0)
-		text_line(v->out, TEXT_RED, "  %lld allocations could not be had at all",
-			  (long long)a->out_of_memory);
+		text_line(v->out, TEXT_RED, "  %lld allocation%s failed (out of memory)",
+			  (long long)a->out_of_memory, a->out_of_memory > 1 ? "s" : "");
 	say_blocks(v, &v->process->memory);
 }
 
@@ -140,9 +142,9 @@ static void say_peak(const struct report_view *v)
 	const struct report_memory *m = &v->process->memory;
 	if (m->device_peak_bytes <= 0)
 		return;
-	snprintf(title, sizeof(title), "Device memory: %s at its peak%s",
+	snprintf(title, sizeof(title), "Peak device memory: %s%s",
 		 report_bytes(bytes, sizeof(bytes), (double)m->device_peak_bytes),
-		 m->at_peak.n ? ", allocated at" : "");
+		 m->at_peak.n ? ", by allocating line" : "");
 	if (m->at_peak.n)
 		report_list_say(v, &report_list_blocks, m->at_peak.at, m->at_peak.n, title);
 	else
@@ -154,11 +156,10 @@ static void say_memory(const struct report_view *v)
 	const struct report_memory *m = &v->process->memory;
 	say_peak(v);
 	report_list_say(v, &report_list_blocks, m->leaks.at, m->leaks.n,
-			"Memory that grows with every step, bytes per step");
+			"Memory growth, bytes per step");
 	say_allocator(v);
 	if (m->retries > 0)
-		text_line(v->out, TEXT_RED,
-			  "  %.1f allocations per step failed at first and were tried again",
+		text_line(v->out, TEXT_RED, "  %.1f allocations per step failed and were retried",
 			  m->retries);
 }
 
@@ -209,11 +210,17 @@ static void say_losses(const struct report_view *v)
 		const char *name;
 		size_t member;
 	} losses[] = {
-#define X(m) { #m, offsetof(struct facts_losses, m) },
-		X(dropped) X(dropped_names) X(dropped_by_cupti) X(calls_without_gpu_work)
-			X(gpu_work_without_call) X(late) X(too_many_in_a_step) X(damaged_places)
-				X(impossible_records)
-#undef X
+#define AT(m) offsetof(struct facts_losses, m)
+		{ "records dropped", AT(dropped) },
+		{ "names dropped", AT(dropped_names) },
+		{ "records dropped by CUPTI", AT(dropped_by_cupti) },
+		{ "calls without their GPU work", AT(calls_without_gpu_work) },
+		{ "GPU work without its call", AT(gpu_work_without_call) },
+		{ "records that came too late", AT(late) },
+		{ "records beyond a step's limit", AT(too_many_in_a_step) },
+		{ "damaged places in the journal", AT(damaged_places) },
+		{ "records with impossible times", AT(impossible_records) },
+#undef AT
 	};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
 		int64_t n;
@@ -227,18 +234,20 @@ static void say_self(const struct report_view *v)
 {
 	const struct report_self *self = &v->process->self;
 	char ms[NUMBER_BYTES], cost[120];
-	report_heading(v, "What profrun itself cost and lost");
+	report_heading(v, "Profiler overhead and losses");
 	report_overhead(cost, sizeof(cost), &self->overhead);
 	text_line(v->out, TEXT_PLAIN, "  %s",
-		  *cost ? cost : "all steps were recorded, or too few: its cost cannot be told");
+		  *cost ? cost
+			: "recording overhead not available: all steps were recorded, or too few");
 	if (*report_left(cost, sizeof(cost), &self->overhead))
 		text_line(v->out, TEXT_PLAIN, "  %s", cost);
 	if (self->cupti.own_ms >= LEAST_MS)
-		text_line(v->out, TEXT_PLAIN, "  CUPTI says that it took %s ms per step itself",
+		text_line(v->out, TEXT_PLAIN,
+			  "  CUPTI reports %s ms of overhead of its own per step",
 			  report_ms(ms, sizeof(ms), self->cupti.own_ms));
 	say_losses(v);
 	if (!self->dropped)
-		text_line(v->out, TEXT_PLAIN, "  no record was dropped");
+		text_line(v->out, TEXT_PLAIN, "  no records dropped");
 }
 
 static void say_gaps(const struct report_view *v)
@@ -247,7 +256,7 @@ static void say_gaps(const struct report_view *v)
 	char lead[120];
 	if (!p->unavailable.n)
 		return;
-	report_heading(v, "What cannot be said");
+	report_heading(v, "Not available");
 	for (size_t i = 0; i < p->unavailable.n; i++) {
 		snprintf(lead, sizeof(lead), "  %.60s: ", p->unavailable.at[i].what);
 		text_wrap(v->out, TEXT_PLAIN, lead, p->unavailable.at[i].why, 4);
@@ -266,15 +275,15 @@ static const struct part {
 	size_t member;
 	const char *title;
 	const struct report_list *list;
-	void (*say)(const struct report_view *v); /* what is more than a list */
+	void (*say)(const struct report_view *v); /* for parts that are more than a list */
 } parts[] = {
 	{ .say = say_advice },
 	{ .say = say_baseline },
-	LISTED(gpu, report_list_gpu, "GPU, per step"),
-	LISTED(idle, report_list_idle, "Why the GPU was idle, per step"),
+	LISTED(gpu, report_list_gpu, "GPU utilization, per step"),
+	LISTED(idle, report_list_idle, "GPU idle time by cause, per step"),
 	{ .say = say_phases },
-	LISTED(syncs, report_list_syncs, "Where the CPU waits, ms per step"),
-	LISTED(lines, report_list_lines, "Lines, per step"),
+	LISTED(syncs, report_list_syncs, "Synchronization, ms per step"),
+	LISTED(lines, report_list_lines, "Time by line, per step"),
 	{ .say = say_modules },
 	LISTED(operators, report_list_operators, "Operators, ms per step"),
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),
@@ -282,7 +291,7 @@ static const struct part {
 	LISTED(copies, report_list_copies, "Copies, per step"),
 	LISTED(collectives, report_list_collectives, "Collectives, per step"),
 	{ .say = say_memory },
-	LISTED(once, report_list_once, "Paid once, in the first steps"),
+	LISTED(once, report_list_once, "Startup and warm-up cost"),
 	{ .say = say_self },
 	{ .say = say_gaps },
 };

@@ -1,4 +1,4 @@
-/* The parts of the text report below its first screen. */
+/* The pages of the text report, below its first screen. */
 #ifndef EXPORT_REPORT_PAGES_H
 #define EXPORT_REPORT_PAGES_H
 
@@ -12,7 +12,7 @@ struct report_view {
 	unsigned top;	 /* rows of a list */
 };
 
-/* Every part that has something to say about the process. */
+/* All pages that have content for the process. */
 void report_pages(const struct report_view *v);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * See report_ranks.h. Ranks that exchange data at every step take equally long for it, whichever of them is slow. But the one that
- * comes last does not wait: it is the one that spends least time in collectives, and what it spends longer on than the others is why.
+ * See report_ranks.h. Ranks that exchange data in every step have equally long steps, whichever of
+ * them is slow. But the rank that arrives last does not wait: it spends the least time in
+ * collectives. The phase in which it takes longer than the others is the reason.
  */
 #include "export/report_ranks.h"
 
@@ -17,7 +18,7 @@ static const double worth_share = 0.05, worth_least_ms = 0.05; /* of the step: l
 
 /* ---- From the processes ---- */
 
-/* The device's time in their kernels, and its idle time for them. */
+/* GPU time in kernels of collectives, and GPU idle time because of collectives. */
 static double collective_ms(const struct report_process *p)
 {
 	double sum = 0;
@@ -60,7 +61,7 @@ static int by_number(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* False: no job of several ranks. */
+/* Returns false if this is not a job of several ranks. */
 static bool read_ranks(struct report_ranks *all, const struct report *r, struct arena *a)
 {
 	list_make(a, &all->list, r->processes.n);
@@ -104,7 +105,7 @@ static double median_of_others(const struct report_ranks *all, size_t left_out, 
 	return median;
 }
 
-/* The phase in which the rank is longer than the others, by how much. */
+/* Returns the phase in which the rank exceeds the others most, and by how much. */
 static size_t longest_phase(const struct report_ranks *all, size_t rank, double *more_ms)
 {
 	size_t most = 0;
@@ -135,7 +136,7 @@ static struct report_straggler *find_straggler(const struct report_ranks *all, s
 		return NULL;
 	struct report_straggler *s = arena_zero(a, sizeof(*s));
 	size_t phase = longest_phase(all, last, &more_ms);
-	bool is_host = more_ms >= waited_ms / 4; /* else it is not the host that takes longer */
+	bool is_host = more_ms >= waited_ms / 4; /* else the CPU is not the reason */
 	*s = (struct report_straggler){ r->rank, waited_ms,
 					is_host ? report_phase_names[phase] : "",
 					is_host ? more_ms : NAN };
@@ -173,10 +174,12 @@ void report_ranks_say_straggler(struct textout *o, const struct report *r)
 	report_ms(ms, sizeof(ms), s->ms);
 	if (*s->phase)
 		text_line(o, TEXT_RED,
-			  "ranks    wait %s ms a step for rank %lld: its %s takes %s ms longer", ms,
-			  (long long)s->rank, s->phase, report_ms(more, sizeof(more), s->phase_ms));
+			  "ranks    wait %s ms per step for rank %lld: its %s phase is %s ms "
+			  "longer",
+			  ms, (long long)s->rank, s->phase,
+			  report_ms(more, sizeof(more), s->phase_ms));
 	else
-		text_line(o, TEXT_RED, "ranks    wait %s ms a step for rank %lld", ms,
+		text_line(o, TEXT_RED, "ranks    wait %s ms per step for rank %lld", ms,
 			  (long long)s->rank);
 }
 
@@ -184,9 +187,9 @@ void report_ranks_say(struct textout *o, const struct report *r)
 {
 	static const struct text_column columns[] = {
 		{ "rank", COLUMN_NUMBER },     { "step", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
+		{ "GPU util", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
 		{ "data", COLUMN_NUMBER },     { "forward", COLUMN_NUMBER },
-		{ "backward", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "backward", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
 	enum { PHASES_SHOWN = 3 }; /* data, forward, backward */
 	struct text_table t;
@@ -194,7 +197,7 @@ void report_ranks_say(struct textout *o, const struct report *r)
 	if (!r->ranks || !r->ranks->list.n)
 		return;
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "The %zu ranks, ms per step", r->ranks->list.n);
+	text_line(o, TEXT_BOLD, "All %zu ranks, ms per step", r->ranks->list.n);
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->ranks->list.n; i++) {
 		const struct report_rank *x = &r->ranks->list.at[i];
@@ -204,7 +207,7 @@ void report_ranks_say(struct textout *o, const struct report *r)
 		table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->collective_ms));
 		for (size_t k = 0; k < PHASES_SHOWN; k++)
 			table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->phase_ms[k]));
-		table_cell(&t, "%s", x->verdict);
+		table_cell(&t, "%s", report_verdict_or_unclear(x->verdict));
 	}
 	table_end(&t, o);
 }

@@ -9,10 +9,10 @@
 enum {
 	NUMBER_BYTES = 32,
 	OF_TRAINING_BYTES = 64,
-	SKIP_STEP = 10, /* a round number of steps to skip */
+	SKIP_STEP = 10, /* skip_first= is suggested in multiples of it */
 };
 
-/* Recorded steps and all of them, where that is worth a line: beyond what is called fairly steady. */
+/* Recorded steps that differ from all steps by this factor get a line. */
 #define APART 1.2
 
 double report_step_ms(const struct report_process *p)
@@ -24,12 +24,6 @@ double report_step_ms(const struct report_process *p)
 	return p->replay ? p->replay->measured_ms : 0;
 }
 
-/* Limits as people use the words; the figure stands beside them. */
-static const char *how_steady(double cv)
-{
-	return cv < 0.05 ? "steady" : cv < 0.2 ? "fairly steady" : "unsteady";
-}
-
 static void say_warm_up(struct textout *o, const struct report_process *p)
 {
 	char most[NUMBER_BYTES];
@@ -38,14 +32,17 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 		return;
 	report_ms(most, sizeof(most), warm_up->max);
 	if (warm_up->n > 1)
-		text_say(o, REPORT_UNDER, "without the first %lld steps, which took up to %s ms",
+		text_say(o, REPORT_UNDER, "excludes %lld warm-up steps of up to %s ms",
 			 (long long)warm_up->n, most);
 	else
-		text_say(o, REPORT_UNDER, "without the first step, which took %s ms", most);
+		text_say(o, REPORT_UNDER, "excludes the first step (warm-up, %s ms)", most);
 }
 
-/* The host was far ahead of the device while it was recorded (switching recording on lets its queue run empty): it made the steps in less
- * time than the device needed for them, and what the device needed is what the others take. */
+/*
+ * Whether the CPU ran far ahead of the GPU in the recorded steps, as it can after recording was
+ * switched on, which empties the GPU's queue. The CPU then needs less time for a step than the GPU,
+ * and the GPU's time is that of the other steps.
+ */
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {
 	double device_ms = p->replay ? p->replay->measured_ms : 0,
@@ -54,8 +51,10 @@ static bool ran_ahead(const struct report_process *p, double host_ms)
 	       usual_ms < APART * device_ms;
 }
 
-/* Times below the first lines are of the recorded steps, gains alone are not (report_gains.h); what these took is said where it is not what
- * the others take. */
+/*
+ * All figures below refer to recorded steps, except savings (report_gains.h). So their length is
+ * given where it differs.
+ */
 static void say_recorded(struct textout *o, const struct report_process *p)
 {
 	char took[NUMBER_BYTES];
@@ -69,18 +68,18 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 	report_ms(took, sizeof(took), ms);
 	if (ran_ahead(p, ms))
 		text_say(o, REPORT_UNDER,
-			 "the host ran ahead in the recorded ones, at %s ms a step", took);
+			 "the CPU ran ahead of the GPU in recorded steps: %s ms per step", took);
 	else if (b->recorded_in_warm_up)
 		text_say(o, REPORT_UNDER,
-			 "recorded ones, %s ms, are of these: skip_first=%.0f records later", took,
+			 "recorded steps (%s ms) are warm-up steps: set skip_first=%.0f", took,
 			 (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
 		text_say(o, REPORT_UNDER,
-			 "recorded ones: %s ms, %.*f times as long; all but gains is theirs", took,
+			 "recorded steps take %s ms (%.*fx); other figures refer to them", took,
 			 times < 1 ? 2 : 1, times);
 }
 
-/* Steps that are rare, and yet a good part of the run: figures per step are hardly of them. */
+/* Steps that are rare but a large part of the run: the figures per step hardly show them. */
 static void say_slow(struct textout *o, const struct report_process *p)
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
@@ -90,16 +89,15 @@ static void say_slow(struct textout *o, const struct report_process *p)
 		return;
 	int64_t n_more = slow->n_recorded - (int64_t)slow->recorded.n;
 	snprintf(which, sizeof(which),
-		 "none is recorded: PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f does",
+		 "to record them, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
 		 floor(slow->least_ms / p->baseline.step_ms->p50));
 	for (size_t i = 0; i < slow->recorded.n && used < sizeof(which); i++)
-		used += (size_t)snprintf(
-			which + used, sizeof(which) - used, "%s%lld",
-			i ? ", " : "of the recorded ones: ", (long long)slow->recorded.at[i]);
+		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%lld",
+					 i ? ", " : "recorded: ", (long long)slow->recorded.at[i]);
 	if (n_more > 0 && used < sizeof(which))
 		snprintf(which + used, sizeof(which) - used, " and %lld more", (long long)n_more);
 	snprintf(text, sizeof(text),
-		 "one step in %.0f takes %.0f times as long as the others: %.0f %% of all time; %s",
+		 "1 in %.0f steps takes %.0fx as long: %.0f %% of the total time; %s",
 		 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
 }
@@ -110,7 +108,10 @@ struct reason {
 	int64_t n, first;
 };
 
-/* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of the reasons that have steps. */
+/*
+ * "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)": the reasons that have
+ * steps.
+ */
 static void say_reasons(struct textout *o, const char *what, const struct reason *at, size_t n)
 {
 	enum { REASONS_SAID = 4, LINES = 2 };
@@ -141,7 +142,7 @@ static void say_why(struct textout *o, const struct facts_steps *s)
 	for (size_t i = 0; i < s->triggers.n; i++)
 		vec_push(&reasons, (struct reason){ s->triggers.at[i].by, s->triggers.at[i].n,
 						    s->triggers.at[i].first });
-	say_reasons(o, "asked for", reasons.at, reasons.n);
+	say_reasons(o, "triggered by", reasons.at, reasons.n);
 	reasons.n = 0;
 	for (size_t i = 0; i < s->kept.n; i++)
 		vec_push(&reasons, (struct reason){ s->kept.at[i].why, s->kept.at[i].n,
@@ -150,7 +151,10 @@ static void say_why(struct textout *o, const struct facts_steps *s)
 	vec_free(&reasons);
 }
 
-/* Where a training's own schedule began anew, that is said (trains_from), and it is no delay. */
+/*
+ * Where the schedule restarted with the training (trains_from), that is said instead: it is not
+ * late.
+ */
 static void say_late(struct textout *o, const struct facts_steps *steps)
 {
 	char text[160];
@@ -158,29 +162,28 @@ static void say_late(struct textout *o, const struct facts_steps *steps)
 	if (n <= 0 || steps->trains_from >= 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "%lld step%s later than PROF_SCHEDULE says: steps were not known in time; "
-		 "set a larger skip_first=, or PROF_STEP",
+		 "recording began %lld step%s later than scheduled: steps were detected too "
+		 "late; set a larger skip_first= or PROF_STEP",
 		 (long long)n, n > 1 ? "s" : "");
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
-/* How many, of which the training's, where others were told before it; and which were recorded. */
+/* How many steps, how many of them in training, how they were detected, and which were recorded. */
 static void say_count(struct textout *o, const struct facts_steps *steps)
 {
-	char numbers[80], of_training[OF_TRAINING_BYTES] = "";
+	char numbers[80], of_training[OF_TRAINING_BYTES] = "", detector[80];
 	if (steps->trains_from >= 0) {
 		text_say(o, REPORT_UNDER,
-			 "the training begins with step %lld: those before, which no "
-			 "optimizer ends, are in no figure",
+			 "training starts at step %lld; earlier steps, without an optimizer, are "
+			 "excluded",
 			 (long long)steps->trains_from);
-		snprintf(of_training, sizeof(of_training), ", %lld of them the training's",
+		snprintf(of_training, sizeof(of_training), " (%lld in training)",
 			 (long long)(steps->count - steps->trains_from));
 	}
 	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
-	text_say(o, REPORT_UNDER, "%lld steps in all%s, by %s (confidence %.2f)%s%s",
-		 (long long)steps->count, of_training, steps->detector, steps->confidence,
-		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",
-		 numbers);
+	text_say(o, REPORT_UNDER, "%lld steps%s, %s; %s%s", (long long)steps->count, of_training,
+		 report_detector(detector, sizeof(detector), steps),
+		 *numbers ? "recorded: " : "none recorded: figures cover the whole run", numbers);
 }
 
 static void say_corrected(struct textout *o, const struct facts_steps *steps)
@@ -189,21 +192,20 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 		return;
 	if (steps->corrected->period_before == steps->period)
 		text_say(o, REPORT_UNDER,
-			 "cut at another call at first, and numbered anew: no figure is of those");
+			 "the step boundary was corrected during the run; steps before that are "
+			 "excluded");
 	else
 		text_say(o, REPORT_UNDER,
-			 "taken for steps of %lld calls at first, and numbered anew: no figure is "
-			 "of those",
+			 "the first steps were detected as %lld calls long; they are excluded",
 			 (long long)steps->corrected->period_before);
 }
 
 static void say_lengths(struct textout *o, const struct step_lengths *ms)
 {
 	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES];
-	text_say(o, "step     ", "%s ms (median of %lld), %s (cv %.0f %%): p95 %s, max %s",
-		 report_ms(p50, sizeof(p50), ms->p50), (long long)ms->n, how_steady(ms->cv),
-		 ms->cv * 100, report_ms(p95, sizeof(p95), ms->p95),
-		 report_ms(most, sizeof(most), ms->max));
+	text_say(o, "step     ", "%s ms (median of %lld), varies by %.0f %%; p95 %s, max %s ms",
+		 report_ms(p50, sizeof(p50), ms->p50), (long long)ms->n, ms->cv * 100,
+		 report_ms(p95, sizeof(p95), ms->p95), report_ms(most, sizeof(most), ms->max));
 }
 
 void report_steps_say(struct textout *o, const struct report_process *p)
@@ -213,8 +215,8 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 	if (!p->baseline.step_ms) {
 		text_say(o, "step     ", "%s ms; %s", report_ms(ms, sizeof(ms), report_step_ms(p)),
 			 !strcmp(steps->detector, "none")
-				 ? "no steps were told apart: the run is taken as one"
-				 : "too few steps to say how steady");
+				 ? "no steps detected: the whole run counts as one"
+				 : "too few steps to say how much they vary");
 		return;
 	}
 	say_lengths(o, p->baseline.step_ms);
@@ -222,7 +224,7 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 	say_slow(o, p);
 	say_recorded(o, p);
 	if (*steps->boundary)
-		text_say(o, REPORT_UNDER, "%lld call%s a step; where it ends: %s",
+		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",
 			 (long long)steps->period, steps->period > 1 ? "s" : "", steps->boundary);
 	say_corrected(o, steps);
 	say_count(o, steps);

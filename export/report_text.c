@@ -1,7 +1,8 @@
-/* The first screen, and the order of what follows it. */
+/* The first screen, and the order of what follows it: see report_text.h. */
 #include "export/report_text.h"
 
 #include "core/util/path.h"
+#include "export/report_figures.h"
 #include "export/report_gains.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"
@@ -12,28 +13,18 @@
 #include <string.h>
 
 enum {
-	EVIDENCE_LINES = 3,
+	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 2,
 	DAMAGE_LINES = 5,
 	GAPS_SAID = 3,
-	GPUS_SAID = 2,
-	CAUSES_SAID = 4,
-	IDLE_COLUMNS = 74,
-	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
 	PLACE_BYTES = 600,
 	NAME_BYTES = 40,
-	MOSTLY_LATE =
-		2, /* times as much work behind the steps as in them: their busy time says little */
 };
-
-/* Memory that lasts for another week of steps is nobody's trouble; where there is no telling, from so many bytes a step on it is. */
-#define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
-#define GROWTH_LEAST	   (1 << 16)
 
 static bool has_figures(const struct report_process *p)
 {
@@ -43,7 +34,7 @@ static bool has_figures(const struct report_process *p)
 const struct report_process *report_main_process(const struct report *r)
 {
 	const struct report_process *slowest = report_ranks_straggler(r);
-	if (slowest) /* steps of all ranks take equally long, because of this one's */
+	if (slowest) /* the steps of all ranks are as long as this one's */
 		return slowest;
 	for (size_t i = 0; i < r->processes.n; i++) {
 		const struct report_process *p = r->processes.at[i];
@@ -57,7 +48,7 @@ const struct report_process *report_main_process(const struct report *r)
 
 /* ---- The lines of the first screen ---- */
 
-/* Without the folder of its program. */
+/* The process's own command, without the folder of its program. */
 static const char *own_command(const struct report_process *p)
 {
 	const char *command = p->facts.command, *base = command;
@@ -75,7 +66,10 @@ static char *name_of(char *to, size_t bytes, const struct report_process *p)
 	return to;
 }
 
-/* As it was typed; of one process among several its own, which may be another program. Ranks are all the same. */
+/*
+ * The command as it was typed. Of several processes that are no ranks each may run another program:
+ * then the process's own command.
+ */
 static void say_command(struct textout *o, const struct report *r, const struct report_process *p)
 {
 	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES], name[NAME_BYTES];
@@ -83,7 +77,7 @@ static void say_command(struct textout *o, const struct report *r, const struct 
 	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
 		size_t used = strlen(command);
 		const char *word = report_short_path(r->run.command.at[i], r->run.cwd);
-		if (!i) /* where the interpreter is says nothing */
+		if (!i) /* the interpreter's folder does not matter */
 			word = path_base(word);
 		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
@@ -98,193 +92,29 @@ static void say_why_unknown(struct textout *o, const struct report_process *p)
 {
 	const char *why = NULL;
 	for (size_t i = 0; !why && i < p->unavailable.n; i++)
-		if (!strcmp(p->unavailable.at[i].what, "what binds"))
+		if (!strcmp(p->unavailable.at[i].what, "bottleneck"))
 			why = p->unavailable.at[i].why;
-	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
-	if (why && p->gpu.n) /* else the reasons follow, all of them */
+	text_line(o, TEXT_BOLD, "Bottleneck unclear");
+	if (why && p->gpu.n) /* else all reasons follow anyway */
 		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
 
 static void say_bound(struct textout *o, const struct report_process *p)
 {
 	const struct report_bound *b = &p->bound;
-	const char *noun = report_verdict_noun(b->verdict);
-	if (*noun)
-		text_line(o, TEXT_BOLD, "bound by %s (confidence %.2f): %s", noun, b->confidence,
+	const char *title = report_verdict_noun(b->verdict);
+	if (*title)
+		text_line(o, TEXT_BOLD, "%s (confidence %.0f %%): %s", title, b->confidence * 100,
 			  report_verdict_words(b->verdict));
 	else
 		say_why_unknown(o, p);
-	unsigned most = o->n_lines + EVIDENCE_LINES;
-	for (size_t i = 0; i < b->evidence.n && o->n_lines < most; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ", b->evidence.at[i], most - o->n_lines);
+	for (size_t i = 0; i < b->evidence.n && i < EVIDENCE_SAID; i++)
+		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
 }
 
-static void say_gpu(struct textout *o, const struct report_gpu *g)
-{
-	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
-	bool is_apart = isfinite(g->usual_busy_ms);
-	double busy_ms = is_apart ? g->usual_busy_ms : g->busy_ms,
-	       idle_ms = is_apart ? g->usual_idle_ms : g->idle_ms,
-	       kernels = is_apart ? g->usual_kernels : g->kernels, pct = g->busy_pct;
-	if (is_apart && busy_ms + idle_ms > 0)
-		pct = 100 * busy_ms / (busy_ms + idle_ms);
-	text_line(o, TEXT_PLAIN,
-		  "GPU %-4lld busy %.0f %%: works %s ms of a%s step, idle %s ms; %.0f "
-		  "kernel%s",
-		  (long long)g->device, pct, report_ms(busy, sizeof(busy), busy_ms),
-		  is_apart ? " usual" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
-		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
-	if (g->late_ms > MOSTLY_LATE * busy_ms)
-		text_say(o, REPORT_UNDER,
-			 "%s ms of its work a step ran when the recorded steps were over",
-			 report_ms(busy, sizeof(busy), g->late_ms));
-}
+/* ---- Savings and lines ---- */
 
-static void say_gpus(struct textout *o, const struct report_process *p)
-{
-	for (size_t i = 0; i < p->gpu.n && i < GPUS_SAID; i++)
-		say_gpu(o, &p->gpu.at[i]);
-	if (p->gpu.n > GPUS_SAID)
-		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", p->gpu.n - GPUS_SAID);
-}
-
-#define LEAST_MS 0.0005 /* less is 0.000 */
-
-struct sum {
-	const char *name;
-	double ms;
-};
-
-/* Of idle time by cause, which comes as one row per place and device. How many causes there are. */
-static size_t sum_idle(const struct report_process *p, struct sum *sums, size_t most)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < p->idle.n; i++) {
-		const struct report_idle *x = &p->idle.at[i];
-		size_t k = 0;
-		while (k < n && strcmp(sums[k].name, x->cause) != 0)
-			k++;
-		if (k == n && n < most)
-			sums[n++] = (struct sum){ x->cause, 0 };
-		if (k < n)
-			sums[k].ms += isfinite(x->usual_ms) ? x->usual_ms : x->ms;
-	}
-	return n;
-}
-
-/* The largest, which is taken out. */
-static struct sum take_largest(struct sum *sums, size_t n)
-{
-	size_t largest = 0;
-	for (size_t i = 1; i < n; i++)
-		largest = sums[i].ms > sums[largest].ms ? i : largest;
-	struct sum found = sums[largest];
-	sums[largest].ms = -1;
-	return found;
-}
-
-/* The largest causes first, as many as fit on one line. */
-static void say_idle(struct textout *o, const struct report_process *p)
-{
-	struct sum sums[16];
-	size_t n = sum_idle(p, sums, sizeof(sums) / sizeof(*sums)), said = 0;
-	char line[TEXT_BYTES] = "idle     because of: ", ms[NUMBER_BYTES], item[80];
-	for (; said < n && said < CAUSES_SAID; said++) {
-		struct sum x = take_largest(sums, n);
-		snprintf(item, sizeof(item), "%s%s %s", said ? ", " : "", report_cause_noun(x.name),
-			 report_ms(ms, sizeof(ms), x.ms));
-		if (x.ms < LEAST_MS || text_width(line) + text_width(item) > IDLE_COLUMNS)
-			break;
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", item);
-	}
-	if (said)
-		text_line(o, TEXT_PLAIN, "%s ms", line);
-}
-
-/* The longest first: of usual steps that may be another one than of all. */
-static void say_phases(struct textout *o, const struct report_process *p)
-{
-	struct sum sums[16];
-	size_t n = 0;
-	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
-	for (size_t i = 0; i < p->phases.n && n < sizeof(sums) / sizeof(*sums); i++) {
-		const struct report_phase *x = &p->phases.at[i];
-		sums[n++] = (struct sum){ x->name, isfinite(x->usual_host_ms) ? x->usual_host_ms
-									      : x->host_ms };
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct sum x = take_largest(sums, n);
-		size_t used = strlen(line);
-		if (x.ms >= LEAST_MS)
-			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
-				 x.name, report_ms(ms, sizeof(ms), x.ms));
-	}
-	if (*line)
-		text_say(o, "phases   ", "%s ms", line);
-}
-
-/* "30 s", "11 min": of what is no more than about so long. */
-static char *about_long(char *to, size_t bytes, double seconds)
-{
-	static const struct {
-		double seconds;
-		const char *name;
-	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "days" } };
-	size_t unit = 0;
-	while (unit + 1 < sizeof(units) / sizeof(*units) && seconds >= 2 * units[unit + 1].seconds)
-		unit++;
-	snprintf(to, bytes, "%.0f %s", seconds / units[unit].seconds, units[unit].name);
-	return to;
-}
-
-/* Two digits: more would promise too much. */
-static double rounded(double value)
-{
-	double unit = value >= 100 ? pow(10, floor(log10(value)) - 1) : 1;
-	return round(value / unit) * unit;
-}
-
-/* Which lines make what stays, the first ones. */
-static void say_leaks(struct textout *o, const struct report_memory *m, const char *cwd)
-{
-	char text[TEXT_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
-	size_t used = 0;
-	for (size_t i = 0; i < m->leaks.n && i < LEAKS_SAID && used < sizeof(text); i++) {
-		const struct report_block *x = &m->leaks.at[i];
-		text_fit(fitted, sizeof(fitted),
-			 *x->what ? x->what : report_place(place, sizeof(place), &x->place, cwd),
-			 40, CUT_HEAD);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
-					 i ? ", " : "what stays is made at ", fitted,
-					 report_bytes(bytes, sizeof(bytes), x->bytes));
-	}
-	if (used)
-		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
-}
-
-static void say_growth(struct textout *o, const struct report_process *p, const char *cwd)
-{
-	const struct report_growth *g = p->memory.growth;
-	char text[TEXT_BYTES], bytes[NUMBER_BYTES], time[NUMBER_BYTES];
-	if (!g)
-		return;
-	bool is_known = isfinite(g->steps_left);
-	double left_s = g->steps_left * report_step_ms(p) / 1e3;
-	if (is_known ? left_s > GROWTH_LEFT_MOST_S : g->bytes_per_step < GROWTH_LEAST)
-		return;
-	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s a step",
-				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
-	if (is_known)
-		snprintf(text + used, sizeof(text) - used, ": %s are full in %.0f more steps, %s",
-			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),
-			 rounded(g->steps_left), about_long(time, sizeof(time), left_s));
-	text_wrap(o, TEXT_RED, "memory   ", text, 2);
-	say_leaks(o, &p->memory, cwd);
-}
-
-/* ---- Lines of code ---- */
-
-/* Two lines: what it wins and where; what to do. */
+/* Two lines: how much it saves and where; what to do. */
 static void say_one_advice(struct textout *o, const struct report_process *p,
 			   const struct report_advice *a, const char *cwd)
 {
@@ -299,7 +129,9 @@ static void say_one_advice(struct textout *o, const struct report_process *p,
 		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", a->what);
 }
 
-/* Of the advice behind the first `n`, what mends what the verdict rests on, if none of those does; NULL: there is none, or need not be. */
+/*
+ * Returns the first advice that addresses the verdict, if it is not among the first `n`; else NULL.
+ */
 static const struct report_advice *verdicts_advice(const struct report_process *p, size_t n)
 {
 	for (size_t i = 0; i < p->advice.n; i++) {
@@ -310,7 +142,10 @@ static const struct report_advice *verdicts_advice(const struct report_process *
 	return NULL;
 }
 
-/* The first `most`, and the verdict's: of usual steps, or those that few steps win, which are of another length. */
+/*
+ * The first `most` rows and the verdict's: those that save time in typical steps, or (`is_rare`) in
+ * few steps.
+ */
 static void say_rows(struct textout *o, const struct report_process *p, const char *cwd,
 		     size_t most, bool is_rare)
 {
@@ -333,9 +168,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
-			text_line(o, TEXT_PLAIN,
-				  "No single line was found whose mending would make steps notably "
-				  "shorter.");
+			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
 		return;
 	}
 	report_gains_heading(o, p);
@@ -344,7 +177,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 	say_rows(o, p, cwd, most, true);
 }
 
-/* As many as there is room for, above what comes last. */
+/* As many lines as there is room for above the last lines of the screen. */
 static void say_lines(struct textout *o, const struct report_process *p, const char *cwd,
 		      unsigned most_lines)
 {
@@ -370,64 +203,65 @@ static void say_lines(struct textout *o, const struct report_process *p, const c
 		table_cell(&t, "%.0f", x->launches);
 		table_cell(&t, "%s", x->source);
 	}
-	text_line(o, TEXT_BOLD, "What lines cost, %s%s",
+	text_line(o, TEXT_BOLD, "Time by line, %s%s",
 		  p->facts.steps.recorded.n ? "per step" : "in the whole run",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }
 
-/* "; cannot be said: phases, idle of GPU 1", "" if there are none. */
+/* Writes "; not available: phases, GPU times", or "" if nothing is missing. */
 static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 {
 	size_t n = p->unavailable.n, used = 0;
 	to[0] = 0;
 	for (size_t i = 0; i < n && i < GAPS_SAID && used < bytes; i++)
-		used += (size_t)snprintf(
-			to + used, bytes - used, "%s%.40s",
-			i ? ", " : "; cannot be said: ", p->unavailable.at[i].what);
+		used += (size_t)snprintf(to + used, bytes - used, "%s%.40s",
+					 i ? ", " : "; not available: ", p->unavailable.at[i].what);
 	if (n > GAPS_SAID && used < bytes)
 		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
 }
 
-/* How far the figures may be believed. */
+/* How reliable the figures are. */
 static void say_trust(struct textout *o, const struct report_process *p)
 {
 	char line[TEXT_BYTES] = "", cost[120];
 	size_t used;
 	if (p->replay)
-		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
-			 fabs(p->replay->error_pct));
+		snprintf(line, sizeof(line), "model error %.1f %%; ", fabs(p->replay->error_pct));
 	used = strlen(line);
 	report_overhead(cost, sizeof(cost), &p->self.overhead);
 	if (*cost)
 		snprintf(line + used, sizeof(line) - used, "%s; ", cost);
 	used = strlen(line);
 	if (p->self.dropped > 0)
-		snprintf(line + used, sizeof(line) - used, "%lld records were dropped",
+		snprintf(line + used, sizeof(line) - used, "%lld records dropped",
 			 (long long)p->self.dropped);
 	else
-		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
+		snprintf(line + used, sizeof(line) - used, "no records dropped");
 	used = strlen(line);
 	name_gaps(line + used, sizeof(line) - used, p);
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
-/* Nothing was measured: then the reasons are all there is to say. A run's summary has told of its steps (`steps_are_told`). */
-static void say_reasons(struct textout *o, const struct report_process *p, bool steps_are_told)
+/*
+ * Without GPU times the reasons are all there is to say. `steps_are_said`: the lines before have
+ * the reason for missing steps.
+ */
+static void say_reasons(struct textout *o, const struct report_process *p, bool steps_are_said)
 {
 	unsigned n_said = 0;
 	if (p->gpu.n)
 		return;
 	for (size_t i = 0; i < p->unavailable.n && n_said < REASONS_SAID; i++) {
 		const struct report_gap *gap = &p->unavailable.at[i];
-		if (steps_are_told && !strcmp(gap->what, "steps"))
+		if (steps_are_said && !strcmp(gap->what, "steps"))
 			continue;
 		text_wrap(o, TEXT_PLAIN, "         - ", gap->why, 3);
 		n_said++;
 	}
 }
 
-/* Without GPU times a wait is no more than a call that takes long, but that much is known of it. */
+/* Without GPU times a synchronization cannot be recognized, but a CUDA call that takes long can. */
 static void say_longest(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char place[PLACE_BYTES], ms[NUMBER_BYTES];
@@ -437,12 +271,12 @@ static void say_longest(struct textout *o, const struct report_process *p, const
 	for (size_t i = 1; i < p->lines.n; i++)
 		if (p->lines.at[i].host_ms > longest->host_ms)
 			longest = &p->lines.at[i];
-	text_say(o, REPORT_UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
+	text_say(o, REPORT_UNDER "- ", "most CPU time in CUDA calls: %s, %s ms per step",
 		 report_place(place, sizeof(place), &longest->place, cwd),
 		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
 
-/* What the parts below have in full is left out where they follow. */
+/* `parts_follow`: the pages come next, so what they have in full is left out. */
 static void say_process(struct textout *o, const struct report *r, const struct report_process *p,
 			unsigned most_lines, bool parts_follow)
 {
@@ -457,10 +291,7 @@ static void say_process(struct textout *o, const struct report *r, const struct 
 	say_bound(o, p);
 	say_reasons(o, p, !parts_follow);
 	say_longest(o, p, cwd);
-	say_gpus(o, p);
-	say_idle(o, p);
-	say_phases(o, p);
-	say_growth(o, p, cwd);
+	report_figures_say(o, p, cwd);
 	report_ranks_say_straggler(o, r);
 	if (!parts_follow || !p->advice.n)
 		say_advice(o, p, cwd, most_lines);
@@ -477,7 +308,7 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
-	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
+	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
 	if (r->processes.n)
 		say_reasons(o, r->processes.at[0], !parts_follow);
 }
@@ -487,7 +318,7 @@ void report_text_screen(struct textout *o, const struct report *r, unsigned most
 	say_screen(o, r, most_lines, false);
 }
 
-/* ---- All of it ---- */
+/* ---- The full report ---- */
 
 static void row_of_process(struct text_table *t, const struct report_process *p)
 {
@@ -498,7 +329,7 @@ static void row_of_process(struct text_table *t, const struct report_process *p)
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), report_step_ms(p)));
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), lengths ? lengths->p95 : 0));
 	table_cell(t, p->gpu.n ? "%.0f %%" : "-", p->gpu.n ? p->gpu.at[0].busy_pct : 0);
-	table_cell(t, "%s", p->bound.verdict);
+	table_cell(t, "%s", report_verdict_or_unclear(p->bound.verdict));
 }
 
 static void say_others(struct textout *o, const struct report *r, const struct report_process *p)
@@ -506,7 +337,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 	static const struct text_column columns[] = {
 		{ "process", COLUMN_NUMBER },  { "rank", COLUMN_NUMBER },
 		{ "step ms", COLUMN_NUMBER },  { "p95", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "GPU util", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
 	struct text_table t;
 	char name[NAME_BYTES];
@@ -517,7 +348,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "All %zu processes; the parts below are about %s", r->processes.n,
+	text_line(o, TEXT_BOLD, "All %zu processes; details below: %s", r->processes.n,
 		  name_of(name, sizeof(name), p));
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->processes.n; i++)

@@ -28,8 +28,7 @@ char *report_place(char *to, size_t bytes, const struct report_place *p, const c
 	else if (*p->function)
 		snprintf(to, bytes, "%s", p->function);
 	else
-		snprintf(to, bytes, "%s",
-			 *p->file ? report_short_path(p->file, cwd) : "(not known)");
+		snprintf(to, bytes, "%s", *p->file ? report_short_path(p->file, cwd) : "(unknown)");
 	return to;
 }
 
@@ -88,15 +87,29 @@ char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)
 }
 
 enum {
-	WIDE_PCT = 20, /* an interval that is wider and holds 0 says nothing but that steps vary */
-	LEFT_LEAST_PCT = 1, /* less is not worth a word */
+	WIDE_PCT = 20,	    /* a wider interval around 0 only says that steps vary */
+	LEFT_LEAST_PCT = 1, /* less is not worth mentioning */
 };
+
+char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
+{
+	bool is_auto = !strcmp(steps->detector, "auto");
+	if (!strcmp(steps->detector, "slices"))
+		snprintf(to, bytes, "slices of one second");
+	else if (is_auto || steps->period >= 0) /* every other way is certain */
+		snprintf(to, bytes, "%s%s (%.0f %%)",
+			 is_auto ? "auto-detected" : "PROF_STEP=", is_auto ? "" : steps->detector,
+			 steps->confidence * 100);
+	else
+		snprintf(to, bytes, "PROF_STEP=%s", steps->detector);
+	return to;
+}
 
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 {
 	to[0] = 0;
 	if (p->bound.usual_steps < p->bound.steps)
-		snprintf(to, bytes, ", the mean of all %lld recorded", (long long)p->bound.steps);
+		snprintf(to, bytes, ", mean of all %lld recorded steps", (long long)p->bound.steps);
 	return to;
 }
 
@@ -108,12 +121,12 @@ char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
 		return to;
 	int digits = high - low > WIDE_PCT ? 0 : 1;
 	if (high <= 0)
-		snprintf(to, bytes, "recording cost nothing that can be seen");
+		snprintf(to, bytes, "no measurable recording overhead");
 	else if (low <= 0 && high - low > WIDE_PCT)
-		snprintf(to, bytes, "steps vary too much to see what recording cost");
+		snprintf(to, bytes, "recording overhead unknown: step time varies too much");
 	else
-		snprintf(to, bytes, "recording cost %+.*f %% (95 %%: %+.*f to %+.*f)", digits,
-			 o->pct, digits, low, digits, high);
+		snprintf(to, bytes, "recording overhead %+.*f %% (95 %% CI: %+.*f to %+.*f)",
+			 digits, o->pct, digits, low, digits, high);
 	return to;
 }
 
@@ -123,7 +136,7 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o)
 	to[0] = 0;
 	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
 		snprintf(to, bytes,
-			 "steps behind the first window take %.1f %% longer (95 %%: %+.1f to "
+			 "steps after the first window take %.1f %% longer (95 %% CI: %+.1f to "
 			 "%+.1f)",
 			 o->left_pct, low, high);
 	return to;
@@ -142,34 +155,46 @@ char *report_death(char *to, size_t bytes, const struct report_run *run,
 		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", (int)run->signal,
 					strsignal((int)run->signal));
 	else
-		used = (size_t)snprintf(to, bytes, "was killed: its end is not in its journal");
+		used = (size_t)snprintf(to, bytes, "killed: its journal has no end record");
 	if (p->steps.last >= 0 && used < bytes)
 		snprintf(to + used, bytes - used, ", after step %lld began",
 			 (long long)p->steps.last);
 	return to;
 }
 
-/* ---- Words for the report's names ---- */
+/* ---- Words for the names in report.json ---- */
 
 struct word {
-	const char *name, *noun, *meaning;
+	const char *name, *noun, *words;
 };
 
 static const struct word verdicts[] = {
-	{ "gpu", "the GPU", "it has work all the time" },
-	{ "cpu", "the CPU", "it hands work out too slowly" },
-	{ "input", "the input", "steps wait for their data" },
-	{ "sync", "waits", "the CPU stops for the GPU, which runs dry" },
-	{ "memory", "memory calls", "allocating and freeing stop it" },
-	{ "copy", "copies", "between host and device" },
-	{ "collective", "the other ranks", "collectives wait for them" },
-	{ "mixed", "several things", "of about the same weight" },
+	{ "gpu", "GPU-bound", "the GPU always has work" },
+	{ "cpu", "Host-bound", "kernel launches arrive too slowly" },
+	{ "input", "Data-loading-bound", "steps wait for their data" },
+	{ "sync", "Synchronization-bound", "the GPU idles after each sync" },
+	{ "memory", "Allocation-bound", "allocating and freeing stall the step" },
+	{ "copy", "Copy-bound", "steps wait for copies between CPU and GPU" },
+	{ "collective", "Communication-bound", "steps wait for other ranks" },
+	{ "mixed", "Several bottlenecks", "none clearly larger than the others" },
 };
 
-static const struct word kinds[] = {
-	{ "item", "reads a value", "" },    { "explicit", "synchronizes", "" },
-	{ "copy", "copy that blocks", "" }, { "event", "awaits an event", "" },
-	{ "alloc", "memory call", "" },	    { "library", "inside a library", "" },
+static const struct word causes[] = {
+	{ "sync", "synchronization", "GPU idle after a sync" },
+	{ "launch", "launch overhead", "CPU slower than the GPU" },
+	{ "input", "data loading", "next batch not ready" },
+	{ "alloc", "allocation", "cudaMalloc, cudaFree" },
+	{ "copy", "copies", "CPU blocked by a copy" },
+	{ "collective", "communication", "waiting for other ranks" },
+	{ "module", "module loading", "loading GPU code" },
+	{ "profiler", "profiler", "profrun or CUPTI" },
+	{ "unknown", "unknown", "cause not found" },
+};
+
+static const struct word syncs[] = {
+	{ "item", ".item()/D2H sync", "" },    { "explicit", "explicit sync", "" },
+	{ "copy", "blocking copy", "" },       { "event", "cudaEventSynchronize", "" },
+	{ "alloc", "allocation or free", "" }, { "library", "inside a library", "" },
 };
 
 static const struct word *look_up(const struct word *words, size_t n, const char *name)
@@ -190,7 +215,13 @@ const char *report_verdict_noun(const char *verdict)
 
 const char *report_verdict_words(const char *verdict)
 {
-	return LOOK_UP(verdicts, verdict)->meaning;
+	return LOOK_UP(verdicts, verdict)->words;
+}
+
+const char *report_verdict_or_unclear(const char *verdict)
+{
+	const char *title = report_verdict_noun(verdict);
+	return *title ? title : "unclear";
 }
 
 const char *report_cause_noun(const char *cause)
@@ -201,11 +232,10 @@ const char *report_cause_noun(const char *cause)
 
 const char *report_cause_words(const char *cause)
 {
-	const struct idle_cause_row *row = idle_cause_find(cause);
-	return row ? row->meaning : "";
+	return LOOK_UP(causes, cause)->words;
 }
 
-const char *report_kind_words(const char *kind)
+const char *report_sync_noun(const char *kind)
 {
-	return LOOK_UP(kinds, kind)->noun;
+	return LOOK_UP(syncs, kind)->noun;
 }

@@ -1,4 +1,7 @@
-/* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+/*
+ * The end of a run: waits until the collector has written everything, then prints a summary on
+ * stderr.
+ */
 #include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/report_file.h"
@@ -25,8 +28,9 @@ static void note_interrupt(int unused)
 }
 
 /*
- * The application has ended, and what comes now is for the one who waits. Those that are pending came to it, too. `during`: the mask with which
- * new ones are heard of.
+ * From now on an interrupt ends the wait for the collector. Interrupts that are pending were meant
+ * for the application, which has ended: they are dropped. `during`: the signal mask that lets new
+ * ones through.
  */
 static void heed_interrupts(sigset_t *during)
 {
@@ -49,7 +53,7 @@ static void heed_interrupts(sigset_t *during)
 		;
 }
 
-/* Some of what the collector says; false: that was all, or one is tired of waiting. */
+/* Reads more of the collector's answer; false: that was all, or an interrupt came. */
 static bool hear(const struct run *r, const sigset_t *during, char *to, size_t room, size_t *n)
 {
 	struct pollfd p = { .fd = r->status, .events = POLLIN };
@@ -60,7 +64,10 @@ static bool hear(const struct run *r, const sigset_t *during, char *to, size_t r
 	return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died, or was not waited for. */
+/*
+ * Tells the collector that the run is over and waits for "settled N", followed by run.json. Returns
+ * N, or -1 if the collector died or was not waited for.
+ */
 static long wait_for_collector(struct run *r, int wait_status, double wall_s, json_t **said)
 {
 	sigset_t during;
@@ -83,20 +90,19 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 	const char *rest = strchr(text.at, '\n');
 	*said = rest ? json_loads(rest, 0, NULL) : NULL;
 	vec_free(&text);
-	if (!running) /* it ends now: no zombie, and its last save is done */
+	if (!running) /* it ends now: its last save is done */
 		waitpid(r->collector, NULL, 0);
 	return running;
 }
 
 static void say_steps(const struct process_facts *p)
 {
+	char text[80];
 	const struct facts_steps *steps = &p->steps;
 	if (!*steps->detector || !strcmp(steps->detector, "none"))
 		return;
-	fprintf(stderr, ", %lld steps (%s", (long long)steps->count, steps->detector);
-	if (steps->period >= 0) /* learned: every other way is sure */
-		fprintf(stderr, ", confidence %.2f", steps->confidence);
-	fprintf(stderr, ")");
+	fprintf(stderr, ", %lld steps, %s", (long long)steps->count,
+		report_detector(text, sizeof(text), steps));
 	if (steps->step_ms)
 		fprintf(stderr, ", median %.3f ms", steps->step_ms->p50);
 }
@@ -106,30 +112,29 @@ static void say_losses(const struct process_facts *p, const char *who)
 	const struct facts_losses *l = &p->losses;
 	if (l->dropped)
 		fprintf(stderr,
-			"profrun: %s: %lld records dropped: no room (PROF_BUFFER_MB, or the "
-			"disk)\n",
+			"profrun: %s: %lld records dropped: buffer (PROF_BUFFER_MB) or disk full\n",
 			who, (long long)l->dropped);
 	if (l->dropped_by_cupti)
-		fprintf(stderr, "profrun: %s: CUPTI itself dropped %lld records\n", who,
+		fprintf(stderr, "profrun: %s: CUPTI dropped %lld records\n", who,
 			(long long)l->dropped_by_cupti);
 	if (l->calls_without_gpu_work || l->gpu_work_without_call)
 		fprintf(stderr,
-			"profrun: %s: not paired: %lld calls without GPU work, %lld pieces of GPU "
-			"work without a call\n",
+			"profrun: %s: not paired: %lld calls without GPU work, %lld GPU activities "
+			"without a call\n",
 			who, (long long)l->calls_without_gpu_work,
 			(long long)l->gpu_work_without_call);
 }
 
-/* Traces that are not there. */
+/* Traces that are missing. */
 static void say_missing_traces(const struct process_facts *p, const char *who)
 {
 	if (p->n_traces_removed)
 		fprintf(stderr,
-			"profrun: %s: %lld of its traces were removed again, those between the "
-			"first and the newest (PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
+			"profrun: %s: %lld traces removed, between the first and the newest "
+			"(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
 			who, (long long)p->n_traces_removed);
 	if (p->n_traces_failed > 1)
-		fprintf(stderr, "profrun: %s: so %lld traces could not be written\n", who,
+		fprintf(stderr, "profrun: %s: %lld traces could not be written\n", who,
 			(long long)p->n_traces_failed);
 }
 
@@ -139,7 +144,10 @@ static void say_text(const char *who, const char *text)
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
 }
 
-/* Its steps are told by the report's screen where that follows and is about this process alone. */
+/*
+ * `has_screen`: the report's first screen follows and is about this process, so its steps are left
+ * out here.
+ */
 static void say_process(const struct process_facts *p, const struct report_run *run,
 			bool has_screen)
 {
@@ -164,7 +172,7 @@ static void say_process(const struct process_facts *p, const struct report_run *
 
 enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
 
-/* The first screen, less the lines before and behind it. */
+/* The first screen, with room for the lines before and after it. */
 static void say_report(const struct report *report)
 {
 	struct textout o = { .to = stderr,
@@ -173,14 +181,14 @@ static void say_report(const struct report *report)
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
 }
 
-/* As it can be typed: a folder with a blank or another character that means something to a shell stands in quotes. */
+/* A folder with a blank or another character that a shell would interpret is quoted. */
 static void say_report_command(const struct run *r)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789/._-+=:,@%";
 	bool is_plain = !r->folder[strspn(r->folder, plain)] || strchr(r->folder, '\'');
 	const char *quote = is_plain ? "" : "'";
-	fprintf(stderr, "profrun: the whole report: profrun.sh report %s%s%s\n", quote, r->folder,
+	fprintf(stderr, "profrun: full report: profrun.sh report %s%s%s\n", quote, r->folder,
 		quote);
 }
 
@@ -204,7 +212,7 @@ static bool has_files(const struct runfile *file, const struct exporter *x)
 	return false;
 }
 
-/* True if there are any. */
+/* Returns whether there are any. */
 static bool say_files(const struct run *r, const struct runfile *file)
 {
 	const struct exporter *x;
@@ -212,7 +220,7 @@ static bool say_files(const struct run *r, const struct runfile *file)
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
-		if (!has_files(file, x) || access(path, F_OK)) /* somebody has removed them */
+		if (!has_files(file, x) || access(path, F_OK)) /* they were removed */
 			continue;
 		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
 			x->folder, x->viewer);
@@ -228,7 +236,7 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(&file->processes.at[i], &file->run, n == 1 && has_report);
 	if (n > PROCESSES_SAID)
-		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
+		fprintf(stderr, "profrun: and %zu more processes, listed in run.json\n",
 			n - PROCESSES_SAID);
 	for (size_t i = 0; i < file->messages.n; i++)
 		fprintf(stderr, "profrun: %s\n", file->messages.at[i]);
@@ -239,10 +247,10 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 	if (has_report)
 		say_report_command(r);
 	else if (!is_any)
-		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
+		fprintf(stderr, "profrun: the run is recorded in %s\n", r->folder);
 }
 
-/* The module's, Tegra's, and WSL's, which has no module. */
+/* The kernel module's files, Tegra's, and those of WSL, which has no module. */
 static bool has_driver(void)
 {
 	return !access("/proc/driver/nvidia", F_OK) || !access("/dev/nvidiactl", F_OK) ||
@@ -253,13 +261,13 @@ static void say_never_used(const struct run *r, bool was_used)
 {
 	const char *hint = "";
 	if (was_used) {
-		fprintf(stderr, "profrun: nothing of %s could be recorded\n", r->command[0]);
+		fprintf(stderr, "profrun: nothing could be recorded of %s\n", r->command[0]);
 		return;
 	}
 	if (r->is_sim)
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
-		hint = "; there is no NVIDIA driver here: --sim runs it on a simulated GPU";
+		hint = "; no NVIDIA driver found: --sim runs it on a simulated GPU";
 	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
 		hint);
 }
@@ -277,7 +285,7 @@ static void say_not_waited(const struct run *r)
 {
 	if (!r->is_quiet)
 		fprintf(stderr,
-			"profrun: interrupted: traces are still being written; later: profrun.sh "
+			"profrun: interrupted; traces are still being written. Later: profrun.sh "
 			"report %s\n",
 			r->folder);
 }
@@ -286,25 +294,25 @@ static void say_running(long running)
 {
 	if (running > 0)
 		fprintf(stderr,
-			"profrun: %ld process%s of the run still go%s on; traces are written as "
-			"they come\n",
-			running, running == 1 ? "" : "es", running == 1 ? "es" : "");
+			"profrun: %ld process%s of the run still running; their traces are written "
+			"as steps close\n",
+			running, running == 1 ? "" : "es");
 }
 
 static void say_collector_died(const struct run *r)
 {
 	fprintf(stderr,
-		"profrun: the collector has died; `profrun.sh export %s --format perfetto` "
-		"makes the traces\n",
+		"profrun: the collector died; `profrun.sh export %s --format perfetto` "
+		"writes the traces\n",
 		r->folder);
 }
 
-/* Processes were seen. `said`: what the collector said of them, NULL if it has died. */
+/* Processes were seen. `said`: the collector's answer about them, NULL if it died. */
 static void finish_seen(struct run *r, const json_t *said, int wait_status, long running)
 {
 	struct runfile file;
 	struct report report;
-	json_t *now = runfile_load(r->folder); /* how it ended, the collector cannot say */
+	json_t *now = runfile_load(r->folder); /* has how the run ended, unlike `said` */
 	runfile_read(&file, said);
 	fields_read(&report_run_fields, &file.run, json_object_get(now, "run"), &file.arena);
 	json_decref(now);

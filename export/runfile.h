@@ -1,4 +1,7 @@
-/* DIR/run.json: what a run is about. `run` writes its first half, whoever makes traces the processes. */
+/*
+ * DIR/run.json describes a run. `profrun run` writes its first half, the collector or `export` the
+ * processes.
+ */
 #ifndef EXPORT_RUNFILE_H
 #define EXPORT_RUNFILE_H
 
@@ -18,13 +21,16 @@ struct runfile {
 void runfile_read(struct runfile *r, const json_t *root);
 void runfile_free(struct runfile *r);
 
-/* An empty object with this host where there is none yet, or none that can be read. New reference. */
+/*
+ * Returns run.json, or an empty object with this host if it is missing or unreadable. New
+ * reference.
+ */
 json_t *runfile_load(const char *folder);
 
-/* Whole or not at all. */
+/* Writes the file, whole or not at all. */
 int runfile_save(const char *folder, json_t *root, struct err *e);
 
-/* A process's part of it, by its journal ("journal/123.journal"), or NULL. */
+/* Returns the process of that journal ("journal/123.journal"), borrowed, or NULL. */
 json_t *runfile_process(const json_t *root, const char *journal);
 
 #endif

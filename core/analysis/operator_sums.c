@@ -1,4 +1,7 @@
-/* Spans come by begin, outer ones first, and none crosses another: an operator's self time is its total without its inner ones' totals. */
+/*
+ * Spans come by begin, outer ones first, and none crosses another: an operator's self time is its
+ * total without its inner ones' totals.
+ */
 #include "core/analysis/operator_sums.h"
 
 void operator_sums_free(struct operator_sums *s)

@@ -16,22 +16,23 @@ static void note_gaps(struct findings *f)
 	if (wrong)
 		findings_unavailable(
 			f, "idle",
-			"the causes found for device %u do not sum up to its idle time "
-			"(%llu ns busy, %llu ns idle, %llu ns in all)",
+			"the causes found for GPU %u do not add up to its idle time (%llu ns busy, "
+			"%llu ns idle, %llu ns in total)",
 			wrong->device, (unsigned long long)wrong->busy_ns,
 			(unsigned long long)wrong->idle_ns, (unsigned long long)wrong->span_ns);
 	if (without_gpu)
-		findings_unavailable(f, "gpu", "%zu of %zu armed steps have no GPU times",
+		findings_unavailable(f, "gpu", "%zu of %zu recorded steps have no GPU times",
 				     without_gpu, t->steps.n);
 	if (without_site > t->calls.n / 20)
-		findings_unavailable(f, "lines", "no stack was taken for %.0f %% of the calls",
+		findings_unavailable(f, "lines", "%.0f %% of the calls have no stack",
 				     100.0 * (double)without_site / (double)t->calls.n);
 	const char *diagnostic;
 	for (size_t i = 0; t->frames && (diagnostic = frames_diagnostic(t->frames, i)); i++)
-		findings_unavailable(f, "names of functions", "%s", diagnostic);
+		findings_unavailable(f, "function names", "%s", diagnostic);
 	if (t->n_cut)
 		findings_unavailable(f, "steps",
-				     "%llu armed steps were left out: more than %d million events",
+				     "%llu recorded steps were left out: more than %d million "
+				     "events",
 				     (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
 }
 

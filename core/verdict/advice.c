@@ -19,18 +19,18 @@ static const double copy_share = 0.10; /* of the step: what copies that cost not
 static const struct {
 	const char *what, *why;
 } mending[SYNC_KINDS_N] = {
-	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
-			"the host reads a value here and waits for everything before it" },
-	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
-							  "it nothing to do" },
-	[SYNC_COPY] = { "copy from pinned memory without waiting (non_blocking=True)",
-			"the host waits for the copy to be done" },
-	[SYNC_EVENT] = { "wait for the event later, or let the stream wait for it",
-			 "the host waits for the event" },
-	[SYNC_ALLOC] = { "keep the memory instead of freeing and allocating it", "freeing waits "
-										 "for the device" },
-	[SYNC_LIBRARY] = { "avoid the library's wait: a workspace or handle of one's own",
-			   "a library waits for the device here" },
+	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
+			"the CPU reads a GPU value here and waits for all work before it" },
+	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
+							  "nothing meanwhile" },
+	[SYNC_COPY] = { "copy asynchronously from pinned memory (non_blocking=True)",
+			"the CPU waits for the copy to finish" },
+	[SYNC_EVENT] = { "wait for the event later, or use cudaStreamWaitEvent", "the CPU waits "
+										 "for the event" },
+	[SYNC_ALLOC] = { "reuse the memory instead of freeing and allocating it", "freeing waits "
+										  "for the GPU" },
+	[SYNC_LIBRARY] = { "avoid the library's synchronization: use your own workspace or handle",
+			   "a library waits for the GPU here" },
 };
 
 /* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
@@ -40,7 +40,7 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
 	if (s->kind == SYNC_COPY && s->is_from_device)
-		return "copy into pinned memory without waiting, and look at it a step later";
+		return "copy asynchronously into pinned memory, and read it a step later";
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
@@ -49,10 +49,11 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
 	if (is_any && is_small)
-		return "make it once, before the loop; what changes: on the device, or from "
-		       "pinned memory";
+		return "create it once, before the loop; if it changes, create it on the GPU or "
+		       "copy "
+		       "it from pinned memory";
 	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
-	return s->op ? "use an operator that does not wait, or this one less often"
+	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : mending[s->kind].what;
 }
 
@@ -60,7 +61,7 @@ static const char *reason_of(char *text, size_t size, const struct finding_sync 
 {
 	if (!s->op)
 		return mending[s->kind].why;
-	snprintf(text, size, "%s waits for the device here, for its own sake", s->op);
+	snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
 	return text;
 }
 
@@ -90,11 +91,12 @@ static void advise_waits(struct judge *j)
 			continue;
 		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, mending_of(j, s),
-		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
-		       "%.2f ms less",
+		       "%s: %s per step, blocked %.2f ms%s; saved if the line is removed: "
+		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
 		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
-		       is_of_others ? " (all recorded)" : "", judge_line_gain_ms(j, change, &wait));
+		       is_of_others ? " (mean of all recorded steps)" : "",
+		       judge_line_gain_ms(j, change, &wait));
 	}
 }
 
@@ -165,8 +167,8 @@ static void advise_sets(struct judge *j)
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
 	advise(j, set.changes[0].site, set.changes, set.n,
-	       "do without these waits together: each hides behind the others",
-	       "%s: one at a time they win %.2f ms", lines, sum);
+	       "remove these synchronizations together: each one hides the others",
+	       "%s: removed one at a time they save %.2f ms", lines, sum);
 }
 
 /* ---- Causes that are not one line's ---- */
@@ -225,7 +227,7 @@ static void advise_general(struct judge *j, const struct general *g)
 									: g->what;
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms of it here",
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms here",
 	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
 	       here_ms);
 }
@@ -270,8 +272,8 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
 		0,
 		false,
-		"keep the memory instead of allocating and freeing it every step",
-		"allocating and freeing take the host's time, and freeing waits for the device",
+		"reuse the memory instead of allocating and freeing it every step",
+		"allocation and freeing take CPU time, and freeing waits for the GPU",
 		advice_top_memory_site,
 		NULL,
 	};
@@ -279,8 +281,8 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 		0,
 		false,
-		"make the next batch while the device works: more loader processes, prefetching",
-		" the step waits for its input",
+		"prefetch batches: more DataLoader workers, prefetch_factor",
+		" the step waits for its data",
 		advice_top_site,
 		NULL,
 	};
@@ -288,10 +290,10 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
 		true,
-		"copy less, from pinned memory, on a stream of its own",
-		"copies take their time in every step",
+		"copy less, from pinned memory, on a separate stream",
+		"copies take time in every step",
 		advice_top_site,
-		"copy less, or on a stream of its own",
+		"copy less, or on a separate stream",
 	};
 	advise_waits(j);
 	advise_sets(j);

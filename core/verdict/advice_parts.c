@@ -15,7 +15,7 @@ static void say_range(struct finding_advice *a)
 	size_t used = strlen(a->why);
 	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
+			 "; savings vary by step, from %.2f to %.2f ms", a->low_ms, a->high_ms);
 }
 
 static const struct frame *top_inner(const struct judge *j, uint32_t site);
@@ -25,8 +25,8 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 	size_t used = strlen(a->why);
 	if (used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; in few steps: %u of %u, %.2f ms each, told as the mean of all",
-			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
+			 "; only in %u of %u steps, %.2f ms each, averaged over all", a->rare_steps,
+			 steps, a->expected_ms * steps / a->rare_steps);
 }
 
 static uint8_t cause_of(const struct whatif_change *change)
@@ -188,10 +188,9 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 	uint32_t top = largest(behind_ms, n_sites);
 	const struct site *s = frames_site_at(frames, top);
 	if (top && top != site && behind_ms[top] * 2 > all_ms)
-		snprintf(to, bytes, "behind the calls of %s:%u and up to those of this line",
-			 path_base(s->file), s->line);
+		snprintf(to, bytes, "between %s:%u and this line", path_base(s->file), s->line);
 	else
-		snprintf(to, bytes, "before the calls of this line");
+		snprintf(to, bytes, "before this line");
 	free(behind_ms);
 	return to;
 }

@@ -33,19 +33,19 @@ static const struct {
 } causes[CAUSES] = {
 	[CAUSE_SYNC] = { VERDICT_SYNC,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
-			 "waits for the device" },
+			 "synchronization" },
 	[CAUSE_MEMORY] = { VERDICT_MEMORY,
 			   { .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
-			   "allocating and freeing" },
+			   "allocation and freeing" },
 	[CAUSE_COPY] = { VERDICT_COPY,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 			 "copies" },
 	[CAUSE_INPUT] = { VERDICT_INPUT,
 			  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
-			  "waiting for input" },
+			  "data loading" },
 	[CAUSE_COLLECTIVE] = { VERDICT_COLLECTIVE,
 			       { .kind = WHATIF_FREE, .what = WHATIF_FREE_COLLECTIVE },
-			       "talking to other ranks" },
+			       "communication" },
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
@@ -107,10 +107,10 @@ static void fill_syncs(struct judge *j)
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)
-		findings_unavailable(j->f, "what every wait would win",
-				     "there are more lines with waits than were played; those with "
-				     "the least "
-				     "blocked time show 0");
+		findings_unavailable(j->f, "savings of every synchronization",
+				     "only the %zu lines with the most blocked time were replayed; "
+				     "the others show 0",
+				     played);
 }
 
 /* ---- Verdict ---- */
@@ -197,43 +197,51 @@ static double variation(const struct timeline *t)
 	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
 }
 
+/* The sign of savings with two digits. */
+static const char *minus(double ms)
+{
+	return ms >= 0.005 ? "-" : "";
+}
+
+static void say_utilization(struct findings *f, const struct finding_gpu *g)
+{
+	double own_ms = g->busy_ms - g->before_ms, usual_ms = g->usual_busy_ms + g->usual_idle_ms;
+	if (g->late_ms > own_ms)
+		say(f, "GPU %u works %.2f ms per step, mostly after the CPU is done with it",
+		    g->device, own_ms + g->late_ms);
+	else if (f->n_usual < f->n_played)
+		say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
+		    100 * g->usual_busy_ms / fmax(usual_ms, 1e-6), g->usual_busy_ms);
+	else
+		say(f, "GPU %u utilization %.0f %% (%.2f ms per step)", g->device, g->busy_pct,
+		    g->busy_ms);
+}
+
+/* What the verdict rests on comes first: a screen has the first lines only, and says the utilization anyway. */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
 	if (j->w.usual_share < 1)
 		say(f,
-		    "all recorded steps took %.1f times as long as those beside them: gains are "
-		    "told in proportion, of a step's %.2f ms",
+		    "all recorded steps took %.1fx as long as their neighbours: savings scaled to "
+		    "unrecorded steps (%.2f ms)",
 		    1 / j->w.usual_share, f->step_ms);
-	for (size_t i = 0; i < f->gpus.n; i++) {
-		const struct finding_gpu *g = &f->gpus.at[i];
-		double own_ms = g->busy_ms - g->before_ms;
-		if (g->late_ms > own_ms)
-			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
-			    own_ms + g->late_ms);
-		else if (f->n_usual < f->n_played)
-			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
-			    g->device, g->usual_busy_ms,
-			    100 * g->usual_busy_ms /
-				    fmax(g->usual_busy_ms + g->usual_idle_ms, 1e-6));
-		else
-			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
-			    g->busy_ms, g->busy_pct);
-	}
 	if (j->w.n_usual < j->w.replay.n_steps)
 		say(f,
-		    "%u of %u recorded steps took half as long again and more: what binds is "
-		    "said of the others, at %.2f ms",
+		    "%u of %u recorded steps took 1.5x as long or longer: the verdict refers to "
+		    "the others (%.2f ms)",
 		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
-			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
-			    causes[i].text, j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
+			say(f, "without %s: -%.2f ms per step (%.0f %%)", causes[i].text,
+			    j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
 	if (j->all_causes_ms < judge_worth_ms(j))
-		say(f, "waits, copies, allocation and input cost next to nothing");
-	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
-	    j->gpu_half_ms, j->host_half_ms);
-	say(f, "played again unchanged the steps take %.2f ms in the mean, measured %.2f ms",
+		say(f, "synchronization, copies, allocation and data loading cost next to nothing");
+	say(f, "with a GPU twice as fast: %s%.2f ms; a CPU twice as fast: %s%.2f ms",
+	    minus(j->gpu_half_ms), j->gpu_half_ms, minus(j->host_half_ms), j->host_half_ms);
+	for (size_t i = 0; i < f->gpus.n; i++)
+		say_utilization(f, &f->gpus.at[i]);
+	say(f, "replayed without changes: %.2f ms per step on average; measured: %.2f ms",
 	    f->replayed_ms, f->measured_ms);
 }
 
@@ -249,10 +257,12 @@ static void give_verdict(struct judge *j)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
 	f->confidence = 0;
-	findings_unavailable(f, "what binds",
-			     error > error_most_pct ? "the steps played again differ too much from "
-						      "what was measured"
-						    : "only one step was recorded");
+	if (error > error_most_pct)
+		findings_unavailable(f, "bottleneck",
+				     "the model differs from the measured step time by %.0f %%",
+				     error);
+	else
+		findings_unavailable(f, "bottleneck", "only one step was recorded");
 }
 
 static uint64_t length_ns(const struct timeline_step *s)
@@ -322,7 +332,7 @@ void replay_fill(struct findings *f)
 	struct err e;
 	f->verdict = VERDICT_UNKNOWN;
 	if (whatif_open(&j.w, f->timeline, &e)) {
-		findings_unavailable(f, "what binds, what waits would win", "%s", e.text);
+		findings_unavailable(f, "bottleneck and savings", "%s", e.text);
 		return;
 	}
 	j.step_ms = j.w.step_ns / 1e6;

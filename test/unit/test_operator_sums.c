@@ -29,7 +29,10 @@ static const struct operator_sum *find(const struct operator_sums *s, const stru
 	return NULL;
 }
 
-/* linear (4 calls) holds matmul, which holds mm; a library's span between them is no operator. Then linear again, alone. */
+/*
+ * linear (4 calls) holds matmul, which holds mm; a library's span between them is no operator. Then
+ * linear again, alone.
+ */
 static void test_self_is_total_without_inner(void **state)
 {
 	/* GPU time of calls 0 to 4: 10, 20, 30, 40, 50 ns */

@@ -1,4 +1,7 @@
-/* report.json: every name and type that the interface promises, nothing made up where nothing is known. */
+/*
+ * report.json: every name and type that the interface promises, nothing made up where nothing is
+ * known.
+ */
 #include "core/analysis/summary.h"
 #include "export/report_fill.h"
 #include "export/report_json.h"
@@ -11,8 +14,8 @@
 #include <cmocka.h>
 
 /*
- * The interface, one row per name. Types: n number, N number or null, s text, S text or null, b true or false, o object, O
- * object or null, a list. "x[].y" is y of each item of the list x.
+ * The interface, one row per name. Types: n number, N number or null, s text, S text or null, b
+ * true or false, o object, O object or null, a list. "x[].y" is y of each item of the list x.
  */
 static const struct {
 	const char *path;

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-/* A rank with one row of collectives and `n` meetings of communicator 9, from begin_us[i] to end_us[i], each of a group of `group`. */
+/*
+ * A rank with one row of collectives and `n` meetings of communicator 9, from begin_us[i] to
+ * end_us[i], each of a group of `group`.
+ */
 static void add_member(struct report *r, int rank, const int *begin_us, const int *end_us, int n,
 		       unsigned group)
 {

@@ -111,8 +111,8 @@ static void test_in_words(void **state)
 	report_ranks_say_straggler(&o, &r);
 	report_ranks_say(&o, &r);
 	fclose(o.to);
-	assert_non_null(strstr(text, "wait 4.000 ms a step for rank 1: its data takes 4.000 ms "
-				     "longer"));
+	assert_non_null(strstr(text, "wait 4.000 ms per step for rank 1: its data phase is "
+				     "4.000 ms longer"));
 	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
 	assert_ptr_equal(report_ranks_straggler(&r), r.processes.at[1]);
 	free(text);
