@@ -15,16 +15,16 @@ static void note_gaps(struct findings *f)
 		without_site += !t->calls.at[i].site;
 	if (wrong)
 		findings_unavailable(
-			f, "idle",
+			f, "causes of idle time",
 			"the causes found for GPU %u do not add up to its idle time (%llu ns busy, "
 			"%llu ns idle, %llu ns in total)",
 			wrong->device, (unsigned long long)wrong->busy_ns,
 			(unsigned long long)wrong->idle_ns, (unsigned long long)wrong->span_ns);
 	if (without_gpu)
-		findings_unavailable(f, "gpu", "%zu of %zu recorded steps have no GPU times",
+		findings_unavailable(f, "GPU times", "%zu of %zu recorded steps have no GPU times",
 				     without_gpu, t->steps.n);
 	if (without_site > t->calls.n / 20)
-		findings_unavailable(f, "lines", "%.0f %% of the calls have no stack",
+		findings_unavailable(f, "lines of all calls", "%.0f %% of the calls have no stack",
 				     100.0 * (double)without_site / (double)t->calls.n);
 	const char *diagnostic;
 	for (size_t i = 0; t->frames && (diagnostic = frames_diagnostic(t->frames, i)); i++)

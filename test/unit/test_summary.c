@@ -266,7 +266,7 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_int_equal(f->f.unavailable.n, 2);
 	assert_string_equal(f->f.unavailable.at[0].what,
 			    "reliable phases"); /* stacks of nothing known */
-	assert_string_equal(f->f.unavailable.at[1].what, "gpu");
+	assert_string_equal(f->f.unavailable.at[1].what, "GPU times");
 }
 
 /* As the first screen shows them: by what the host spends in them, however much of the GPU's time they launched. */
