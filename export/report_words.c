@@ -179,18 +179,6 @@ static const struct word verdicts[] = {
 	{ "mixed", "Several bottlenecks", "none clearly larger than the others" },
 };
 
-static const struct word causes[] = {
-	{ "sync", "synchronization", "GPU idle after a sync" },
-	{ "launch", "launch overhead", "CPU slower than the GPU" },
-	{ "input", "data loading", "next batch not ready" },
-	{ "alloc", "allocation", "cudaMalloc, cudaFree" },
-	{ "copy", "copies", "CPU blocked by a copy" },
-	{ "collective", "communication", "waiting for other ranks" },
-	{ "module", "module loading", "loading GPU code" },
-	{ "profiler", "profiler", "profrun or CUPTI" },
-	{ "unknown", "unknown", "cause not found" },
-};
-
 static const struct word syncs[] = {
 	{ "item", ".item()/D2H sync", "" },    { "explicit", "explicit sync", "" },
 	{ "copy", "blocking copy", "" },       { "event", "cudaEventSynchronize", "" },
@@ -232,7 +220,8 @@ const char *report_cause_noun(const char *cause)
 
 const char *report_cause_words(const char *cause)
 {
-	return LOOK_UP(causes, cause)->words;
+	const struct idle_cause_row *row = idle_cause_find(cause);
+	return row ? row->meaning : "";
 }
 
 const char *report_sync_noun(const char *kind)
