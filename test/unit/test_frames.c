@@ -1,6 +1,5 @@
 /* Stacks made readable: names, lines and operators of real return addresses, and what a damaged journal or file does to them. */
 #include "core/symbols/operators.h"
-#include "core/util/demangle.h"
 #include "test/unit/process_frames.h"
 
 #include <fcntl.h>
@@ -244,48 +243,6 @@ static void test_operators_by_name(void **state)
 		assert_false(operator_name(none[i], name, sizeof(name)));
 }
 
-/* ---- Names ---- */
-
-static void check_brief(const char *mangled, const char *brief)
-{
-	char *is = demangle_function(mangled);
-	assert_string_equal(is, brief);
-	free(is);
-}
-
-static void test_brief_names(void **state)
-{
-	(void)state;
-	check_brief("main", "main");
-	check_brief("_Z4worki.cold", "work");
-	check_brief("_Z4worki.constprop.0.isra.1", "work");
-	check_brief("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size");
-	check_brief("_Z7genericIfEvPT_", "generic<float>");
-	check_brief("_ZN12_GLOBAL__N_14workEi", "(anonymous namespace)::work");
-	check_brief("_ZN1AcviEv", "A::operator int");
-	check_brief("_ZN1AclEi", "A::operator()");
-	check_brief("_ZN1AltERKS_", "A::operator<");
-	check_brief("_ZN1AlsIiEERS_T_", "A::operator<< <int>");
-	check_brief("_ZN1AptEv", "A::operator->");
-	check_brief("_Znwm", "operator new");
-	check_brief("_ZZ4workiENKUliE_clEi", "work::{lambda(int)#1}::operator()");
-	check_brief("_Z1fPFviE", "f");
-	check_brief("_Z1fIiEPFvT_EOS0_", "void (*f<int>(int&&))(int)"); /* stays whole */
-	check_brief("_Z3fooILi3EEDTcl1gEEv", "foo<3>");
-	check_brief("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
-	check_brief("_ZN41_$LT$alloc..Vec$LT$T$GT$$u20$as$u20$A$GT$4drop17h0123456789abcdefE",
-		    "<alloc::Vec<T> as A>::drop");
-	check_brief("_ZN4work16h0123456789abcdeE", "work::h0123456789abcde"); /* C++ after all */
-	check_brief("_RINvNtCs1234_1t5inner7genericlhE", "t::inner::generic::<i32, u8>");
-	check_brief("_RNvXs_C1tINtB4_2SqfKj3_ENtB4_5Shape4area",
-		    "<t::Sq<f32, 3> as t::Shape>::area");
-	check_brief("_RNCNvC1t4main0B3_", "t::main::{closure#0}");
-	check_brief("_RNvC1t4mai", "_RNvC1t4mai");
-	char name[] = "a::b<c<d>, e>::call<operator<long_name_here>";
-	demangle_shorten(name, 8);
-	assert_string_equal(name, "a::b<...>::call<...>");
-}
-
 /* ---- Source lines ---- */
 
 static void test_source_lines(void **state)
@@ -423,7 +380,6 @@ int main(void)
 		test(test_operators_around_a_call),
 		test(test_site_of_an_operator),
 		test(test_operators_by_name),
-		test(test_brief_names),
 		test(test_source_lines),
 		test(test_survives_a_damaged_dictionary),
 		test(test_survives_damaged_objects),
