@@ -5,15 +5,21 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+/* Reads a journal with one stack, by number `id`, that passes through `function` of `object`. */
+static void read_stack_of(const char *object, const char *function, uint32_t id)
+{
+	struct wanted w = stack_of(object, function);
+	jb_module(builder, &w.module, w.path);
+	jb_stack(builder, id, 0, 0, 0, seen.frames, seen.n);
+	read_dictionary();
+}
+
 /* ---- Native names ---- */
 
 static void test_names_of_functions(void **state)
 {
 	(void)state;
-	struct wanted w = stack_of("shapes.so", "shapes_names");
-	jb_module(builder, &w.module, w.path);
-	jb_stack(builder, 7, 0, 0, 0, seen.frames, seen.n);
-	read_dictionary();
+	read_stack_of("shapes.so", "shapes_names", 7);
 	static const char *const names[] = { "shapes::generic<long>", "shapes::hidden",
 					     "shapes::outer", "shapes_names" };
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -31,10 +37,7 @@ static void test_names_of_functions(void **state)
 static void test_lines_and_inlined_functions(void **state)
 {
 	(void)state;
-	struct wanted w = stack_of("shapes.so", "shapes_names");
-	jb_module(builder, &w.module, w.path);
-	jb_stack(builder, 7, 0, 0, 0, seen.frames, seen.n);
-	read_dictionary();
+	read_stack_of("shapes.so", "shapes_names", 7);
 	static const struct {
 		const char *function, *mark;
 		bool is_inlined;
@@ -61,10 +64,7 @@ static void test_lines_and_inlined_functions(void **state)
 static void test_stripped_object(void **state)
 {
 	(void)state;
-	struct wanted w = stack_of("shapes_stripped.so", "shapes_names");
-	jb_module(builder, &w.module, w.path);
-	jb_stack(builder, 1, 0, 0, 0, seen.frames, seen.n);
-	read_dictionary();
+	read_stack_of("shapes_stripped.so", "shapes_names", 1);
 	char expected[64];
 	snprintf(expected, sizeof(expected), "shapes_stripped.so+0x%llx",
 		 (unsigned long long)(seen.frames[0] & 0xffffffffffff));
@@ -142,10 +142,7 @@ static void test_own_frames_never_show(void **state)
 static void test_kernel_stubs_are_no_lines(void **state)
 {
 	(void)state;
-	struct wanted w = stack_of("shapes.so", "shapes_launch");
-	jb_module(builder, &w.module, w.path);
-	jb_stack(builder, 1, 0, 0, 0, seen.frames, seen.n);
-	read_dictionary();
+	read_stack_of("shapes.so", "shapes_launch", 1);
 	assert_true(find_function(1, "scale")->is_library);
 	assert_string_equal(frames_site_at(frames, frames_site(frames, 1))->function,
 			    "shapes_launch");
@@ -156,10 +153,7 @@ static void test_kernel_stubs_are_no_lines(void **state)
 static void test_operators_around_a_call(void **state)
 {
 	(void)state;
-	struct wanted w = stack_of("shapes.so", "shapes_operators");
-	jb_module(builder, &w.module, w.path);
-	jb_stack(builder, 1, 0, 0, 0, seen.frames, seen.n);
-	read_dictionary();
+	read_stack_of("shapes.so", "shapes_operators", 1);
 	const char *names[8];
 	assert_string_equal(frames_operator(frames, 1, false), "aten::add_");
 	assert_string_equal(frames_operator(frames, 1, true), "aten::linear");
@@ -301,10 +295,7 @@ static void test_survives_a_damaged_dictionary(void **state)
 			builder->bytes[from + (size_t)rand() % (to - from)] = (uint8_t)rand();
 		read_dictionary();
 		resolve_everything();
-		frames_free(frames);
-		frames = NULL;
-		dict_free(&dict);
-		dict = (struct dict){ 0 };
+		forget_dictionary();
 		memcpy(builder->bytes, good, builder->size);
 	}
 	free(good);
@@ -355,10 +346,7 @@ static void test_survives_damaged_objects(void **state)
 		write_file(path, bad, length);
 		read_dictionary();
 		resolve_everything();
-		frames_free(frames);
-		frames = NULL;
-		dict_free(&dict);
-		dict = (struct dict){ 0 };
+		forget_dictionary();
 	}
 	unlink(path);
 	free(good);

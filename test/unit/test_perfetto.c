@@ -4,6 +4,7 @@
 #include "export/perfetto.h"
 #include "export/trace_count.h"
 #include "test/unit/journal_builder.h"
+#include "test/unit/journal_path.h"
 #include "test/unit/perfetto_decoder.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 
 /* ---- Traces to decode ---- */
 
-static char path[80];
 static struct decoded decoded;
 
 static void append(void *context, const void *bytes, size_t n)
@@ -390,20 +390,6 @@ static void test_leaves_nothing_where_the_disk_is_full(void **state)
 	assert_non_null(strstr(e.text, trace));
 	*strrchr(trace, '/') = 0;
 	assert_int_equal(rmdir(trace), 0); /* only an empty folder goes */
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-perfetto-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
 }
 
 int main(void)

@@ -1,28 +1,13 @@
 /* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
 #include "core/model/ingest.h"
 #include "test/unit/journal_builder.h"
+#include "test/unit/journal_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-ranges-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
 
 /* ---- The log alone ---- */
 

@@ -2,28 +2,13 @@
 #include "core/journal/dict.h"
 #include "core/journal/reader.h"
 #include "test/unit/journal_builder.h"
+#include "test/unit/journal_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-reader-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
 
 /* Two threads whose calls alternate, over several chunks each. */
 static struct journal_builder *example(uint32_t n_calls)

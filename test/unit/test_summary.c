@@ -2,9 +2,8 @@
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_run.h"
 #include "core/symbols/phase_rules.h"
-#include "test/unit/fake_frames.h"
+#include "test/unit/findings_fixture.h"
 #include "test/unit/journal_builder.h"
-#include "test/unit/step_builder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,32 +12,14 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct timeline t;
-	struct findings f;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
+	struct fixture *f = fixture_begin((struct frames *)fake_frames);
 	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
 	fake_add(2, "train.py", 10, "train", "", "aten::relu");
 	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
 	fake_add(4, "train.py", 40, "train", "", "");
-	timeline_start(&f->t, &f->b.dict, (struct frames *)fake_frames);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	findings_free(&f->f);
-	timeline_free(&f->t);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 

@@ -2,8 +2,7 @@
 #include "core/analysis/timeline.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/order.h"
-#include "test/unit/fake_frames.h"
-#include "test/unit/step_builder.h"
+#include "test/unit/findings_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,27 +10,11 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct timeline t;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
-	timeline_start(&f->t, &f->b.dict, NULL);
+	struct fixture *f = fixture_begin(NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	timeline_free(&f->t);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 
