@@ -296,25 +296,8 @@ static cudaError_t peer_driver(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCP
 					   .extent = p->extent,
 					   .kind = cudaMemcpyDeviceToDevice };
 	cudaError_t rc = rt_copy_3d_driver(&plain, &c);
-	*out = (CUDA_MEMCPY3D_PEER){ .srcXInBytes = c.srcXInBytes,
-				     .srcY = c.srcY,
-				     .srcZ = c.srcZ,
-				     .srcMemoryType = c.srcMemoryType,
-				     .srcDevice = c.srcDevice,
-				     .srcArray = c.srcArray,
-				     .srcPitch = c.srcPitch,
-				     .srcHeight = c.srcHeight,
-				     .dstXInBytes = c.dstXInBytes,
-				     .dstY = c.dstY,
-				     .dstZ = c.dstZ,
-				     .dstMemoryType = c.dstMemoryType,
-				     .dstDevice = c.dstDevice,
-				     .dstArray = c.dstArray,
-				     .dstPitch = c.dstPitch,
-				     .dstHeight = c.dstHeight,
-				     .WidthInBytes = c.WidthInBytes,
-				     .Height = c.Height,
-				     .Depth = c.Depth };
+	*out = (CUDA_MEMCPY3D_PEER){ SIM_SIDE_3D(src, &c), SIM_SIDE_3D(dst, &c),
+				     SIM_EXTENT_3D(&c) };
 	return rc;
 }
 
