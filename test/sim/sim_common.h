@@ -53,4 +53,12 @@ void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define SIM_EXTENT_3D(c) \
 	.WidthInBytes = (c)->WidthInBytes, .Height = (c)->Height, .Depth = (c)->Depth
 
+/* Names that were reported. */
+struct sim_said {
+	const char *names[512];
+	int count;
+};
+/* Returns whether the name is new, and keeps it. The caller holds a lock. */
+bool sim_say_once(struct sim_said *said, const char *name);
+
 #endif

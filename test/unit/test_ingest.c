@@ -1,7 +1,6 @@
 /* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
 #include "core/model/ingest.h"
-#include "test/unit/journal_builder.h"
-#include "test/unit/journal_path.h"
+#include "test/unit/journal_ingest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,12 +69,8 @@ static struct seen ingest_file(const struct journal_builder *b, bool killed,
 {
 	struct seen seen = { 0 };
 	struct ingest f;
-	struct err e;
 	const struct ingest_sink sink = { .context = &seen, .step = look_at };
-	jb_write(b, path);
-	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	ingest_read(&f);
-	ingest_finish(&f, killed);
+	ingest_written(&f, b, &sink, killed);
 	if (counts)
 		*counts = f.counts;
 	ingest_close(&f);

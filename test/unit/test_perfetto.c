@@ -3,8 +3,7 @@
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"
-#include "test/unit/journal_builder.h"
-#include "test/unit/journal_path.h"
+#include "test/unit/journal_ingest.h"
 #include "test/unit/perfetto_decoder.h"
 
 #include <errno.h>
@@ -46,12 +45,8 @@ static void encode_journal(const struct journal_builder *b)
 {
 	int n_steps = 0;
 	struct ingest f;
-	struct err e;
 	const struct ingest_sink sink = { .context = &n_steps, .step = decode_step };
-	jb_write(b, path);
-	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	ingest_read(&f);
-	ingest_finish(&f, false);
+	ingest_written(&f, b, &sink, false);
 	ingest_close(&f);
 	assert_int_equal(n_steps, 1);
 }
