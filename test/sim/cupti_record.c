@@ -40,31 +40,33 @@ _Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record"
 
 #define ROUNDED(bytes) (((bytes) + 7) & ~(size_t)7)
 
+/* Kinds, their records' types and sizes: those with the time of a start and an end, then the others. */
+#define TIMED_RECORDS(ROW)                                                         \
+	ROW(KERNEL, kernel_record, KERNEL_BYTES)                                   \
+	ROW(CONCURRENT_KERNEL, kernel_record, KERNEL_BYTES)                        \
+	ROW(MEMCPY, CUpti_ActivityMemcpy6, sizeof(CUpti_ActivityMemcpy6))          \
+	ROW(MEMCPY2, CUpti_ActivityMemcpyPtoP4, sizeof(CUpti_ActivityMemcpyPtoP4)) \
+	ROW(MEMSET, CUpti_ActivityMemset4, sizeof(CUpti_ActivityMemset4))          \
+	ROW(SYNCHRONIZATION, CUpti_ActivitySynchronization2,                       \
+	    sizeof(CUpti_ActivitySynchronization2))                                \
+	ROW(GRAPH_TRACE, CUpti_ActivityGraphTrace2, sizeof(CUpti_ActivityGraphTrace2))
+#define OTHER_RECORDS(ROW)                                                      \
+	ROW(RUNTIME, CUpti_ActivityAPI, sizeof(CUpti_ActivityAPI))              \
+	ROW(DRIVER, CUpti_ActivityAPI, sizeof(CUpti_ActivityAPI))               \
+	ROW(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation,            \
+	    sizeof(CUpti_ActivityExternalCorrelation))                          \
+	ROW(OVERHEAD, CUpti_ActivityOverhead3, sizeof(CUpti_ActivityOverhead3)) \
+	ROW(MEMORY2, CUpti_ActivityMemory4, sizeof(CUpti_ActivityMemory4))
+
 size_t cupti_record_bytes(CUpti_ActivityKind kind)
 {
 	switch (kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return ROUNDED(KERNEL_BYTES);
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		return ROUNDED(sizeof(CUpti_ActivityMemcpy6));
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return ROUNDED(sizeof(CUpti_ActivityMemcpyPtoP4));
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		return ROUNDED(sizeof(CUpti_ActivityMemset4));
-	case CUPTI_ACTIVITY_KIND_RUNTIME:
-	case CUPTI_ACTIVITY_KIND_DRIVER:
-		return ROUNDED(sizeof(CUpti_ActivityAPI));
-	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-		return ROUNDED(sizeof(CUpti_ActivityExternalCorrelation));
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return ROUNDED(sizeof(CUpti_ActivitySynchronization2));
-	case CUPTI_ACTIVITY_KIND_OVERHEAD:
-		return ROUNDED(sizeof(CUpti_ActivityOverhead3));
-	case CUPTI_ACTIVITY_KIND_MEMORY2:
-		return ROUNDED(sizeof(CUpti_ActivityMemory4));
-	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		return ROUNDED(sizeof(CUpti_ActivityGraphTrace2));
+#define ROW(name, type, bytes)           \
+	case CUPTI_ACTIVITY_KIND_##name: \
+		return ROUNDED(bytes);
+		TIMED_RECORDS(ROW)
+		OTHER_RECORDS(ROW)
+#undef ROW
 	default:
 		abort(); /* only what this file wrote is ever measured */
 	}
@@ -73,19 +75,11 @@ size_t cupti_record_bytes(CUpti_ActivityKind kind)
 uint64_t *cupti_record_times(CUpti_Activity *record)
 {
 	switch (record->kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return &((kernel_record *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		return &((CUpti_ActivityMemcpy6 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return &((CUpti_ActivityMemcpyPtoP4 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		return &((CUpti_ActivityMemset4 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return &((CUpti_ActivitySynchronization2 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		return &((CUpti_ActivityGraphTrace2 *)record)->start;
+#define ROW(name, type, bytes)           \
+	case CUPTI_ACTIVITY_KIND_##name: \
+		return &((type *)record)->start;
+		TIMED_RECORDS(ROW)
+#undef ROW
 	default:
 		return NULL;
 	}

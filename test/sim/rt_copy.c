@@ -270,19 +270,20 @@ cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *
 	return cudaSuccess;
 }
 
-cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
-{
-	CUDA_MEMCPY3D c;
-	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3D_v2)(&c));
-}
-
-cudaError_t rt_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
-{
-	CUDA_MEMCPY3D c;
-	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DAsync_v2)(&c, stream));
-}
+#define COPY_3D(name, now, later, type, to_driver)                                               \
+	cudaError_t rt_cuda##name(const struct cuda##name##Parms *p)                             \
+	{                                                                                        \
+		type c;                                                                          \
+		cudaError_t rc = rt_context() ?: to_driver(p, &c);                               \
+		return rc ?: RT(DRV(now)(&c));                                                   \
+	}                                                                                        \
+	cudaError_t rt_cuda##name##Async(const struct cuda##name##Parms *p, cudaStream_t stream) \
+	{                                                                                        \
+		type c;                                                                          \
+		cudaError_t rc = rt_context() ?: to_driver(p, &c);                               \
+		return rc ?: RT(DRV(later)(&c, stream));                                         \
+	}
+COPY_3D(Memcpy3D, cuMemcpy3D_v2, cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, rt_copy_3d_driver)
 
 static cudaError_t peer_driver(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D_PEER *out)
 {
@@ -301,19 +302,7 @@ static cudaError_t peer_driver(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCP
 	return rc;
 }
 
-cudaError_t rt_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
-{
-	CUDA_MEMCPY3D_PEER c;
-	cudaError_t rc = rt_context() ?: peer_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DPeer)(&c));
-}
-
-cudaError_t rt_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
-{
-	CUDA_MEMCPY3D_PEER c;
-	cudaError_t rc = rt_context() ?: peer_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DPeerAsync)(&c, stream));
-}
+COPY_3D(Memcpy3DPeer, cuMemcpy3DPeer, cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, peer_driver)
 
 /* ---- peers, symbols, batches ---- */
 
