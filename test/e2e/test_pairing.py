@@ -92,7 +92,8 @@ class Pairing(Case):
         self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]), (0, 0))
 
     def test_two_devices(self):
-        by_id = self.check_none_is_wrong([prog("order"), "devices"], PROFSIM_DEVICES="2", **EVERYTHING)
+        settings = {**EVERYTHING, "PROFSIM_DEVICES": "2"}
+        by_id = self.check_none_is_wrong([prog("order"), "devices"], **settings)
         self.assertEqual(len(by_id), 2 * 60)
 
     def test_default_streams_of_threads(self):

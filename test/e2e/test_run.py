@@ -213,7 +213,8 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             self.assertEqual(child.communicate(timeout=20)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        pid, terminal, shown = self.on_terminal("import time\nprint('ready', flush=True)\ntime.sleep(60)")
+        code = "import time\nprint('ready', flush=True)\ntime.sleep(60)"
+        pid, terminal, shown = self.on_terminal(code)
         os.close(terminal)
         began = time.monotonic()
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP)

@@ -1,4 +1,5 @@
-/* A kernel registered by hand, as nvcc's own start-up code does it, with no image: simulated GPU only. */
+/* A kernel registered by hand, as nvcc's own start-up code does it, with no image: for the
+ * simulated GPU alone. */
 #ifndef TEST_PROG_REGISTER_H
 #define TEST_PROG_REGISTER_H
 

@@ -40,7 +40,7 @@ _Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record"
 
 #define ROUNDED(bytes) (((bytes) + 7) & ~(size_t)7)
 
-/* Kinds, their records' types and sizes: those with the time of a start and an end, then the others. */
+/* Kinds, types and sizes of records: first those with a start and an end time, then the others. */
 #define TIMED_RECORDS(ROW)                                                         \
 	ROW(KERNEL, kernel_record, KERNEL_BYTES)                                   \
 	ROW(CONCURRENT_KERNEL, kernel_record, KERNEL_BYTES)                        \

@@ -220,16 +220,10 @@ cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
 
 static size_t array_element(cudaArray_const_t array)
 {
-	static const uint8_t sizes[64] = {
-		[CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
-		[CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
-		[CU_AD_FORMAT_SIGNED_INT16] = 2,   [CU_AD_FORMAT_SIGNED_INT32] = 4,
-		[CU_AD_FORMAT_HALF] = 2,	   [CU_AD_FORMAT_FLOAT] = 4
-	};
 	CUDA_ARRAY3D_DESCRIPTOR d;
 	if (DRV(cuArray3DGetDescriptor_v2)(&d, (CUarray)array))
 		return 1;
-	return sizes[d.Format & 63] * d.NumChannels ?: 1;
+	return (size_t)rt_channel_bits(d.Format) / 8 * d.NumChannels ?: 1;
 }
 
 /* Offsets and widths count elements where an array takes part, else bytes. */

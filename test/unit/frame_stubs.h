@@ -1,7 +1,7 @@
 /*
- * The functions of core/symbols/frames.c that most made-up stacks need nothing of. Included by the one
- * file that is the test program, after it defined the array `sites`, by site number, and
- * FRAMES_HAVE_SOURCES if it has a frames_source() of its own.
+ * Stubs for those functions of core/symbols/frames.c that most tests with made-up stacks do not use.
+ * The one file that is the test program includes this after its array `sites`, by site number, and
+ * after FRAMES_HAVE_SOURCES if it defines frames_source() itself.
  */
 #ifndef TEST_UNIT_FRAME_STUBS_H
 #define TEST_UNIT_FRAME_STUBS_H

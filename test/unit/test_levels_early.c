@@ -51,6 +51,14 @@ static void check_known_after(const struct sequence *s, double within_steps)
 			 r.locked, r.corrected, r.locked_steps, r.one_per_step);
 }
 
+/* Steps are found, with one boundary in each. */
+static void check_found(const struct sequence *s, struct sequence_result *r)
+{
+	sequence_run(s, 1, false, r);
+	assert_true(r->locked);
+	assert_true(r->one_per_step == 1);
+}
+
 /* No step, or one boundary in most of them. */
 static void check_mostly_right(const struct sequence *s)
 {
@@ -152,9 +160,7 @@ static void test_graphs_behind_long_steps(void **state)
 		copy(&s, COPY_D2H, LEVEL_D2H);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	assert_in_range(r.locked_at, begin, begin + 3 * 4);
 	sequence_free(&s);
 }
@@ -342,9 +348,7 @@ static void test_first_step_compiles(void **state)
 		launch_range(&s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	assert_true(r.exact == 1);
 	uint64_t n_ended = 0;
 	while (n_ended < s.n_ends && s.ends[n_ended] <= r.numbered_at)
@@ -366,9 +370,7 @@ static void test_bare_loop_with_a_long_first_iteration(void **state)
 		launch_range(&s, BACKWARD, 5, 0);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	sequence_free(&s);
 }
 
