@@ -1,6 +1,6 @@
 /*
  * See blocks.h. The reporting function is called ten times as often as kernels are launched, inside the allocator's lock. What it costs is
- * in test/bench/block_bench.sh and docs/memory.md.
+ * in test/bench/block_bench.sh and docs/internals/pytorch-memory.md.
  *
  * Reports come from PyTorch 1.9 on; names and argument types (the same registers) changed in 2.1.
  */

@@ -1,7 +1,7 @@
 /*
  * Finding the real functions. Nothing here runs for a call whose real function is known. The entry points by which functions are asked for by name
- * are in lookup_getproc.c and lookup_dlsym.c; the third one, the exported symbol, needs no code. Facts and sources: docs/architecture.md,
- * "Three entry points".
+ * are in lookup_getproc.c and lookup_dlsym.c; the third one, the exported symbol, needs no code. Facts and sources:
+ * docs/internals/entry-points.md.
  */
 #include "preload/lookup.h"
 

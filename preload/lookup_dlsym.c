@@ -1,6 +1,6 @@
 /*
  * The entry point dlsym. It is entered by every library of the process, at any time, before constructors too: its filter allocates nothing and
- * looks closer at names of CUDA's and its libraries' functions only. See docs/architecture.md, "Three entry points".
+ * looks closer at names of CUDA's and its libraries' functions only. See docs/internals/entry-points.md.
  */
 #include "preload/gpu_yield.h"
 #include "preload/libs.h"

@@ -1,4 +1,4 @@
-/* The entry point cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/architecture.md, "Three entry points". */
+/* The entry point cuGetProcAddress: what a statically linked runtime asks for some 440 functions. See docs/internals/entry-points.md. */
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 

@@ -1,6 +1,6 @@
 /*
  * How sure an answer is: of answers that are called so sure, that share is right. A logistic of what was seen of the level, with weights
- * fitted to made programs (docs/steps-suite.md says how); no look at what kind of program it is.
+ * fitted to made programs (docs/internals/steps-suite.md says how); no look at what kind of program it is.
  */
 #include "core/steps/levels_believe.h"
 
