@@ -10,8 +10,9 @@
 #include "core/model/cost.h"
 #include "core/model/memory.h"
 #include "core/model/tables.h"
-#include "core/symbols/frames.h"
 #include "core/util/sample.h"
+
+struct frames;
 
 /* A call that took long in the run's beginning: code was loaded or compiled, a context made. */
 struct run_once {
