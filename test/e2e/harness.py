@@ -25,6 +25,12 @@ TOOL = os.path.join(BUILD, "profrun")
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")  # what profrun itself says: the launcher, and the library with its pid
 EVERYTHING = {"PROF_SCHEDULE": "always"}
 
+# A job of a shell script and a program under nohup inherit ignored signals; the programs here are to have a terminal's.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
 
 def prog(name):
     """Path of a built program; the test is skipped where it could not be built (no nvcc)."""
