@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "test/prog/known.h"
 #include "test/prog/modes.h"
 #include "test/prog/work.h"
 
@@ -157,6 +158,7 @@ static int ahead(void)
 			launch_of_step(other, i % 3 + 1, step);
 		launch_of_step(kernel, 1, step);
 		usleep(300);
+		known_pace();
 	}
 	MUST(cudaDeviceSynchronize());
 	return 0;
