@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ TOOL = os.path.join(BUILD, "profrun")
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")  # what profrun itself says: the launcher, and the library with its pid
 EVERYTHING = {"PROF_SCHEDULE": "always"}
 PATIENCE_S = 100  # for what takes a moment on an idle machine: only a hang takes longer
-PACED = {"PACE_MS": 50}  # for loop and order of test/prog: in each step they wait so long for their steps to be detected
+PACED = {"PACE_MS": 50}  # for loop of test/prog: in each step it waits so long for its steps to be detected
 
 # A job of a shell script and a program under nohup inherit ignored signals; the programs here are to have a terminal's.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -202,6 +203,17 @@ def applications(folder):
         return [int(name.split(".")[0]) for name in os.listdir(os.path.join(folder, "journal"))]
     except FileNotFoundError:
         return []
+
+
+def journals(folder):
+    """The journals of a run that goes on; one that is just being made is left out."""
+    found = []
+    for path in Run(0, "", "", folder).paths("journal/*.journal"):
+        try:
+            found.append(Journal(path))
+        except (AssertionError, ValueError, struct.error):
+            continue
+    return found
 
 
 def truth(path):

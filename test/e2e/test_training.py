@@ -26,7 +26,7 @@ class Training(OverdueCase):
         trained = 0
         while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
             live.do("train 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             trained += 1
             self.assertLess(trained, 200, live.err())
         live.do("train 20")
@@ -59,7 +59,7 @@ class Training(OverdueCase):
             made = 0
             while self.journal(live).anchor_generation < generation or not self.is_sure(live):
                 live.do(command)
-                time.sleep(0.005)
+                time.sleep(0.02)
                 made += 20
                 self.assertLess(made, 3000, live.err())
             live.do(command)

@@ -1,0 +1,50 @@
+/* Waiting for profrun to detect the steps, for programs whose tests need them detected before the run is over. */
+#ifndef TEST_PROG_KNOWN_H
+#define TEST_PROG_KNOWN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/runtime/record.h"
+
+/* This process's own journal as libprofrun.so has mapped it; NULL without one. */
+static inline struct journal_header *known_journal(void)
+{
+	char line[4096];
+	unsigned long begin, offset;
+	struct journal_header *found = NULL;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		if (strstr(line, ".journal") && sscanf(line, "%lx-%*x %*s %lx", &begin, &offset) == 2 && !offset)
+			found = (struct journal_header *)begin;
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/*
+ * Waits until profrun has detected the steps, for at most PACE_MS milliseconds (an environment variable; without it not at
+ * all). Called once in each step, it gives the collector time on a machine that is busy with other things.
+ */
+static inline void known_pace(void)
+{
+	static int pace_ms = -1;
+	static struct journal_header *journal;
+	if (pace_ms < 0)
+		pace_ms = atoi(getenv("PACE_MS") ?: "0");
+	if (!pace_ms)
+		return;
+	if (!journal)
+		journal = known_journal();
+	for (int ms = 0; ms < pace_ms; ms++) {
+		if (!journal || journal->steps.mode != STEP_MODE_AUTO ||
+		    !step_state_is_learning(journal->steps.state))
+			return;
+		usleep(1000);
+	}
+}
+
+#endif
