@@ -67,10 +67,10 @@ class Ranks(Case):
         return run
 
     def test_same_steps(self):
-        self.same_steps(["0:0", "1:0"], 1500)
+        self.same_steps(["0:0", "1:0"], 500)
 
     def test_same_steps_of_late_ranks(self):
-        run = self.same_steps(["0:0.3", "1:0", "2:0.1", "3:0.4"], 3000)
+        run = self.same_steps(["0:0.3", "1:0", "2:0.1", "3:0.4"], 1000)
         self.assertEqual((run.json["ranks_start"]["ranks"], run.json["ranks_start"]["of"]), (4, 4))
 
     def test_a_rank_that_is_left_out_is_not_awaited(self):
@@ -79,7 +79,7 @@ class Ranks(Case):
 
     def test_a_rank_that_ended_is_not_awaited(self):
         """Rank 1 is over before its steps are known."""
-        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 1500 plain 500")
+        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500")
         run = self.profiled(["sh", "-c", text], **PACED)
         start = run.json["ranks_start"]
         self.assertEqual(start["ranks"], 2)
@@ -88,7 +88,7 @@ class Ranks(Case):
     def test_over_before_the_other_rank_knows_its_steps(self):
         """No schedule of 60 steps would have begun sooner."""
         one = "RANK={} LOCAL_WORLD_SIZE=2 " + prog("loop") + " 60 plain 5000; "
-        run = self.profiled(["sh", "-c", one.format(0) + one.format(1)])
+        run = self.profiled(["sh", "-c", one.format(0) + one.format(1)], **PACED)
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
         self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but what a step is was known too late for it (ranks begin together", remark)
         self.assertNotIn("skip_first", remark)
@@ -137,7 +137,7 @@ class Ranks(Case):
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""
         once = "for r in 0 1; do RANK=$r LOCAL_WORLD_SIZE=2 {} {} plain 500 & done; wait; "
-        run = self.profiled(["sh", "-c", once.format(prog("loop"), 2500) + once.format(prog("loop"), 1200)], **PACED)
+        run = self.profiled(["sh", "-c", once.format(prog("loop"), 800) + once.format(prog("loop"), 500)], **PACED)
         by_rank = [(p["rank"], p["steps"]["recorded"]) for p in run.json["processes"]]
         self.assertEqual(len(by_rank), 4, run.err)
         for _, armed in by_rank:

@@ -25,9 +25,17 @@ static inline struct journal_header *known_journal(void)
 	return found;
 }
 
+static inline bool known_is_all(const struct journal_header *journal)
+{
+	return !journal || journal->steps.mode != STEP_MODE_AUTO ||
+	       (!step_state_is_learning(journal->steps.state) &&
+		journal->steps.start_is_named == journal->steps.waits_for_start);
+}
+
 /*
- * Waits until profrun has detected the steps, for at most PACE_MS milliseconds (an environment variable; without it not at
- * all). Called once in each step, it gives the collector time on a machine that is busy with other things.
+ * Waits until profrun has detected the steps, and where several ranks start recording together, until it is known when; for
+ * at most PACE_MS milliseconds (an environment variable; without it not at all). Called once in each step, it gives the
+ * collector time on a machine that is busy with other things.
  */
 static inline void known_pace(void)
 {
@@ -39,12 +47,8 @@ static inline void known_pace(void)
 		return;
 	if (!journal)
 		journal = known_journal();
-	for (int ms = 0; ms < pace_ms; ms++) {
-		if (!journal || journal->steps.mode != STEP_MODE_AUTO ||
-		    !step_state_is_learning(journal->steps.state))
-			return;
+	for (int ms = 0; ms < pace_ms && !known_is_all(journal); ms++)
 		usleep(1000);
-	}
 }
 
 #endif
