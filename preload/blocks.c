@@ -384,14 +384,16 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	}
 	if (mode == BLOCKS_KEPT)
 		begin_notes(device, real);
-	if (!is_recorded && UNLIKELY(has_begun_meanwhile())) {
-		is_recorded = true;
-		ticks = hook_ticks();
-	}
-	/* inside a hooked call only a signal handler can be, in the middle of its record */
+	if (!is_recorded)
+		is_recorded = has_begun_meanwhile();
+	/*
+	 * The time is read after the table has changed. A record that is earlier than a list of live blocks, although the
+	 * list has seen the table before the change, would be lost: while this thread has no processor, recording may end
+	 * and begin again. Inside a hooked call only a signal handler can be, in the middle of its record.
+	 */
 	if (is_recorded && LIKELY(!hook_thread.depth))
-		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
-			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
+		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, hook_ticks(),
+			    address, (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
 }
 
 /*

@@ -4,7 +4,8 @@ import signal
 import time
 import unittest
 
-from journal import STEP
+from harness import Run
+from journal import STEP, Journal
 from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
 from test_regime import LOST_CALLS
 from trace import Trace
@@ -37,6 +38,17 @@ class OverdueCase(ProbationCase):
         """All but what nobody can have seen, and the last one, which is a step only once another begins."""
         self.assertGreaterEqual(self.facts(run)["count"], made - UNSEEN_STEPS - 1)
         self.assertLessEqual(self.facts(run)["count"], made)
+
+
+    def let_it_look(self, live):
+        """While the library journals for the collector to look for other steps: until the collector has read twice."""
+        (path,) = Run(0, "", "", live.folder).paths("journal/*.journal")
+        for _ in range(2):
+            before = Journal(path, header_only=True)
+            if not before.overdue_ticks:
+                return
+            self.eventually("the collector has looked", lambda: (now := Journal(path, header_only=True)).overdue_ticks == 0
+                            or now.looked_ticks != before.looked_ticks)
 
 
 class AnotherModel(OverdueCase):
@@ -137,7 +149,7 @@ class Evaluations(OverdueCase):
         """Long enough for somebody to think about it."""
         for _ in range(10):
             live.do(f"long {BATCHES // 10}")
-            time.sleep(0.01)
+            self.let_it_look(live)
 
     def evaluate_again_and_again(self, schedule, times=20):
         live, made = self.trained(schedule)

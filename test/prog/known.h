@@ -18,7 +18,8 @@ static inline struct journal_header *known_journal(void)
 	struct journal_header *found = NULL;
 	FILE *maps = fopen("/proc/self/maps", "r");
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		if (strstr(line, ".journal") && sscanf(line, "%lx-%*x %*s %lx", &begin, &offset) == 2 && !offset)
+		if (strstr(line, ".journal") &&
+		    sscanf(line, "%lx-%*x %*s %lx", &begin, &offset) == 2 && !offset)
 			found = (struct journal_header *)begin;
 	if (maps)
 		fclose(maps);
