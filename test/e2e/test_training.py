@@ -71,8 +71,8 @@ class Training(OverdueCase):
 
     def test_where_none_comes_little_is_journaled(self):
         live, passes = self.evaluated()
-        for _ in range(100):
-            live.do("pass 100")
+        for _ in range(1000):
+            live.do("pass 10")
             self.let_it_look(live)
         run = live.end()
         journal = run.journal()
@@ -81,7 +81,8 @@ class Training(OverdueCase):
         self.assertEqual([r for r in journal.of(STEP) if r.event == "cut"], [])
         sure = 128 * PASS_CALLS
         launches = [c for c in journal.calls() if c.category == "launch"]
-        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 16)
+        # one step in six at the most, where steps happen to take longer now and then (preload/doubt.c)
+        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 6)
 
 
 if __name__ == "__main__":
