@@ -26,7 +26,7 @@ TOOL = os.path.join(BUILD, "profrun")
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")  # what profrun itself says: the launcher, and the library with its pid
 EVERYTHING = {"PROF_SCHEDULE": "always"}
 PATIENCE_S = 100  # for what takes a moment on an idle machine: only a hang takes longer
-PACED = {"PACE_MS": 50}  # for loop of test/prog: in each step it waits so long for its steps to be detected
+PACED = {"PACE_MS": 50}  # for loop of test/prog, which waits for the collector: test/prog/known.h
 
 # A job of a shell script and a program under nohup inherit ignored signals; the programs here are to have a terminal's.
 signal.signal(signal.SIGINT, signal.default_int_handler)

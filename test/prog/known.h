@@ -2,6 +2,7 @@
 #ifndef TEST_PROG_KNOWN_H
 #define TEST_PROG_KNOWN_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,35 @@ static inline void known_pace(void)
 	if (!journal)
 		journal = known_journal();
 	for (int ms = 0; ms < pace_ms && !known_is_all(journal); ms++)
+		usleep(1000);
+}
+
+static inline bool known_helper_runs(void)
+{
+	char path[300], name[32];
+	bool found = false;
+	struct dirent *entry;
+	DIR *tasks = opendir("/proc/self/task");
+	while (tasks && !found && (entry = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		FILE *comm = fopen(path, "r");
+		found = comm && fgets(name, sizeof(name), comm) && !strcmp(name, "profrun\n");
+		if (comm)
+			fclose(comm);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+/*
+ * Called at the end of the loop: waits until profrun has the GPU times of the last recorded step, which its helper thread
+ * collects. A process that ends waits for it for 100 ms only. With PACE_MS alone; for at most 100 such times.
+ */
+static inline void known_end(void)
+{
+	int pace_ms = atoi(getenv("PACE_MS") ?: "0");
+	for (int ms = 0; ms < 100 * pace_ms && known_helper_runs(); ms++)
 		usleep(1000);
 }
 

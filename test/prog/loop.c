@@ -90,6 +90,7 @@ int main(int argc, char **argv)
 			MUST(cudaProfilerStop());
 	}
 	MUST(cudaDeviceSynchronize());
+	known_end();
 	usleep(end_ms * 1000);
 	printf("%d steps\n", steps);
 	return 0;
