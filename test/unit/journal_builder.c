@@ -3,6 +3,8 @@
 
 #include "core/util/vec.h"
 
+#include <unistd.h>
+
 static const struct {
 	enum jb_hook id;
 	enum record_category category;
