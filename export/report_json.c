@@ -166,7 +166,7 @@ static json_t *bound(const struct findings *f)
 		json_array_append_new(evidence, report_json_text(f->evidence.at[i].text));
 	return json_pack("{s:s, s:o, s:o, s:I, s:I}", "verdict", verdict_name(f->verdict),
 			 "confidence", report_json_number(f->confidence, RATIO), "evidence",
-			 evidence, "usual_steps", (json_int_t)f->n_usual, "steps",
+			 evidence, "usual_steps", (json_int_t)f->n_typical, "steps",
 			 (json_int_t)f->n_played);
 }
 
@@ -186,11 +186,11 @@ static json_t *gpus(const struct findings *f)
 				      g->tensor_core_pct < 0
 					      ? json_null()
 					      : report_json_number(g->tensor_core_pct, PERCENT));
-		if (f->n_usual < f->n_played) {
-			json_object_set_new(o, "usual_busy_ms", ms(g->usual_busy_ms));
-			json_object_set_new(o, "usual_idle_ms", ms(g->usual_idle_ms));
+		if (f->n_typical < f->n_played) {
+			json_object_set_new(o, "usual_busy_ms", ms(g->typical_busy_ms));
+			json_object_set_new(o, "usual_idle_ms", ms(g->typical_idle_ms));
 			json_object_set_new(o, "usual_kernels",
-					    report_json_number(g->usual_kernels, COUNT));
+					    report_json_number(g->typical_kernels, COUNT));
 		}
 		json_array_append_new(list, o);
 	}
@@ -212,8 +212,8 @@ static json_t *idle(const struct findings *f)
 				      "device", (json_int_t)x->device, "ms_per_step", ms(x->ms),
 				      "pct", report_json_number(x->pct, PERCENT), "where",
 				      where(site_at(f, x->site)));
-		if (f->n_usual < f->n_played)
-			json_object_set_new(o, "usual_ms", ms(x->usual_ms));
+		if (f->n_typical < f->n_played)
+			json_object_set_new(o, "usual_ms", ms(x->typical_ms));
 		set_place(o, f, x->site);
 		json_array_append_new(list, o);
 	}
@@ -261,8 +261,8 @@ static json_t *phase(const struct findings *f, const struct finding_phase *p)
 	json_t *o = json_pack("{s:s, s:o, s:o, s:o}", "name", p->name, "host_ms_per_step",
 			      ms(p->host_ms), "gpu_ms_per_step", device_ms(f, p->gpu_ms), "parts",
 			      parts);
-	if (f->n_usual < f->n_played)
-		json_object_set_new(o, "usual_host_ms", ms(p->usual_host_ms));
+	if (f->n_typical < f->n_played)
+		json_object_set_new(o, "usual_host_ms", ms(p->typical_host_ms));
 	return o;
 }
 

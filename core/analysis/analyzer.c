@@ -147,7 +147,7 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 
 /* ---- A step ---- */
 
-const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keeps)
+const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keep)
 {
 	struct timeline *t = &a->timeline;
 	struct timeline_mark mark = timeline_mark(t);
@@ -159,8 +159,8 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 	find_spans(a, m);
 	tie_backward(a, m, call_of, places, tied);
 	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
-	t->n_cut += keeps && !has_room;
-	if (keeps && has_room) {
+	t->n_cut += keep && !has_room;
+	if (keep && has_room) {
 		add_sums(a, m, places, tied);
 	} else {
 		timeline_rewind(t, &mark);

@@ -55,7 +55,6 @@ void analyzer_restart(struct analyzer *a);
  * Analyzes a step, which must come after those before it in time. `keeps`: it becomes part of the
  * timeline, if there is room. Returns what was found.
  */
-const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m,
-					 bool keeps);
+const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keep);
 
 #endif

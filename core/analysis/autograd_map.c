@@ -23,13 +23,13 @@ void autograd_map_free(struct autograd_map *t)
 	vec_free(&t->ops);
 	for (size_t i = 0; i < AUTOGRAD_MAP_LEVELS; i++)
 		vec_free(&t->passes[i].nodes);
-	vec_free(&t->made);
-	vec_free(&t->made_kinds);
+	vec_free(&t->match_ops);
+	vec_free(&t->op_kinds);
 	vec_free(&t->node_kinds);
 	vec_free(&t->latest);
 	vec_free(&t->earliest);
-	vec_free(&t->asked);
-	vec_free(&t->is_asked);
+	vec_free(&t->match_nodes);
+	vec_free(&t->is_wanted);
 	map_free(&t->first_seen);
 }
 
@@ -54,8 +54,8 @@ static const struct engine_row {
 	const char *begin;
 	uint8_t call;
 } engine_rows[] = {
-	{ "torch::autograd::InputBuffer::add", AUTOGRAD_MAP_ADDING_UP },
-	{ "torch::autograd::validate_outputs", AUTOGRAD_MAP_FOLDING },
+	{ "torch::autograd::InputBuffer::add", AUTOGRAD_MAP_ACCUMULATING },
+	{ "torch::autograd::validate_outputs", AUTOGRAD_MAP_REDUCING },
 	{ "torch::autograd::Node::operator()", AUTOGRAD_MAP_OF_NODE },
 	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
@@ -77,7 +77,7 @@ static enum autograd_map_call read_stack(struct autograd_map *t, struct frames *
 		enum operator_role role = *operator? name_of(t, operator).role : OPERATOR_FORWARD;
 		if (role != OPERATOR_FORWARD)
 			return role == OPERATOR_NODE ? AUTOGRAD_MAP_OF_NODE
-						     : AUTOGRAD_MAP_ADDING_UP;
+						     : AUTOGRAD_MAP_ACCUMULATING;
 		for (size_t k = 0; k < sizeof(engine_rows) / sizeof(*engine_rows); k++)
 			if (!strncmp(f->function, engine_rows[k].begin,
 				     strlen(engine_rows[k].begin)))
@@ -197,19 +197,19 @@ static void add_callers(struct autograd_map *t, const struct model_step *m,
 									(uint32_t)i, ITEM_CALL });
 }
 
-static void add_foldings(struct autograd_map *t, const struct model_step *m, size_t thread,
-			 struct frames *frames)
+static void add_reductions(struct autograd_map *t, const struct model_step *m, size_t thread,
+			   struct frames *frames)
 {
 	const struct model_thread *of = &m->threads.at[thread];
 	for (size_t i = of->first; i < of->first + of->n; i++) {
 		uint32_t around = t->node_of_call.at[i];
-		if (call_of(t, frames, m->calls.at[i].stack) != AUTOGRAD_MAP_FOLDING)
+		if (call_of(t, frames, m->calls.at[i].stack) != AUTOGRAD_MAP_REDUCING)
 			continue;
 		add_node(t,
 			 (struct autograd_map_node){
 				 .level = around ? t->nodes.at[around - 1].level + 1 : 1,
 				 .thread = (uint32_t)thread,
-				 .is_folding = true },
+				 .is_reduction = true },
 			 m->calls.at[i].begin_ns, (uint32_t)i, 1);
 	}
 }
@@ -231,7 +231,7 @@ void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m,
 	if (t->nodes.n == n_nodes)
 		add_callers(t, m, &m->threads.at[thread], phases);
 	else
-		add_foldings(t, m, thread, frames);
+		add_reductions(t, m, thread, frames);
 }
 
 /* ---- Together ---- */
@@ -250,8 +250,8 @@ static void take(struct autograd_map *t, const struct autograd_map_item *item)
 	}
 }
 
-static void tell_calls(struct autograd_map *t, const struct model_step *m, struct frames *frames,
-		       struct autograd_map_place *tied, bool *is_backward)
+static void assign_calls(struct autograd_map *t, const struct model_step *m, struct frames *frames,
+			 struct autograd_map_place *tied, bool *is_backward)
 {
 	for (size_t k = 0; k < m->threads.n; k++) {
 		const struct model_thread *of = &m->threads.at[k];
@@ -259,7 +259,7 @@ static void tell_calls(struct autograd_map *t, const struct model_step *m, struc
 		for (size_t i = of->first; i < of->first + of->n; i++) {
 			enum autograd_map_call call = call_of(t, frames, m->calls.at[i].stack);
 			uint32_t node = t->node_of_call.at[i];
-			if (call == AUTOGRAD_MAP_ADDING_UP)
+			if (call == AUTOGRAD_MAP_ACCUMULATING)
 				node = last;
 			else if (call != AUTOGRAD_MAP_OTHER)
 				last = node;
@@ -281,6 +281,6 @@ void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct
 		take(t, &t->items.at[keys[i].index]);
 	for (uint32_t level = AUTOGRAD_MAP_LEVELS; level > 0; level--)
 		autograd_solve(t, level);
-	tell_calls(t, m, frames, tied, is_backward);
+	assign_calls(t, m, frames, tied, is_backward);
 	free(keys);
 }

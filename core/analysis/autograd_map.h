@@ -33,7 +33,7 @@ struct autograd_map_node {
 	uint32_t kind; /* 0: not known */
 	uint32_t level, thread;
 	uint32_t op; /* AUTOGRAD_MAP_NO_OP: not one for certain */
-	bool is_folding; /* no node, but what the engine does behind one whose inputs were spread to one shape */
+	bool is_reduction; /* no node, but what the engine does behind one whose inputs were spread to one shape */
 };
 
 #define AUTOGRAD_MAP_NO_OP UINT32_MAX
@@ -44,8 +44,8 @@ enum { AUTOGRAD_MAP_LEVELS = 4 };
 enum autograd_map_call {
 	AUTOGRAD_MAP_OTHER,
 	AUTOGRAD_MAP_OF_NODE,
-	AUTOGRAD_MAP_ADDING_UP, /* gradients, behind the node before */
-	AUTOGRAD_MAP_FOLDING,	/* a gradient to the shape of what had been spread */
+	AUTOGRAD_MAP_ACCUMULATING, /* gradients, behind the node before */
+	AUTOGRAD_MAP_REDUCING,	   /* a gradient to the shape of what had been spread */
 };
 
 /* What began in a step: an operator's run, a node, a call of backward(). */
@@ -81,9 +81,9 @@ struct autograd_map {
 	VEC(struct autograd_map_op) ops;
 	struct autograd_map_pass passes[AUTOGRAD_MAP_LEVELS]; /* by level - 1 */
 	/* of the pass that is solved */
-	VEC(uint32_t) made, made_kinds, node_kinds, latest, earliest, asked;
-	VEC(uint8_t) is_asked; /* by kind */
-	struct map first_seen; /* DICT_STACK -> index in `ops` */
+	VEC(uint32_t) match_ops, op_kinds, node_kinds, latest, earliest, match_nodes;
+	VEC(uint8_t) is_wanted; /* by kind */
+	struct map first_seen;	/* DICT_STACK -> index in `ops` */
 };
 
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);

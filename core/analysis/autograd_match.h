@@ -1,6 +1,6 @@
 /* Which forward operators a pass's nodes are of, by kind and order alone. */
-#ifndef CORE_AUTOGRAD_MAP_MATCH_H
-#define CORE_AUTOGRAD_MAP_MATCH_H
+#ifndef CORE_AUTOGRAD_MATCH_H
+#define CORE_AUTOGRAD_MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
  * many such parts: node i is made at latest[i] in the one that is as late as can be, at earliest[i] in the earliest one, and
  * nowhere outside the two. False: there is none.
  */
-bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_t n_made,
+bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *ops, size_t n_ops,
 		    uint32_t *latest, uint32_t *earliest);
 
 #endif

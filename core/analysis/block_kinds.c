@@ -19,7 +19,7 @@ static const struct {
 	{ "transformers/modeling_utils.py", NULL },
 };
 
-static bool is_modules(const struct frame *frame)
+static bool is_module_code(const struct frame *frame)
 {
 	const char *dot = strrchr(frame->function, '.');
 	const char *name = dot ? dot + 1 : frame->function;
@@ -42,7 +42,7 @@ static enum evidence evidence_of(struct frames *frames, uint32_t stack)
 		/* at::cuda::getCurrentCUDABlasHandle and its kin keep one for each thread */
 		if (frame->kind == FRAME_KIND_NATIVE && strstr(frame->function, "Workspace"))
 			return OF_WORKSPACE;
-		if (is_modules(frame))
+		if (is_module_code(frame))
 			found = OF_MODULE;
 	}
 	return found;

@@ -28,7 +28,7 @@ struct adding {
 enum { IS_WORKER = PHASES_N };
 
 /* Of what the user's own line asks for only its time tells: a batch's copy onto the device is told by the copy, which is a call. */
-static bool is_told(uint8_t part)
+static bool is_decisive(uint8_t part)
 {
 	return part != PART_NONE && part != PART_USER;
 }
@@ -44,7 +44,7 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	if (b->stack && a->frames)
 		s = phase_rules_stack(a->frames, b->stack);
 	enum phase phase = phase_of_part(s.part);
-	if (!is_told(s.part) && b->event == BLOCK_MADE) {
+	if (!is_decisive(s.part) && b->event == BLOCK_MADE) {
 		enum phase now = phase_at(a->phases, b->ns);
 		phase = s.part == PART_NONE || now == PHASE_DATA ? now : phase;
 	}
@@ -82,7 +82,7 @@ static enum phase freed_in(const struct adding *a, const struct model_block *b)
 	if (*last == IS_WORKER)
 		return PHASE_BACKWARD;
 	uint8_t part = part_of_call_before(a, b);
-	return is_told(part) ? phase_of_part(part) : (enum phase) * last;
+	return is_decisive(part) ? phase_of_part(part) : (enum phase) * last;
 }
 
 /* ---- Lives ---- */

@@ -136,7 +136,7 @@ static bool is_evaluation(const struct passes *p, const struct pass *pass)
 }
 
 void evaluation_find(const struct model_step *m, struct frames *frames, uint32_t thread,
-		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_one)
+		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_eval)
 {
 	struct passes p = { .frames = frames, .model = "" };
 	for (size_t i = n; i-- > 0 && !*p.model;) {
@@ -152,7 +152,7 @@ void evaluation_find(const struct model_step *m, struct frames *frames, uint32_t
 	if (p.at.n > PASSES_FIRST)
 		count_places(&p, m, thread, backward_ns);
 	for (size_t i = 0; i < n; i++)
-		is_one[i] = is_evaluation(&p, &p.at.at[pass_of(&p, m->calls.at[calls[i]].stack)]);
+		is_eval[i] = is_evaluation(&p, &p.at.at[pass_of(&p, m->calls.at[calls[i]].stack)]);
 	vec_free(&p.at);
 	map_free(&p.pass_of);
 }

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /* `calls`: a thread's `n` calls of forward passes, in order, all of them before its backward pass, which begins at `backward_ns`. Sets
- * `is_one` for those of evaluations; the others must be false. */
+ * `is_eval` for those of evaluations; the others must be false. */
 void evaluation_find(const struct model_step *m, struct frames *frames, uint32_t thread,
-		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_one);
+		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_eval);
 
 #endif

@@ -64,8 +64,8 @@ struct finding_gpu {
 	double before_ms; /* of busy_ms, with what was launched before the recorded steps */
 	double late_ms; /* of the work that the steps launched, what ran when the last of them was over */
 	double tensor_core_pct; /* of kernel time; -1: not known */
-	double usual_busy_ms, usual_idle_ms,
-		usual_kernels; /* of usual steps alone, where some were none (findings.n_usual) */
+	double typical_busy_ms, typical_idle_ms,
+		typical_kernels; /* of usual steps alone, where some were none (findings.n_typical) */
 	uint64_t busy_ns, idle_ns,
 		span_ns; /* over all recorded steps: busy + idle = span, exactly */
 };
@@ -75,7 +75,7 @@ struct finding_idle {
 	uint32_t device;
 	uint32_t site; /* the line it lies on; 0: none */
 	double ms, pct;
-	double usual_ms; /* as finding_gpu's */
+	double typical_ms; /* as finding_gpu's */
 	uint64_t
 		ns; /* over all recorded steps; the causes' sum is finding_gpu's idle_ns, to the nanosecond */
 };
@@ -117,7 +117,7 @@ struct finding_phase_part {
 struct finding_phase {
 	const char *name;
 	double host_ms, gpu_ms;
-	double usual_host_ms; /* as finding_gpu's */
+	double typical_host_ms; /* as finding_gpu's */
 	struct finding_phase_part parts[PHASE_PARTS_N];
 	size_t n_parts;
 };
@@ -278,7 +278,7 @@ struct findings {
 	uint64_t device_peak_bytes;
 	double retries; /* per step */
 	/* the replay */
-	uint32_t n_usual, n_played; /* recorded steps; equal where all are usual ones */
+	uint32_t n_typical, n_played; /* recorded steps; equal where all are usual ones */
 	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: nothing could be replayed */
 	double recorded_ms;			    /* a usual one of the recorded steps */
 	double step_ms; /* the same without what recording costs: gains are held against it */

@@ -126,7 +126,7 @@ static uint64_t explain_gap(struct walk *w, uint64_t at_ns)
 		.begin_ns = at_ns,
 		.end_ns = w->step->end_ns,
 		.device = w->device.device,
-		.is_behind_collective = w->last && w->last->is_collective,
+		.is_after_collective = w->last && w->last->is_collective,
 		.after = next,
 		.step = w->step,
 	};

@@ -51,8 +51,8 @@ void idle_tracker_forget_step(struct idle_tracker *k);
  * site that has most of it. */
 void idle_fill(struct findings *f);
 
-/* idle_usual.c: the same times for some steps only; `is_usual` by the timeline's steps. */
-void idle_fill_usual(struct findings *f, const bool *is_usual);
+/* idle_typical.c: the same times for some steps only; `is_typical` by the timeline's steps. */
+void idle_fill_typical(struct findings *f, const bool *is_typical);
 
 /* ---- Between idle.c and idle_cause.c ---- */
 
@@ -70,7 +70,7 @@ struct idle_item {
 struct idle_gap {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;
-	bool is_behind_collective;     /* the work before the gap is one */
+	bool is_after_collective;      /* the work before the gap is one */
 	const struct idle_item *after; /* the work that ends the gap; NULL: the step ends first */
 	const struct timeline_step *step;
 };

@@ -38,15 +38,15 @@ struct lane {
 	VEC(uint32_t) calls; /* of this step, see call_at(); first those still open from before */
 	size_t next;	     /* the first call that has not ended before what was explained */
 	struct owner owner;
-	uint64_t credit_ns;    /* how much more host time belongs to the owner */
-	uint64_t given_ns;     /* idle time given to the call in progress */
-	uint64_t long_span_ns; /* longer than an ordinary span between calls */
+	uint64_t credit_ns;	/* how much more host time belongs to the owner */
+	uint64_t attributed_ns; /* idle time given to the call in progress */
+	uint64_t long_span_ns;	/* longer than an ordinary span between calls */
 };
 
 /* What a device's walk over a lane knew at the last step's end. */
 struct lane_state {
 	struct owner owner;
-	uint64_t credit_ns, given_ns;
+	uint64_t credit_ns, attributed_ns;
 };
 
 struct device_state {
@@ -253,7 +253,7 @@ static struct device_state *state_of(struct idle_host *h, uint32_t device)
 
 /* ---- Giving time away ---- */
 
-static void give(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
+static void attribute(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
 {
 	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns);
 }
@@ -263,23 +263,23 @@ static uint32_t site_of(const struct idle_host *h, uint32_t call)
 	return call == MODEL_NO_CALL ? 0 : call_at(h, call)->site;
 }
 
-static void give_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
+static void attribute_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
 {
-	give(h, wait->cause, wait->site, ns);
+	attribute(h, wait->cause, wait->site, ns);
 	if (ns && wait->call != MODEL_NO_CALL)
 		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
 
 /* Time that the host was not held up in: its last wait's as far as that goes, then its own. */
-static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
+static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
 	if (owned_ns) {
-		give_to_wait(h, &l->owner, owned_ns);
+		attribute_to_wait(h, &l->owner, owned_ns);
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
-		give(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
+		attribute(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
 }
 
 /* ---- Spans of the host ---- */
@@ -306,7 +306,7 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 
 /* After the step's last call the host is on its way to the next step, which is assumed to begin
  * like this one. */
-static bool is_behind_all(const struct lane *l)
+static bool is_after_last_call(const struct lane *l)
 {
 	return l->next == l->calls.n;
 }
@@ -323,7 +323,7 @@ static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 /* Returns which of the lane's calls the host is on its way to. */
 static size_t heading_for(const struct idle_host *h, const struct lane *l)
 {
-	return is_behind_all(l) ? first_of_step(h, l) : l->next;
+	return is_after_last_call(l) ? first_of_step(h, l) : l->next;
 }
 
 /* Returns the call after `i`; after the step's last one its first, once. `wraps`: not done yet. */
@@ -343,7 +343,7 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 		return false;
 	if (l->next && lane_call(h, l, l->next - 1)->about & ABOUT_INPUT)
 		return true;
-	bool wraps = !is_behind_all(l);
+	bool wraps = !is_after_last_call(l);
 	size_t i = heading_for(h, l);
 	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
 		const struct timeline_call *c = lane_call(h, l, i);
@@ -362,14 +362,14 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	uint64_t begin_ns = from_ns, end_ns = to_ns;
 	if (l->next)
 		begin_ns = lane_call(h, l, l->next - 1)->end_ns;
-	if (l->next < l->calls.n && !is_behind_all(l))
+	if (l->next < l->calls.n && !is_after_last_call(l))
 		end_ns = lane_call(h, l, l->next)->begin_ns;
 	if (is_exchange(h, l))
-		give(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
+		attribute(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
-		give(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
+		attribute(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else
-		give_to_host(h, l, to_ns - from_ns, next);
+		attribute_to_host(h, l, to_ns - from_ns, next);
 }
 
 static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
@@ -386,14 +386,14 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 	const struct timeline_call *c = call_at(h, call);
 	struct owner wait = wait_of(h, call);
 	if (wait.is_any) {
-		give_to_wait(h, &wait, ns);
-		l->given_ns += ns;
+		attribute_to_wait(h, &wait, ns);
+		l->attributed_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
-		give(h, IDLE_ALLOC, c->site, ns);
+		attribute(h, IDLE_ALLOC, c->site, ns);
 	} else if (loads_code(h, c)) {
-		give(h, IDLE_MODULE, c->site, ns);
+		attribute(h, IDLE_MODULE, c->site, ns);
 	} else {
-		give_to_host(h, l, ns, call);
+		attribute_to_host(h, l, ns, call);
 	}
 }
 
@@ -403,8 +403,8 @@ static void leave(struct idle_host *h, struct lane *l)
 	uint32_t call = l->calls.at[l->next++];
 	const struct timeline_call *c = call_at(h, call);
 	uint64_t length_ns = c->end_ns - c->begin_ns;
-	uint64_t credit_ns = length_ns > l->given_ns ? length_ns - l->given_ns : 0;
-	l->given_ns = 0;
+	uint64_t credit_ns = length_ns > l->attributed_ns ? length_ns - l->attributed_ns : 0;
+	l->attributed_ns = 0;
 	struct owner wait = wait_of(h, call);
 	if (!wait.is_any || credit_ns < l->credit_ns)
 		return;
@@ -422,7 +422,7 @@ void idle_host_begin_device(struct idle_host *h, uint32_t device)
 		l->next = 0;
 		l->owner = s.owner;
 		l->credit_ns = s.credit_ns;
-		l->given_ns = s.given_ns;
+		l->attributed_ns = s.attributed_ns;
 	}
 }
 
@@ -435,7 +435,7 @@ void idle_host_end_device(struct idle_host *h)
 		struct lane *l = &h->lane[i];
 		while (l->next < l->calls.n && lane_call(h, l, l->next)->end_ns <= h->step->end_ns)
 			leave(h, l);
-		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->given_ns };
+		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->attributed_ns };
 	}
 }
 
@@ -484,8 +484,8 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 		uint64_t begin_ns = o->begin_ns > from_ns ? o->begin_ns : from_ns;
 		uint64_t end_ns = o->end_ns < to_ns ? o->end_ns : to_ns;
 		explain_host(h, &h->lane[lane], from_ns, begin_ns, next);
-		give(h, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER, site_of(h, next),
-		     end_ns - begin_ns);
+		attribute(h, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER,
+			  site_of(h, next), end_ns - begin_ns);
 		from_ns = end_ns;
 	}
 	explain_host(h, &h->lane[lane], from_ns, to_ns, next);
@@ -501,14 +501,14 @@ static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns,
 	uint64_t ns = gap->end_ns - from_ns;
 	uint8_t cause = IDLE_UNKNOWN;
 	if (ns <= LATENCY_NS && from_ns > gap->begin_ns) {
-		give_to_host(h, &h->lane[lane], ns, call);
+		attribute_to_host(h, &h->lane[lane], ns, call);
 		return;
 	}
 	if (ns <= LATENCY_NS)
 		cause = IDLE_LAUNCH;
-	else if (gap->is_behind_collective || (gap->after && gap->after->is_collective))
+	else if (gap->is_after_collective || (gap->after && gap->after->is_collective))
 		cause = IDLE_COLLECTIVE;
-	give(h, cause, site_of(h, call), ns);
+	attribute(h, cause, site_of(h, call), ns);
 }
 
 /* Returns the first call of the step that launched work on the device, MODEL_NO_CALL if none. */
@@ -540,7 +540,7 @@ void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
 	h->gap = gap;
 	h->at_ns = gap->begin_ns;
 	if (!h->lanes.n) {
-		give(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
+		attribute(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
 		return;
 	}
 	uint32_t lane = h->lanes.main, call = call_after_gap(h, &is_next_step);

@@ -14,6 +14,6 @@ uint32_t inner_line_site(const struct timeline *t);
 const struct frame *inner_line_of(struct frames *f, uint32_t stack);
 
 /* The same line, or both NULL. */
-bool inner_line_is(const struct frame *a, const struct frame *b);
+bool inner_line_same(const struct frame *a, const struct frame *b);
 
 #endif

@@ -36,7 +36,7 @@ static void add_stack(struct modules *s, struct frames *frames, uint32_t stack)
 	for (size_t i = list.n; i-- > 0;) {
 		const char *name = phase_rules_module(&list, i);
 		if (*name && entry.n < MODULES_MOST) {
-			vec_push(&s->entries, (struct module_entry_of){ name, outside });
+			vec_push(&s->entries, (struct module_in_stack){ name, outside });
 			entry.n++;
 		}
 		/* Native frames say no more than the Python ones between which they stand, and of a deep stack the outermost ones are
@@ -61,7 +61,7 @@ static struct module_stack stack_at(struct modules *s, struct frames *frames, ui
 /* ---- Spans ---- */
 
 struct open_module {
-	struct module_entry_of entry;
+	struct module_in_stack entry;
 	size_t span;
 	uint32_t first_stack;
 	bool has_others; /* calls with another stack have come since */
@@ -86,7 +86,7 @@ static bool loops_over_modules(const struct nest *n, const struct module_stack *
 static size_t still_open(const struct nest *n, const struct module_stack *stack, uint32_t id,
 			 uint64_t begin_ns)
 {
-	const struct module_entry_of *entries = &n->s->entries.at[stack->first];
+	const struct module_in_stack *entries = &n->s->entries.at[stack->first];
 	size_t k = 0, again = MODULES_MOST;
 	for (; k < n->n && k < stack->n; k++) {
 		const struct open_module *o = &n->open[k];

@@ -19,7 +19,7 @@ struct module_span {
 };
 
 /* A module in a stack. */
-struct module_entry_of {
+struct module_in_stack {
 	const char *name;
 	uint64_t outside; /* a hash of the frames that it was called from */
 };
@@ -38,7 +38,7 @@ struct module_list {
 struct modules {
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct module_stack) stacks;
-	VEC(struct module_entry_of) entries;
+	VEC(struct module_in_stack) entries;
 };
 
 /* Replaces `list` by the modules of m->threads.at[thread]. */

@@ -10,9 +10,9 @@
 #include "core/util/order.h"
 
 enum {
-	HANDED_ON_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
-	HANDED_ON_PART = 8,   /* of the pause may lie behind the batch's copy */
-	READS_OF_MANY =
+	HANDOVER_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
+	HANDOVER_PART = 8,   /* of the pause may lie behind the batch's copy */
+	READS_LEAST =
 		4, /* a loop that logs reads fewer values; one that saves a model copies each parameter */
 };
 
@@ -162,11 +162,11 @@ static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, s
  * Until when the lane's thread, which made no call meanwhile, waited for a batch that another thread copied, 0: it did not. A thread that
  * fetches ahead hands it on at once, so the lane goes on soon after the copy; a batch that comes at another time was not waited for.
  */
-static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
-			     uint64_t to_ns)
+static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
+			    uint64_t to_ns)
 {
 	uint64_t last_ns = 0;
-	if (to_ns - from_ns < HANDED_ON_NS)
+	if (to_ns - from_ns < HANDOVER_NS)
 		return 0;
 	for (size_t i = 0; i < p->batches.n; i++) {
 		const struct phase_batch *b = &p->batches.at[i];
@@ -174,29 +174,29 @@ static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t f
 		    b->end_ns > last_ns)
 			last_ns = b->end_ns;
 	}
-	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDED_ON_PART ? last_ns : 0;
+	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDOVER_PART ? last_ns : 0;
 }
 
 /* The step begins with such a batch, and the next one is taken to. */
-static bool is_handed_on_first(const struct phases *p, const struct model_step *m, uint32_t thread,
-			       uint64_t gap_ns)
+static bool begins_with_handover(const struct phases *p, const struct model_step *m,
+				 uint32_t thread, uint64_t gap_ns)
 {
 	uint64_t first_ns = p->calls.n ? m->calls.at[p->calls.at[0]].begin_ns : m->begin_ns;
-	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDED_ON_NS; i++)
+	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDOVER_NS; i++)
 		if (p->batches.at[i].thread != thread && p->batches.at[i].end_ns <= first_ns)
-			return first_ns - m->begin_ns < gap_ns / HANDED_ON_PART;
+			return first_ns - m->begin_ns < gap_ns / HANDOVER_PART;
 	return false;
 }
 
 static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t begin_ns,
 		    uint64_t end_ns, uint8_t part)
 {
-	uint64_t handed_ns = 0;
+	uint64_t until_ns = 0;
 	if (phase_of_part(part) != PHASE_DATA && end_ns > begin_ns)
-		handed_ns = handed_on_ns(p, thread, begin_ns, end_ns);
-	if (handed_ns) {
-		add_span(p, first, begin_ns, handed_ns, PART_AWAITED, 0);
-		begin_ns = handed_ns;
+		until_ns = handover_ns(p, thread, begin_ns, end_ns);
+	if (until_ns) {
+		add_span(p, first, begin_ns, until_ns, PART_AWAITED, 0);
+		begin_ns = until_ns;
 	}
 	if (end_ns > begin_ns)
 		add_span(p, first, begin_ns, end_ns, part, 0);
@@ -227,7 +227,7 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 		return;
 	if (p->calls.n)
 		last = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
-	if (is_handed_on_first(p, m, thread, m->end_ns - at_ns) &&
+	if (begins_with_handover(p, m, thread, m->end_ns - at_ns) &&
 	    phase_of_part(last) != PHASE_DATA)
 		last = PART_AWAITED;
 	add_gap(p, first, thread, at_ns, m->end_ns, last);
@@ -244,18 +244,18 @@ static void settle_unknown(struct phases *p, const struct model_thread *own)
 	size_t n = 0;
 	for (size_t i = own->first; i < own->first + own->n; i++)
 		n += p->part_of_call.at[i] == PART_UNKNOWN;
-	bool is_told = n * 2 <= own->n;
+	bool is_resolved = n * 2 <= own->n;
 	uint8_t next = PART_NONE;
-	for (size_t i = p->calls.n; i-- > 0 && is_told;)
+	for (size_t i = p->calls.n; i-- > 0 && is_resolved;)
 		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
 			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
 	for (size_t i = p->calls.n; i-- > 0;) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (*part == PART_UNKNOWN)
 			*part = next;
-		next = is_told ? *part : PART_NONE;
+		next = is_resolved ? *part : PART_NONE;
 	}
-	p->n_untold += is_told ? 0 : n;
+	p->n_unresolved += is_resolved ? 0 : n;
 }
 
 static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t call,
@@ -311,7 +311,7 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 }
 
 /* A copy that the host is to wait for is a copy and a synchronisation. */
-static void settle_behind_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+static void settle_after_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	const struct model_call *copy = NULL, *calls = m->calls.at;
 	for (size_t i = 0; calls && i < p->calls.n; i++) {
@@ -328,7 +328,7 @@ static void settle_behind_batch(struct phases *p, const struct model_step *m, st
 }
 
 /* What the user computes on the way from the batch to backward() is forward: most often the loss. */
-static void settle_users_calls(struct phases *p)
+static void settle_user_calls(struct phases *p)
 {
 	bool before_backward = false;
 	for (size_t i = p->calls.n; i-- > 0;) {
@@ -343,8 +343,8 @@ static void settle_users_calls(struct phases *p)
 }
 
 /* Whatever an optimizer runs is a part of training: it may be run several times, and cut into steps anywhere (L-BFGS). */
-static bool is_closures(struct phases *p, const struct model_step *m, uint32_t call,
-			struct frames *frames)
+static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t call,
+			  struct frames *frames)
 {
 	uint32_t stack = m->calls.at[call].stack;
 	return frames && stack && stack_of(p, frames, stack).is_closures;
@@ -371,7 +371,7 @@ static void settle_evaluation(struct phases *p, const struct model_step *m, stru
 		else if (*part == PART_OPTIMIZER)
 			is_followed = false;
 		else if (phase == PHASE_FORWARD && !is_followed &&
-			 !is_closures(p, m, p->calls.at[i], frames))
+			 !is_in_closure(p, m, p->calls.at[i], frames))
 			*part = PART_EVALUATION;
 	}
 }
@@ -401,23 +401,23 @@ static uint32_t first_backward(const struct phases *p, const struct model_step *
 static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
 {
-	size_t before, n_behind = 0;
+	size_t before, n_after = 0;
 	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0;
 	const char *evaluated = "", *trained = "";
 	for (size_t i = 0; backward && i < before; i++) {
 		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
 		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack ||
-		    is_closures(p, m, call, frames))
+		    is_in_closure(p, m, call, frames))
 			continue;
 		const char *module = stack_of(p, frames, stack).module;
-		bool is_behind = phase_rules_is_behind(frames, stack, backward);
-		n_behind = is_behind ? i + 1 : n_behind;
+		bool is_later = phase_rules_is_behind(frames, stack, backward);
+		n_after = is_later ? i + 1 : n_after;
 		if (*module)
-			*(is_behind ? &evaluated : &trained) = module;
+			*(is_later ? &evaluated : &trained) = module;
 	}
 	if (!*evaluated || strcmp(evaluated, trained) != 0)
 		return;
-	for (size_t i = 0; i < n_behind; i++) {
+	for (size_t i = 0; i < n_after; i++) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (phase_of_part(*part) == PHASE_FORWARD)
 			*part = PART_EVALUATION;
@@ -442,7 +442,7 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 			break;
 		n_copies += c->category == CAT_MEMCPY && c->copy == COPY_D2H;
 	}
-	if (n_copies < READS_OF_MANY)
+	if (n_copies < READS_LEAST)
 		return;
 	p->n_reads = n;
 	for (size_t i = 0; i < n; i++)
@@ -457,20 +457,20 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 	if (!frames || !first_backward(p, m, thread, &before) || !before)
 		return;
 	uint32_t *calls = mem_resize(NULL, before * sizeof(*calls));
-	bool *is_one = mem_zero(before * sizeof(*is_one));
+	bool *is_eval = mem_zero(before * sizeof(*is_eval));
 	for (size_t i = 0; i < before; i++) {
 		uint8_t part = p->part_of_call.at[p->calls.at[i]];
 		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION &&
-		    !is_closures(p, m, p->calls.at[i], frames))
+		    !is_in_closure(p, m, p->calls.at[i], frames))
 			calls[n++] = p->calls.at[i];
 	}
 	evaluation_find(m, frames, thread, calls, n, m->calls.at[p->calls.at[before]].begin_ns,
-			is_one);
+			is_eval);
 	for (size_t i = 0; i < n; i++)
-		if (is_one[i])
+		if (is_eval[i])
 			p->part_of_call.at[calls[i]] = PART_EVALUATION;
 	free(calls);
-	free(is_one);
+	free(is_eval);
 }
 
 /* ---- Lanes ---- */
@@ -494,7 +494,7 @@ static void gather_calls(struct phases *p, const struct model_step *m, size_t th
 	free(keys);
 }
 
-static bool tells(uint8_t part)
+static bool is_evidence(uint8_t part)
 {
 	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE && part != PART_AWAITED;
 }
@@ -504,10 +504,10 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 {
 	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
 	gather_calls(p, m, thread, workers);
-	settle_behind_batch(p, m, frames);
+	settle_after_batch(p, m, frames);
 	settle_before_batch(p, m, frames);
 	settle_early_reads(p, m, lane.thread, frames);
-	settle_users_calls(p);
+	settle_user_calls(p);
 	settle_evaluation(p, m, frames);
 	settle_early_evaluation(p, m, lane.thread, frames);
 	settle_evaluation_ahead(p, m, lane.thread, frames);
@@ -516,7 +516,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	add_spans(p, m, lane.thread);
 	lane.n = p->spans.n - lane.first;
 	for (size_t i = lane.first; i < p->spans.n; i++)
-		lane.is_told |= tells(p->spans.at[i].part);
+		lane.has_phases |= is_evidence(p->spans.at[i].part);
 	vec_push(&p->lanes, lane);
 }
 
@@ -538,7 +538,7 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 {
 	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
 	p->lanes.n = p->spans.n = p->part_of_call.n = p->batches.n = 0;
-	p->n_guessed = p->n_without_stack = p->n_untold = 0;
+	p->n_guessed = p->n_without_stack = p->n_unresolved = 0;
 	vec_reserve(&p->part_of_call, m->calls.n);
 	p->part_of_call.n = m->calls.n;
 	memset(p->part_of_call.at, PART_NONE, m->calls.n);
@@ -582,9 +582,9 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 	s->n_calls += m->calls.n;
 	s->n_guessed += p->n_guessed;
 	s->n_without_stack += p->n_without_stack;
-	s->n_untold += p->n_untold;
+	s->n_unresolved += p->n_unresolved;
 	for (size_t i = 0; i < p->lanes.n; i++)
-		s->is_told |= p->lanes.at[i].is_told;
+		s->has_phases |= p->lanes.at[i].has_phases;
 }
 
 bool phase_sums_are_right(const struct phase_sums *s)

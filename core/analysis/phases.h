@@ -20,7 +20,7 @@ struct phase_span {
 struct phase_lane {
 	uint32_t thread; /* index in the model's threads: the one that launches most */
 	size_t first, n; /* in `spans` */
-	bool is_told;	 /* something but PHASE_OTHER was found, on better evidence than a copy */
+	bool has_phases; /* something but PHASE_OTHER was found, on better evidence than a copy */
 };
 
 /* The copy of a batch onto the device. */
@@ -41,7 +41,7 @@ struct phases {
 	VEC(struct phase_batch) batches; /* of all threads */
 	uint64_t n_guessed, n_without_stack;
 	uint64_t
-		n_untold; /* of those without a stack: with too few others around to tell them by */
+		n_unresolved; /* of those without a stack: with too few others around to tell them by */
 };
 
 /* `frames` may be NULL: then all is PHASE_OTHER but what autograd's threads do. */
@@ -54,8 +54,8 @@ struct phase_sums {
 	uint64_t host_ns[PHASE_PARTS_N]; /* of the main lane */
 	uint64_t gpu_ns[PHASE_PARTS_N];	 /* by the phase of the call that caused it, all lanes */
 	uint64_t steps_ns, work_ns;	 /* what the two must sum up to */
-	uint64_t n_calls, n_guessed, n_without_stack, n_untold;
-	bool is_told;
+	uint64_t n_calls, n_guessed, n_without_stack, n_unresolved;
+	bool has_phases;
 };
 
 /* What phases_find found in the step. */

@@ -47,8 +47,8 @@ static size_t count_warm_up(const struct baseline *b)
 	size_t half = b->ms.n / 2, n = 0;
 	if (!half)
 		return 0;
-	double usual_ms = describe(b->ms.at + half, b->ms.n - half).p50;
-	while (n < half && (double)b->ms.at[n] > usual_ms * SLOW_FACTOR)
+	double warm_ms = describe(b->ms.at + half, b->ms.n - half).p50;
+	while (n < half && (double)b->ms.at[n] > warm_ms * SLOW_FACTOR)
 		n++;
 	return n < half ? n : 0;
 }

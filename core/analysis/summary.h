@@ -31,8 +31,8 @@ void summary_fill_modules(struct findings *f);
 /* ---- summary_phases.c ---- */
 
 void summary_fill_phases(struct findings *f);
-/* The same of some steps alone, `is_usual` by the timeline's steps. */
-void summary_fill_usual_phases(struct findings *f, const bool *is_usual);
+/* The same of some steps alone, `is_typical` by the timeline's steps. */
+void summary_fill_typical_phases(struct findings *f, const bool *is_typical);
 
 /* ---- For all of them ---- */
 

@@ -59,9 +59,10 @@ static void note_gaps(struct findings *f)
 		findings_unavailable(f, "phases of every call",
 				     "%.0f %% of the calls have no stack; they count to %s",
 				     100.0 * (double)s->n_without_stack / (double)s->n_calls,
-				     s->n_untold ? "other, and to backward those of autograd's own "
-						   "threads"
-						 : "the phase that follows");
+				     s->n_unresolved
+					     ? "other, and to backward those of autograd's own "
+					       "threads"
+					     : "the phase that follows");
 }
 
 void summary_fill_phases(struct findings *f)
@@ -69,7 +70,7 @@ void summary_fill_phases(struct findings *f)
 	const struct phase_sums *s = &f->timeline->phase_sums;
 	struct summary_steps steps = summary_count_steps(f->timeline);
 	struct finding_phase phases[PHASES_N] = { 0 };
-	if (!s->is_told) {
+	if (!s->has_phases) {
 		say_why_not(f);
 		return;
 	}
@@ -84,12 +85,12 @@ void summary_fill_phases(struct findings *f)
 	note_gaps(f);
 }
 
-void summary_fill_usual_phases(struct findings *f, const bool *is_usual)
+void summary_fill_typical_phases(struct findings *f, const bool *is_typical)
 {
 	const struct timeline *t = f->timeline;
 	double host_ms[PHASES_N] = { 0 }, steps = 0;
 	for (size_t i = 0; i < t->phases_of_step.n; i++) {
-		if (!is_usual[i])
+		if (!is_typical[i])
 			continue;
 		steps++;
 		for (unsigned part = 0; part < PHASE_PARTS_N; part++)
@@ -99,5 +100,5 @@ void summary_fill_usual_phases(struct findings *f, const bool *is_usual)
 	for (size_t i = 0; i < f->phases.n && steps > 0; i++)
 		for (int phase = 0; phase < PHASES_N; phase++)
 			if (f->phases.at[i].name == phase_name((enum phase)phase))
-				f->phases.at[i].usual_host_ms = host_ms[phase] / steps;
+				f->phases.at[i].typical_host_ms = host_ms[phase] / steps;
 }

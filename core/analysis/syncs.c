@@ -48,7 +48,7 @@ static uint32_t number_of(struct sums *s, const struct frame *inner)
 	if (!inner)
 		return 0;
 	for (uint32_t i = 0; i < s->inner.n; i++)
-		if (inner_line_is(s->inner.at[i], inner))
+		if (inner_line_same(s->inner.at[i], inner))
 			return i + 1;
 	vec_push(&s->inner, inner);
 	return (uint32_t)s->inner.n;
@@ -74,8 +74,8 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 	s->longest_ns = blocked_ns;
 	s->finding.stack = c->stack;
 	s->finding.api = strtab_text(&t->tables->names, c->name);
-	bool is_operators = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
-	s->finding.op = is_operators ? strtab_text(&t->texts, c->op) : NULL;
+	bool is_operator_wait = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
+	s->finding.op = is_operator_wait ? strtab_text(&t->texts, c->op) : NULL;
 }
 
 void syncs_fill(struct findings *f, const uint64_t *idle_ns)

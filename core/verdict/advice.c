@@ -12,7 +12,7 @@ enum {
 };
 
 static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
-static const double unlike =
+static const double spread_most =
 	0.5; /* of the mean: how far apart steps' gains may lie without a word */
 static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
 
@@ -20,7 +20,7 @@ static const double copy_share = 0.10; /* of the step: what copies that cost not
 static void say_range(struct finding_advice *a)
 {
 	size_t used = strlen(a->why);
-	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
+	if (a->high_ms - a->low_ms > spread_most * a->expected_ms && used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
 			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
 }
@@ -105,7 +105,7 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	const struct replay_op *o = &j->w.replay.ops.at[op];
 	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
 	double ns = j->w.edit.cut_ns[op];
-	if (!whatif_is_told(&j->w, op))
+	if (!whatif_gain_covers(&j->w, op))
 		return 0;
 	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT))
 		ns += (double)(c->end_ns - c->begin_ns);
@@ -114,7 +114,7 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
 		ns += (double)j->w.replay.works.at[i].duration_ns *
 		      (1 - (double)j->w.edit.scale[i]);
-	return ns / 1e6 / whatif_steps_told(&j->w) * j->w.usual_share;
+	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
 }
 
 /* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
@@ -184,22 +184,22 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 {
 	struct frames *frames = j->w.timeline->frames;
 	uint32_t n_sites = frames_n_sites(frames);
-	double all_ms = 0, *behind_ms = mem_zero((n_sites + 1) * sizeof(*behind_ms));
+	double all_ms = 0, *after_ms = mem_zero((n_sites + 1) * sizeof(*after_ms));
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t last = j->w.before[i];
 		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
 		all_ms += ms;
 		if (last != REPLAY_NONE && j->w.site[last] <= n_sites)
-			behind_ms[j->w.site[last]] += ms;
+			after_ms[j->w.site[last]] += ms;
 	}
-	uint32_t top = largest(behind_ms, n_sites);
+	uint32_t top = largest(after_ms, n_sites);
 	const struct site *s = frames_site_at(frames, top);
-	if (top && top != site && behind_ms[top] * 2 > all_ms)
+	if (top && top != site && after_ms[top] * 2 > all_ms)
 		snprintf(to, bytes, "behind the calls of %s:%u and up to those of this line",
 			 path_base(s->file), s->line);
 	else
 		snprintf(to, bytes, "before the calls of this line");
-	free(behind_ms);
+	free(after_ms);
 	return to;
 }
 
@@ -216,7 +216,7 @@ struct inner_shares {
 static void add_share(struct inner_shares *s, const struct frame *inner, double ms)
 {
 	size_t i = 0;
-	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
+	while (i < s->at.n && !inner_line_same(s->at.at[i].inner, inner))
 		i++;
 	if (i == s->at.n)
 		vec_push(&s->at, (struct inner_share){ .inner = inner });
@@ -261,7 +261,7 @@ static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
 
 static const struct {
 	const char *what, *why;
-} mending[SYNC_KINDS_N] = {
+} fixes[SYNC_KINDS_N] = {
 	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
 			"the host reads a value here and waits for everything before it" },
 	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
@@ -278,7 +278,7 @@ static const struct {
 
 /* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
  * step, and torch.tensor() knows no other way than to wait. */
-static const char *mending_of(const struct judge *j, const struct finding_sync *s)
+static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 {
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
@@ -296,13 +296,13 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 		       "pinned memory";
 	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
 	return s->op ? "use an operator that does not wait, or this one less often"
-		     : mending[s->kind].what;
+		     : fixes[s->kind].what;
 }
 
 static const char *reason_of(char *text, size_t size, const struct finding_sync *s)
 {
 	if (!s->op)
-		return mending[s->kind].why;
+		return fixes[s->kind].why;
 	snprintf(text, size, "%s waits for the device here, for its own sake", s->op);
 	return text;
 }
@@ -311,7 +311,7 @@ static bool is_first_of_site(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
 		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner))
+		    inner_line_same(f->syncs.at[i].inner, f->syncs.at[row].inner))
 			return false;
 	return f->syncs.at[row].site != 0;
 }
@@ -331,8 +331,8 @@ static void advise_waits(struct judge *j)
 			whatif_play(&j->w, &change, 1, &wait, NULL);
 		if (wait.gain_ms < judge_worth_ms(j))
 			continue;
-		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
-		advise(j, s->site, &change, 1, mending_of(j, s),
+		bool is_of_others = !wait.is_of_mean && j->w.n_typical < j->w.replay.n_steps;
+		advise(j, s->site, &change, 1, fix_for(j, s),
 		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
 		       "%.2f ms less",
 		       reason_of(reason, sizeof(reason), s),
@@ -441,7 +441,7 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 }
 
 /* A wait for a copy is fixed with the copy: of the two the one that wins more is told. True: that was told. */
-static bool is_told(struct judge *j, uint32_t site, double gain_ms)
+static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 {
 	for (size_t i = 0; i < j->f->advice.n; i++) {
 		struct finding_advice *a = &j->f->advice.at[i];
@@ -462,7 +462,7 @@ static void advise_general(struct judge *j, const struct general *g)
 	if (gain_ms < least_ms)
 		return;
 	uint32_t site = g->site(j, &here_ms); /* of this play */
-	if (!site || (g->is_of_copies && is_told(j, site, gain_ms)))
+	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
 	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
 									: g->what;
@@ -500,8 +500,8 @@ static void play_together(struct judge *j)
 		if (a->rare_steps)
 			continue;
 		sum_ms += a->expected_ms;
-		most_ms =
-			fmax(fmax(most_ms, a->expected_ms), judge_usual_gain_ms(j, all.at, all.n));
+		most_ms = fmax(fmax(most_ms, a->expected_ms),
+			       judge_typical_gain_ms(j, all.at, all.n));
 		a->together_ms = most_ms = fmin(most_ms, sum_ms);
 	}
 	vec_free(&all);

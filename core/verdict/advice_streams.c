@@ -9,10 +9,10 @@
 
 enum { SITES_MOST = 8 };
 
-static const double takes_turns =
+static const double overlap_most =
 	0.1; /* of the lesser stream's time: side by side no more than this */
 static const double least_share = 0.10; /* of the step: what must be won */
-static const double alike =
+static const double as_good =
 	0.95; /* a wait that wins this much of the best one's gain is as good a guess */
 
 /* A line that lets one stream wait for another. */
@@ -99,7 +99,7 @@ static bool take_turns(const struct judge *j, uint32_t a, uint32_t b)
 		else
 			k = next_of(r, k + 1, b);
 	}
-	return both_ns < takes_turns * fmin(a_ns, b_ns);
+	return both_ns < overlap_most * fmin(a_ns, b_ns);
 }
 
 /* ---- Advice ---- */
@@ -128,7 +128,7 @@ void advise_streams(struct judge *j)
 	if (best_ms < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
 	size_t first = 0;
-	while (all.at[first].gain_ms < alike * best_ms)
+	while (all.at[first].gain_ms < as_good * best_ms)
 		first++;
 	const struct crossing *c = &all.at[first];
 	const struct whatif_change change = { .kind = WHATIF_WAIT, .site = c->site };

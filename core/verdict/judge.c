@@ -14,14 +14,15 @@
 
 enum { STEPS_LEAST = 2 };
 
-static const double error_most_pct = 15; /* beyond that the replay says nothing */
-static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
-static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
-static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
-static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
-static const double adds =
+static const double error_most_pct = 15;     /* beyond that the replay says nothing */
+static const double waste_least = 0.10;	     /* of the step: waste that makes the verdict */
+static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would win: the same */
+static const double waste_of_host_gain =
+	0.5;			      /* of what a host would, which has half of the cause in it */
+static const double comparable = 0.6; /* the smaller of two causes, of the larger */
+static const double together_least =
 	1.2; /* two causes are two if both together win this much more than one */
-static const double beyond =
+static const double length_most =
 	1.5; /* of a step's played length: a recorded one that has more in it */
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
@@ -52,7 +53,7 @@ static const struct {
 
 double judge_worth_ms_of(double step_ms)
 {
-	return fmax(worth_share * step_ms, fmin(worth_least_ms, binds * step_ms));
+	return fmax(worth_share * step_ms, fmin(worth_least_ms, waste_least * step_ms));
 }
 
 double judge_worth_ms(const struct judge *j)
@@ -68,12 +69,12 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 	return fmax(0, result.gain_ms);
 }
 
-double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
+double judge_typical_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
 {
 	struct whatif_result result;
 	if (whatif_play(&j->w, changes, n, &result, NULL))
 		return 0;
-	return fmax(0, result.usual_gain_ms);
+	return fmax(0, result.typical_gain_ms);
 }
 
 double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
@@ -108,7 +109,7 @@ static double scaled_gain_ms(struct judge *j, float host, float device)
 	replay_play(r, &edit);
 	whatif_find_gain(&j->w, true, &result);
 	free(edit.scale);
-	return fmax(0, result.usual_gain_ms);
+	return fmax(0, result.typical_gain_ms);
 }
 
 static void play_causes(struct judge *j)
@@ -116,9 +117,9 @@ static void play_causes(struct judge *j)
 	struct whatif_change all[CAUSES];
 	for (int i = 0; i < CAUSES; i++) {
 		all[i] = causes[i].change;
-		j->cause_ms[i] = judge_usual_gain_ms(j, &causes[i].change, 1);
+		j->cause_ms[i] = judge_typical_gain_ms(j, &causes[i].change, 1);
 	}
-	j->all_causes_ms = judge_usual_gain_ms(j, all, CAUSES);
+	j->all_causes_ms = judge_typical_gain_ms(j, all, CAUSES);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }
@@ -127,7 +128,7 @@ bool judge_has_other_kind(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < f->syncs.n; i++)
 		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
+		    inner_line_same(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
 		    f->syncs.at[i].kind != f->syncs.at[row].kind)
 			return true;
 	return false;
@@ -185,13 +186,13 @@ static bool are_two(struct judge *j, struct top top)
 {
 	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	return second >= comparable * first && second >= binds * j->step_ms &&
-	       judge_usual_gain_ms(j, both, 2) >= adds * first;
+	return second >= comparable * first && second >= waste_least * j->step_ms &&
+	       judge_typical_gain_ms(j, both, 2) >= together_least * first;
 }
 
 static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
 {
-	return f->n_usual < f->n_played ? g->usual_idle_ms : g->idle_ms;
+	return f->n_typical < f->n_played ? g->typical_idle_ms : g->idle_ms;
 }
 
 /* A device that is never idle for long: no host that is faster would give it more to do. */
@@ -208,9 +209,10 @@ static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
+	double others =
+		fmax(waste_of_gpu_gain * j->gpu_half_ms, waste_of_host_gain * j->host_half_ms);
 	double host_alone = j->host_half_ms - first / 2;
-	if (first >= fmax(binds * j->step_ms, others)) {
+	if (first >= fmax(waste_least * j->step_ms, others)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
 		if (j->f->verdict == VERDICT_MIXED)
 			return second / first;
@@ -248,31 +250,31 @@ static double variation(const struct timeline *t)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
-	if (j->w.usual_share < 1)
+	if (j->w.undisturbed_share < 1)
 		say(f,
 		    "all recorded steps took %.1f times as long as those beside them: gains are "
 		    "told in proportion, of a step's %.2f ms",
-		    1 / j->w.usual_share, f->step_ms);
+		    1 / j->w.undisturbed_share, f->step_ms);
 	for (size_t i = 0; i < f->gpus.n; i++) {
 		const struct finding_gpu *g = &f->gpus.at[i];
 		double own_ms = g->busy_ms - g->before_ms;
 		if (g->late_ms > own_ms)
 			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
 			    own_ms + g->late_ms);
-		else if (f->n_usual < f->n_played)
+		else if (f->n_typical < f->n_played)
 			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
-			    g->device, g->usual_busy_ms,
-			    100 * g->usual_busy_ms /
-				    fmax(g->usual_busy_ms + g->usual_idle_ms, 1e-6));
+			    g->device, g->typical_busy_ms,
+			    100 * g->typical_busy_ms /
+				    fmax(g->typical_busy_ms + g->typical_idle_ms, 1e-6));
 		else
 			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
 			    g->busy_ms, g->busy_pct);
 	}
-	if (j->w.n_usual < j->w.replay.n_steps)
+	if (j->w.n_typical < j->w.replay.n_steps)
 		say(f,
 		    "%u of %u recorded steps took half as long again and more: what binds is "
 		    "said of the others, at %.2f ms",
-		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
+		    j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
@@ -292,7 +294,7 @@ static void give_verdict(struct judge *j)
 	double clear = decide(j);
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * (0.5 + 0.5 * clear) /
-			(1 + 2 * variation(f->timeline)) * j->w.usual_share;
+			(1 + 2 * variation(f->timeline)) * j->w.undisturbed_share;
 	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
@@ -309,20 +311,20 @@ static uint64_t length_ns(const struct timeline_step *s)
 }
 
 /* Of the played steps, which are `n`, as many as are usual: all but the longest. */
-static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_usual)
+static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
 	const struct timeline_step *steps = j->f->timeline->steps.at;
 	uint32_t n = j->w.replay.n_steps;
 	for (uint32_t i = 0; i < n; i++)
-		is_usual[played[i]] = true;
-	for (uint32_t left = n; left > j->w.n_usual; left--) {
+		is_typical[played[i]] = true;
+	for (uint32_t left = n; left > j->w.n_typical; left--) {
 		uint32_t longest = UINT32_MAX;
 		for (uint32_t i = 0; i < n; i++)
-			if (is_usual[played[i]] &&
+			if (is_typical[played[i]] &&
 			    (longest == UINT32_MAX ||
 			     length_ns(&steps[played[i]]) > length_ns(&steps[longest])))
 				longest = played[i];
-		is_usual[longest] = false;
+		is_typical[longest] = false;
 	}
 }
 
@@ -330,38 +332,38 @@ static void leave_out_longest(const struct judge *j, const uint32_t *played, boo
  * A played step lasts until its last call has returned and its work is done, a recorded one until the next begins: what the host does before a
  * checkpoint's first call is in the step before it. Such a one is usual when played, but not as it was recorded, and is left out. False: none is both.
  */
-static bool find_usual_in_both(const struct judge *j, const uint32_t *played, bool *is_usual)
+static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
-	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.usual_share);
+	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.undisturbed_share);
 	bool is_any = false;
 	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
 		double ns = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
-		is_usual[played[i]] = j->w.is_usual[i] &&
-				      ns <= beyond * recording * j->w.lengths_ns[i];
-		is_any |= is_usual[played[i]];
+		is_typical[played[i]] = j->w.is_typical[i] &&
+					ns <= length_most * recording * j->w.lengths_ns[i];
+		is_any |= is_typical[played[i]];
 	}
 	return is_any;
 }
 
 /* Busy and idle times and phases of the steps that the verdict is of. */
-static void fill_usual(struct judge *j)
+static void fill_typical(struct judge *j)
 {
 	const struct replay *r = &j->w.replay;
-	bool *is_usual = mem_zero((j->f->timeline->steps.n + 1) * sizeof(*is_usual));
+	bool *is_typical = mem_zero((j->f->timeline->steps.n + 1) * sizeof(*is_typical));
 	uint32_t *played = mem_zero(r->n_steps * sizeof(*played)), n = 0;
-	j->f->n_usual = j->w.n_usual;
+	j->f->n_typical = j->w.n_typical;
 	j->f->n_played = r->n_steps;
 	for (size_t k = 0; k < r->runs.n; k++)
 		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++)
 			played[n++] = r->runs.at[k].first_step + i;
-	if (j->w.n_usual < r->n_steps) {
-		if (!find_usual_in_both(j, played, is_usual))
-			leave_out_longest(j, played, is_usual);
-		idle_fill_usual(j->f, is_usual);
-		summary_fill_usual_phases(j->f, is_usual);
+	if (j->w.n_typical < r->n_steps) {
+		if (!find_typical_in_both(j, played, is_typical))
+			leave_out_longest(j, played, is_typical);
+		idle_fill_typical(j->f, is_typical);
+		summary_fill_typical_phases(j->f, is_typical);
 	}
 	free(played);
-	free(is_usual);
+	free(is_typical);
 }
 
 void replay_fill(struct findings *f)
@@ -381,8 +383,8 @@ void replay_fill(struct findings *f)
 	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
 	f->step_ms = j.w.step_ns * measured_ms_of_ns;
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
-	f->disturbed_times = 1 / j.w.usual_share;
-	fill_usual(&j);
+	f->disturbed_times = 1 / j.w.undisturbed_share;
+	fill_typical(&j);
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);

@@ -26,7 +26,7 @@ double judge_worth_ms_of(double step_ms);
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
 /* Of a usual step in any case: what binds is not what comes now and then. */
-double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
+double judge_typical_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
 /* What the whole line of a wait wins, of the step that the wait's own gain is of: a line of every step may wait in few. */
 double judge_line_gain_ms(struct judge *j, struct whatif_change wait,

@@ -28,7 +28,7 @@ static const double scale_most = 4;
 
 /* A pair as the fit sees it. */
 struct row {
-	double way[WAYS], gap_ns, count, weight;
+	double term[TERMS], gap_ns, count, weight;
 };
 
 struct fit {
@@ -78,16 +78,16 @@ static void count_frames(struct frame_list list, size_t n, double *python, doubl
 }
 
 /* Both ways between two stacks, in frames. */
-struct ways {
+struct crossed_frames {
 	double python_out, native_out, python_in, native_in;
 };
 
-static struct ways count_ways(const struct replay *r, uint32_t first, uint32_t second)
+static struct crossed_frames count_crossed(const struct replay *r, uint32_t first, uint32_t second)
 {
 	struct frames *frames = r->timeline->frames;
 	struct frame_list a = frames_of(frames, first), b = frames_of(frames, second);
 	size_t common = first == second ? user_frames(a) : common_frames(a, b);
-	struct ways w = { 0, 0, 0, 0 };
+	struct crossed_frames w = { 0, 0, 0, 0 };
 	count_frames(a, a.n - common, &w.python_out, &w.native_out);
 	count_frames(b, b.n - common, &w.python_in, &w.native_in);
 	return w;
@@ -136,10 +136,10 @@ static void make_rows(struct fit *f)
 		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
 		sample_sort(pair->gaps_ns, n);
 		row.gap_ns = pair->gaps_ns[n / 2];
-		struct ways w = count_ways(f->replay, pair->first, pair->second);
-		row.way[WAY_PAIR] = 1;
-		row.way[WAY_PYTHON] = w.python_in + leaving * w.python_out;
-		row.way[WAY_NATIVE] = w.native_in + leaving * w.native_out;
+		struct crossed_frames w = count_crossed(f->replay, pair->first, pair->second);
+		row.term[TERM_PAIR] = 1;
+		row.term[TERM_PYTHON] = w.python_in + leaving * w.python_out;
+		row.term[TERM_NATIVE] = w.native_in + leaving * w.native_out;
 		vec_push(&f->rows, row);
 	}
 }
@@ -147,8 +147,8 @@ static void make_rows(struct fit *f)
 static double fitted(const struct row *row, const double *cost)
 {
 	double sum = 0;
-	for (int k = 0; k < WAYS; k++)
-		sum += row->way[k] * cost[k];
+	for (int k = 0; k < TERMS; k++)
+		sum += row->term[k] * cost[k];
 	return sum;
 }
 
@@ -156,14 +156,14 @@ static double fitted(const struct row *row, const double *cost)
 static void fit_costs(const struct fit *f, double *cost)
 {
 	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
-		for (int k = 0; k < WAYS; k++) {
+		for (int k = 0; k < TERMS; k++) {
 			double up = 0, down = 0;
 			for (size_t i = 0; i < f->rows.n; i++) {
 				const struct row *row = &f->rows.at[i];
 				double rest =
-					row->gap_ns - fitted(row, cost) + row->way[k] * cost[k];
-				up += row->weight * row->way[k] * rest;
-				down += row->weight * row->way[k] * row->way[k];
+					row->gap_ns - fitted(row, cost) + row->term[k] * cost[k];
+				up += row->weight * row->term[k] * rest;
+				down += row->weight * row->term[k] * row->term[k];
 			}
 			cost[k] = down > 0 ? fmax(0, up / down) : 0;
 		}
@@ -216,18 +216,18 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
 	if (!h->is_known || !a || !b)
 		return split;
-	struct ways w = count_ways(h->replay, a, b);
+	struct crossed_frames w = count_crossed(h->replay, a, b);
 	const double *cost = h->cost_ns;
 	split.out_ns =
-		leaving * (w.python_out * cost[WAY_PYTHON] + w.native_out * cost[WAY_NATIVE]);
-	split.in_ns = w.python_in * cost[WAY_PYTHON] + w.native_in * cost[WAY_NATIVE];
+		leaving * (w.python_out * cost[TERM_PYTHON] + w.native_out * cost[TERM_NATIVE]);
+	split.in_ns = w.python_in * cost[TERM_PYTHON] + w.native_in * cost[TERM_NATIVE];
 	/* what they usually share; a machine that is slow at the moment is so for all of it */
 	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
-	double usual = median ? (double)*median : gap_ns;
-	double sum = cost[WAY_PAIR] + split.out_ns + split.in_ns;
-	double scale = sum > usual ? usual / sum : 1;
-	if (usual > 0)
-		scale *= fmin(gap_ns / usual, scale_most);
+	double typical_ns = median ? (double)*median : gap_ns;
+	double sum = cost[TERM_PAIR] + split.out_ns + split.in_ns;
+	double scale = sum > typical_ns ? typical_ns / sum : 1;
+	if (typical_ns > 0)
+		scale *= fmin(gap_ns / typical_ns, scale_most);
 	split.out_ns *= scale;
 	split.in_ns *= scale;
 	return split;
@@ -244,7 +244,7 @@ static bool has_user_frame(struct frame_list list, size_t n)
 }
 
 /* Of the frames that both have, the innermost that runs code of somebody's: the interpreter's own frames stand between. */
-static bool is_users_own(struct frame_list list, size_t common)
+static bool is_user_code(struct frame_list list, size_t common)
 {
 	for (size_t i = list.n - common; i < list.n; i++)
 		if (!list.at[i]->is_library || list.at[i]->kind == FRAME_KIND_PYTHON)
@@ -269,7 +269,7 @@ static bool is_next_line(struct frames *f, const struct site *a, const struct si
 }
 
 /* An optimizer goes over all parameters before its first launch. Twice in a row on one line may be a loop with more in it. */
-static bool is_optimizers_own(struct frames *f, const struct timeline_call *from,
+static bool is_optimizer_code(struct frames *f, const struct timeline_call *from,
 			      const struct timeline_call *to)
 {
 	if (!(to->about & ABOUT_OPTIMIZER) || !from->site || !to->site)
@@ -292,7 +292,7 @@ bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t 
 		return true; /* from the thread that called backward() to the engine's */
 	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
 	size_t common = a == b ? 0 : common_frames(x, y);
-	bool is_librarys = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
-			   !is_users_own(x, common);
-	return is_librarys || is_optimizers_own(t->frames, from, to);
+	bool is_library = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
+			  !is_user_code(x, common);
+	return is_library || is_optimizer_code(t->frames, from, to);
 }

@@ -11,13 +11,13 @@
 #include "core/util/map.h"
 #include "core/whatif/replay.h"
 
-enum host_way { WAY_PAIR, WAY_PYTHON, WAY_NATIVE, WAYS };
+enum host_term { TERM_PAIR, TERM_PYTHON, TERM_NATIVE, TERMS };
 
 struct host_share {
 	const struct replay *replay;
-	struct map median_ns; /* of the gaps between two stacks */
-	double cost_ns[WAYS]; /* of a gap at all, of entering a frame */
-	bool is_known;	      /* there were stacks enough to learn from */
+	struct map median_ns;  /* of the gaps between two stacks */
+	double cost_ns[TERMS]; /* of a gap at all, of entering a frame */
+	bool is_known;	       /* there were stacks enough to learn from */
 };
 
 struct host_split {

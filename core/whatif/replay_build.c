@@ -3,7 +3,7 @@
 #include "core/whatif/replay_trace.h"
 
 /* Buffers that a program changes between: two or three, rarely more. */
-enum { TURN_MOST = 4 };
+enum { PERIOD_MOST = 4 };
 
 /* ---- Steps ---- */
 
@@ -96,7 +96,7 @@ static uint64_t handles_of(const struct timeline *t, const struct timeline_step 
  */
 static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 {
-	for (size_t period = 1; period <= TURN_MOST && 2 * period <= n; period++) {
+	for (size_t period = 1; period <= PERIOD_MOST && 2 * period <= n; period++) {
 		size_t i = 0;
 		while (i + period < n && handles_of(t, &t->steps.at[first + i]) ==
 						 handles_of(t, &t->steps.at[first + i + period]))

@@ -2,7 +2,7 @@
 #include "core/whatif/replay_trace.h"
 
 /* From a launch to its kernel on an idle device, where none was seen. */
-#define LATENCY_USUAL_NS 4000
+#define LATENCY_DEFAULT_NS 4000
 
 /* Work that begins this much later than its launch and its stream allow waited for something else: other work that ended at most
  * DEP_NEAR_NS before. Looked for among the last DEP_BACK works of each other stream. */
@@ -31,8 +31,8 @@ static void learn_latency(struct replay_trace *m)
 			replay_sample(&latency, w->latency_ns);
 	}
 	/* with the device always behind, the least that was seen may be time in the queue */
-	double least = replay_quantile(&all, 0.02, LATENCY_USUAL_NS);
-	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_USUAL_NS));
+	double least = replay_quantile(&all, 0.02, LATENCY_DEFAULT_NS);
+	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_DEFAULT_NS));
 }
 
 /* Where a launch had long been through, what is seen is what lies between two works of a stream. */

@@ -18,7 +18,7 @@ enum { FULL_TIMES_ISSUE = 10 };
 #define AHEAD_LEAST_NS	 1e6
 #define FULL_AHEAD_NS	 3e3
 #define FULL_AHEAD_TIMES 2
-#define ISSUE_USUAL_NS	 4000
+#define ISSUE_DEFAULT_NS 4000
 
 enum { SAMPLES_MOST = 1 << 16 };
 
@@ -147,7 +147,7 @@ static void learn_costs(struct replay_trace *m)
 		else if (c->wait != WAIT_NONE && c->category == CAT_SYNC)
 			replay_sample(&check, duration);
 	}
-	m->r->learned.issue_ns = replay_quantile(&issue, 0.5, ISSUE_USUAL_NS);
+	m->r->learned.issue_ns = replay_quantile(&issue, 0.5, ISSUE_DEFAULT_NS);
 	m->r->learned.check_ns = fmin(replay_quantile(&check, 0.02, 1000), m->r->learned.issue_ns);
 }
 

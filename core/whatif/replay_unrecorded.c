@@ -19,7 +19,7 @@ enum {
 	TIMES_MOST = 3,
 };
 
-static float taken(float *from, float most)
+static float take(float *from, float most)
 {
 	float there = *from > 0 ? *from : 0, part = there < most ? there : most;
 	*from -= part;
@@ -27,29 +27,29 @@ static float taken(float *from, float most)
 }
 
 /* A call's times as they were recorded. */
-struct own {
+struct recorded {
 	float gap_ns, cost_ns;
 };
 
-static struct own *own_times(const struct replay *r)
+static struct recorded *recorded_times(const struct replay *r)
 {
-	struct own *own = mem_zero(r->ops.n * sizeof(*own));
+	struct recorded *recorded = mem_zero(r->ops.n * sizeof(*recorded));
 	for (uint32_t i = 0; i < r->ops.n; i++)
-		own[i] = (struct own){ r->ops.at[i].gap_ns, r->ops.at[i].cost_ns };
-	return own;
+		recorded[i] = (struct recorded){ r->ops.at[i].gap_ns, r->ops.at[i].cost_ns };
+	return recorded;
 }
 
 /* From the way to the call first: what profrun does lies there. */
-static void cheapen(struct replay *r, const struct own *own, float each_ns)
+static void cheapen(struct replay *r, const struct recorded *recorded, float each_ns)
 {
 	for (uint32_t i = 0; i < r->ops.n; i++) {
 		struct replay_op *op = &r->ops.at[i];
 		if (op->role == ROLE_ORPHAN)
 			continue;
-		op->gap_ns = own[i].gap_ns;
-		op->cost_ns = own[i].cost_ns;
-		float left = each_ns - taken(&op->gap_ns, each_ns);
-		taken(&op->cost_ns, left);
+		op->gap_ns = recorded[i].gap_ns;
+		op->cost_ns = recorded[i].cost_ns;
+		float left = each_ns - take(&op->gap_ns, each_ns);
+		take(&op->cost_ns, left);
 	}
 }
 
@@ -66,9 +66,9 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
 	double plain = each, most = each * TIMES_MOST, above = 0,
 	       above_ns = played_ns; /* nearest of those with longer steps */
-	struct own *own = own_times(r);
+	struct recorded *recorded = recorded_times(r);
 	for (int i = 0; i < PLAYS_MOST && slope > 0 && above < most; i++) {
-		cheapen(r, own, (float)each);
+		cheapen(r, recorded, (float)each);
 		now = replay_play(r, NULL);
 		if (is_near(now, target))
 			break;
@@ -81,9 +81,9 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 		each = each < most ? each : most;
 	}
 	if (played_ns - now < (played_ns - target) * EXPLAINED) {
-		cheapen(r, own, (float)plain);
+		cheapen(r, recorded, (float)plain);
 		now = replay_play(r, NULL);
 	}
-	free(own);
+	free(recorded);
 	return now;
 }

@@ -88,13 +88,13 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
 	}
 	w->replayed_ns = replay_play(&w->replay, NULL);
-	whatif_choose_usual(w);
-	w->usual_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
+	whatif_choose_typical(w);
+	w->undisturbed_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
 	/* of usual steps: one with a checkpoint in it is no dearer to record for being so long */
 	double off_ns =
 		t->recording_ratio > 1 ? w->recorded_ns - w->recorded_ns / t->recording_ratio : 0;
-	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->usual_share;
-	whatif_measure_usual(w);
+	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->undisturbed_share;
+	whatif_measure_typical(w);
 	host_share_learn(&w->share, &w->replay);
 	whatif_note_iterations(w);
 	note_ops(w);
@@ -118,7 +118,7 @@ void whatif_close(struct whatif *w)
 	free(w->edit.scale);
 	free(w->lengths_ns);
 	free(w->gains_ns);
-	free(w->is_usual);
+	free(w->is_typical);
 	memset(w, 0, sizeof(*w));
 }
 
@@ -163,7 +163,7 @@ static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t 
 	       (whatif_is_here(p, &calls[wait->first]) || whatif_is_here(p, &calls[wait->last]));
 }
 
-static bool is_asked(const struct whatif *w, const struct whatif_change *change, uint32_t op)
+static bool matches_kind(const struct whatif *w, const struct whatif_change *change, uint32_t op)
 {
 	if (change->kind != WHATIF_WAIT || !change->is_of_kind)
 		return true;
@@ -178,7 +178,8 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 	bool found = false;
 	whatif_place_open(&place, w, change);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->site[i] > n_sites || !is_touched(w, &place, i) || !is_asked(w, change, i))
+		if (w->site[i] > n_sites || !is_touched(w, &place, i) ||
+		    !matches_kind(w, change, i))
 			continue;
 		found = true;
 		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
@@ -423,7 +424,7 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 }
 
 /* What was measured is held to; the replay says what part of it a usual step is, and recording. */
-static void tell_steps(const struct whatif *w, struct whatif_result *out)
+static void fill_steps(const struct whatif *w, struct whatif_result *out)
 {
 	out->steps = w->replay.n_steps;
 	out->measured_ms = w->replay.measured_ns / 1e6;
@@ -460,7 +461,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 			return status;
 	}
 	cut_gaps(w);
-	tell_steps(w, out);
+	fill_steps(w, out);
 	if (count_touched(w, out)) {
 		replay_play(r, &w->edit);
 		whatif_find_gain(w, is_of_calls(changes, n), out);

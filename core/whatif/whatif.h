@@ -75,11 +75,11 @@ struct whatif_result {
 	double gain_ms, gain_pct;
 	double low_ms,
 		high_ms; /* of single usual steps, without one in ten at either end; both 0: not known */
-	double usual_gain_ms; /* of a usual step in any case */
-	double mean_gain_ms;  /* of the mean one in any case */
-	uint32_t rare_steps;  /* the few that win; 0: it is usual ones */
-	bool is_of_mean;      /* gain_ms is of the mean step */
-	double changed_ms;    /* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
+	double typical_gain_ms; /* of a usual step in any case */
+	double mean_gain_ms;	/* of the mean one in any case */
+	uint32_t rare_steps;	/* the few that win; 0: it is usual ones */
+	bool is_of_mean;	/* gain_ms is of the mean step */
+	double changed_ms;	/* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
 	/* What the changes touched, per step. Both 0: they touched nothing. */
 	double calls, works;
 };
@@ -98,7 +98,7 @@ struct whatif {
 	struct host_share share;
 	uint32_t *site,
 		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
-	uint32_t *iteration; /* by op: the step, as in is_usual */
+	uint32_t *iteration; /* by op: the step, as in is_typical */
 	uint8_t *traits;     /* by op: what most changes need not look at its call for */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
@@ -107,11 +107,11 @@ struct whatif {
 	double replayed_ns,
 		mean_ns; /* a step, the mean: as recorded; without what recording costs */
 	double recorded_ns, step_ns; /* a usual step: the same */
-	double usual_share; /* of a played step's length: a step's that is not disturbed; gains, step_ns and mean_ns are told of it */
-	/* By step, usual ones are `n_usual`; gains are the last play's. */
+	double undisturbed_share; /* of a played step's length: a step's that is not disturbed; gains, step_ns and mean_ns are told of it */
+	/* By step, usual ones are `n_typical`; gains are the last play's. */
 	double *lengths_ns, *gains_ns;
-	bool *is_usual;
-	uint32_t n_usual;
+	bool *is_typical;
+	uint32_t n_typical;
 	bool is_of_mean; /* the last play's gain is of all recorded steps */
 };
 
@@ -124,11 +124,11 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
 
 /* The result told of the mean step, whatever it is of: beside another one that is. */
-void whatif_tell_mean(struct whatif_result *out);
+void whatif_use_mean(struct whatif_result *out);
 
 /* The last play's gain is told of so many steps, and the op's is one of them. */
-uint32_t whatif_steps_told(const struct whatif *w);
-bool whatif_is_told(const struct whatif *w, uint32_t op);
+uint32_t whatif_gain_steps(const struct whatif *w);
+bool whatif_gain_covers(const struct whatif *w, uint32_t op);
 
 /* What the last play won: fills gain_ms and what depends on it but changed_ms and gain_pct. `is_of_calls`: the change takes away calls, not
  * the host's own work. */

@@ -5,7 +5,7 @@
 /* Pauses shorter than this are never taken for input. */
 #define INPUT_LEAST_NS 20e3
 /* ...behind a loader's last call, where it may be on its way to what comes next already. */
-#define BEHIND_LOADER_LEAST_NS 200e3
+#define AFTER_LOADER_LEAST_NS 200e3
 
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
 {
@@ -35,17 +35,17 @@ static uint32_t first_of_step(const struct whatif *w, const struct timeline_call
 }
 
 /* A loader that copies its batches itself waits for the next one behind that, before it hands the last one on (accelerate). */
-static bool is_behind_loader(const struct whatif *w, uint32_t op)
+static bool is_after_loader(const struct whatif *w, uint32_t op)
 {
 	uint32_t last = w->before[op];
 	const struct timeline_call *c = last == REPLAY_NONE ? NULL : whatif_call(w, last);
 	return c && c->about & ABOUT_INPUT &&
-	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
+	       (double)w->replay.ops.at[op].gap_ns >= AFTER_LOADER_LEAST_NS;
 }
 
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
 {
-	return w->site[is_behind_loader(w, op) ? w->before[op] : op];
+	return w->site[is_after_loader(w, op) ? w->before[op] : op];
 }
 
 /* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
@@ -57,7 +57,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
-	if (c->about & ABOUT_INPUT || is_behind_loader(w, op))
+	if (c->about & ABOUT_INPUT || is_after_loader(w, op))
 		return true;
 	for (uint32_t k = op, i = op; calls < WHATIF_CALLS_TO_BATCH && k < op + n; k++, i++) {
 		if (i == n)
@@ -113,8 +113,8 @@ void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *chang
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
 			continue;
-		uint32_t whose = is_behind_loader(w, i) ? w->before[i] : i;
-		if (!whatif_is_here(&place, whatif_call(w, whose)))
+		uint32_t owner = is_after_loader(w, i) ? w->before[i] : i;
+		if (!whatif_is_here(&place, whatif_call(w, owner)))
 			continue;
 		w->edit.cut_ns[i] += (float)spare_ns(w, i, is_input(w, i));
 	}

@@ -67,8 +67,8 @@ void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_wi
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
 
 /* whatif_steps.c: which of the recorded steps are usual ones, by the last play; how long these take by the last play, with nothing changed. */
-void whatif_choose_usual(struct whatif *w);
-void whatif_measure_usual(struct whatif *w);
+void whatif_choose_typical(struct whatif *w);
+void whatif_measure_typical(struct whatif *w);
 /* Which step each op is of. */
 void whatif_note_iterations(struct whatif *w);
 

@@ -39,50 +39,50 @@ static bool are_few(uint32_t n, uint32_t of)
 	return n && n * FEW_OF <= of;
 }
 
-static double mean_of_usual(const struct whatif *w)
+static double mean_of_typical(const struct whatif *w)
 {
 	double sum = 0;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
-		sum += w->is_usual[i] ? w->lengths_ns[i] : 0;
-	return sum / w->n_usual;
+		sum += w->is_typical[i] ? w->lengths_ns[i] : 0;
+	return sum / w->n_typical;
 }
 
 /* Every third step, say, from the first iteration to the last. */
 static bool come_regularly(const struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
-	while (first < n && w->is_usual[first])
+	while (first < n && w->is_typical[first])
 		first++;
-	while (first + period < n && w->is_usual[first + period])
+	while (first + period < n && w->is_typical[first + period])
 		period++;
 	for (uint32_t i = first; i < n; i += period)
-		longer += !w->is_usual[i];
-	bool is_all = longer == n - w->n_usual && longer == (n - first + period - 1) / period;
+		longer += !w->is_typical[i];
+	bool is_all = longer == n - w->n_typical && longer == (n - first + period - 1) / period;
 	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
 }
 
-void whatif_choose_usual(struct whatif *w)
+void whatif_choose_typical(struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps;
 	w->lengths_ns = mem_zero(n * sizeof(*w->lengths_ns));
 	w->gains_ns = mem_zero(n * sizeof(*w->gains_ns));
-	w->is_usual = mem_zero(n * sizeof(*w->is_usual));
+	w->is_typical = mem_zero(n * sizeof(*w->is_typical));
 	replay_step_lengths(&w->replay, w->lengths_ns);
 	double most = LONGER * median_ns(w->lengths_ns, n);
 	for (uint32_t i = 0; i < n; i++)
-		w->n_usual += w->is_usual[i] = w->lengths_ns[i] <= most;
-	if (w->n_usual < n &&
-	    (!are_few(n - w->n_usual, n) || come_regularly(w))) { /* they are of several kinds */
-		memset(w->is_usual, true, n * sizeof(*w->is_usual));
-		w->n_usual = n;
+		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most;
+	if (w->n_typical < n &&
+	    (!are_few(n - w->n_typical, n) || come_regularly(w))) { /* they are of several kinds */
+		memset(w->is_typical, true, n * sizeof(*w->is_typical));
+		w->n_typical = n;
 	}
-	w->recorded_ns = mean_of_usual(w);
+	w->recorded_ns = mean_of_typical(w);
 }
 
-void whatif_measure_usual(struct whatif *w)
+void whatif_measure_typical(struct whatif *w)
 {
 	replay_step_lengths(&w->replay, w->lengths_ns);
-	w->step_ns = mean_of_usual(w) * w->usual_share;
+	w->step_ns = mean_of_typical(w) * w->undisturbed_share;
 }
 
 /* ---- Gains ---- */
@@ -94,12 +94,12 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The gain lies within its range. */
-static void find_usual(const struct whatif *w, struct whatif_result *out)
+static void find_typical(const struct whatif *w, struct whatif_result *out)
 {
-	double *sorted = mem_resize(NULL, w->n_usual * sizeof(*sorted)), sum = 0;
-	uint32_t n = 0, trim = w->n_usual / TRIM_OF;
+	double *sorted = mem_resize(NULL, w->n_typical * sizeof(*sorted)), sum = 0;
+	uint32_t n = 0, trim = w->n_typical / TRIM_OF;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
-		if (w->is_usual[i])
+		if (w->is_typical[i])
 			sorted[n++] = w->gains_ns[i];
 	qsort(sorted, n, sizeof(*sorted), by_value);
 	for (uint32_t i = trim; i < n - trim; i++)
@@ -137,7 +137,7 @@ static uint32_t count_touched(const struct whatif *w)
 }
 
 /* Steps that win more than the mean. */
-static uint32_t count_winners(const struct whatif *w, double mean_ns)
+static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
@@ -148,28 +148,28 @@ static uint32_t count_winners(const struct whatif *w, double mean_ns)
 /* How many steps have a gain that most have not; 0: it is of usual steps. Work that goes on behind its step may shift a gain into the next one,
  * so where calls of few steps go it is theirs. Calls that come in every step and take long in few were disturbed in those; the host's own work
  * may be the program's. */
-static uint32_t rare_steps(const struct whatif *w, double mean_ns, double usual_ms,
+static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typical_ms,
 			   bool is_of_calls)
 {
 	uint32_t of = w->replay.n_steps, touched = count_touched(w),
-		 winners = count_winners(w, mean_ns);
+		 gaining = count_gaining(w, mean_ns);
 	if (mean_ns <= 0)
 		return 0;
 	if (are_few(touched, of))
 		return touched;
-	bool is_theirs = usual_ms * 1e6 < spread * mean_ns && are_few(winners, of);
-	return !is_of_calls && winners >= AGAIN && is_theirs ? winners : 0;
+	bool is_in_few = typical_ms * 1e6 < spread * mean_ns && are_few(gaining, of);
+	return !is_of_calls && gaining >= AGAIN && is_in_few ? gaining : 0;
 }
 
 /* Where all recorded steps were disturbed nothing says which part of them was, and a gain of theirs may be longer than a usual step: it is told
  * as the same part of one. */
-static void tell_of_usual(const struct whatif *w, struct whatif_result *out)
+static void scale_to_undisturbed(const struct whatif *w, struct whatif_result *out)
 {
-	out->gain_ms *= w->usual_share;
-	out->usual_gain_ms *= w->usual_share;
-	out->mean_gain_ms *= w->usual_share;
-	out->low_ms *= w->usual_share;
-	out->high_ms *= w->usual_share;
+	out->gain_ms *= w->undisturbed_share;
+	out->typical_gain_ms *= w->undisturbed_share;
+	out->mean_gain_ms *= w->undisturbed_share;
+	out->low_ms *= w->undisturbed_share;
+	out->high_ms *= w->undisturbed_share;
 }
 
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out)
@@ -181,8 +181,8 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 		w->gains_ns[i] = w->lengths_ns[i] - w->gains_ns[i];
 		sum += w->gains_ns[i];
 	}
-	find_usual(w, out);
-	out->usual_gain_ms = out->gain_ms;
+	find_typical(w, out);
+	out->typical_gain_ms = out->gain_ms;
 	out->mean_gain_ms = sum / n / 1e6;
 	out->rare_steps = rare_steps(w, sum / n, out->gain_ms, is_of_calls);
 	out->is_of_mean = w->is_of_mean = out->rare_steps;
@@ -190,12 +190,12 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 		out->gain_ms = out->mean_gain_ms;
 		out->low_ms = out->high_ms = 0;
 	}
-	tell_of_usual(w, out);
+	scale_to_undisturbed(w, out);
 }
 
 /* ---- What it is told of ---- */
 
-void whatif_tell_mean(struct whatif_result *out)
+void whatif_use_mean(struct whatif_result *out)
 {
 	out->is_of_mean = true;
 	out->gain_ms = out->mean_gain_ms;
@@ -204,14 +204,14 @@ void whatif_tell_mean(struct whatif_result *out)
 	out->gain_pct = out->gain_ms / out->mean_ms * 100;
 }
 
-uint32_t whatif_steps_told(const struct whatif *w)
+uint32_t whatif_gain_steps(const struct whatif *w)
 {
-	return w->is_of_mean ? w->replay.n_steps : w->n_usual;
+	return w->is_of_mean ? w->replay.n_steps : w->n_typical;
 }
 
-bool whatif_is_told(const struct whatif *w, uint32_t op)
+bool whatif_gain_covers(const struct whatif *w, uint32_t op)
 {
-	return w->is_of_mean || w->is_usual[w->iteration[op]];
+	return w->is_of_mean || w->is_typical[w->iteration[op]];
 }
 
 /* The replay counts the steps of each run from 0. */
