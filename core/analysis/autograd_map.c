@@ -1,6 +1,7 @@
 /*
- * What a step's threads did is brought into one order of time. A pass of nodes ends with the next forward operator of the level that
- * made them, or with the next call of backward().
+ * Operators, nodes and calls of backward() of all threads of a step are put into one order of time.
+ * A pass of nodes ends with the next forward operator of the level that created them, or with the
+ * next call of backward().
  */
 #include "core/analysis/autograd_map.h"
 
@@ -60,7 +61,8 @@ static const struct engine_row {
 	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
 
-/* Modules and the user's own functions within a node are what it computes again, or hooks: such calls have lines of their own. */
+/* Modules and the user's functions within a node are recomputation or hooks: their calls have lines
+ * of their own. */
 static bool is_program(const struct frame *f)
 {
 	return f->kind == FRAME_KIND_PYTHON &&
@@ -132,7 +134,7 @@ static void add_node(struct autograd_map *t, struct autograd_map_node node, uint
 		t->node_of_call.at[i] = (uint32_t)t->nodes.n;
 }
 
-/* Evaluation leaves no nodes. */
+/* Evaluation passes create no nodes. */
 static bool may_make_nodes(const struct phases *p, uint32_t call)
 {
 	uint8_t part = p->part_of_call.at[call];
@@ -154,7 +156,7 @@ static void add_op(struct autograd_map *t, const struct model_step *m, const str
 						      .step = t->step });
 }
 
-/* Closes what does not lie around the span; the number of nodes that do. */
+/* Closes the open spans that do not enclose this one. Returns how many nodes do. */
 static uint32_t nodes_around(struct autograd_map *t, const struct span_list *spans,
 			     const struct span *span)
 {
@@ -187,7 +189,8 @@ static void add_span(struct autograd_map *t, const struct model_step *m, size_t 
 		add_op(t, m, span, places, name.kind, level);
 }
 
-/* Of a thread that waits for the one with the nodes: it has called backward(). */
+/* For a thread without nodes: notes its calls of backward(), in which it waits for the autograd
+ * thread. */
 static void add_callers(struct autograd_map *t, const struct model_step *m,
 			const struct model_thread *of, const struct phases *phases)
 {

@@ -1,7 +1,8 @@
 /*
- * What a pass may be of is tried in turn: what was called since the pass before; what no earlier pass is known to be of; all. A node whose
- * kind no call was of (a view's, that launches nothing forwards) is told by its neighbours, if the line of both is the same and
- * was not left between them.
+ * A pass is matched to three ranges of operators in turn: those since the previous pass; those not
+ * matched by earlier passes; all. Nodes without any operator of their kind (views, which launch
+ * nothing in the forward pass) get the line of their neighbours, if both neighbours have the same
+ * line and it was not left between them.
  */
 #include "core/analysis/autograd_map.h"
 #include "core/analysis/autograd_match.h"
@@ -17,8 +18,11 @@ static void begin_kinds(struct autograd_map *t)
 	memset(t->is_wanted.at, 0, t->is_wanted.n);
 }
 
-/* The pass's nodes of whose kind something was called: in `asked`, their kinds in `node_kinds`. False: on several threads, whose
- * order says nothing. */
+/*
+ * Collects the pass's nodes for whose kinds there are operators: in `match_nodes`, their kinds in
+ * `node_kinds`. Returns false if the nodes are on several threads, so that their order says
+ * nothing.
+ */
 static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass *pass,
 			 uint32_t level)
 {
@@ -39,7 +43,8 @@ static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass 
 	return t->match_nodes.n > 0;
 }
 
-/* Operators of these kinds that lie in no other of them: what it calls below autograd makes no nodes. */
+/* Collects the operators of these kinds, without those inside another one of them: what an operator
+ * calls below autograd creates no nodes. */
 static void gather_ops(struct autograd_map *t, size_t from, uint32_t level, enum region region)
 {
 	uint64_t end_ns = 0;
@@ -67,7 +72,7 @@ static bool match(struct autograd_map *t)
 			      t->latest.at, t->earliest.at);
 }
 
-/* What all that the node may be of have in common. */
+/* Assigns what all possible operators of the node have in common. */
 static void tie(struct autograd_map *t, size_t i)
 {
 	struct autograd_map_node *node = &t->nodes.at[t->match_nodes.at[i]];
@@ -101,7 +106,8 @@ static void note_first_seen(struct autograd_map *t, uint32_t level)
 	}
 }
 
-/* From one operator to the next without coming by the same place again. */
+/* Returns true if the program went from one operator to the next without passing the same place
+ * twice. */
 static bool follows(const struct autograd_map *t, const struct autograd_map_op *later,
 		    const struct autograd_map_op *earlier)
 {
@@ -118,7 +124,7 @@ static void tie_view(const struct autograd_map *t, struct autograd_map_node *nod
 		node->place.module = later->place.module;
 }
 
-/* Operators that spread their inputs to one shape. */
+/* Returns true for operators that broadcast their inputs. */
 static bool broadcasts(const struct autograd_map *t, const struct autograd_map_op *op)
 {
 	static const char *const kinds[] = {
@@ -133,7 +139,8 @@ static bool broadcasts(const struct autograd_map *t, const struct autograd_map_o
 	return false;
 }
 
-/* It is of the node before, or of one that launched nothing itself and was made between the two. */
+/* A reduction belongs to the previous node, or to a node between the two known ones that launched
+ * nothing itself. */
 static void tie_reduction(const struct autograd_map *t, struct autograd_map_node *node,
 			  size_t first, uint32_t later)
 {
