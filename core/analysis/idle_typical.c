@@ -1,4 +1,5 @@
-/* What binds is said of usual steps, so what stands beside it, how busy the devices are and why they are idle, is of the same ones. */
+/* The verdict refers to typical steps, so utilization and idle causes are shown
+ * for the same steps. */
 #include "core/analysis/idle.h"
 
 static struct finding_gpu *gpu_of(struct findings *f, uint32_t device)

@@ -9,7 +9,7 @@
 #include "core/symbols/stack_about.h"
 
 enum {
-	/* the table of pairs is square; further threads are lanes of their own */
+	/* limits the square table of pairs; further threads get lanes of their own */
 	THREADS_MOST = 64,
 	OVERLAP_PART = 50,
 };
@@ -18,7 +18,7 @@ struct lane_finder {
 	uint64_t in_calls_ns[THREADS_MOST], last_end_ns[THREADS_MOST];
 	uint64_t overlap_ns[THREADS_MOST][THREADS_MOST];
 	uint64_t launches[THREADS_MOST];
-	bool is_active[THREADS_MOST]; /* it launches, waits or allocates */
+	bool is_active[THREADS_MOST]; /* launches, waits or allocates */
 };
 
 struct lane_finder *lane_finder_new(void)
@@ -80,7 +80,7 @@ static bool take_turns(const struct lane_finder *f, size_t a, size_t b)
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;
 }
 
-/* Returns the first lane that has no overlapping thread. */
+/* Returns the first lane without an overlapping thread. */
 static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, size_t thread)
 {
 	for (uint32_t lane = 0; lane < l->n; lane++) {
