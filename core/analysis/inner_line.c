@@ -20,7 +20,8 @@ uint32_t inner_line_site(const struct timeline *t)
 	return found;
 }
 
-/* Installed with a package; the standard library says nothing, and PyTorch's lines are the same whoever calls them. */
+/* Returns true for code of installed packages. PyTorch's lines are the same for every caller, so
+ * they do not count; nor does the standard library. */
 static bool is_package_code(const struct frame *frame)
 {
 	return frame->kind == FRAME_KIND_PYTHON && frame->line &&

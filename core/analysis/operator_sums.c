@@ -1,4 +1,5 @@
-/* Spans come by begin, outer ones first; an operator's own work is that of its calls without those of the operators within it. */
+/* Spans are sorted by begin, outer ones first, and none crosses another one. An operator's own GPU
+ * time is its total without the totals of the operators directly within it. */
 #include "core/analysis/operator_sums.h"
 
 void operator_sums_free(struct operator_sums *s)
@@ -19,7 +20,7 @@ static struct operator_sum *sum_of(struct operator_sums *s, uint32_t name)
 	return &s->at.at[*at];
 }
 
-/* The operator that the span lies in, NULL: none. */
+/* Returns the operator that the span lies in; NULL: none. */
 static const struct span *around(struct operator_sums *s, const struct span_list *spans,
 				 const struct span *span)
 {

@@ -1,7 +1,8 @@
 /*
- * Frames are seen at CUDA calls alone, so what lies between two calls has to be given to one of them: to the later one, which
- * the host was on its way to, or to a loader that it came from. Behind the last call the next step's first one is on its way; it is taken
- * to be like this step's.
+ * Frames are only known at CUDA calls, so the time between two calls must be assigned to one of
+ * them: to the later one, which the host was on its way to, or to a data loader that it came from.
+ * After the last call the host is on its way to the next step's first call, which is assumed to be
+ * like this step's.
  */
 #include "core/analysis/phases.h"
 
@@ -10,10 +11,10 @@
 #include "core/util/order.h"
 
 enum {
-	HANDOVER_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
-	HANDOVER_PART = 8,   /* of the pause may lie behind the batch's copy */
-	READS_LEAST =
-		4, /* a loop that logs reads fewer values; one that saves a model copies each parameter */
+	HANDOVER_NS = 50000, /* shorter pauses are not waits for a batch of another thread */
+	HANDOVER_PART = 8,   /* 1/8 of the pause, at most, may follow the batch's copy */
+	/* Logging reads fewer values; saving a model copies each parameter. */
+	READS_LEAST = 4,
 };
 
 void phases_free(struct phases *p)
@@ -45,20 +46,22 @@ static bool is_batch(const struct model_call *c)
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
-/* Nothing says that it is something else. Within an optimizer's step the user's code is a closure's. */
+/* Returns true if the stack allows for another part. User code within an optimizer's step is a
+ * closure. */
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
 	       (stack->part == PART_OPTIMIZER && stack->is_users);
 }
 
-/* A thread of Python's: one of a library's own, as gloo's, brings back what ranks exchange, and that is no batch. */
+/* Returns true for calls of Python threads. A library's own thread (gloo) copies data exchanged
+ * between ranks, which is not a batch. */
 static bool is_of_program(struct phases *p, const struct model_call *c, struct frames *frames)
 {
 	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
 }
 
-/* Such calls say nothing: what is around them does. */
+/* Calls without a stack: the part follows from the calls around them. */
 enum { PART_UNKNOWN = PHASE_PARTS_N };
 
 static uint8_t part_of(struct phases *p, const struct model_call *c, struct frames *frames,
@@ -81,7 +84,8 @@ static uint8_t part_of(struct phases *p, const struct model_call *c, struct fram
 
 /* ---- Threads ---- */
 
-/* The engine names its threads; in older versions of PyTorch the stacks alone tell. */
+/* Returns true for threads of the autograd engine. The engine names its threads; in older versions
+ * of PyTorch only the stacks show it. */
 static bool is_worker(struct phases *p, const struct model_step *m, const struct model_thread *t,
 		      struct frames *frames)
 {
@@ -116,7 +120,10 @@ static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t
 	}
 }
 
-/* What the host does before a call belongs to it; but until a batch is copied it is made, or waited for. */
+/*
+ * Returns the part of the host's time between two calls. It belongs to the later call, except after
+ * a data loader or file access, and before a batch's copy, when the batch is being made or awaited.
+ */
 static uint8_t part_before(uint8_t last, uint8_t next)
 {
 	if (last == PART_LOADER || last == PART_FILE)
@@ -125,8 +132,9 @@ static uint8_t part_before(uint8_t last, uint8_t next)
 }
 
 /*
- * Many loops set the gradients to zero first thing, ahead of the batch's copy: from the call number `i` of the lane on this is so, and the host
- * took longer until it (`gap_ns`) than from there to the copy.
+ * Many loops zero the gradients before they copy the batch. Returns true if the lane's calls from
+ * number `i` on do so, and the time before them (`gap_ns`) is longer than the time from them to the
+ * copy.
  */
 static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_step *m, size_t i,
 				     uint64_t gap_ns)
@@ -145,7 +153,7 @@ static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_
 	return false;
 }
 
-/* The host's time before the lane's call number `i`. */
+/* Returns the part of the host's time before the lane's call number `i`. */
 static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
 			   uint8_t last, uint64_t gap_ns)
 {
@@ -159,8 +167,9 @@ static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, s
 }
 
 /*
- * Until when the lane's thread, which made no call meanwhile, waited for a batch that another thread copied, 0: it did not. A thread that
- * fetches ahead hands it on at once, so the lane goes on soon after the copy; a batch that comes at another time was not waited for.
+ * Returns until when the lane's thread, which made no call meanwhile, waited for a batch that
+ * another thread copied; 0: it did not. A prefetching thread passes its batch on at once, so the
+ * lane continues soon after the copy. A batch that was copied at another time was not waited for.
  */
 static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
 			    uint64_t to_ns)
@@ -177,7 +186,7 @@ static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t fr
 	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDOVER_PART ? last_ns : 0;
 }
 
-/* The step begins with such a batch, and the next one is taken to. */
+/* Returns true if the step begins with such a batch; then the next one is assumed to do so, too. */
 static bool begins_with_handover(const struct phases *p, const struct model_step *m,
 				 uint32_t thread, uint64_t gap_ns)
 {
@@ -202,7 +211,7 @@ static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t be
 		add_span(p, first, begin_ns, end_ns, part, 0);
 }
 
-/* From the calls, in order, to spans without gaps. */
+/* Appends the lane's spans, without gaps, from its calls. */
 static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
 {
 	size_t first = p->spans.n;
@@ -233,11 +242,13 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 	add_gap(p, first, thread, at_ns, m->end_ns, last);
 }
 
-/* ---- What only the order of calls tells ---- */
+/* ---- Parts that follow from the order of calls ---- */
 
 /*
- * A call without a stack is of what comes next, like the time before it. Where most of the lane's own thread have none (PROF_STACKS), what comes
- * next is anything; and autograd's threads, which are told by their names, say nothing of the calls between theirs.
+ * A call without a stack belongs to the part of the next call, like the time before it. This does
+ * not hold if most calls of the lane's own thread have no stack (PROF_STACKS): autograd's threads
+ * are recognized by their names, but say nothing about the calls between theirs. Such calls become
+ * PART_NONE.
  */
 static void settle_unknown(struct phases *p, const struct model_thread *own)
 {
@@ -246,9 +257,10 @@ static void settle_unknown(struct phases *p, const struct model_thread *own)
 		n += p->part_of_call.at[i] == PART_UNKNOWN;
 	bool is_resolved = n * 2 <= own->n;
 	uint8_t next = PART_NONE;
+	/* the loop ends at the first one, which follows the last */
 	for (size_t i = p->calls.n; i-- > 0 && is_resolved;)
 		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
-			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
+			next = p->part_of_call.at[p->calls.at[i]];
 	for (size_t i = p->calls.n; i-- > 0;) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (*part == PART_UNKNOWN)
@@ -268,14 +280,14 @@ static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t 
 	return is_open(&found);
 }
 
-/* It launches nothing and waits for nothing; a loop of queries is a wait. */
+/* Returns true for calls that neither launch work nor wait. A loop of queries is a wait. */
 static bool is_preparing(const struct model_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_EVENT || c->category == CAT_STREAM ||
 	       c->category == CAT_CONTROL || (c->category == CAT_QUERY && !c->polls);
 }
 
-/* Made on one line, within one operator. */
+/* Returns true for calls of one line, within one operator. */
 static bool are_of_one_operator(const struct model_call *a, const struct model_call *b,
 				struct frames *frames)
 {
@@ -287,13 +299,14 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 }
 
 /*
- * What only prepares a batch's copy is done while the batch is awaited. Where a loop takes the next batch the one before may be given
- * up: for pinned memory PyTorch's allocator records an event then, on the loop's own line, when the loader's code has been left.
+ * Calls that only prepare a batch's copy belong to the time in which the batch is awaited. When a
+ * loop takes the next batch, the previous one may be freed: for pinned memory PyTorch's allocator
+ * then records an event, on the loop's own line, after the data loader has returned.
  */
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool is_ahead = false;
-	/* twice: behind the last call comes the first one */
+	/* twice: the last call is followed by the first one */
 	for (size_t i = 2 * p->calls.n; i-- > 0;) {
 		uint32_t call = p->calls.at[i % p->calls.n];
 		uint8_t *part = &p->part_of_call.at[call];
@@ -310,7 +323,7 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 	}
 }
 
-/* A copy that the host is to wait for is a copy and a synchronisation. */
+/* A blocking copy consists of a copy and a synchronization; both belong to the batch. */
 static void settle_after_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	const struct model_call *copy = NULL, *calls = m->calls.at;
@@ -327,7 +340,7 @@ static void settle_after_batch(struct phases *p, const struct model_step *m, str
 	}
 }
 
-/* What the user computes on the way from the batch to backward() is forward: most often the loss. */
+/* What user code computes between the batch and backward() is forward, usually the loss. */
 static void settle_user_calls(struct phases *p)
 {
 	bool before_backward = false;
@@ -342,7 +355,8 @@ static void settle_user_calls(struct phases *p)
 	}
 }
 
-/* Whatever an optimizer runs is a part of training: it may be run several times, and cut into steps anywhere (L-BFGS). */
+/* Returns true for calls in an optimizer's closure. A closure is part of the training: it may run
+ * several times, and a step boundary may lie anywhere in it (L-BFGS). */
 static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t call,
 			  struct frames *frames)
 {
@@ -350,8 +364,11 @@ static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t
 	return frames && stack && stack_of(p, frames, stack).is_closures;
 }
 
-/* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
- * cut behind the forward pass. */
+/*
+ * In a step with a backward pass, forward passes without a backward pass after them are
+ * evaluations. If the step begins with its backward pass, the step boundary lies after the forward
+ * pass.
+ */
 static void settle_evaluation(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool has_backward = false, begins_forward = false;
@@ -376,7 +393,8 @@ static void settle_evaluation(struct phases *p, const struct model_step *m, stru
 	}
 }
 
-/* The stack of the thread's first call within backward(), 0: none; and how many of the lane's calls come before the backward pass. */
+/* Returns the stack of the thread's first call within backward(); 0: none. `before`: how many of
+ * the lane's calls come before the backward pass. */
 static uint32_t first_backward(const struct phases *p, const struct model_step *m, uint32_t thread,
 			       size_t *before)
 {
@@ -395,8 +413,9 @@ static uint32_t first_backward(const struct phases *p, const struct model_step *
 }
 
 /*
- * A step that was cut behind the optimizer begins with what the loop does behind it: a forward pass that is called further down than
- * backward() is, before one of the same model that is called further up, is an evaluation.
+ * If the step boundary lies after the optimizer, the step begins with the code that follows it in
+ * the loop. There, a forward pass called on a later line than backward() is an evaluation, if it is
+ * followed by one of the same model on an earlier line.
  */
 static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
@@ -425,8 +444,9 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 }
 
 /*
- * ...and what copies many values to the host there is no forward pass either: a model that is saved, norms that are logged. What follows
- * the last copy, up to the next call, is done with the copies, as a file is written.
+ * In such a step, code that copies many values to the host before the forward pass is not part of
+ * it: it saves a model or logs norms. The time from its last copy to the next call belongs to it,
+ * e.g. for writing a file.
  */
 static void settle_early_reads(struct phases *p, const struct model_step *m, uint32_t thread,
 			       struct frames *frames)
@@ -449,7 +469,7 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 		p->part_of_call.at[p->calls.at[i]] = PART_NONE;
 }
 
-/* What a loop evaluates ahead of its forward pass. */
+/* Marks evaluations that a loop runs before its training pass. */
 static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
 {
@@ -475,7 +495,7 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 
 /* ---- Lanes ---- */
 
-/* The lane's calls, in order. `workers`: autograd's threads are of it. */
+/* Collects the lane's calls in order. `workers`: autograd's threads belong to the lane. */
 static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
 			 const bool *workers)
 {
@@ -520,7 +540,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	vec_push(&p->lanes, lane);
 }
 
-/* Of the threads that are not autograd's the one that launches most. */
+/* Returns the thread that launches most, except for autograd's. */
 static size_t main_thread(const struct model_step *m, const bool *workers)
 {
 	size_t best = m->threads.n, most = 0;
