@@ -1,4 +1,4 @@
-/* Sums of the waits per source line. */
+/* Sums waits by source line. */
 #include "core/analysis/syncs.h"
 
 #include "core/analysis/inner_line.h"
@@ -10,7 +10,7 @@
 struct sum {
 	struct finding_sync finding;
 	uint64_t n, blocked_ns, idle_ns, longest_ns;
-	uint64_t from_device_ns; /* of blocked_ns, for copies from the device */
+	uint64_t from_device_ns; /* part of blocked_ns: copies from the device */
 };
 
 static uint64_t key_of(const struct timeline_call *c, const struct wait *w, uint32_t inner)
@@ -25,7 +25,7 @@ static int by_blocked(const void *a, const void *b)
 }
 
 struct sums {
-	uint32_t inner_site; /* whose waits are told apart by the library's lines; 0: none */
+	uint32_t inner_site; /* its waits are distinguished by the library's lines; 0: none */
 	VEC(const struct frame *) inner;
 	struct map place;
 	VEC(struct sum) at;
@@ -42,7 +42,7 @@ static struct sum *sum_of(struct sums *s, uint64_t key, const struct sum *fresh)
 	return &s->at.at[*at];
 }
 
-/* From 1, 0: none. */
+/* Returns the number of the line, from 1; 0: no line. */
 static uint32_t number_of(struct sums *s, const struct frame *inner)
 {
 	if (!inner)
