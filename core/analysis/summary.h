@@ -1,15 +1,17 @@
-/* The summaries of a process's recorded steps: what its timeline says, without what is known of the whole run (core/model/baseline.h and others). */
+/* Summaries of a process's recorded steps, from its timeline. See summary_run.h
+ * for the whole run. */
 #ifndef CORE_SUMMARY_H
 #define CORE_SUMMARY_H
 
 #include "core/analysis/findings.h"
 
-/* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies; `f` must be zero or filled by others before. */
+/* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies. Other members of `f` may
+ * be filled already; these must be zero. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 void findings_free(struct findings *f);
 
-/* Says in `f` what could not be said. */
+/* Appends to f->unavailable: what the analysis cannot give, and why. */
 __attribute__((format(printf, 3, 4))) void
 findings_unavailable(struct findings *f, const char *what, const char *why, ...);
 
@@ -31,10 +33,10 @@ void summary_fill_modules(struct findings *f);
 /* ---- summary_phases.c ---- */
 
 void summary_fill_phases(struct findings *f);
-/* The same of some steps alone, `is_typical` by the timeline's steps. */
+/* Fills typical_host_ms from the steps in `is_typical`, by the timeline's steps. */
 void summary_fill_typical_phases(struct findings *f, const bool *is_typical);
 
-/* ---- For all of them ---- */
+/* ---- For all summaries ---- */
 
 struct summary_steps {
 	double all, with_gpu; /* never 0 */

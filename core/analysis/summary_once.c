@@ -1,8 +1,8 @@
-/* What the first steps paid once, in words. */
+/* Startup cost: calls of the first steps that take long once, in words. */
 #include "core/analysis/summary_run.h"
 
 enum {
-	TIMES_MOST = 3, /* what takes long more often than that does so for another reason */
+	TIMES_MOST = 3, /* a call that takes long more often does so for another reason */
 	SHOWN_MS_LEAST = 1,
 };
 

@@ -1,4 +1,4 @@
-/* What the phases of a step take, on the host and on the devices. */
+/* Times of the phases of a step, on the host and on the devices. */
 #include "core/analysis/summary.h"
 
 static int by_phase_time(const void *a, const void *b)
@@ -41,7 +41,7 @@ static void say_why_not(struct findings *f)
 				     python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
 }
 
-/* Beside phases that are told: what of them is not certain. */
+/* Reports what is uncertain about phases that were found. */
 static void note_gaps(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
