@@ -44,10 +44,8 @@ static void fill_causes(struct findings *f, const struct idle_sums *idle,
 	}
 }
 
-/*
- * Returns the time of recorded work that ran after the end of the recorded steps, where the GPU
- * lags far behind the host. If the next step was not recorded, that work is in no step's busy time.
- */
+/* Returns the time of recorded work that ran after the end of the recorded steps, if the GPU lags
+ * the host by much. If the next step was not recorded, that work is in no step's busy time. */
 static uint64_t late_ns(const struct timeline *t, uint32_t device)
 {
 	uint64_t sum_ns = 0;

@@ -12,7 +12,7 @@ static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 }
 
 enum {
-	/* Work that waits this long in the queue shows that the device lags behind the host. */
+	/* The device lags the host if work waits this long in the queue. */
 	BEHIND_NS = 1000000,
 	ISSUE_NS = 10000, /* longest launch into a queue with room */
 };
