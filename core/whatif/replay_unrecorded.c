@@ -1,21 +1,26 @@
 /*
- * Recording makes every call dearer: its stack is walked, and CUPTI asks for the times of its work. Where the device binds, that is not seen; where
- * the host does, it is in the step, and it would stay in the gain of a change behind which the device binds: on an H100 a line that costs
- * 1.21 ms was promised 1.60, all of the difference what recording cost. So calls are made cheaper, by the same for each, until the steps take what they
- * do where nothing is recorded.
+ * Removes the recording overhead from the model. Recording makes every call slower: its stack is
+ * walked, and CUPTI collects the times of its work. If the device is the bottleneck this does not
+ * show. If the host is, it is part of the step, and it would be part of the gain of a change that
+ * makes the device the bottleneck: on an H100 the savings of a line that costs 1.21 ms were
+ * predicted as 1.60 ms, and all of the difference was recording overhead. So all calls are
+ * shortened by the same time, until the steps take as long as unrecorded ones.
  */
 #include "core/whatif/replay.h"
 
-/* Of the step; nearer is not measured either. */
+/* Share of the step; measurements are no more precise. */
 #define NEAR_ENOUGH 0.002
 
-/* Of the cost that was seen: dearer calls that explain less of it are not what it is. */
+/* Share of the observed overhead: if slower calls explain less of it, they are not the cause. */
 #define EXPLAINED 0.33
 
 enum {
 	PLAYS_MOST = 5,
-	/* Calls behind which the device was at work hide what they cost: so many times the seen share. Beyond that it is something
-	 * else than calls that takes longer: each gets the seen share, and the rest stays. */
+	/*
+	 * The overhead of calls made while the device was busy is hidden, so a call's overhead may
+	 * be this many times its share of the observed one. If that is not enough, something other
+	 * than calls takes longer: then each call is shortened by its share, and the rest stays.
+	 */
 	TIMES_MOST = 3,
 };
 
@@ -26,7 +31,7 @@ static float take(float *from, float most)
 	return part;
 }
 
-/* A call's times as they were recorded. */
+/* A call's times as recorded. */
 struct recorded {
 	float gap_ns, cost_ns;
 };
@@ -39,7 +44,7 @@ static struct recorded *recorded_times(const struct replay *r)
 	return recorded;
 }
 
-/* From the way to the call first: what profrun does lies there. */
+/* Shortens the gap before the call first, because profrun does its work there. */
 static void cheapen(struct replay *r, const struct recorded *recorded, float each_ns)
 {
 	for (uint32_t i = 0; i < r->ops.n; i++) {
@@ -64,8 +69,9 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 		return played_ns;
 	double target = played_ns - off_ns, now = played_ns, slope = 1;
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
-	double plain = each, most = each * TIMES_MOST, above = 0,
-	       above_ns = played_ns; /* nearest of those with longer steps */
+	/* `above`: the largest cut per call so far that leaves the steps too long; they then take
+	 * `above_ns`. */
+	double plain = each, most = each * TIMES_MOST, above = 0, above_ns = played_ns;
 	struct recorded *recorded = recorded_times(r);
 	for (int i = 0; i < PLAYS_MOST && slope > 0 && above < most; i++) {
 		cheapen(r, recorded, (float)each);
