@@ -6,10 +6,10 @@
 #include <math.h>
 
 enum {
-	OPS_MOST = 200000, /* looked at */
-	GAPS_OF_PAIR = 15, /* kept of each pair, for its median */
-	PAIRS_LEAST = 4,   /* different pairs, to learn anything from */
-	FIT_ROUNDS = 6,	   /* of reweighting; the costs move by less than 1 % after 4 */
+	OPS_MOST = 200000, /* ops examined */
+	GAPS_OF_PAIR = 15, /* gaps kept per pair, for its median */
+	PAIRS_LEAST = 4,   /* different pairs that a fit needs */
+	FIT_ROUNDS = 6,	   /* rounds of reweighting; costs change by less than 1 % after 4 */
 	FIT_SWEEPS = 50,
 };
 
@@ -19,21 +19,24 @@ struct pair {
 	float gaps_ns[GAPS_OF_PAIR];
 };
 
-/* Leaving a frame, of what entering it costs. A fit cannot tell the two apart: who goes in comes out. On the way in arguments are
- * taken apart, operators chosen and memory is found. */
+/*
+ * The cost of leaving a frame, relative to entering it. A fit cannot separate the two, because
+ * every frame entered is also left. Entering takes longer: arguments are parsed, operators
+ * dispatched and memory is allocated.
+ */
 static const double leaving = 0.5;
 
-/* A gap this many times its pair's median is not its frames' any more. */
+/* A gap of more than this many times its pair's median is not due to its frames only. */
 static const double scale_most = 4;
 
-/* A pair as the fit sees it. */
+/* A pair as a row of the fit. */
 struct row {
 	double term[TERMS], gap_ns, count, weight;
 };
 
 struct fit {
 	const struct replay *replay;
-	struct map pair_of; /* the two stacks -> index */
+	struct map pair_of; /* both stacks -> index in `pairs` */
 	VEC(struct pair) pairs;
 	VEC(struct row) rows;
 };
@@ -52,7 +55,7 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
 }
 
-/* How many outermost frames both have. */
+/* Returns how many outermost frames both stacks share. */
 static size_t common_frames(struct frame_list a, struct frame_list b)
 {
 	size_t most = a.n < b.n ? a.n : b.n, n = 0;
@@ -61,8 +64,11 @@ static size_t common_frames(struct frame_list a, struct frame_list b)
 	return n;
 }
 
-/* A call made twice from the same place: how far the way led back in between nobody knows. The user's own line repeats it, or a loop
- * in a library; the former is the rule. */
+/*
+ * For a call made twice from the same place: returns how many outermost frames stayed open in
+ * between. That is not known; usually the user's own line repeats the call, rarely a loop in a
+ * library.
+ */
 static size_t user_frames(struct frame_list list)
 {
 	for (size_t i = 0; i < list.n; i++)
@@ -77,7 +83,7 @@ static void count_frames(struct frame_list list, size_t n, double *python, doubl
 		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
 }
 
-/* Both ways between two stacks, in frames. */
+/* Frames left and entered between two stacks. */
 struct crossed_frames {
 	double python_out, native_out, python_in, native_in;
 };
@@ -152,7 +158,7 @@ static double fitted(const struct row *row, const double *cost)
 	return sum;
 }
 
-/* Non-negative weighted least squares, one cost at a time. */
+/* Fits the costs by non-negative weighted least squares, one cost at a time. */
 static void fit_costs(const struct fit *f, double *cost)
 {
 	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
@@ -170,7 +176,8 @@ static void fit_costs(const struct fit *f, double *cost)
 	}
 }
 
-/* A gap that holds work of the program's own is far too long for its frames: it shall not count by the square of that. */
+/* Reduces the weight of rows that fit badly: a gap with work of the program's own is far too long
+ * for its frames, and the square of its error would dominate. */
 static void reweigh(struct fit *f, const double *cost)
 {
 	for (size_t i = 0; i < f->rows.n; i++) {
@@ -221,7 +228,8 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	split.out_ns =
 		leaving * (w.python_out * cost[TERM_PYTHON] + w.native_out * cost[TERM_NATIVE]);
 	split.in_ns = w.python_in * cost[TERM_PYTHON] + w.native_in * cost[TERM_NATIVE];
-	/* what they usually share; a machine that is slow at the moment is so for all of it */
+	/* scale from the pair's median to this gap: a machine that is slow at the moment is slow
+	 * for all of it */
 	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
 	double typical_ns = median ? (double)*median : gap_ns;
 	double sum = cost[TERM_PAIR] + split.out_ns + split.in_ns;
@@ -233,7 +241,7 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	return split;
 }
 
-/* ---- Whose the time is ---- */
+/* ---- Library or user ---- */
 
 static bool has_user_frame(struct frame_list list, size_t n)
 {
@@ -243,7 +251,8 @@ static bool has_user_frame(struct frame_list list, size_t n)
 	return false;
 }
 
-/* Of the frames that both have, the innermost that runs code of somebody's: the interpreter's own frames stand between. */
+/* Returns true if, of the common frames, the innermost one with user or Python code is the user's.
+ * Frames of the interpreter in between are skipped. */
 static bool is_user_code(struct frame_list list, size_t common)
 {
 	for (size_t i = list.n - common; i < list.n; i++)
@@ -252,7 +261,8 @@ static bool is_user_code(struct frame_list list, size_t common)
 	return false;
 }
 
-/* Nothing of the user's stands between two lines of one function: they are one, or what is between is empty or a comment. */
+/* Returns true if no user code lies between two lines of one function: they are the same line, or
+ * only empty lines and comments are in between. */
 static bool is_next_line(struct frames *f, const struct site *a, const struct site *b)
 {
 	if (!a->is_user || !b->is_user || b->line < a->line || strcmp(a->file, b->file) != 0 ||
@@ -268,7 +278,8 @@ static bool is_next_line(struct frames *f, const struct site *a, const struct si
 	return true;
 }
 
-/* An optimizer goes over all parameters before its first launch. Twice in a row on one line may be a loop with more in it. */
+/* Returns true if the time between the calls is an optimizer's: it walks all parameters before its
+ * first launch. Two optimizer calls in a row on one line may be a loop with other work in it. */
 static bool is_optimizer_code(struct frames *f, const struct timeline_call *from,
 			      const struct timeline_call *to)
 {
@@ -279,7 +290,8 @@ static bool is_optimizer_code(struct frames *f, const struct timeline_call *from
 	return is_next_line(f, frames_site_at(f, from->site), frames_site_at(f, to->site));
 }
 
-/* A call made twice from the same place counts as the user's loop if there is a frame of the user's, and so does what no stack is known of. */
+/* A call made twice from the same place counts as a loop of the user's if its stack has a user
+ * frame. Gaps at calls without a known stack count as the user's, too. */
 bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
 {
 	const struct timeline *t = h->replay->timeline;
@@ -289,7 +301,7 @@ bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t 
 	const struct timeline_call *from = &t->calls.at[h->replay->ops.at[first].call],
 				   *to = &t->calls.at[h->replay->ops.at[second].call];
 	if (to->about & ABOUT_WORKER && from->site == to->site)
-		return true; /* from the thread that called backward() to the engine's */
+		return true; /* from the thread that called backward() to an autograd thread */
 	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
 	size_t common = a == b ? 0 : common_frames(x, y);
 	bool is_library = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&

@@ -1,4 +1,5 @@
-/* From changes to edits of the replay: which calls leave, which no longer wait, how much of the host's time around them goes too. */
+/* Converts changes to edits of the replay: which calls are removed, which no longer wait, how much
+ * of the host's time around them goes, too. */
 #include "core/whatif/whatif.h"
 
 #include "core/symbols/stack_about.h"
@@ -10,7 +11,8 @@
 #include <regex.h>
 
 enum {
-	/* Up to this size a copy out is a value that somebody looks at: fixed, it is not made at all. A larger one goes on by itself. */
+	/* Up to this size a copy to the host reads a value: without the wait it is not made at all.
+	 * A larger copy becomes asynchronous. */
 	READ_BYTES = 65536,
 };
 
@@ -21,7 +23,8 @@ static bool is_memory(const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
-/* The main lane's last call of the first run: steps are played in a row, so it comes before the first one. */
+/* Returns the main lane's last call of the first run. Iterations are played in a row, so it
+ * precedes the first call. */
 static uint32_t last_of_iteration(const struct replay *r)
 {
 	const struct replay_run *run = &r->runs.at[0];
@@ -51,7 +54,7 @@ static uint8_t traits_of(const struct whatif *w, uint32_t op)
 	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
 }
 
-/* What every change looks up of every call, close together. */
+/* Collects what every change looks up for every call, close together in memory. */
 static void note_ops(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
@@ -90,7 +93,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	whatif_choose_typical(w);
 	w->undisturbed_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
-	/* of usual steps: one with a checkpoint in it is no dearer to record for being so long */
+	/* from typical steps: a step with a checkpoint is longer, but has the same overhead */
 	double off_ns =
 		t->recording_ratio > 1 ? w->recorded_ns - w->recorded_ns / t->recording_ratio : 0;
 	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->undisturbed_share;
@@ -101,7 +104,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
-	w->is_scaled = true; /* to be set to 1 */
+	w->is_scaled = true; /* so that whatif_play() sets it to 1 */
 	return 0;
 }
 
@@ -124,7 +127,7 @@ void whatif_close(struct whatif *w)
 
 /* ---- Waits and lines ---- */
 
-/* The wait that the call is or is part of. */
+/* Returns the wait that the call is part of; NULL: none. */
 static const struct wait *wait_of(const struct whatif *w, const struct timeline_call *c)
 {
 	const struct waits *waits = &w->timeline->waits;
@@ -151,7 +154,8 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
-/* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
+/* Returns true if the change applies to the op. A copy and the synchronization after it may be on
+ * two lines; they are changed together. */
 static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
 	const struct timeline_call *calls = w->timeline->calls.at, *c = whatif_call(w, op);
@@ -236,7 +240,7 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
 }
 
-/* `site` 0: of all lines. */
+/* Makes successive launches of a line cost as much as one. `site` 0: of all lines. */
 static void join_launches(struct whatif *w, uint32_t site)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
@@ -274,7 +278,8 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Between two calls for other ranks on one thread; another thread of its lane may have made some in between. */
+/* Returns true between two communication calls of one thread; other threads of its lane may have
+ * made calls in between. */
 static bool is_exchange(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -288,7 +293,7 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 	return false;
 }
 
-/* Their kernels, and what the host does to exchange data. */
+/* Removes the kernels of collectives, and the host's time for exchanging data. */
 static void free_collectives(struct whatif *w)
 {
 	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
@@ -323,7 +328,7 @@ static void change_free(struct whatif *w, uint8_t what)
 	w->is_scaled |= what == WHATIF_FREE_COPY;
 }
 
-/* ---- The host's time around what is gone ---- */
+/* ---- Host time around removed calls ---- */
 
 static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 {
@@ -332,7 +337,7 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 	bool is_one_line = whatif_call(w, first)->site == whatif_call(w, second)->site;
 	struct host_split own = host_share_of(&w->share, first, second, gap);
 	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
-		return gap; /* whatever the library does there, it does it for this line */
+		return gap; /* whatever the library does there, it does for this line */
 	if (a & b & EDIT_GONE && is_one_line)
 		return w->share.is_known ? fmin(gap, WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns))
 					 : gap;
@@ -356,7 +361,8 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- All together ---- */
 
-/* The line of that file that is nearest to the one that was asked for, of those that a played step runs. */
+/* Names the line of that file that is nearest to the requested one, of those that make calls in the
+ * played steps. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
@@ -408,7 +414,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 	return err_set(e, -EINVAL, "an unknown change");
 }
 
-/* Whether anything is. */
+/* Counts what the changes affect. Returns false if nothing. */
 static bool count_touched(const struct whatif *w, struct whatif_result *out)
 {
 	size_t calls = 0, works = 0, longer = 0;
@@ -423,7 +429,8 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 	return calls || works || longer;
 }
 
-/* What was measured is held to; the replay says what part of it a usual step is, and recording. */
+/* Fills the lengths of steps. They are relative to the measured length; the replay only gives the
+ * ratios of the typical step, and of steps without recording overhead, to the replayed one. */
 static void fill_steps(const struct whatif *w, struct whatif_result *out)
 {
 	out->steps = w->replay.n_steps;

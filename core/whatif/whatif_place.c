@@ -1,4 +1,5 @@
-/* Which calls a change of a line is of: those of the line's own, else those that are made somewhere below it. */
+/* Finds the calls that a change of a line applies to: those of the line itself, or else those made
+ * anywhere below it. */
 #include "core/analysis/inner_line.h"
 #include "core/util/path.h"
 #include "core/whatif/whatif_parts.h"

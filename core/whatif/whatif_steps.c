@@ -1,8 +1,9 @@
 /*
- * A step's gain from those of the recorded steps. Recorded steps may be few, and some of them disturbed: a step during which the machine had
- * something else to do takes several times as long, and most changes would win much of that. So what is told is what usual steps win: those
- * that are not half as long again as their median, without one in ten at either end. Where a change is of few steps only (a checkpoint),
- * it is the mean of all, and that is told with it.
+ * Derives the gain of a change from the gains of single steps. Recorded steps may be few, and some
+ * of them disturbed: under other load a step takes several times as long, and most changes would
+ * save much of that. So the gain is that of typical steps, which take at most 1.5 times the median,
+ * without a tenth of them at either end. If a change takes effect in few steps only (a checkpoint),
+ * the gain is the mean over all steps, and the result says so.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -10,17 +11,18 @@
 
 #include <math.h>
 
-/* Of the median: a step that takes longer is not a usual one. */
+/* Times the median: a longer step is not typical. */
 #define LONGER 1.5
 
 enum {
-	FEW_OF = 3,	 /* few steps are one of three at the most */
-	TRIM_OF = 10,	 /* usual steps left out at either end: one of ten */
-	AGAIN = 2,	 /* what one step alone has may be chance */
-	PERIOD_MOST = 5, /* longer steps that come so often, and regularly, are the program's way */
+	FEW_OF = 3,   /* few steps: at most one third */
+	TRIM_OF = 10, /* typical steps left out at either end: one tenth */
+	AGAIN = 2,    /* a gain in a single step may be chance */
+	/* Longer steps that recur regularly, with at most this period, count as typical. */
+	PERIOD_MOST = 5,
 };
 
-/* Of the mean gain: usual steps that have more of it have it, too. */
+/* Share of the mean gain: if typical steps gain more, the gain is not one of few steps. */
 static const double spread = 0.2;
 
 static double median_ns(const double *ns, uint32_t n)
@@ -47,7 +49,8 @@ static double mean_of_typical(const struct whatif *w)
 	return sum / w->n_typical;
 }
 
-/* Every third step, say, from the first iteration to the last. */
+/* Returns true if longer steps recur regularly, such as every third step, from the first period to
+ * the last. */
 static bool come_regularly(const struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
@@ -71,8 +74,8 @@ void whatif_choose_typical(struct whatif *w)
 	double most = LONGER * median_ns(w->lengths_ns, n);
 	for (uint32_t i = 0; i < n; i++)
 		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most;
-	if (w->n_typical < n &&
-	    (!are_few(n - w->n_typical, n) || come_regularly(w))) { /* they are of several kinds */
+	/* there are several kinds of steps */
+	if (w->n_typical < n && (!are_few(n - w->n_typical, n) || come_regularly(w))) {
 		memset(w->is_typical, true, n * sizeof(*w->is_typical));
 		w->n_typical = n;
 	}
@@ -93,7 +96,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The gain lies within its range. */
+/* Finds the gain of typical steps and its range. Both leave out the same steps, so the gain lies in
+ * the range. */
 static void find_typical(const struct whatif *w, struct whatif_result *out)
 {
 	double *sorted = mem_resize(NULL, w->n_typical * sizeof(*sorted)), sum = 0;
@@ -119,7 +123,7 @@ static bool is_touched(const struct whatif *w, uint32_t op)
 	return is_any;
 }
 
-/* Steps of which the edit takes something. */
+/* Counts the steps that the edit affects. */
 static uint32_t count_touched(const struct whatif *w)
 {
 	const struct replay *r = &w->replay;
@@ -136,7 +140,7 @@ static uint32_t count_touched(const struct whatif *w)
 	return n;
 }
 
-/* Steps that win more than the mean. */
+/* Counts the steps that gain more than the mean. */
 static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 {
 	uint32_t n = 0;
@@ -145,9 +149,12 @@ static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 	return n;
 }
 
-/* How many steps have a gain that most have not; 0: it is of usual steps. Work that goes on behind its step may shift a gain into the next one,
- * so where calls of few steps go it is theirs. Calls that come in every step and take long in few were disturbed in those; the host's own work
- * may be the program's. */
+/*
+ * Returns how many steps gain, if only few do; 0: typical steps gain. Work that continues after its
+ * step may shift a gain to the next one, so if the edit affects few steps, the gain is theirs.
+ * Calls that occur in every step but take long in few were disturbed in those, and do not count as
+ * rare. The host's own work may take long in few steps because of the program.
+ */
 static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typical_ms,
 			   bool is_of_calls)
 {
@@ -161,8 +168,8 @@ static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typica
 	return !is_of_calls && gaining >= AGAIN && is_in_few ? gaining : 0;
 }
 
-/* Where all recorded steps were disturbed nothing says which part of them was, and a gain of theirs may be longer than a usual step: it is told
- * as the same part of one. */
+/* If all recorded steps were disturbed, it is not known which part of them was, and a gain might
+ * exceed the length of an undisturbed step. So gains are scaled like the step. */
 static void scale_to_undisturbed(const struct whatif *w, struct whatif_result *out)
 {
 	out->gain_ms *= w->undisturbed_share;
@@ -193,7 +200,7 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 	scale_to_undisturbed(w, out);
 }
 
-/* ---- What it is told of ---- */
+/* ---- Which steps the gain refers to ---- */
 
 void whatif_use_mean(struct whatif_result *out)
 {
