@@ -1,4 +1,4 @@
-/* What to do about it, each with what it would win by the replay. */
+/* Advice, with its savings by the replay. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -7,16 +7,15 @@
 #include <math.h>
 
 enum {
-	SET_MOST = 8, /* waits that are looked at together, those that block longest */
+	SET_MOST = 8, /* waits played together: those that block longest */
 	NAMED_MOST = 3,
 };
 
-static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
-static const double spread_most =
-	0.5; /* of the mean: how far apart steps' gains may lie without a word */
-static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
+static const double kept = 0.95; /* a wait is dropped from a set if the rest saves this share */
+static const double spread_most = 0.5; /* share of the mean: a wider range of savings is reported */
+static const double copy_share = 0.10; /* share of the step that copies without cost must save */
 
-/* Steps may differ so much in what they would win that the mean alone says little. */
+/* Adds the range of savings if steps differ so much that the mean alone says little. */
 static void say_range(struct finding_advice *a)
 {
 	size_t used = strlen(a->why);
@@ -98,7 +97,7 @@ char *advice_times(char *to, size_t bytes, double per_step)
 	return to;
 }
 
-/* ---- Where the last play's changes took most time away ---- */
+/* ---- Where the last play saved most ---- */
 
 double advice_taken_ms(const struct judge *j, uint32_t op)
 {
@@ -117,7 +116,8 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
 }
 
-/* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
+/* Returns true for calls of a data loader's own thread, which works for the user's line that comes
+ * next. */
 static bool is_helper(const struct judge *j, uint32_t call)
 {
 	const struct timeline_call *c = &j->w.timeline->calls.at[call];
@@ -138,8 +138,12 @@ static uint32_t largest(const double *sum, uint32_t n_sites)
 	return top;
 }
 
-/* The site from whose calls the last play took most; with `counts`, from those of its calls. While a loader's thread waits for a batch the line
- * that takes it waits for that thread: the same time again. So a thread's is a line's only where lines were seen to wait much less. */
+/*
+ * Returns the site from whose calls the last play took most time; with `counts`, only calls that it
+ * accepts count. While a loader's thread waits for a batch, the line that takes the batch waits for
+ * that thread, and the same time would count twice. So a thread's time counts for a line only if
+ * lines waited much less.
+ */
 static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
 			    double *per_step_ms)
 {
@@ -178,8 +182,8 @@ uint32_t advice_top_site(const struct judge *j, double *per_step_ms)
 	return top_site_of(j, NULL, per_step_ms);
 }
 
-/* What the host does there makes no CUDA calls, and so has no line of its own: it stands between the line whose calls most of it is behind, and
- * this one. */
+/* Host work without CUDA calls has no line of its own: it lies between this line and the line whose
+ * calls come before most of it. */
 char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes)
 {
 	struct frames *frames = j->w.timeline->frames;
@@ -224,7 +228,8 @@ static void add_share(struct inner_shares *s, const struct frame *inner, double 
 	s->sum_ms += ms;
 }
 
-/* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
+/* Returns the library's line, under the user's line that makes most launches, from which the last
+ * play took more than half of what it took there; NULL: none. */
 static const struct frame *top_inner(const struct judge *j, uint32_t site)
 {
 	const struct timeline *t = j->w.timeline;
@@ -245,8 +250,11 @@ static const struct frame *top_inner(const struct judge *j, uint32_t site)
 	return top;
 }
 
-/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
- * happens to be (an empty_cache() after which any operator may have to allocate). */
+/*
+ * Memory is allocated again because it was freed. So if freeing takes a notable part, its line is
+ * the cause, wherever memory is allocated: after an empty_cache(), any operator may have to
+ * allocate.
+ */
 static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
 {
 	const double least_share = 1.0 / 4;
@@ -276,8 +284,11 @@ static const struct {
 			   "a library waits for the device here" },
 };
 
-/* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
- * step, and torch.tensor() knows no other way than to wait. */
+/*
+ * Returns the advice for a wait. What is copied from the device cannot come from pinned memory. A
+ * few numbers, or tensors made of Python's numbers, are mostly the same in every step, and
+ * torch.tensor() always waits.
+ */
 static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 {
 	const struct timeline *t = j->w.timeline;
@@ -294,7 +305,7 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 	if (is_any && is_small)
 		return "make it once, before the loop; what changes: on the device, or from "
 		       "pinned memory";
-	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
+	/* an operator that sorts or counts has no handle or workspace that one could replace */
 	return s->op ? "use an operator that does not wait, or this one less often"
 		     : fixes[s->kind].what;
 }
@@ -341,11 +352,11 @@ static void advise_waits(struct judge *j)
 	}
 }
 
-/* Waits that hide behind each other: one alone wins little, all together do. */
+/* Waits that hide each other: without one of them little is saved, without all of them much. */
 struct set {
 	struct whatif_change changes[SET_MOST];
 	size_t n;
-	double gain_ms, single_ms; /* together; the best of them alone */
+	double gain_ms, single_ms; /* of all together; of the best one alone */
 };
 
 static void collect_set(struct judge *j, struct set *set)
@@ -362,7 +373,7 @@ static void collect_set(struct judge *j, struct set *set)
 	set->gain_ms = judge_gain_ms(j, set->changes, set->n);
 }
 
-/* Those that block least go first. */
+/* Drops waits that add little to the set, first those that block least. */
 static void thin_out(struct judge *j, struct set *set)
 {
 	for (size_t i = set->n; i-- && set->n > 2;) {
@@ -412,16 +423,17 @@ static void advise_sets(struct judge *j)
 	       "%s: one at a time they win %.2f ms", lines, sum);
 }
 
-/* ---- Causes that are not one line's ---- */
+/* ---- Causes with several lines ---- */
 
 struct general {
 	struct whatif_change change;
-	double least_share; /* of the step */
+	double least_share; /* share of the step */
 	bool is_of_copies;
 	const char *what, *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	const char *
-		what_if_pinned; /* where all that the line copies onto the device is pinned already; NULL: the same */
+	/* Replaces `what` if all that the line copies to the device is pinned already; NULL: it
+	 * does not. */
+	const char *what_if_pinned;
 };
 
 static bool is_from_pinned(const struct judge *j, uint32_t site)
@@ -440,7 +452,8 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 	return is_any;
 }
 
-/* A wait for a copy is fixed with the copy: of the two the one that wins more is told. True: that was told. */
+/* A wait for a copy is fixed with the copy, so only the advice that saves more is kept. Returns
+ * true if that is the existing one; otherwise removes it. */
 static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 {
 	for (size_t i = 0; i < j->f->advice.n; i++) {
@@ -473,7 +486,8 @@ static void advise_general(struct judge *j, const struct general *g)
 	       here_ms);
 }
 
-/* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */
+/* Returns true if a host twice as fast saves more than the removal of any single cause, and more
+ * than a device twice as fast. */
 static bool is_host_larger(const struct judge *j)
 {
 	double most = j->gpu_half_ms;
@@ -488,7 +502,7 @@ static int by_gain(const void *a, const void *b)
 	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
 }
 
-/* What hides behind another change wins nothing beside it. */
+/* Fills together_ms. A change that is hidden by another one adds nothing. */
 static void play_together(struct judge *j)
 {
 	VEC(struct whatif_change) all = { 0 };

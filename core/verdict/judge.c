@@ -1,7 +1,8 @@
 /*
- * The verdict is read off a few plays. Waste comes first: waits, allocation, copies, input and other ranks are what a program could
- * do without, so where one of them wins a tenth of the step it is what binds, unless a device or a host twice as fast would win
- * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
+ * Derives the verdict from a few plays. Waste comes first: a program could do without waits,
+ * allocation, copies, waiting for input and for other ranks. So one of these is the bottleneck if
+ * its removal saves a tenth of the step, unless a device or a host twice as fast would save far
+ * more. Otherwise it is the device or the host, whichever saves more when it is twice as fast.
  */
 #include "core/verdict/judge.h"
 #include "core/analysis/idle.h"
@@ -14,16 +15,19 @@
 
 enum { STEPS_LEAST = 2 };
 
-static const double error_most_pct = 15;     /* beyond that the replay says nothing */
-static const double waste_least = 0.10;	     /* of the step: waste that makes the verdict */
-static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would win: the same */
-static const double waste_of_host_gain =
-	0.5;			      /* of what a host would, which has half of the cause in it */
-static const double comparable = 0.6; /* the smaller of two causes, of the larger */
-static const double together_least =
-	1.2; /* two causes are two if both together win this much more than one */
-static const double length_most =
-	1.5; /* of a step's played length: a recorded one that has more in it */
+static const double error_most_pct = 15; /* above this the replay is not trusted */
+/* Waste is the verdict if its removal saves at least this share of the step. */
+static const double waste_least = 0.10;
+/* It must also save at least this share of the gain with a GPU twice as fast. */
+static const double waste_of_gpu_gain = 0.3;
+/* The same for a host twice as fast, whose gain includes half of the cause. */
+static const double waste_of_host_gain = 0.5;
+/* the smaller of two comparable causes, relative to the larger */
+static const double comparable = 0.6;
+/* Two causes are separate if both together save at least this many times as much as one. */
+static const double together_least = 1.2;
+/* Times a step's played length: a longer recorded step contains more than was played. */
+static const double length_most = 1.5;
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
 /* Rows of the sync summary that are played; each takes two plays. */
@@ -32,7 +36,7 @@ enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
 static const struct {
 	uint8_t verdict;
 	struct whatif_change change;
-	const char *text; /* what is done without */
+	const char *text; /* what is removed */
 } causes[CAUSES] = {
 	[CAUSE_SYNC] = { VERDICT_SYNC,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
@@ -134,7 +138,8 @@ bool judge_has_other_kind(const struct findings *f, size_t row)
 	return false;
 }
 
-/* The summary's rows are sorted by blocked time; what is left out has less of it than any that is played. */
+/* Fills the savings of waits and their lines. Rows are sorted by blocked time; those left out have
+ * less of it than those played. */
 static void fill_syncs(struct judge *j)
 {
 	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
@@ -195,7 +200,7 @@ static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
 	return f->n_typical < f->n_played ? g->typical_idle_ms : g->idle_ms;
 }
 
-/* A device that is never idle for long: no host that is faster would give it more to do. */
+/* Returns true if a device is never idle for long: a faster host would not give it more work. */
 static bool has_full_gpu(const struct judge *j)
 {
 	for (size_t i = 0; i < j->f->gpus.n; i++)
@@ -204,7 +209,7 @@ static bool has_full_gpu(const struct judge *j)
 	return false;
 }
 
-/* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
+/* Decides the verdict. Returns how clear it is, from 0 to 1: the lead over the second candidate. */
 static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
@@ -310,7 +315,7 @@ static uint64_t length_ns(const struct timeline_step *s)
 	return s->end_ns - s->begin_ns;
 }
 
-/* Of the played steps, which are `n`, as many as are usual: all but the longest. */
+/* Marks as many played steps as there are typical ones: all but the longest. */
 static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
 	const struct timeline_step *steps = j->f->timeline->steps.at;
@@ -329,8 +334,10 @@ static void leave_out_longest(const struct judge *j, const uint32_t *played, boo
 }
 
 /*
- * A played step lasts until its last call has returned and its work is done, a recorded one until the next begins: what the host does before a
- * checkpoint's first call is in the step before it. Such a one is usual when played, but not as it was recorded, and is left out. False: none is both.
+ * Marks the steps that are typical both as played and as recorded. A played step ends when its last
+ * call has returned and its work is done, a recorded one when the next one begins. So host work
+ * before a checkpoint's first call belongs to the recorded step before it, which is typical only as
+ * played, and is left out. Returns false if no step is typical in both.
  */
 static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
@@ -345,7 +352,7 @@ static bool find_typical_in_both(const struct judge *j, const uint32_t *played, 
 	return is_any;
 }
 
-/* Busy and idle times and phases of the steps that the verdict is of. */
+/* Fills busy and idle times and phases of the steps that the verdict refers to. */
 static void fill_typical(struct judge *j)
 {
 	const struct replay *r = &j->w.replay;
