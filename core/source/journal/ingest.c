@@ -348,7 +348,7 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 		blocks_take(&f->blocks, t->slot, (const struct rec_block *)head);
 		break;
 	case REC_MEMORY:
-		blocks_take_held(&f->blocks, (const struct rec_memory *)head);
+		blocks_take_totals(&f->blocks, (const struct rec_memory *)head);
 		break;
 	default: /* from a newer version */
 		break;
