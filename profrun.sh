@@ -1,5 +1,6 @@
 #!/bin/sh
-# The launcher: finds the program profrun, in the build tree or where it was installed, and hands everything to it.
+# The launcher: finds the program profrun, in the build tree or where it was installed, and runs it
+# with the same arguments.
 #   profrun.sh [options] [--] CMD [ARG...]     profrun.sh report|whatif|export|info|trigger|env ...
 self=$0
 case $self in */*) ;; *) self=$(command -v -- "$self") ;; esac
@@ -10,12 +11,7 @@ done
 here=$(CDPATH='' cd -- "${self%/*}" && pwd -P) || exit 1
 
 for home in "$here/build" "$here/../lib/profrun"; do
-	[ -x "$home/profrun" ] || continue
-	case ${1-} in
-	run | report | whatif | export | info | trigger | env | collect | diff | merge | help | --help | --version) exec "$home/profrun" "$@" ;;
-	'') exec "$home/profrun" --help ;;
-	*) exec "$home/profrun" run "$@" ;;
-	esac
+	[ -x "$home/profrun" ] && exec "$home/profrun" "$@"
 done
 echo "profrun.sh: nothing is built yet: run 'make' in $here" >&2
 exit 1

@@ -6,7 +6,7 @@
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_run.h"
 #include "core/verdict/judge.h"
-#include "export/report_json.h"
+#include "export/report_fill.h"
 
 struct analysis {
 	const struct ingest *ingest;
@@ -21,8 +21,8 @@ struct analysis *analysis_new(const struct ingest *f, bool is_reported)
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->ingest = f;
 	a->is_reported = is_reported;
-	analyzer_start(&a->analyzer, &f->dict, f->run.frames);
-	a->analyzer.timeline.pid = f->reader.header->pid;
+	analyzer_start(&a->analyzer, f->run.tables, f->run.frames);
+	a->analyzer.timeline.pid = f->run.pid;
 	a->training = f->run.training;
 	return a;
 }
@@ -93,17 +93,16 @@ struct timeline *analysis_timeline(struct analysis *a)
 
 /* ---- What they tell ---- */
 
-json_t *analysis_report(struct analysis *a, const json_t *described)
+void analysis_report(struct analysis *a, struct report_process *to)
 {
 	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->analyzer.timeline.steps.n)
 		summary_fill(&f, &a->analyzer.timeline);
-	block_summary_fill(&a->blocks, &f, a->ingest);
-	summary_fill_run(&f, a->ingest);
+	block_summary_fill(&a->blocks, &f, &a->ingest->run);
+	summary_fill_run(&f, &a->ingest->run);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
-	json_t *report = report_json_process(described, &f);
+	report_fill(to, &f);
 	findings_free(&f);
-	return report;
 }

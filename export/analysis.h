@@ -5,8 +5,7 @@
 #include "core/analysis/analyzer.h"
 #include "core/source/journal/ingest.h"
 
-#include <jansson.h>
-
+struct report_process;
 struct analysis;
 
 /* `f` outlives it. `is_reported`: recorded steps are kept for a report. */
@@ -19,8 +18,8 @@ const struct analyzed_step *analysis_step(struct analysis *a, const struct model
 /* Steps that it holds. */
 size_t analysis_n_steps(struct analysis *a);
 
-/* All that the steps so far tell, as the process's part of report.json. `described`: process_describe(). New reference. */
-json_t *analysis_report(struct analysis *a, const json_t *described);
+/* All that the steps so far tell. `to->facts` has been filled (process_describe). */
+void analysis_report(struct analysis *a, struct report_process *to);
 
 /* For what-if. */
 struct timeline *analysis_timeline(struct analysis *a);

@@ -1,8 +1,9 @@
 /*
- * `profrun collect DIR`: makes traces while the run goes on. Started by `run` in a session of its own, so that nothing sent to
- * the application's terminal reaches it; told through a pipe which process to watch and when it ended; goes on alone if
- * the launcher is killed. Sleeps between polls: 1 ms while steps are learned (the library waits for the answer), else up
- * to 50 ms; a new journal wakes it at once.
+ * `profrun collect DIR`: makes traces during the run. `run` starts it in a session of its own, so
+ * that signals from the application's terminal do not reach it. A pipe tells it which process to
+ * watch and when that process ended. It continues alone if the launcher is killed. It polls every 1
+ * ms while steps are learned, because the library waits for the answer, else at most every 50 ms. A
+ * new journal wakes it at once.
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/config.h"
@@ -13,8 +14,9 @@
 #include "export/procfs.h"
 #include "export/ranks_start.h"
 #include "export/report_file.h"
+#include "export/report_json.h"
 #include "export/report_keep.h"
-#include "export/report_make.h"
+#include "export/report_ranks.h"
 #include "export/runfile.h"
 #include "export/watch.h"
 
@@ -30,18 +32,17 @@ extern char **environ;
 
 enum {
 	LEARNING_MS = 1,
-	QUIET_POLLS = 50, /* so many without a record: nobody waits for an answer */
+	QUIET_POLLS = 50, /* polls without a record: nothing waits for an answer */
 	BUSY_MS = 5,
 	IDLE_MS = 50,
 	SAVE_EVERY_MS = 1000,
-	LIST_EVERY_MS = 20,	     /* the folder, where the kernel does not tell of changes */
-	LIST_WATCHED_EVERY_MS = 500, /* and where it does: in case it lost one */
+	LIST_EVERY_MS = 20,	     /* the folder, without inotify */
+	LIST_WATCHED_EVERY_MS = 500, /* with it: an event may be lost */
 	ALIVE_EVERY_MS = 20,
-	OPEN_PATIENCE_MS =
-		2000, /* a journal is opened as soon as its name is there, its header comes a moment later */
-	LEFT_EVERY_MS = 500, /* all of /proc: some milliseconds */
+	OPEN_PATIENCE_MS = 2000, /* a journal's file exists a moment before its header is written */
+	LEFT_EVERY_MS = 500,	 /* reading all of /proc takes some milliseconds */
 	SETTLE_MS =
-		60, /* after the application's end: children that were just beginning to use CUDA */
+		60, /* after the application's end: for children that have just begun to use CUDA */
 };
 
 struct watched {
@@ -60,16 +61,16 @@ struct collector {
 	struct ranks_start start;
 	VEC(char *) messages;
 	struct watch watch;
-	int control, status;  /* pipes of the launcher, -1: none */
-	uint32_t application; /* its pid, 0: not told */
+	int control, status;  /* pipes to and from the launcher, -1: none */
+	uint32_t application; /* its pid, 0: unknown */
 	uint64_t application_start;
 	bool is_over, has_reported;
-	bool is_saved; /* as of the last process's end */
+	bool is_saved; /* since the last process ended */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
-	size_t n_left;	  /* processes that the command left behind, as of left_ms */
-	uint64_t n_known; /* traces and ends that run.json has */
-	double wall_s;	  /* the run's, 0: not told */
-	int signal;	  /* that ended the application, 0: none */
+	size_t n_left;	  /* processes that the command left running, at left_ms */
+	uint64_t n_known; /* traces and process ends that run.json contains */
+	double wall_s;	  /* the run's, 0: unknown */
+	int signal;	  /* the signal that ended the application, 0: none */
 	char line[256];
 	size_t n_line;
 };
@@ -98,8 +99,7 @@ static json_t *describe(const struct collector *c)
 	json_t *root = runfile_load(c->folder), *processes = json_array(), *messages = json_array();
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
-			json_array_append_new(processes,
-					      process_describe(c->watched.at[i].process));
+			json_array_append_new(processes, process_to_json(c->watched.at[i].process));
 	for (size_t i = 0; i < c->messages.n; i++)
 		json_array_append_new(messages, json_string(c->messages.at[i]));
 	json_object_set_new(root, "processes", processes);
@@ -116,37 +116,39 @@ static json_t *describe(const struct collector *c)
 
 /* ---- The report ---- */
 
-/* What the launcher says of the run's end; it writes the same into run.json only afterwards. */
-static void add_end(const struct collector *c, json_t *run)
+/* Adds how the run ended, as the launcher reports it. run.json has it only later. */
+static void add_end(const struct collector *c, struct report_run *run)
 {
 	if (!(c->wall_s > 0))
 		return;
-	json_object_set_new(run, "wall_s", json_real(c->wall_s));
-	json_object_set_new(run, "pid", json_integer(c->application));
-	if (c->signal)
-		json_object_set_new(run, "signal", json_integer(c->signal));
+	run->wall_s = c->wall_s;
+	run->pid = c->application;
+	run->signal = c->signal ? c->signal : run->signal;
 }
 
-/* All that was found so far; processes that have not been analysed are described at least. New reference. */
-static json_t *describe_report(const struct collector *c)
+/* Makes the report of all processes; those that are not analyzed yet are only described. */
+static void make_report(const struct collector *c, struct report *r)
 {
-	json_t *processes = json_array();
+	report_start(r);
+	report_read_run(r, c->folder);
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
-			json_array_append_new(processes, report_keep_get(&c->watched.at[i].keep,
-									 c->watched.at[i].process));
-	json_t *root = report_root(c->folder, processes);
-	add_end(c, json_object_get(root, "run"));
-	report_omit_silent(root);
-	return root;
+			report_add(r, report_keep_get(&c->watched.at[i].keep,
+						      c->watched.at[i].process));
+	report_compare(r);
+	add_end(c, &r->run);
+	report_omit_silent(r);
 }
 
-/* Once a recorded step has closed, but never more than a small part of the time. Between the run's end and the launcher's answer
- * not at all: it is all written then. */
+/*
+ * Saves the report after a recorded step, but spends only a small part of the time on it. Between
+ * the run's end and the answer to the launcher it does nothing: everything is saved with the
+ * answer.
+ */
 static void save_report_if_due(struct collector *c, bool is_last)
 {
 	struct err e;
-	bool is_new = is_last && c->watched.n; /* what the launcher told may be new */
+	bool is_new = is_last && c->watched.n; /* the launcher's message may be new */
 	if (!is_last && c->is_over && !c->has_reported && c->status >= 0)
 		return;
 	for (size_t i = 0; i < c->watched.n; i++) {
@@ -156,10 +158,11 @@ static void save_report_if_due(struct collector *c, bool is_last)
 	}
 	if (!is_new)
 		return;
-	json_t *root = describe_report(c);
-	if (report_save(c->folder, root, &e))
+	struct report r;
+	make_report(c, &r);
+	if (report_save(c->folder, &r, &e))
 		fprintf(stderr, "profrun: %s\n", e.text);
-	json_decref(root);
+	report_free(&r);
 }
 
 static void save(struct collector *c)
@@ -222,7 +225,7 @@ static void open_journal(struct collector *c, struct watched *w)
 	say(c, e.text);
 }
 
-/* Reads one process; when to look again, in milliseconds. */
+/* Reads one process's journal. Returns when to read again, in milliseconds. */
 static int serve(struct collector *c, struct watched *w, bool ask)
 {
 	if (!w->process && !w->is_given_up)
@@ -299,7 +302,7 @@ static void listen(struct collector *c)
 	ssize_t n = read(c->control, c->line + c->n_line, sizeof(c->line) - 1 - c->n_line);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (n <= 0) { /* the launcher is gone, however it went */
+	if (n <= 0) { /* the launcher has ended or was killed */
 		close(c->control);
 		c->control = -1;
 		return;
@@ -314,7 +317,8 @@ static void listen(struct collector *c)
 	}
 }
 
-/* Without a launcher the run is over with the application, or with the last process that has a journal. */
+/* Without a launcher the run ends with the application, or with the last process that has a
+ * journal. */
 static void check_over(struct collector *c)
 {
 	if (c->is_over || c->control >= 0)
@@ -327,7 +331,7 @@ static void check_over(struct collector *c)
 	}
 }
 
-/* The launcher is told all that run.json says: that file may not have found room on the disk. */
+/* Sends the launcher the content of run.json, which may have failed for lack of disk space. */
 static void report_settled(struct collector *c, size_t n_running)
 {
 	if (c->has_reported || c->status < 0)
@@ -335,7 +339,10 @@ static void report_settled(struct collector *c, size_t n_running)
 	save_report_if_due(c, true);
 	save(c);
 	json_t *root = describe(c);
-	json_object_set_new(root, "report", describe_report(c));
+	struct report r;
+	make_report(c, &r);
+	json_object_set_new(root, "report", report_to_json(&r));
+	report_free(&r);
 	char *text = json_dumps(root, JSON_COMPACT);
 	if (dprintf(c->status, "settled %zu\n%s\n", n_running, text ? text : "") < 0 &&
 	    errno != EPIPE)
@@ -348,8 +355,8 @@ static void report_settled(struct collector *c, size_t n_running)
 	c->is_saved = !n_running;
 }
 
-/* What a script has started and left behind may be just what is to be profiled. Waited for only where there is nothing else: a server may have
- * been left, too. */
+/* Counts the processes that a script left running. They may be the ones to profile, so the
+ * collector waits for them, but only if there is no other: a server may be among them. */
 static size_t count_left(struct collector *c)
 {
 	if (c->watched.n)
@@ -361,7 +368,7 @@ static size_t count_left(struct collector *c)
 	return c->n_left;
 }
 
-/* Whether all is done. Every process was asked for since the application's end. */
+/* Returns whether everything is finished. Each process was checked after the application's end. */
 static bool is_done(struct collector *c)
 {
 	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
@@ -398,29 +405,40 @@ static void collect(struct collector *c)
 
 /* ---- The command ---- */
 
-static int parse(struct collector *c, int argc, char **argv)
+static int take_folder(void *request, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--control") && i + 1 < argc)
-			c->control = atoi(argv[++i]);
-		else if (!strcmp(argv[i], "--status") && i + 1 < argc)
-			c->status = atoi(argv[++i]);
-		else if (argv[i][0] == '-')
-			return usage_error("collect: no option '%s'; usage: collect DIR", argv[i]);
-		else if (c->folder)
-			return usage_error("collect takes one folder, got '%s' too", argv[i]);
-		else
-			c->folder = argv[i];
-	}
-	return c->folder ? 0 : usage_error("collect: which run's folder? usage: collect DIR");
+	struct collector *c = request;
+	if (c->folder)
+		return usage_error("collect takes one folder, got '%s' too", word);
+	c->folder = word;
+	return 0;
 }
+
+static int take_descriptor(void *request, const struct command_option *o, const char *value)
+{
+	*(int *)((char *)request + o->offset) = atoi(value);
+	return 0;
+}
+
+/* Only the launcher uses these. */
+static const struct command_option options[] = {
+	{ .name = "--control",
+	  .argument = "FD",
+	  .offset = offsetof(struct collector, control),
+	  .take = take_descriptor },
+	{ .name = "--status",
+	  .argument = "FD",
+	  .offset = offsetof(struct collector, status),
+	  .take = take_descriptor },
+	{ 0 },
+};
 
 static void release(struct collector *c)
 {
 	for (size_t i = 0; i < c->watched.n; i++) {
 		if (c->watched.at[i].process)
 			process_close(c->watched.at[i].process);
-		json_decref(c->watched.at[i].keep.report);
+		report_process_drop(c->watched.at[i].keep.report);
 		free(c->watched.at[i].process);
 		free(c->watched.at[i].path);
 	}
@@ -432,7 +450,7 @@ static void release(struct collector *c)
 	ranks_start_free(&c->start);
 }
 
-/* The launcher has named what is wrong with these. */
+/* The launcher has already reported bad values. */
 static void set_limits(struct trace_limits *limits)
 {
 	struct config *config = mem_zero(sizeof(*config));
@@ -442,19 +460,20 @@ static void set_limits(struct trace_limits *limits)
 	free(config);
 }
 
-int cmd_collect(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct collector c = { .control = -1, .status = -1 };
 	struct stat status;
 	struct err e;
 	const char *formats = getenv("PROF_FORMAT");
-	int error = parse(&c, argc, argv);
-	if (error || !c.folder)
+	int error;
+	if (!command_parse(&command_collect, &c, argc, argv, NULL, &error))
 		return error;
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails instead, which is said */
+	signal(SIGXFSZ,
+	       SIG_IGN); /* with ulimit -f the write fails instead, and the error is reported */
 	c.output.analyses = true;
 	snprintf(c.output.folder, sizeof(c.output.folder), "%s", c.folder);
 	c.output.n_formats =
@@ -469,3 +488,13 @@ int cmd_collect(int argc, char **argv)
 	release(&c);
 	return error;
 }
+
+const struct command command_collect = {
+	.name = "collect",
+	.operands = "DIR",
+	.summary = "make traces while a run goes on (run starts this by itself)",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_folder,
+	.run = run,
+};

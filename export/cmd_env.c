@@ -4,12 +4,19 @@
 
 #include <stdio.h>
 
-int cmd_env(int argc, char **argv)
+static int take_nothing(void *request, const char *word)
 {
-	if (argc > 1)
-		return usage_error("env takes no arguments, got '%s'; the command env is run by: "
-				   "profrun.sh -- env ...",
-				   argv[1]);
+	(void)request;
+	return usage_error("env takes no arguments, got '%s'; the command env is run by: "
+			   "profrun.sh -- env ...",
+			   word);
+}
+
+static int run(int argc, char **argv)
+{
+	int status;
+	if (!command_parse(&command_env, NULL, argc, argv, NULL, &status))
+		return status;
 	for (size_t i = 0; i < config_n_rows; i++) {
 		const struct config_row *r = &config_rows[i];
 		printf("%s\n    default  %s\n    range    %s%s%s\n    %s\n", r->name,
@@ -18,3 +25,11 @@ int cmd_env(int argc, char **argv)
 	}
 	return EXIT_DONE;
 }
+
+const struct command command_env = {
+	.name = "env",
+	.operands = "",
+	.summary = "every setting: name, default, range, unit, meaning",
+	.operand = take_nothing,
+	.run = run,
+};

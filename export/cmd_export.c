@@ -1,10 +1,10 @@
-/* `profrun export DIR --format F[,F...] [-o PATH]`: traces from the journals alone, also where no collector ever ran. */
+/* `profrun export DIR --format F[,F...] [-o PATH]`: makes traces from the journals alone. No
+ * collector is needed. */
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/journals.h"
 #include "export/outfile.h"
 #include "export/process.h"
-#include "export/report_file.h"
 #include "export/runfile.h"
 
 #include <errno.h>
@@ -15,44 +15,47 @@ struct request {
 	const char *folder, *formats, *path;
 };
 
-static int parse(int argc, char **argv, struct request *r)
+static int take_folder(void *request, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		bool takes_value = !strcmp(argv[i], "--format") || !strcmp(argv[i], "-o");
-		if (takes_value && i + 1 == argc)
-			return usage_error("export: %s needs a value", argv[i]);
-		if (!strcmp(argv[i], "--format"))
-			r->formats = argv[++i];
-		else if (!strcmp(argv[i], "-o"))
-			r->path = argv[++i];
-		else if (argv[i][0] == '-' && argv[i][1])
-			return usage_error("export: no option '%s'; %s", argv[i],
-					   command_usage("export"));
-		else if (r->folder)
-			return usage_error("export takes one folder, got '%s' too", argv[i]);
-		else
-			r->folder = argv[i];
-	}
-	return r->folder ? 0
-			 : usage_error("export: which run's folder? %s", command_usage("export"));
+	struct request *r = request;
+	if (r->folder)
+		return usage_error("export takes one folder, got '%s' too", word);
+	r->folder = word;
+	return 0;
 }
 
-static void report(const struct process *p, const json_t *described, const char *where)
+static const struct command_option options[] = {
+	{ .name = "--format",
+	  .argument = "F[,F...]",
+	  .help = "perfetto (default), memory: PyTorch's memory snapshots",
+	  .offset = offsetof(struct request, formats) },
+	{ .name = "-o",
+	  .argument = "PATH",
+	  .help = "write PATH/<rank or pid>/step-<N>.*, not into the run's folder",
+	  .offset = offsetof(struct request, path) },
+	{ 0 },
+};
+
+static void report(const struct process *p, const char *where)
 {
 	const struct ingest *f = &p->ingest;
+	struct arena arena = { 0 };
+	struct process_facts facts;
 	char text[240];
-	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), described), where);
+	process_describe(p, &facts, &arena);
+	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), &facts), where);
 	if (f->last_number != UINT64_MAX)
 		printf(", %llu steps (%s)", (unsigned long long)ingest_count_steps(f),
 		       step_detector_name(&f->reader.header->steps));
 	printf("\n");
-	if (*files_emptiness(text, sizeof(text), described))
+	if (*files_emptiness(text, sizeof(text), &facts))
 		printf("%s: %s\n", p->stem, text);
 	if (p->diagnostic.text[0])
 		printf("%s: %s\n", p->stem, p->diagnostic.text);
+	arena_free(&arena);
 }
 
-/* A bad journal does not keep the others from being exported. */
+/* A bad journal does not stop the export of the others. */
 static int export_all(const struct journals *j, struct output *out, json_t *processes)
 {
 	int status = EXIT_DONE;
@@ -67,34 +70,33 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 			status = data_error("%s", p.trouble.text);
 		if (process_complain_of_damage(&p))
 			status = EXIT_DATA;
-		json_t *described = process_describe(&p);
-		report(&p, described, out->folder);
-		json_array_append_new(processes, described);
+		report(&p, out->folder);
+		json_array_append_new(processes, process_to_json(&p));
 		process_close(&p);
 	}
 	return status;
 }
 
-/* What only a live process could be asked for stays. */
+/* Keeps what only a live process could tell. */
 static void keep_versions(const json_t *before, json_t *processes)
 {
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		json_t *p = json_array_get(processes, i);
 		const char *journal = json_string_value(json_object_get(p, "journal"));
-		json_t *old = json_object_get(report_find(before, journal), "versions");
+		json_t *old = json_object_get(runfile_process(before, journal), "versions");
 		if (old)
 			json_object_set(p, "versions", old);
 	}
 }
 
-int cmd_export(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct request r = { .formats = "perfetto" };
 	struct output out = { .n_formats = 0 };
 	struct journals journals;
 	struct err e;
-	int status = parse(argc, argv, &r);
-	if (status)
+	int status;
+	if (!command_parse(&command_export, &r, argc, argv, NULL, &status))
 		return status;
 	out.n_formats = exporters_parse(r.formats, out.formats, &e);
 	if (out.n_formats < 0)
@@ -122,3 +124,13 @@ int cmd_export(int argc, char **argv)
 	journals_free(&journals);
 	return status;
 }
+
+const struct command command_export = {
+	.name = "export",
+	.operands = "DIR",
+	.summary = "write a run's traces again, from its journals alone",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_folder,
+	.run = run,
+};

@@ -1,4 +1,4 @@
-/* `profrun info DIR|JOURNAL|TRACE`: what is in there, in words. */
+/* `profrun info DIR|JOURNAL|TRACE`: prints what it contains. */
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/journals.h"
@@ -17,7 +17,7 @@ static void print_steps(const struct process *p)
 	const struct ingest *f = &p->ingest;
 	const struct journal_steps *s = &f->reader.header->steps;
 	if (f->last_number == UINT64_MAX) {
-		printf("  steps      none told apart (PROF_STEP %s)\n", step_detector_name(s));
+		printf("  steps      none detected (PROF_STEP %s)\n", step_detector_name(s));
 		return;
 	}
 	printf("  steps      %" PRIu64 " by %s", ingest_count_steps(f), step_detector_name(s));
@@ -76,7 +76,8 @@ static void print_losses(const struct ingest *f)
 	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
 }
 
-/* What there is of a process that died: a recorded step that it died in has no end, and CUPTI hands GPU times over late. */
+/* Prints which recorded steps of a process that died are complete. The step in which it died has no
+ * end, and CUPTI delivers GPU times late. */
 static void print_whole(const struct ingest *f)
 {
 	bool is_cut = f->recorded.n && f->recorded.at[f->recorded.n - 1] == f->last_number;
@@ -95,17 +96,19 @@ static void print_whole(const struct ingest *f)
 	printf("\n");
 }
 
-static void print_death(const struct process *p, const json_t *run)
+static void print_death(const struct process *p, const struct report_run *run)
 {
 	char death[200];
-	json_t *described = process_describe(p);
-	printf("  state      %s\n", report_death(death, sizeof(death), run, described));
-	json_decref(described);
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	process_describe(p, &facts, &arena);
+	printf("  state      %s\n", report_death(death, sizeof(death), run, &facts));
+	arena_free(&arena);
 	if (p->ingest.last_number != UINT64_MAX)
 		print_whole(&p->ingest);
 }
 
-static void print_process(const struct process *p, const json_t *run)
+static void print_process(const struct process *p, const struct report_run *run)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
@@ -133,8 +136,8 @@ static void print_process(const struct process *p, const json_t *run)
 	printf("  cupti      %s\n", cupti ? cupti : f->saw_gpu_on ? "used" : "not used");
 }
 
-/* `run`: of the folder that it is in, or NULL. */
-static int info_journal(const char *path, const json_t *run)
+/* `run`: the member of run.json in its folder, or NULL. */
+static int info_journal(const char *path, const struct report_run *run)
 {
 	struct process p;
 	struct output nowhere = { .n_formats = 0 };
@@ -148,37 +151,33 @@ static int info_journal(const char *path, const json_t *run)
 	return is_damaged ? EXIT_DATA : EXIT_DONE;
 }
 
-static void print_command(const json_t *run)
+static void print_command(const struct report_run *run)
 {
-	const json_t *command = json_object_get(run, "command");
-	if (!json_is_array(command))
+	if (!run->command.at)
 		return;
 	printf("  command   ");
-	for (size_t i = 0; i < json_array_size(command); i++) {
-		const char *word = json_string_value(json_array_get(command, i));
-		printf(" %s", word ? word : "?");
-	}
+	for (size_t i = 0; i < run->command.n; i++)
+		printf(" %s", *run->command.at[i] ? run->command.at[i] : "?");
 	printf("\n");
 }
 
-static void print_run(const char *folder, const json_t *root)
+static void print_run(const char *folder, const struct runfile *r)
 {
-	const json_t *run = json_object_get(root, "run"),
-		     *processes = json_object_get(root, "processes");
-	const char *host = json_string_value(json_object_get(run, "host"));
-	const char *start = json_string_value(json_object_get(run, "start"));
 	const struct exporter *x;
 	char nouns[40];
 	printf("run in %s\n", folder);
-	print_command(run);
-	if (host)
-		printf("  host       %s\n", host);
-	if (start)
-		printf("  start      %s\n", start);
+	print_command(&r->run);
+	if (*r->run.host)
+		printf("  host       %s\n", r->run.host);
+	if (*r->run.start)
+		printf("  start      %s\n", r->run.start);
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
+		int64_t n = 0;
+		for (size_t k = 0; k < r->processes.n; k++)
+			n += files_of(&r->processes.at[k], x);
 		snprintf(nouns, sizeof(nouns), "%ss", x->noun);
-		if (!i || files_of(processes, x))
-			printf("  %-10s %lld\n", nouns, (long long)files_of(processes, x));
+		if (!i || n)
+			printf("  %-10s %lld\n", nouns, (long long)n);
 	}
 }
 
@@ -189,13 +188,16 @@ static int info_folder(const char *folder)
 	int status = EXIT_DONE;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
+	struct runfile r;
 	json_t *root = runfile_load(folder);
-	print_run(folder, root);
+	runfile_read(&r, root);
+	json_decref(root);
+	print_run(folder, &r);
 	for (size_t i = 0; i < j.paths.n; i++) {
-		int one = info_journal(j.paths.at[i], json_object_get(root, "run"));
+		int one = info_journal(j.paths.at[i], &r.run);
 		status = one ? one : status;
 	}
-	json_decref(root);
+	runfile_free(&r);
 	journals_free(&j);
 	return status;
 }
@@ -223,16 +225,36 @@ static int info_trace(const char *path)
 	return EXIT_DONE;
 }
 
-int cmd_info(int argc, char **argv)
+static int take_path(void *request, const char *word)
 {
-	struct stat status;
-	if (argc != 2)
-		return usage_error("%s", command_usage("info"));
-	if (stat(argv[1], &status))
-		return data_error("%s: no such file or folder", argv[1]);
-	if (S_ISDIR(status.st_mode))
-		return info_folder(argv[1]);
-	if (has_suffix(argv[1], ".journal") || journals_is_one(argv[1]))
-		return info_journal(argv[1], NULL);
-	return info_trace(argv[1]);
+	const char **path = request;
+	if (*path)
+		return usage_error("info takes one folder or file, got '%s' too", word);
+	*path = word;
+	return 0;
 }
+
+static int run(int argc, char **argv)
+{
+	const char *path = NULL;
+	struct stat about;
+	int status;
+	if (!command_parse(&command_info, &path, argc, argv, NULL, &status))
+		return status;
+	if (stat(path, &about))
+		return data_error("%s: no such file or folder", path);
+	if (S_ISDIR(about.st_mode))
+		return info_folder(path);
+	if (has_suffix(path, ".journal") || journals_is_one(path))
+		return info_journal(path, NULL);
+	return info_trace(path);
+}
+
+const struct command command_info = {
+	.name = "info",
+	.operands = "DIR|JOURNAL|TRACE",
+	.summary = "what is in there: processes, steps, records, losses",
+	.wanted = "which folder, journal or trace?",
+	.operand = take_path,
+	.run = run,
+};

@@ -1,6 +1,7 @@
-/* `profrun report DIR... [--json] [--top N]`: what the run says, in words or as JSON, on stdout. */
+/* `profrun report DIR... [--json] [--top N]`: prints the report as text or JSON. */
 #include "export/command.h"
 #include "export/journals.h"
+#include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"
 
@@ -15,36 +16,24 @@ struct request {
 	VEC(const char *) paths;
 };
 
-static int parse_top(struct request *r, const char *text)
+static int take_path(void *request, const char *word)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-	if (!*text || *end || *text == '-' || !value || value > 1000000)
-		return usage_error("report: --top takes a number of rows from 1, not '%s'", text);
-	r->top = (unsigned)value;
+	struct request *r = request;
+	vec_push(&r->paths, word);
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct request *r)
-{
-	for (int i = 1; i < argc; i++) {
-		int error = 0;
-		if (!strcmp(argv[i], "--json"))
-			r->is_json = true;
-		else if (!strcmp(argv[i], "--top"))
-			error = i + 1 < argc ? parse_top(r, argv[++i])
-					     : usage_error("report: --top needs a number of rows");
-		else if (argv[i][0] == '-' && argv[i][1])
-			error = usage_error("report: no option '%s'; %s", argv[i],
-					    command_usage("report"));
-		else
-			vec_push(&r->paths, argv[i]);
-		if (error)
-			return error;
-	}
-	return r->paths.n ? 0
-			  : usage_error("report: which run's folder? %s", command_usage("report"));
-}
+static const struct command_option options[] = {
+	{ .name = "--json",
+	  .help = "as JSON: what DIR/report.json holds",
+	  .offset = offsetof(struct request, is_json) },
+	{ .name = "--top",
+	  .argument = "N",
+	  .help = "show N rows of each list",
+	  .most = 1000000,
+	  .offset = offsetof(struct request, top) },
+	{ 0 },
+};
 
 static int make(const char *path, struct report_made *made)
 {
@@ -65,7 +54,7 @@ static int make(const char *path, struct report_made *made)
 static void print_text(const struct request *r, const struct report_made *made)
 {
 	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
-	report_text_all(&o, made->root, r->top);
+	report_text_all(&o, &made->report, r->top);
 }
 
 static int report_one(const struct request *r, const char *path, json_t *list)
@@ -79,14 +68,14 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	if (made.has_bad_journal)
 		status = EXIT_DATA;
 	if (r->is_json)
-		json_array_append(list, made.root);
+		json_array_append_new(list, report_to_json(&made.report));
 	else
 		print_text(r, &made);
 	report_made_free(&made);
 	return status;
 }
 
-/* One folder is an object, several are a list of them. */
+/* Prints one folder as an object, several as a list of objects. */
 static void print_json(const json_t *list, size_t n_wanted)
 {
 	const json_t *what = n_wanted == 1 ? json_array_get(list, 0) : list;
@@ -96,10 +85,14 @@ static void print_json(const json_t *list, size_t n_wanted)
 	putchar('\n');
 }
 
-int cmd_report(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct request r = { .top = REPORT_TOP };
-	int status = parse(argc, argv, &r);
+	int status;
+	if (!command_parse(&command_report, &r, argc, argv, NULL, &status)) {
+		vec_free(&r.paths);
+		return status;
+	}
 	json_t *list = json_array();
 	for (size_t i = 0; !status && i < r.paths.n; i++) {
 		if (i && !r.is_json)
@@ -114,3 +107,13 @@ int cmd_report(int argc, char **argv)
 	vec_free(&r.paths);
 	return status;
 }
+
+const struct command command_report = {
+	.name = "report",
+	.operands = "DIR...",
+	.summary = "what a step takes, what binds it, which line costs what",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_path,
+	.run = run,
+};

@@ -1,4 +1,4 @@
-/* `profrun run [options] [--] CMD [ARG...]`. */
+/* `profrun run [options] [--] CMD [ARG...]`: runs a command under the profiler. */
 #include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
@@ -10,13 +10,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static const struct {
-	const char *option, *setting;
-} valued[] = {
-	{ "-o", "PROF_OUT" },	       { "--schedule", "PROF_SCHEDULE" }, { "--step", "PROF_STEP" },
-	{ "--format", "PROF_FORMAT" }, { "--stacks", "PROF_STACKS" },
-};
 
 static int add_setting(struct run *r, const char *option, const char *name, const char *value)
 {
@@ -30,66 +23,62 @@ static int add_setting(struct run *r, const char *option, const char *name, cons
 	return 0;
 }
 
-/* An option with a value: how many words it took, 0: it is none; below 0: usage error (said). */
-static int take_valued(struct run *r, int argc, char **argv, int i)
+static int take_setting(void *request, const struct command_option *o, const char *value)
 {
-	for (size_t k = 0; k < sizeof(valued) / sizeof(*valued); k++) {
-		size_t length = strlen(valued[k].option);
-		if (!strcmp(argv[i], valued[k].option)) {
-			if (i + 1 == argc) {
-				usage_error("%s needs a value", argv[i]);
-				return -1;
-			}
-			return add_setting(r, valued[k].option, valued[k].setting, argv[i + 1]) ? -1
-												: 2;
-		}
-		if (valued[k].option[1] == '-' && !strncmp(argv[i], valued[k].option, length) &&
-		    argv[i][length] == '=')
-			return add_setting(r, valued[k].option, valued[k].setting,
-					   argv[i] + length + 1)
-				       ? -1
-				       : 1;
-	}
-	return 0;
+	return add_setting(request, o->name, o->setting, value);
 }
 
-static int no_option(const char *word)
+static int take_sim(void *request, const struct command_option *o, const char *value)
 {
-	char meant[CONFIG_MEANT_BYTES], name[40];
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-	return usage_error("no option '%s'%s; profrun.sh --help lists them", word,
-			   config_did_you_mean(meant, sizeof(meant), name,
-					       "--schedule|--step|--format|--stacks|--sim|--quiet|"
-					       "--help|--version"));
+	(void)value;
+	return add_setting(request, o->name, "PROF_SIM", "1");
 }
 
-/* Options end at the first word that is none: what follows is the application's. */
-static int parse(struct run *r, int argc, char **argv)
+static int take_version(void *request, const struct command_option *o, const char *value)
 {
-	int i = 1;
-	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
-		int taken = take_valued(r, argc, argv, i);
-		if (taken < 0)
-			return EXIT_USAGE;
-		if (taken) {
-			i += taken;
-			continue;
-		}
-		const char *word = argv[i++];
-		if (!strcmp(word, "--"))
-			break;
-		if (!strcmp(word, "--sim"))
-			add_setting(r, word, "PROF_SIM", "1");
-		else if (!strcmp(word, "--quiet"))
-			r->is_quiet = true;
-		else
-			return no_option(word);
-	}
-	if (i == argc)
-		return usage_error("which command? usage: profrun.sh [options] [--] CMD [ARG...]");
-	r->command = argv + i;
-	return 0;
+	(void)request;
+	(void)o;
+	(void)value;
+	command_print_version();
+	return COMMAND_DONE;
 }
+
+static const struct command_option options[] = {
+	{ .name = "-o",
+	  .argument = "DIR",
+	  .help = "the run's folder",
+	  .setting = "PROF_OUT",
+	  .take = take_setting },
+	{ .name = "--schedule",
+	  .argument = "S",
+	  .help = "which steps are recorded",
+	  .setting = "PROF_SCHEDULE",
+	  .take = take_setting },
+	{ .name = "--step",
+	  .argument = "MODE",
+	  .help = "what a step is",
+	  .setting = "PROF_STEP",
+	  .take = take_setting },
+	{ .name = "--format",
+	  .argument = "F",
+	  .help = "formats written as steps close",
+	  .setting = "PROF_FORMAT",
+	  .take = take_setting },
+	{ .name = "--stacks",
+	  .argument = "S",
+	  .help = "which calls keep the stack that made them",
+	  .setting = "PROF_STACKS",
+	  .take = take_setting },
+	{ .name = "--sim",
+	  .help = "run on the simulated GPU",
+	  .setting = "PROF_SIM=1",
+	  .take = take_sim },
+	{ .name = "--quiet",
+	  .help = "print no summary at the end",
+	  .offset = offsetof(struct run, is_quiet) },
+	{ .name = "--version", .help = "show the version", .take = take_version },
+	{ 0 },
+};
 
 static int find_home(struct run *r)
 {
@@ -102,7 +91,7 @@ static int find_home(struct run *r)
 	return 0;
 }
 
-/* What the dynamic linker cannot be told makes a run without profiling, not a failure. */
+/* Turns profiling off if the dynamic linker cannot load the library. The command still runs. */
 static void check_library(struct run *r)
 {
 	char path[PATH_MAX + 32];
@@ -150,7 +139,7 @@ static int run_profiled(struct run *r)
 	run_make_environment(r);
 	error = run_application(r, &wait_status);
 	if (error && r->profiles) {
-		r->is_quiet = true; /* the one line has been said */
+		r->is_quiet = true; /* one line has been printed already */
 		run_finish(r, wait_status, 0);
 	}
 	if (error)
@@ -167,14 +156,14 @@ static void ignore_file_size(struct run *r)
 	sigaction(SIGXFSZ, &ignored, &r->file_size);
 }
 
-int cmd_run(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	static struct run r = { .profiles = true, .control = -1, .status = -1 };
-	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "--help")))
-		return argv[1][2] == 'v' ? cmd_version(1, argv) : cmd_help(1, argv);
-	int error = parse(&r, argc, argv);
-	if (!error)
-		error = run_check_settings(&r);
+	int error, command;
+	if (!command_parse(&command_run, &r, argc, argv, &command, &error))
+		return error;
+	r.command = argv + command;
+	error = run_check_settings(&r);
 	if (!error)
 		error = find_home(&r);
 	if (!error)
@@ -187,3 +176,12 @@ int cmd_run(int argc, char **argv)
 		run_make_folder(&r);
 	return run_profiled(&r);
 }
+
+const struct command command_run = {
+	.name = "run",
+	.operands = "[options] [--] CMD [ARG...]",
+	.summary = "run CMD under the profiler; exit with CMD's own exit status",
+	.options = options,
+	.wanted = "which command?",
+	.run = run,
+};

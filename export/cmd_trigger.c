@@ -1,6 +1,7 @@
 /*
- * `profrun trigger PID|DIR [--steps N]`: asks a running job for steps, now. Writes into the header of its journals
- * (core/runtime/record.h, struct journal_trigger) and waits a moment for the answer: which steps.
+ * `profrun trigger PID|DIR [--steps N]`: requests steps from a running job. Writes the request into
+ * the headers of its journals (struct journal_trigger in core/runtime/record.h) and waits briefly
+ * for the answer, which names the steps.
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/ranks.h"
@@ -27,24 +28,24 @@ enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
 	LOOK_EVERY_MS = 5,
-	WATCH_MS = 50, /* how fast ranks are: 0.4 ms steps come a hundred times in it */
+	WATCH_MS = 50, /* to measure the speed of ranks: 50 ms hold a hundred steps of 0.4 ms */
 };
 
-/* One journal of a process that lives. */
+/* A journal of a running process. */
 struct target {
 	struct reader reader;
 	struct dict dict;
 	char folder[PATH_MAX];
 	bool can_be_asked;
-	uint32_t request; /* 0: it was not asked */
+	uint32_t request; /* 0: not requested */
 };
 
 struct asking {
-	uint32_t n_steps; /* 0: as the schedule has it */
+	unsigned n_steps; /* 0: as many as in the schedule */
 	const char *what; /* PID or DIR */
 	VEC(struct target *) targets;
-	VEC(struct rank_look) looks; /* at each of them */
-	size_t n_over;		     /* journals of processes that have ended */
+	VEC(struct rank_look) looks; /* of each target */
+	size_t n_over;		     /* journals of ended processes */
 	int status;
 };
 
@@ -56,7 +57,7 @@ static bool is_alive(const struct journal_header *h)
 	return !atomic_load(&h->ended_ticks) && pid && procfs_is_alive(pid, h->process_start);
 }
 
-/* One that has just begun to be profiled is found by its collector in a moment. */
+/* Waits for the collector to find a process whose profiling has just begun. */
 static bool has_collector(const struct journal_header *h)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
@@ -77,7 +78,7 @@ static void free_target(struct target *t)
 	free(t);
 }
 
-/* `pid`: only that process's, 0: whoever's. */
+/* `pid`: only that process's journal; 0: any. */
 static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
 {
 	struct target *t = mem_zero(sizeof(*t));
@@ -112,7 +113,8 @@ static int add_folder(struct asking *a, const char *folder, uint32_t pid)
 	return 0;
 }
 
-/* The process itself and all that came of it: who started the job may be a shell, a launcher, or profrun.sh. */
+/* Adds the process and its descendants: a shell, a launcher or profrun.sh may have started the
+ * job. */
 static int add_process(struct asking *a, uint32_t pid)
 {
 	struct procfs_family family = { 0 };
@@ -160,7 +162,7 @@ static const char *who(const struct target *t)
 	return text;
 }
 
-/* Without a collector steps cannot be learned; those that are known can be recorded, and exported later. */
+/* Without a collector, steps cannot be learned. Known steps can be recorded, and exported later. */
 static bool can_be_asked(struct asking *a, const struct target *t)
 {
 	const struct journal_header *h = t->reader.header;
@@ -191,10 +193,8 @@ static const char *in_journal(void *context, const char *name)
 	return tables_fact(&d->t, name);
 }
 
-/*
- * One of several whose steps have numbers that mean the same in all. Where a rank has evaluated before it trained its own may not; those of steps of
- * time say how long it has run.
- */
+/* Returns whether it is one of several ranks with common step numbers. A rank that evaluated before
+ * it trained may count differently; numbers of time slices depend on when the rank started. */
 static bool is_rank(struct target *t)
 {
 	const struct journal_steps *s = &t->reader.header->steps;
@@ -205,7 +205,7 @@ static bool is_rank(struct target *t)
 	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_BEHIND_OTHERS;
 }
 
-/* How many ranks there are. */
+/* Returns the number of ranks. */
 static size_t look_at_ranks(struct asking *a)
 {
 	size_t n = 0;
@@ -221,7 +221,7 @@ static size_t look_at_ranks(struct asking *a)
 	return n;
 }
 
-/* The step that all ranks can begin with. 0: each begins when it hears of it. */
+/* Returns the step with which all ranks can begin; 0: each begins when it sees the request. */
 static uint64_t common_step(struct asking *a)
 {
 	const struct timespec pause = { .tv_nsec = WATCH_MS * 1000000L };
@@ -234,7 +234,7 @@ static uint64_t common_step(struct asking *a)
 
 static void ask(struct asking *a)
 {
-	/* before ranks are looked at: one may have to be waited for, while the others go on */
+	/* before the ranks' steps are read: waiting for one would let the others advance */
 	for (size_t i = 0; i < a->targets.n; i++) {
 		a->targets.at[i]->can_be_asked = can_be_asked(a, a->targets.at[i]);
 		vec_push(&a->looks, (struct rank_look){ 0 });
@@ -247,7 +247,7 @@ static void ask(struct asking *a)
 			continue;
 		atomic_store(&to->asked_steps, a->n_steps);
 		atomic_store(&to->asked_from, a->looks.at[i].is_one ? from : 0);
-		/* release: who sees the request sees which steps it wants */
+		/* release: whoever sees the request also sees which steps it asks for */
 		t->request = atomic_fetch_add_explicit(&to->asked, 1, memory_order_release) + 1;
 	}
 }
@@ -331,48 +331,32 @@ static void say(const struct target *t)
 
 /* ---- The command ---- */
 
-static int parse_steps(struct asking *a, const char *text)
+static int take_what(void *request, const char *word)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-	if (!*text || *end || *text == '-' || !value || value > STEPS_MOST)
-		return usage_error("trigger: --steps takes a number from 1 to %d, not '%s'",
-				   STEPS_MOST, text);
-	a->n_steps = (uint32_t)value;
+	struct asking *a = request;
+	if (a->what)
+		return usage_error("trigger: one process or folder, got '%s' too; %s", word,
+				   command_usage(&command_trigger));
+	a->what = word;
 	return 0;
 }
 
-static int parse(struct asking *a, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int error = 0;
-		if (!strcmp(argv[i], "--steps"))
-			error = i + 1 < argc ? parse_steps(a, argv[++i])
-					     : usage_error("trigger: --steps needs a number");
-		else if (!strncmp(argv[i], "--steps=", 8))
-			error = parse_steps(a, argv[i] + 8);
-		else if (argv[i][0] == '-')
-			error = usage_error("trigger: no option '%s'; %s", argv[i],
-					    command_usage("trigger"));
-		else if (a->what)
-			error = usage_error("trigger: one process or folder, got '%s' too; %s",
-					    argv[i], command_usage("trigger"));
-		else
-			a->what = argv[i];
-		if (error)
-			return error;
-	}
-	return a->what ? 0
-		       : usage_error("trigger: which process or run's folder? %s",
-				     command_usage("trigger"));
-}
+static const struct command_option options[] = {
+	{ .name = "--steps",
+	  .argument = "N",
+	  .help = "record N steps, not the number that the schedule says",
+	  .most = STEPS_MOST,
+	  .offset = offsetof(struct asking, n_steps) },
+	{ 0 },
+};
 
-int cmd_trigger(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct asking a = { 0 };
-	int error = parse(&a, argc, argv);
-	if (!error && a.what)
-		error = find_targets(&a, a.what);
+	int error;
+	if (!command_parse(&command_trigger, &a, argc, argv, NULL, &error))
+		return error;
+	error = find_targets(&a, a.what);
 	if (!error) {
 		ask(&a);
 		wait_for_answers(&a);
@@ -387,3 +371,13 @@ int cmd_trigger(int argc, char **argv)
 	vec_free(&a.looks);
 	return error ? error : a.status;
 }
+
+const struct command command_trigger = {
+	.name = "trigger",
+	.operands = "PID|DIR",
+	.summary = "record steps of a running job now",
+	.options = options,
+	.wanted = "which process or run's folder?",
+	.operand = take_what,
+	.run = run,
+};

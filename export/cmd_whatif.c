@@ -1,4 +1,4 @@
-/* `profrun whatif DIR [--without FILE:LINE]... [--kernel REGEX=FACTOR]... [--free WHAT]... [--json]`: how long a step would take. */
+/* `profrun whatif DIR ...`: how long a step would take with something changed. */
 #include "core/whatif/whatif.h"
 #include "export/command.h"
 #include "export/journals.h"
@@ -15,65 +15,79 @@ struct request {
 	const char *folder;
 	bool is_json;
 	VEC(struct whatif_change) changes;
-	VEC(const char *) asked; /* as the user wrote them */
+	VEC(const char *) asked; /* as typed by the user */
 };
 
-static const struct {
-	const char *option;
-	int (*parse)(const char *text, struct whatif_change *c, struct err *e);
-} changes[] = {
-	{ "--without", whatif_parse_without },
-	{ "--kernel", whatif_parse_kernel },
-	{ "--free", whatif_parse_free },
-};
+typedef int parse_change(const char *text, struct whatif_change *c, struct err *e);
 
-/* Words taken, 0: no change, below 0: said. */
-static int take_change(struct request *r, int argc, char **argv, int i)
+static int take_change(struct request *r, const struct command_option *o, const char *value,
+		       parse_change *parse)
 {
 	struct err e;
 	struct whatif_change c = { 0 };
-	size_t k = 0, n = sizeof(changes) / sizeof(*changes);
-	while (k < n && strcmp(argv[i], changes[k].option) != 0)
-		k++;
-	if (k == n)
-		return 0;
-	if (i + 1 == argc) {
-		usage_error("whatif: %s needs a value; %s", argv[i], command_usage("whatif"));
-		return -1;
-	}
-	if (changes[k].parse(argv[i + 1], &c, &e)) {
-		usage_error("whatif: %s: %s", argv[i], e.text);
-		return -1;
-	}
+	if (parse(value, &c, &e))
+		return usage_error("whatif: %s: %s", o->name, e.text);
 	vec_push(&r->changes, c);
-	vec_push(&r->asked, argv[i]);
-	vec_push(&r->asked, argv[i + 1]);
-	return 2;
+	vec_push(&r->asked, o->name);
+	vec_push(&r->asked, value);
+	return 0;
 }
 
-static int parse(int argc, char **argv, struct request *r)
+static int take_without(void *request, const struct command_option *o, const char *value)
 {
-	for (int i = 1; i < argc; i++) {
-		int taken = take_change(r, argc, argv, i);
-		if (taken < 0)
-			return EXIT_USAGE;
-		if (taken)
-			i++;
-		else if (!strcmp(argv[i], "--json"))
-			r->is_json = true;
-		else if (argv[i][0] == '-' && argv[i][1])
-			return usage_error("whatif: no option '%s'; %s", argv[i],
-					   command_usage("whatif"));
-		else if (r->folder)
-			return usage_error("whatif takes one folder, got '%s' too", argv[i]);
-		else
-			r->folder = argv[i];
-	}
-	if (!r->folder)
-		return usage_error("whatif: which run's folder? %s", command_usage("whatif"));
-	return r->changes.n
-		       ? 0
-		       : usage_error("whatif: what should change? %s", command_usage("whatif"));
+	return take_change(request, o, value, whatif_parse_without);
+}
+
+static int take_kernel(void *request, const struct command_option *o, const char *value)
+{
+	return take_change(request, o, value, whatif_parse_kernel);
+}
+
+static int take_free(void *request, const struct command_option *o, const char *value)
+{
+	return take_change(request, o, value, whatif_parse_free);
+}
+
+static int take_folder(void *request, const char *word)
+{
+	struct request *r = request;
+	if (r->folder)
+		return usage_error("whatif takes one folder, got '%s' too", word);
+	r->folder = word;
+	return 0;
+}
+
+static const struct command_option options[] = {
+	{ .name = "--without",
+	  .argument = "FILE:LINE",
+	  .help = "that line does not wait; also shown: the whole line is gone,\n"
+		  "and the CPU does nothing before the line's calls",
+	  .repeats = true,
+	  .take = take_without },
+	{ .name = "--kernel",
+	  .argument = "REGEX=FACTOR",
+	  .help = "kernels with such a name take FACTOR times as long",
+	  .repeats = true,
+	  .take = take_kernel },
+	{ .name = "--free",
+	  .argument = "WHAT",
+	  .help = "launch, input, alloc, copy, collective or sync costs nothing",
+	  .repeats = true,
+	  .take = take_free },
+	{ .name = "--json",
+	  .help = "the answer as JSON",
+	  .offset = offsetof(struct request, is_json) },
+	{ 0 },
+};
+
+static bool parse(int argc, char **argv, struct request *r, int *status)
+{
+	if (!command_parse(&command_whatif, r, argc, argv, NULL, status))
+		return false;
+	if (!r->changes.n)
+		*status = usage_error("whatif: what should change? %s",
+				      command_usage(&command_whatif));
+	return r->changes.n;
 }
 
 /* ---- The process that is asked about ---- */
@@ -95,7 +109,7 @@ static void drop(struct process *p)
 	free(p);
 }
 
-/* Of several the one whose recorded steps are longest, as in the report. */
+/* Returns the process whose recorded steps are longest, as in the report. */
 static struct process *choose(const struct journals *j, struct output *out, int *status)
 {
 	struct process *slowest = NULL;
@@ -121,12 +135,12 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 
 struct answer {
 	struct whatif_result with, line,
-		before; /* line, before: with whole lines, or the host's work before them, gone in place of their waits */
+		before; /* line: without whole lines; before: without the host's work before them */
 	bool has_line;
 	uint32_t pid;
 };
 
-/* The same question with something else of each line gone than its waits. */
+/* Runs the same changes, but removes something other than the waits of the lines. */
 static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kind,
 			const struct whatif_result *with, struct whatif_result *out, struct err *e)
 {
@@ -138,7 +152,7 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	}
 	int error = whatif_run(t, asked.at, asked.n, out, e);
 	vec_free(&asked);
-	if (!error && with->is_of_mean) /* a line of every step may wait in few */
+	if (!error && with->is_of_mean) /* a line may run in every step and wait in few of them */
 		whatif_tell_mean(out);
 	return error;
 }
@@ -237,16 +251,17 @@ static int answer(const struct request *r, struct process *p)
 	return EXIT_DONE;
 }
 
-int cmd_whatif(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct request r = { 0 };
 	struct output out = { .analyses = true };
 	struct journals j;
 	struct err e;
-	int status = parse(argc, argv, &r);
-	if (!status && journals_list(&j, r.folder, &e))
+	int status;
+	bool is_asked = parse(argc, argv, &r, &status);
+	if (is_asked && journals_list(&j, r.folder, &e))
 		status = data_error("%s", e.text);
-	else if (!status) {
+	else if (is_asked) {
 		struct process *p = choose(&j, &out, &status);
 		int answered = p ? answer(&r, p) : EXIT_DATA;
 		status = answered ? answered : status;
@@ -258,3 +273,13 @@ int cmd_whatif(int argc, char **argv)
 	vec_free(&r.asked);
 	return status;
 }
+
+const struct command command_whatif = {
+	.name = "whatif",
+	.operands = "DIR",
+	.summary = "how long a step would take without a line, with faster kernels, ...",
+	.options = options,
+	.wanted = "which run's folder?",
+	.operand = take_folder,
+	.run = run,
+};

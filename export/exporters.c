@@ -1,5 +1,5 @@
 /* The formats that this version writes. */
-#include "core/runtime/config.h"
+#include "core/runtime/spelling.h"
 #include "export/exporter.h"
 
 #include <errno.h>
@@ -37,10 +37,10 @@ static int refuse(const char *name, size_t n, struct err *e)
 		snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
 			 exporters[i]->name);
 	}
-	char wrong[41], meant[CONFIG_MEANT_BYTES];
+	char wrong[41], meant[SPELLING_MEANT_BYTES];
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)n, name);
 	return err_set(e, -EINVAL, "format '%s'%s: this version writes %s only", wrong,
-		       config_did_you_mean(meant, sizeof(meant), wrong, words), known);
+		       spelling_did_you_mean(meant, sizeof(meant), wrong, words), known);
 }
 
 int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOST], struct err *e)

@@ -1,18 +1,20 @@
-/* What was written of a process, in words, from what run.json says of it (`files`). */
+/* The files that were written for a process, in words. */
 #ifndef EXPORT_FILES_WORDS_H
 #define EXPORT_FILES_WORDS_H
 
 #include "export/exporter.h"
+#include "export/process_facts.h"
 
-#include <jansson.h>
+/* Writes "3 traces and 1 memory snapshot" or "0 traces". Returns `to`. */
+char *files_count(char *to, size_t bytes, const struct process_facts *p);
 
-/* "3 traces and 1 memory snapshot", "0 traces". Returns `to`. */
-char *files_count(char *to, size_t bytes, const json_t *process);
+/*
+ * Writes "its memory snapshots are empty: PyTorch's ...", or "" if each format has content. Returns
+ * `to`.
+ */
+char *files_emptiness(char *to, size_t bytes, const struct process_facts *p);
 
-/* "memory snapshots hold nothing: PyTorch's ...", "" where all formats have something to show. Returns `to`. */
-char *files_emptiness(char *to, size_t bytes, const json_t *process);
-
-/* How many files of that format `processes` wrote. */
-json_int_t files_of(const json_t *processes, const struct exporter *x);
+/* Returns how many files of that format the process wrote. */
+int64_t files_of(const struct process_facts *p, const struct exporter *x);
 
 #endif

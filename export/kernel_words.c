@@ -1,7 +1,7 @@
 /*
- * Reads demangled names as sequences of components with "::" between them. A component is an identifier, with template arguments or a
- * function's arguments behind it or not; "(anonymous namespace)"; or "{lambda(float)#1}". Plain ones with another behind them are namespaces and
- * classes.
+ * Reads demangled names as components with "::" between them. A component is an identifier, maybe
+ * followed by template or function arguments; "(anonymous namespace)"; or "{lambda(float)#1}".
+ * Plain identifiers that are followed by another component are namespaces and classes.
  */
 #include "export/kernel_words.h"
 
@@ -38,8 +38,8 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '~' || c == '$' || c == '.' || c < 0;
 }
 
-/* Behind the bracket that closes this one. */
-static const char *behind(const char *open)
+/* Returns the position after the bracket that closes this one. */
+static const char *after_bracket(const char *open)
 {
 	int depth = 0;
 	for (const char *at = open; *at; at++) {
@@ -54,7 +54,7 @@ static const char *behind(const char *open)
 static void skip_arguments(struct shortener *s)
 {
 	while (*s->at == '(')
-		s->at = behind(s->at);
+		s->at = after_bracket(s->at);
 	if (begins(s, " const"))
 		s->at += strlen(" const");
 }
@@ -64,7 +64,7 @@ static void shorten_list(struct shortener *s);
 /* "{lambda(float)#1}" is lambda#1. */
 static void shorten_lambda(struct shortener *s)
 {
-	const char *end = behind(s->at), *number = end - 1;
+	const char *end = after_bracket(s->at), *number = end - 1;
 	while (number > s->at && *number != '#')
 		number--;
 	put(s, "lambda", strlen("lambda"));
@@ -73,7 +73,10 @@ static void shorten_lambda(struct shortener *s)
 	s->at = end;
 }
 
-/* An identifier and what belongs to it; a plain one that others follow leaves nothing. True: it left something. */
+/*
+ * Writes an identifier and its arguments, or nothing if it is a namespace or class. Returns whether
+ * it wrote something.
+ */
 static bool shorten_word(struct shortener *s)
 {
 	const char *word = s->at;
@@ -102,7 +105,7 @@ static void shorten_components(struct shortener *s)
 		if (!is_first && is_left)
 			put(s, "::", 2);
 		if (*s->at == '(') { /* a namespace without a name; a template argument's type */
-			s->at = behind(s->at);
+			s->at = after_bracket(s->at);
 			is_left = false;
 		} else if (*s->at == '{') {
 			shorten_lambda(s);

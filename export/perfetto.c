@@ -17,27 +17,6 @@
 /* 2 M events: level 6 takes five times as long for a sixth less */
 enum { GZIP_LEVEL = 1 };
 
-uint64_t perfetto_mix(uint64_t a, uint64_t b)
-{
-	uint64_t h = (a ^ b * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
-	h ^= h >> 29;
-	h *= 0x94d049bb133111ebull;
-	return (h ^ h >> 32) | 1; /* 0 is Perfetto's "no track" */
-}
-
-uint64_t perfetto_track_uuid(const struct trace *t, enum perfetto_track_kind kind, uint64_t id)
-{
-	return perfetto_mix(t->salt, perfetto_mix(kind, id)) >> 1 |
-	       1; /* SQL's integers are signed */
-}
-
-void perfetto_write_bytes(struct pb *b, uint64_t bytes, uint64_t ns)
-{
-	perfetto_arg_uint(b, PERFETTO_ARG_BYTES, bytes);
-	if (ns)
-		perfetto_arg_double(b, PERFETTO_ARG_GB_PER_S, (double)bytes / (double)ns);
-}
-
 static void write_counter(struct trace *t, const struct model_counter *c, size_t index)
 {
 	uint64_t uuid = perfetto_track_uuid(t, TRACK_KIND_COUNTER, perfetto_mix(c->device, index));
@@ -52,16 +31,6 @@ static void write_counter(struct trace *t, const struct model_counter *c, size_t
 	perfetto_sequence(&t->w, uuid, c->points.at[0].ns);
 	for (size_t i = 0; i < c->points.n; i++)
 		perfetto_count(&t->w, c->points.at[i].ns, c->points.at[i].value);
-}
-
-uint64_t perfetto_process_child(struct trace *t, enum perfetto_track_kind kind, uint64_t id,
-				const char *name)
-{
-	uint64_t uuid = perfetto_track_uuid(t, kind, id);
-	struct perfetto_place place = perfetto_track_begin(
-		&t->w, uuid, perfetto_track_uuid(t, TRACK_KIND_PROCESS, 0), name);
-	perfetto_track_end(&t->w, place);
-	return uuid;
 }
 
 static void write_step_slice(struct trace *t)

@@ -189,13 +189,6 @@ static void describe_gpu(struct trace *t, uint32_t device, uint32_t rank)
 	perfetto_track_end(&t->w, place);
 }
 
-uint64_t perfetto_gpu_parent(const struct trace *t, uint32_t device)
-{
-	bool has_group = device < DEVICE_UNKNOWN && !t->has_one_device;
-	return perfetto_track_uuid(t, has_group ? TRACK_KIND_GPU : TRACK_KIND_PROCESS,
-				   has_group ? device : 0);
-}
-
 /* The devices that the step names, in the order of their numbers. How many. */
 static uint32_t find_devices(const struct trace *t, bool *is_there)
 {

@@ -2,35 +2,24 @@
 #include "export/perfetto_trace.h"
 
 #include "core/analysis/idle.h"
-#include "export/report_words.h"
 
 #include <stdio.h>
 
 /* Shorter ones lie between any two kernels, and are as many as they are: they would double a trace for nothing. */
 enum { IDLE_SHOWN_NS = 10000 };
 
-static const char *cause_name(uint8_t cause)
-{
-	static const char *const names[] = {
-#define X(id, name) [IDLE_##id] = name,
-		IDLE_CAUSES(X)
-#undef X
-	};
-	return names[cause];
-}
-
 static void write_span(struct trace *t, const struct idle_span *s)
 {
 	uint32_t line = s->site ? perfetto_line_of_site(&t->stacks, &t->w, s->site) : 0;
 	if (line)
 		line = perfetto_arg_text(&t->w, line);
-	struct perfetto_place place = perfetto_event_begin_text(
-		&t->w, s->begin_ns, TYPE_BEGIN, report_cause_noun(cause_name(s->cause)),
-		perfetto_category(PLACE_IDLE), PERFETTO_EVENT_EXTRA);
+	struct perfetto_place place = perfetto_event_begin_text(&t->w, s->begin_ns, TYPE_BEGIN,
+								idle_causes[s->cause].noun,
+								perfetto_category(PLACE_IDLE),
+								PERFETTO_EVENT_EXTRA);
 	if (line)
 		perfetto_arg_interned(&t->w.out, PERFETTO_ARG_LINE, line);
-	perfetto_arg_string(&t->w.out, PERFETTO_ARG_CAUSE,
-			    report_cause_words(cause_name(s->cause)));
+	perfetto_arg_string(&t->w.out, PERFETTO_ARG_CAUSE, idle_causes[s->cause].meaning);
 	perfetto_event_end(&t->w, place);
 	perfetto_slice_end(&t->w, s->end_ns);
 }

@@ -177,12 +177,6 @@ void process_close(struct process *p)
 	ingest_close(&p->ingest);
 }
 
-char *process_damage(const struct process *p, char *to, size_t bytes)
-{
-	to[0] = 0;
-	return p->is_live ? to : damage_say(to, bytes, &p->ingest.reader, &p->ingest.dict);
-}
-
 void process_forget_analysis(struct process *p)
 {
 	analysis_free(p->analysis);
@@ -313,13 +307,6 @@ static bool learn_from(struct process *p, struct anchor *anchor)
 	process_close(&reading);
 	output_free(&nowhere);
 	return is_known;
-}
-
-/* Whether steps were looked for in vain, and slices of time recorded. */
-bool process_has_slices(const struct process *p)
-{
-	const struct journal_steps *s = &p->ingest.reader.header->steps;
-	return atomic_load(&s->slices) && !atomic_load(&s->base_generation);
 }
 
 static bool find_anchor(struct process *p, struct anchor *anchor)

@@ -11,6 +11,7 @@
 #include "export/analysis.h"
 #include "export/exporter.h"
 #include "export/flight.h"
+#include "export/process_facts.h"
 #include "export/trace_keep.h"
 #include "export/versions.h"
 
@@ -112,7 +113,10 @@ char *process_damage(const struct process *p, char *to, size_t bytes);
 /* The same on stderr, with the journal's name. True where something is wrong. */
 bool process_complain_of_damage(const struct process *p);
 
-/* For run.json. New reference. */
-json_t *process_describe(const struct process *p);
+/* What is known of it without an analysis; texts and lists belong to `a`. */
+void process_describe(const struct process *p, struct process_facts *to, struct arena *a);
+
+/* The same for run.json, with its versions and traces. New reference. */
+json_t *process_to_json(const struct process *p);
 
 #endif

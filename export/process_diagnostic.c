@@ -9,9 +9,8 @@ void process_explain_slices(struct process *p)
 	const char *patience_s = tables_fact(&p->ingest.dict.t, "PROF_LEARN_S");
 	if (process_has_slices(p))
 		err_set(&p->diagnostic, 0,
-			"no repeating step was found in %.20s s of launches, so steps are slices "
-			"of time of one second; set PROF_STEP to say what a step is, or "
-			"PROF_LEARN_S to look longer",
+			"no repeating step found in %.20s s of launches: steps are slices of one "
+			"second; set PROF_STEP, or PROF_LEARN_S to search longer",
 			patience_s ? patience_s : "60");
 }
 
@@ -27,42 +26,42 @@ void process_explain_late_steps(struct process *p)
 		snprintf(to, sizeof(to), " to %llu",
 			 (unsigned long long)f->recorded.at[f->recorded.n - 1]);
 	err_set(&p->diagnostic, 0,
-		"step%s %llu%s without GPU times: the run was over before its steps were known; "
-		"set PROF_STEP to say what a step is, or PROF_SCHEDULE=always",
+		"step%s %llu%s without GPU times: the run ended before its steps were detected; "
+		"set PROF_STEP or PROF_SCHEDULE=always",
 		f->recorded.n > 1 ? "s" : "", (unsigned long long)f->recorded.at[0], to);
 }
 
-/* ---- No step could be told, by what a step was to be ---- */
+/* ---- Why no step was detected, by PROF_STEP ---- */
 
 static void explain_auto(struct process *p, const char *value)
 {
 	(void)value;
 	err_set(&p->diagnostic, 0,
-		"no repeating step was found: set PROF_STEP to say what a step is, or "
-		"PROF_SCHEDULE=always");
+		"no repeating step found: set PROF_STEP or PROF_SCHEDULE=always");
 }
 
 static void explain_optimizer(struct process *p, const char *value)
 {
 	(void)value;
 	err_set(&p->diagnostic, 0,
-		"PROF_STEP=optimizer: no loop was found that an optimizer's step ends; it is told "
-		"by Python's frames (PROF_PYTHON, PROF_STACKS) or by kernels' names: without these "
-		"set PROF_STEP=auto");
+		"PROF_STEP=optimizer: no loop with an optimizer step found; optimizers are "
+		"recognized by Python frames (PROF_PYTHON, PROF_STACKS) or kernel names; without "
+		"these set PROF_STEP=auto");
 }
 
 static void explain_function(struct process *p, const char *value)
 {
 	if (p->n_function_calls)
 		err_set(&p->diagnostic, 0,
-			"PROF_STEP=%.80s: that function's calls could not be told apart by what "
-			"they launch; name one that is called once a step and launches in more "
-			"than one of its lines, and not only in a loop of its own",
+			"PROF_STEP=%.80s: calls of that function cannot be distinguished by what "
+			"they launch; name one that is called once per step and launches from "
+			"more than one of its lines, not only in an inner loop",
 			value);
 	else
 		err_set(&p->diagnostic, 0,
-			"PROF_STEP=%.80s: no launch came from a function of that name in a file of "
-			"that name; check both, and that PROF_PYTHON and PROF_STACKS are not off",
+			"PROF_STEP=%.80s: nothing was launched from a function of that name in a "
+			"file of that name; check both, and that PROF_PYTHON and PROF_STACKS are "
+			"not off",
 			value);
 }
 
@@ -76,7 +75,7 @@ static bool is_said(const struct dict *d, size_t i)
 	return false;
 }
 
-/* "; launched were spin_5us, first_10us, ...", "" if no name is known. */
+/* Writes "; launched: spin_5us, first_10us, ...", or "" if no name is known. */
 static void list_launched(const struct dict *d, char *to, size_t bytes)
 {
 	size_t used = 0, n = 0;
@@ -88,13 +87,12 @@ static void list_launched(const struct dict *d, char *to, size_t bytes)
 		text_fit(name, sizeof(name), strtab_text(&d->t.names, d->t.launches.at[i].name),
 			 NAME_COLUMNS, CUT_TAIL);
 		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
-					 n ? ", " : "; launched were ",
-					 n < NAMES_SAID ? name : "...");
+					 n ? ", " : "; launched: ", n < NAMES_SAID ? name : "...");
 		n++;
 	}
 }
 
-/* The step under way ends with the second launch: one alone tells no step. */
+/* A step ends with the second launch: one launch alone makes no step. */
 static void explain_kernel(struct process *p, const char *value)
 {
 	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
@@ -114,17 +112,15 @@ static void explain_graph(struct process *p, const char *value)
 static void explain_sync(struct process *p, const char *value)
 {
 	err_set(&p->diagnostic, 0,
-		"PROF_STEP=%.40s: no launch came behind a synchronisation "
-		"(cudaDeviceSynchronize and its like: a cudaMemcpy that waits is none), so no step "
-		"ended with one",
+		"PROF_STEP=%.40s: no launch followed a synchronization (such as "
+		"cudaDeviceSynchronize; a blocking cudaMemcpy does not count), so no step ended",
 		value);
 }
 
 static void explain_time(struct process *p, const char *value)
 {
 	err_set(&p->diagnostic, 0,
-		"PROF_STEP=%.40s: the program's launches were over before these milliseconds were",
-		value);
+		"PROF_STEP=%.40s: the program launched nothing more after that time", value);
 }
 
 static void explain_api(struct process *p, const char *value)
@@ -138,14 +134,14 @@ static void explain_nvtx(struct process *p, const char *value)
 {
 	if (tables_fact(&p->ingest.dict.t, JOURNAL_INFO_STEP_RANGE))
 		err_set(&p->diagnostic, 0,
-			"PROF_STEP=%.60s: just one NVTX range of that name began, and a step is "
+			"PROF_STEP=%.60s: only one NVTX range of that name began; a step lasts "
 			"from one to the next",
 			value);
 	else
 		err_set(&p->diagnostic, 0,
-			"PROF_STEP=%.60s: no NVTX range of that name began, so no step did; check "
-			"the name, and that neither PROF_NVTX=off nor another tool's "
-			"NVTX_INJECTION64_PATH hides the ranges",
+			"PROF_STEP=%.60s: no NVTX range of that name began; check the name, and "
+			"that neither PROF_NVTX=off nor another tool's NVTX_INJECTION64_PATH hides "
+			"the ranges",
 			value);
 }
 
@@ -170,7 +166,7 @@ static void explain_no_steps(struct process *p)
 
 enum { FITTING_STEPS = 6 }; /* two to warm up, three, and the last one, which has no end */
 
-/* The default's window in the middle of a run of so many steps. */
+/* The default schedule's window, moved to the middle of a run of `n_steps`. */
 static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 {
 	if (n_steps < FITTING_STEPS)
@@ -180,7 +176,7 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 	return to;
 }
 
-/* Steps of which the schedule would have had its own first one were known too late for it: no other schedule helps. */
+/* Where steps were detected too late for a schedule that would fit the run, no other schedule helps. */
 static void explain_too_short(struct process *p, uint64_t first)
 {
 	const struct journal_steps *s = &p->ingest.reader.header->steps;
@@ -188,17 +184,17 @@ static void explain_too_short(struct process *p, uint64_t first)
 	char fitting[96];
 	if (first - shift < n_steps)
 		err_set(&p->diagnostic, 0,
-			"over before recording could begin: of %llu steps the schedule's first is "
-			"step %llu (from 0), but what a step is was known too late for it%s; make "
-			"the run longer, or set PROF_SCHEDULE=always",
+			"the run ended before recording could start: of %llu steps the schedule's "
+			"first is step %llu (from 0), but steps were detected too late for it%s; "
+			"make the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
 			tables_fact(&p->ingest.dict.t, "rank")
-				? " (ranks begin together, once each knows its own)"
+				? " (ranks start together, once each has detected its steps)"
 				: "");
 	else
 		err_set(&p->diagnostic, 0,
-			"too short for the schedule: %llu steps, and step %llu (from 0) would have "
-			"been the first recorded; set %sPROF_SCHEDULE=always",
+			"only %llu steps ran; recording starts at step %llu (from 0); set "
+			"%sPROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)first,
 			fitting_schedule(fitting, sizeof(fitting), n_steps));
 }
@@ -210,7 +206,7 @@ void process_explain_nothing_recorded(struct process *p)
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	char damage[DAMAGE_BYTES];
 	if (*process_damage(p, damage, sizeof(damage)))
-		err_set(&p->diagnostic, 0, "no recorded step is in what is left of the journal");
+		err_set(&p->diagnostic, 0, "the intact part of the journal has no recorded step");
 	else if (f->schedule.off)
 		err_set(&p->diagnostic, 0, "PROF_SCHEDULE=off: no step was recorded");
 	else if (!p->has_steps)

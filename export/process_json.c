@@ -1,9 +1,8 @@
-/* What run.json says about a process. Names are the interface's; scripts read them. */
+/* What run.json says about a process: see process_facts.h. */
 #include "export/process.h"
 
 #include "core/source/journal/damage.h"
-#include "export/report_json.h"
-#include "export/report_self.h"
+#include "export/process_facts.h"
 
 static const char *state_name(enum process_state state)
 {
@@ -11,31 +10,36 @@ static const char *state_name(enum process_state state)
 	return names[state];
 }
 
-static json_t *integer(uint64_t value)
+static const char *text_or_none(const char *text)
 {
-	return json_integer((json_int_t)value);
+	return text ? text : "";
 }
 
-/* Whole microseconds are all that a step's length is worth. */
-static json_t *milliseconds(double ms)
+/* What the dictionary has under that name, "" for nothing. */
+static const char *info(const struct process *p, const char *name)
 {
-	return json_real((double)(int64_t)(ms * 1000 + 0.5) / 1000);
+	return text_or_none(tables_fact(&p->ingest.dict.t, name));
 }
 
-static json_t *describe_lengths(const struct sample *s)
+static struct step_lengths *lengths_of(const struct sample *s, struct arena *a)
 {
 	if (!s->n)
-		return json_null();
+		return NULL;
+	struct step_lengths *l = arena_zero(a, sizeof(*l));
 	double deviation = sample_deviation(s);
-	return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "n", integer(s->n),
-			 "mean", milliseconds(s->mean), "std", milliseconds(deviation), "cv",
-			 s->mean > 0 ? deviation / s->mean : 0.0, "min", milliseconds(s->min),
-			 "p50", milliseconds(sample_percentile(s, 0.5)), "p95",
-			 milliseconds(sample_percentile(s, 0.95)), "p99",
-			 milliseconds(sample_percentile(s, 0.99)), "max", milliseconds(s->max));
+	*l = (struct step_lengths){ .n = (int64_t)s->n,
+				    .mean = s->mean,
+				    .std = deviation,
+				    .cv = s->mean > 0 ? deviation / s->mean : 0,
+				    .min = s->min,
+				    .p50 = sample_percentile(s, 0.5),
+				    .p95 = sample_percentile(s, 0.95),
+				    .p99 = sample_percentile(s, 0.99),
+				    .max = s->max };
+	return l;
 }
 
-/* Steps by which the schedule's first window came late; what moved the schedule behind it does not count. */
+/* Steps by which the schedule's first window came late; later shifts do not count. */
 static uint64_t steps_late(const struct ingest *f)
 {
 	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
@@ -46,180 +50,187 @@ static uint64_t steps_late(const struct ingest *f)
 	return late < shift ? late : shift;
 }
 
-static json_t *describe_steps(const struct process *p)
+static void fill_triggers(struct facts_steps *to, const struct process *p, struct arena *a)
+{
+	static const char *const causes[TRIGGER_CAUSES] = { "none", "trigger", "signal",
+							    "slow step" };
+	list_make(a, &to->triggers, p->triggers.n);
+	for (size_t i = 0; i < p->triggers.n; i++) {
+		const struct process_trigger *t = &p->triggers.at[i];
+		to->triggers.at[i] = (struct facts_trigger){
+			.by = t->cause < TRIGGER_CAUSES ? causes[t->cause] : "unknown",
+			.n = (int64_t)t->n,
+			.first = (int64_t)t->first,
+		};
+	}
+}
+
+/* Steps that the flight recorder kept, and why. */
+static void fill_kept(struct facts_steps *to, const struct process *p, struct arena *a)
+{
+	list_make(a, &to->kept, p->flight.kept.n);
+	for (size_t i = 0; i < p->flight.kept.n; i++) {
+		const struct flight_kept *k = &p->flight.kept.at[i];
+		to->kept.at[i] = (struct facts_kept){ .why = flight_why_name(k->why),
+						      .n = (int64_t)k->n,
+						      .first = (int64_t)k->first,
+						      .last = (int64_t)k->last };
+	}
+}
+
+static void fill_corrected(struct facts_steps *to, const struct journal_steps *shared,
+			   struct arena *a)
+{
+	if (!atomic_load(&shared->n_corrected))
+		return;
+	to->corrected = arena_zero(a, sizeof(*to->corrected));
+	to->corrected->times = (int64_t)atomic_load(&shared->n_corrected);
+	to->corrected->period_before = (int64_t)atomic_load(&shared->void_calls_per_step);
+}
+
+/* What only steps that were found have. */
+static void fill_found_steps(struct facts_steps *to, const struct process *p)
+{
+	to->confidence = p->confidence;
+	to->last = (int64_t)p->ingest.last_number;
+	if (p->period) {
+		to->period = p->period;
+		to->boundary = level_boundary_name(p->boundary);
+	}
+}
+
+static void fill_steps(struct facts_steps *to, const struct process *p, struct arena *a)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_steps *shared = &f->reader.header->steps;
 	bool has_steps = f->last_number != UINT64_MAX;
-	json_t *recorded = json_array();
+	to->count = (int64_t)ingest_count_steps(f);
+	to->detector = !has_steps	       ? "none"
+		       : process_has_slices(p) ? STEP_SLICES_NAME
+					       : arena_text(a, step_detector_name(shared));
+	list_make(a, &to->recorded, f->recorded.n);
 	for (size_t i = 0; i < f->recorded.n; i++)
-		json_array_append_new(recorded, integer(f->recorded.at[i]));
-	json_t *o = json_pack("{s:o, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "count",
-			      integer(ingest_count_steps(f)), "detector",
-			      !has_steps	      ? "none"
-			      : process_has_slices(p) ? STEP_SLICES_NAME
-						      : step_detector_name(shared),
-			      "confidence", has_steps ? p->confidence : 0.0, "recorded", recorded,
-			      "schedule_shift", integer(atomic_load(&shared->schedule_shift)),
-			      "schedule_late", integer(steps_late(f)), "step_ms",
-			      describe_lengths(&f->run.step_ms), "recorded_step_ms",
-			      describe_lengths(&f->run.recorded_step_ms));
+		to->recorded.at[i] = (int64_t)f->recorded.at[i];
+	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
+	to->schedule_late = (int64_t)steps_late(f);
+	to->step_ms = lengths_of(&f->run.step_ms, a);
+	to->recorded_step_ms = lengths_of(&f->run.recorded_step_ms, a);
 	if (atomic_load(&shared->slices))
-		json_object_set_new(o, "slices", integer(atomic_load(&shared->slices)));
-	if (atomic_load(&shared->n_corrected))
-		json_object_set_new(o, "corrected",
-				    json_pack("{s:o, s:o}", "times",
-					      integer(atomic_load(&shared->n_corrected)),
-					      "period_before",
-					      integer(atomic_load(&shared->void_calls_per_step))));
-	if (has_steps)
-		json_object_set_new(o, "last", integer(f->last_number));
+		to->slices = (int64_t)atomic_load(&shared->slices);
 	if (f->run.trains_from)
-		json_object_set_new(o, "trains_from", integer(f->run.trains_from));
-	if (has_steps && p->period) {
-		json_object_set_new(o, "period", integer(p->period));
-		json_object_set_new(o, "boundary", json_string(level_boundary_name(p->boundary)));
-	}
-	return o;
+		to->trains_from = (int64_t)f->run.trains_from;
+	fill_corrected(to, shared, a);
+	if (has_steps)
+		fill_found_steps(to, p);
+	if (p->n_triggers)
+		fill_triggers(to, p, a);
+	if (f->schedule.flight)
+		fill_kept(to, p, a);
 }
 
-static json_t *describe_triggers(const struct process *p)
-{
-	static const char *const causes[TRIGGER_CAUSES] = { "none", "trigger", "signal",
-							    "slow step" };
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->triggers.n; i++) {
-		const struct process_trigger *t = &p->triggers.at[i];
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o}", "by",
-					t->cause < TRIGGER_CAUSES ? causes[t->cause] : "unknown",
-					"n", integer(t->n), "first", integer(t->first)));
-	}
-	return list;
-}
-
-/* What the flight recorder has handed on, and why. */
-static json_t *describe_kept(const struct process *p)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->flight.kept.n; i++) {
-		const struct flight_kept *k = &p->flight.kept.at[i];
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o}", "why",
-						      flight_why_name(k->why), "n", integer(k->n),
-						      "first", integer(k->first), "last",
-						      integer(k->last)));
-	}
-	return list;
-}
-
-static json_t *describe_records(const struct ingest *f)
+static struct facts_records *records_of(const struct ingest *f, struct arena *a)
 {
 	const struct ingest_counts *c = &f->counts;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "records", integer(c->records),
-			 "calls", integer(c->calls), "launches", integer(c->launches), "kernels",
-			 integer(c->works_by_kind[REC_KERNEL]), "memcpys",
-			 integer(c->works_by_kind[REC_MEMCPY]), "memsets",
-			 integer(c->works_by_kind[REC_MEMSET]), "gpu_syncs",
-			 integer(c->works_by_kind[REC_GPU_SYNC]), "paired", integer(c->paired));
+	struct facts_records *r = arena_zero(a, sizeof(*r));
+	*r = (struct facts_records){ .records = (int64_t)c->records,
+				     .calls = (int64_t)c->calls,
+				     .launches = (int64_t)c->launches,
+				     .kernels = (int64_t)c->works_by_kind[REC_KERNEL],
+				     .memcpys = (int64_t)c->works_by_kind[REC_MEMCPY],
+				     .memsets = (int64_t)c->works_by_kind[REC_MEMSET],
+				     .gpu_syncs = (int64_t)c->works_by_kind[REC_GPU_SYNC],
+				     .paired = (int64_t)c->paired };
+	return r;
 }
 
-static json_t *describe_losses(const struct ingest *f)
+static struct facts_losses losses_of(const struct ingest *f)
 {
 	const struct ingest_counts *c = &f->counts;
 	const struct journal_header *h = f->reader.header;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dropped",
-			 integer(atomic_load(&h->dropped_records)), "dropped_names",
-			 integer(atomic_load(&h->dropped_dictionary)), "dropped_by_cupti",
-			 integer(c->gpu_lost), "calls_without_gpu_work",
-			 integer(c->calls_without_work), "gpu_work_without_call",
-			 integer(c->works_without_call), "late", integer(c->late),
-			 "too_many_in_a_step", integer(c->cut), "damaged_places",
-			 integer(f->reader.n_damaged + f->dict.n_damaged), "impossible_records",
-			 integer(f->reader.n_impossible));
+	return (struct facts_losses){
+		.dropped = (int64_t)atomic_load(&h->dropped_records),
+		.dropped_names = (int64_t)atomic_load(&h->dropped_dictionary),
+		.dropped_by_cupti = (int64_t)c->gpu_lost,
+		.calls_without_gpu_work = (int64_t)c->calls_without_work,
+		.gpu_work_without_call = (int64_t)c->works_without_call,
+		.late = (int64_t)c->late,
+		.too_many_in_a_step = (int64_t)c->cut,
+		.damaged_places = (int64_t)(f->reader.n_damaged + f->dict.n_damaged),
+		.impossible_records = (int64_t)f->reader.n_impossible,
+	};
 }
 
-static json_t *describe_self(const struct ingest *f)
-{
-	json_t *self = json_object();
-	const struct cost_found cost = cost_find(&f->run.cost);
-	report_self_cost(self, &cost);
-	return self;
-}
-
-static json_t *describe_cupti(const struct ingest *f)
+static const char *cupti_state(const struct ingest *f)
 {
 	static const char *const states[] = { "off", "on",	"on", "unavailable",
 					      "on",  "yielded", "on" };
-	const char *why = tables_fact(&f->dict.t, "cupti");
-	const char *state = f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state]
-									    : "unknown";
 	if (f->gpu_state == GPU_OFF)
-		state = f->saw_gpu_on ? "used" : "not used";
-	return json_pack("{s:s, s:s*, s:s*}", "state", state, "reason", why, "copies",
-			 tables_fact(&f->dict.t, "copies"));
+		return f->saw_gpu_on ? "used" : "not used";
+	return f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state] : "unknown";
 }
 
-static json_t *describe_devices(const struct dict *d)
+static void fill_devices(struct process_facts *to, const struct dict *d, struct arena *a)
 {
-	json_t *list = json_array();
+	list_make(a, &to->devices, d->t.devices.n);
 	for (size_t i = 0; i < d->t.devices.n; i++)
-		json_array_append_new(
-			list, json_pack("{s:o, s:s%}", "id", integer(d->t.devices.at[i].id), "name",
-					d->t.devices.at[i].name, strlen(d->t.devices.at[i].name)));
-	return list;
+		to->devices.at[i] = (struct facts_device){ d->t.devices.at[i].id,
+							   arena_text(a, d->t.devices.at[i].name) };
 }
 
-static json_t *describe_files(const struct process *p)
+static void fill_files(struct process_facts *to, const struct process *p, struct arena *a)
 {
-	json_t *list = json_array();
+	list_make(a, &to->files, (size_t)p->output->n_formats);
 	for (int i = 0; i < p->output->n_formats; i++)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "format",
-						      p->output->formats[i]->name, "n",
-						      integer(p->files[i].n), "n_empty",
-						      integer(p->files[i].n_empty)));
-	return list;
+		to->files.at[i] = (struct facts_file){ p->output->formats[i]->name,
+						       (int64_t)p->files[i].n,
+						       (int64_t)p->files[i].n_empty };
 }
 
-json_t *process_describe(const struct process *p)
+void process_describe(const struct process *p, struct process_facts *to, struct arena *a)
 {
 	const struct ingest *f = &p->ingest;
 	const struct journal_header *h = f->reader.header;
-	const char *rank = tables_fact(&f->dict.t, "rank");
-	const char *command = tables_fact(&f->dict.t, "command");
-	json_t *o = json_pack("{s:o, s:o, s:s, s:o*, s:o*, s:s*, s:s}", "pid", integer(h->pid),
-			      "ppid", integer(h->ppid), "state", state_name(p->state), "rank",
-			      rank ? report_json_text(rank) : NULL, "command",
-			      command ? report_json_text(command) : NULL, "version",
-			      tables_fact(&f->dict.t, "version"), "clock",
-			      h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic");
-	json_t *versions = versions_describe(&p->versions, tables_fact(&f->dict.t, "python"));
+	const struct cost_found cost = cost_find(&f->run.cost);
+	char journal[sizeof("journal/.journal") + sizeof(p->stem)], damage[DAMAGE_BYTES];
+	fields_clear(&process_facts_fields, to);
+	snprintf(journal, sizeof(journal), "journal/%s.journal", p->stem);
+	to->pid = h->pid;
+	to->ppid = h->ppid;
+	to->state = state_name(p->state);
+	to->rank = arena_text(a, info(p, "rank"));
+	to->command = arena_text(a, info(p, "command"));
+	to->version = arena_text(a, info(p, "version"));
+	to->clock = h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic";
+	to->journal = arena_text(a, journal);
+	to->journal_is_whole = !p->was_recycled;
+	to->threads = (int64_t)f->dict.t.threads.n;
+	fill_devices(to, &f->dict, a);
+	fill_steps(&to->steps, p, a);
+	to->records = records_of(f, a);
+	to->losses = losses_of(f);
+	to->overhead = facts_overhead(&cost);
+	to->cupti = (struct facts_cupti){ cupti_state(f), arena_text(a, info(p, "cupti")),
+					  arena_text(a, info(p, "copies")) };
+	fill_files(to, p, a);
+	to->n_traces = (int64_t)p->n_traces;
+	to->n_traces_removed = (int64_t)p->traces.n_removed;
+	to->n_traces_failed = (int64_t)p->n_failed;
+	to->damage = arena_text(a, process_damage(p, damage, sizeof(damage)));
+	to->diagnostic = arena_text(a, p->diagnostic.text);
+	to->trouble = arena_text(a, p->trouble.text);
+}
+
+json_t *process_to_json(const struct process *p)
+{
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	process_describe(p, &facts, &arena);
+	json_t *o = fields_write(&process_facts_fields, &facts);
+	json_t *versions =
+		versions_describe(&p->versions, tables_fact(&p->ingest.dict.t, "python"));
 	if (versions)
 		json_object_set_new(o, "versions", versions);
-	json_object_set_new(o, "journal", json_sprintf("journal/%s.journal", p->stem));
-	json_object_set_new(o, "journal_is_whole", json_boolean(!p->was_recycled));
-	json_object_set_new(o, "threads", integer(f->dict.t.threads.n));
-	json_object_set_new(o, "devices", describe_devices(&f->dict));
-	json_t *steps = describe_steps(p);
-	if (p->n_triggers)
-		json_object_set_new(steps, "triggers", describe_triggers(p));
-	if (f->schedule.flight)
-		json_object_set_new(steps, "kept", describe_kept(p));
-	json_object_set_new(o, "steps", steps);
-	json_object_set_new(o, "records", describe_records(f));
-	json_object_set_new(o, "losses", describe_losses(f));
-	json_object_set_new(o, "self", describe_self(f));
-	json_object_set_new(o, "cupti", describe_cupti(f));
 	json_object_set_new(o, "traces", trace_keep_list(&p->traces));
-	json_object_set_new(o, "files", describe_files(p));
-	json_object_set_new(o, "n_traces", integer(p->n_traces));
-	json_object_set_new(o, "n_traces_removed", integer(p->traces.n_removed));
-	json_object_set_new(o, "n_traces_failed", integer(p->n_failed));
-	char damage[DAMAGE_BYTES];
-	if (*process_damage(p, damage, sizeof(damage)))
-		json_object_set_new(o, "damage", json_string(damage));
-	if (p->diagnostic.text[0])
-		json_object_set_new(o, "diagnostic", json_string(p->diagnostic.text));
-	if (p->trouble.text[0])
-		json_object_set_new(o, "trouble", json_string(p->trouble.text));
+	arena_free(&arena);
 	return o;
 }

@@ -1,22 +1,28 @@
-/* What mending would win: the words that the first screen and the whole report have in common. */
+/* Estimated savings: the words that the first screen and the full report share. */
 #ifndef EXPORT_REPORT_GAINS_H
 #define EXPORT_REPORT_GAINS_H
 
+#include "export/report.h"
 #include "export/textout.h"
 
-#include <jansson.h>
+/*
+ * The heading, with the length of the step that the savings refer to: one without recording
+ * overhead.
+ */
+void report_gains_heading(struct textout *o, const struct report_process *p);
 
-/* Of which step: gains are of one without what recording costs. `p`: a process of report.json. */
-void report_gains_heading(struct textout *o, const json_t *p);
+/*
+ * Whether it saves time in few steps only: such savings are averaged over all steps and have a
+ * heading of their own.
+ */
+bool report_gain_is_rare(const struct report_advice *a);
+void report_gains_rare_heading(struct textout *o, const struct report_process *p);
 
-/* It is of few steps: told as the mean of all, beneath a heading of its own, as it does not add up with the others. */
-bool report_gain_is_rare(const json_t *advice);
-void report_gains_rare_heading(struct textout *o, const json_t *p);
+/* Writes "    1.200 ms  23 %  " of one advice. Returns `to`. */
+char *report_gain(char *to, size_t bytes, const struct report_process *p,
+		  const struct report_advice *a);
 
-/* "    1.200 ms  23 %  " of one advice. Returns `to`. */
-char *report_gain(char *to, size_t bytes, const json_t *p, const json_t *advice);
-
-/* Below the first `n`: that they do not add up, and what they win together. */
-void report_gains_sum(struct textout *o, const json_t *p, size_t n);
+/* The combined savings of the first `n`, where they overlap. */
+void report_gains_sum(struct textout *o, const struct report_process *p, size_t n);
 
 #endif

@@ -1,20 +1,28 @@
-/* What the analysis found, as report.json has it (docs/report.md lists the names). */
+/* report.json from a report, and a report from report.json. */
 #ifndef EXPORT_REPORT_JSON_H
 #define EXPORT_REPORT_JSON_H
 
-#include "core/analysis/findings.h"
+#include "export/report.h"
 
 #include <jansson.h>
 
 enum { REPORT_SCHEMA = 2 };
 
-/*
- * One process. `described`: what run.json says of it (process_describe). `f` NULL: nothing was analysed, because no step was
- * recorded. New reference.
- */
-json_t *report_json_process(const json_t *described, const struct findings *f);
+extern const struct fields report_process_fields, report_ranks_fields, report_run_fields;
 
-/* Numbers that JSON has no word for become null; text that is no UTF-8 gets '?' for the bytes that are none. */
+/* New reference. */
+json_t *report_to_json(const struct report *r);
+
+/*
+ * `r` becomes what the object holds; it needs report_free(). False: it is no report that this
+ * version understands, and `r` is empty.
+ */
+bool report_from_json(struct report *r, const json_t *root);
+
+/*
+ * Numbers that JSON has no word for become null; text that is not UTF-8 gets '?' for each byte
+ * outside ASCII. New references.
+ */
 json_t *report_json_number(double value, double unit);
 json_t *report_json_text(const char *text);
 

@@ -2,12 +2,11 @@
 #include "export/report_keep.h"
 
 #include "core/runtime/clock.h"
-#include "export/report_json.h"
+#include "export/report_fill.h"
 
 enum {
 	EVERY_MS = 2000,
-	COST_SHARE =
-		100, /* a hundredth of the time: meanwhile the journal waits, and a core is busy */
+	COST_SHARE = 100, /* at most a hundredth of the time: it keeps a core busy */
 };
 
 static bool is_due(const struct report_keep *k, const struct process *p, uint64_t now_ms,
@@ -27,10 +26,10 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	if (!is_due(k, p, now_ms, is_last))
 		return false;
 	uint64_t begin_ms = clock_ms();
-	json_t *described = process_describe(p);
-	json_decref(k->report);
-	k->report = analysis_report(p->analysis, described);
-	json_decref(described);
+	report_process_drop(k->report);
+	k->report = report_process_new();
+	process_describe(p, &k->report->facts, &k->report->arena);
+	analysis_report(p->analysis, k->report);
 	k->n_steps = analysis_n_steps(p->analysis);
 	k->training = p->ingest.run.training;
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
@@ -42,12 +41,12 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	return true;
 }
 
-json_t *report_keep_get(const struct report_keep *k, const struct process *p)
+struct report_process *report_keep_get(const struct report_keep *k, const struct process *p)
 {
 	if (k->report)
-		return json_incref(k->report);
-	json_t *described = process_describe(p);
-	json_t *report = report_json_process(described, NULL);
-	json_decref(described);
+		return report_process_hold(k->report);
+	struct report_process *report = report_process_new();
+	process_describe(p, &report->facts, &report->arena);
+	report_fill(report, NULL);
 	return report;
 }

@@ -1,9 +1,13 @@
-/* See report_lists.h: a list is a table of its columns, each with the member it shows and what writes the cell. */
+/*
+ * See report_lists.h: a list is a table of its columns, each with the member that it shows and what
+ * writes the cell.
+ */
 #include "export/report_lists.h"
 
 #include "export/kernel_words.h"
 #include "export/report_words.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3 };
@@ -11,19 +15,20 @@ enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3 
 struct row {
 	const struct report_view *v;
 	struct text_table *t;
-	const json_t *item;
+	const char *item; /* a struct of the list's kind */
 };
 
 struct list_column {
 	const char *heading;
 	enum column_kind kind;
-	void (*cell)(const struct row *r, const char *member);
-	const char *member;
+	void (*cell)(const struct row *r, size_t member);
+	size_t member; /* its offset */
 };
 
 struct report_list {
 	const struct list_column *columns;
 	unsigned n_columns;
+	size_t item_bytes;
 	void (*note)(const struct row *r); /* a line below each row */
 	const char *legend;		   /* below the table */
 };
@@ -36,7 +41,10 @@ static bool ends_with(const char *text, const char *end)
 	return n >= n_end && !strcmp(text + n - n_end, end);
 }
 
-/* Lists are of all recorded steps, but memory that grows is of the whole run: where the first lines are not, it is said. */
+/*
+ * Lists cover all recorded steps, but memory growth covers the whole run. Where the first lines
+ * cover fewer steps, the title says so.
+ */
 void report_heading(const struct report_view *v, const char *title)
 {
 	char mean[80] = "";
@@ -54,12 +62,12 @@ static void say_row(const struct report_list *list, const struct row *r)
 		list->note(r);
 }
 
-void report_list_say(const struct report_view *v, const struct report_list *list,
-		     const json_t *items, const char *title)
+void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
+		     size_t n, const char *title)
 {
 	struct text_table t;
 	struct text_column columns[TEXT_TABLE_COLUMNS];
-	size_t n = json_array_size(items), shown = n < v->top ? n : v->top;
+	size_t shown = n < v->top ? n : v->top;
 	if (!n)
 		return;
 	report_heading(v, title);
@@ -68,7 +76,7 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 			(struct text_column){ list->columns[c].heading, list->columns[c].kind };
 	table_start(&t, columns, list->n_columns);
 	for (size_t i = 0; i < shown; i++)
-		say_row(list, &(struct row){ v, &t, json_array_get(items, i) });
+		say_row(list, &(struct row){ v, &t, (const char *)items + i * list->item_bytes });
 	table_end(&t, v->out);
 	if (n > shown)
 		text_line(v->out, TEXT_DIM, "  and %zu more (--top %zu)", n - shown, n);
@@ -78,266 +86,359 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 
 /* ---- Cells of most lists ---- */
 
-static void cell_text(const struct row *r, const char *member)
+static double number_of(const struct row *r, size_t member)
 {
-	table_cell(r->t, "%s", report_string(r->item, member));
+	double value;
+	memcpy(&value, r->item + member, sizeof(value));
+	return value;
 }
 
-void report_cell_ms(struct text_table *t, const json_t *item, const char *member)
+static int64_t integer_of(const struct row *r, size_t member)
+{
+	int64_t value;
+	memcpy(&value, r->item + member, sizeof(value));
+	return value;
+}
+
+static bool truth_of(const struct row *r, size_t member)
+{
+	return r->item[member] != 0;
+}
+
+static const char *text_of(const struct row *r, size_t member)
+{
+	const char *text;
+	memcpy(&text, r->item + member, sizeof(text));
+	return text;
+}
+
+static const struct report_place *place_of(const struct row *r, size_t member)
+{
+	return (const struct report_place *)(const void *)(r->item + member);
+}
+
+static void cell_text(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%s", text_of(r, member));
+}
+
+static void cell_integer(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%lld", (long long)integer_of(r, member));
+}
+
+void report_cell_ms(struct text_table *t, double ms)
 {
 	char text[NUMBER_BYTES];
-	table_cell(t, "%s", report_ms_of(text, sizeof(text), item, member));
+	table_cell(t, "%s", report_ms_or_dash(text, sizeof(text), ms));
 }
 
-static void cell_ms(const struct row *r, const char *member)
+static void cell_ms(const struct row *r, size_t member)
 {
-	report_cell_ms(r->t, r->item, member);
+	report_cell_ms(r->t, number_of(r, member));
 }
 
-static void number_with_unit(const struct row *r, const char *member, const char *unit)
+/* A cell with the average per call of `ms` per step. */
+static void average(const struct row *r, double ms, double per_step)
 {
-	double value = report_number(r->item, member);
-	int digits = value == (double)(long long)value ? 0 : 1;
-	if (report_has_number(r->item, member))
+	report_cell_ms(r->t, per_step > 0 ? ms / per_step : NAN);
+}
+
+static void number_with_unit(const struct row *r, size_t member, const char *unit)
+{
+	double value = number_of(r, member);
+	int digits = value == round(value) ? 0 : 1;
+	if (isfinite(value))
 		table_cell(r->t, "%.*f%s", digits, value, unit);
 	else
 		table_cell(r->t, "-");
 }
 
-static void cell_number(const struct row *r, const char *member)
+static void cell_number(const struct row *r, size_t member)
 {
 	number_with_unit(r, member, "");
 }
 
-static void cell_percent(const struct row *r, const char *member)
+static void cell_percent(const struct row *r, size_t member)
 {
 	number_with_unit(r, member, " %");
 }
 
-static void cell_bytes(const struct row *r, const char *member)
+static void cell_bytes(const struct row *r, size_t member)
 {
 	char text[NUMBER_BYTES];
-	table_cell(r->t, "%s", report_bytes(text, sizeof(text), report_number(r->item, member)));
+	table_cell(r->t, "%s", report_bytes(text, sizeof(text), number_of(r, member)));
 }
 
-/* "(not known)" for an item without file and function, or "-" if it has no `member`. */
-static void cell_place(const struct row *r, const char *member)
+static void cell_place(const struct row *r, size_t member)
 {
 	char place[PLACE_BYTES];
-	if (member && !json_is_string(json_object_get(r->item, member)))
-		table_cell(r->t, "-");
+	table_cell(r->t, "%s", report_place(place, sizeof(place), place_of(r, member), r->v->cwd));
+}
+
+static void cell_place_or_dash(const struct row *r, size_t member)
+{
+	const struct report_place *p = place_of(r, member);
+	if (*p->file || *p->function)
+		cell_place(r, member);
 	else
-		table_cell(r->t, "%s", report_place(place, sizeof(place), r->item, r->v->cwd));
+		table_cell(r->t, "-");
 }
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* The list `name` is made of `name`_columns. */
-#define LIST(name, ...)                                                                 \
-	const struct report_list report_list_##name = { .columns = name##_columns,      \
-							.n_columns = N(name##_columns), \
+/* The list `name` has `name`_columns; its items are structs `of`. */
+#define TABLE(name, of, ...)                                                             \
+	const struct report_list report_list_##name = { .columns = name##_columns,       \
+							.n_columns = N(name##_columns),  \
+							.item_bytes = sizeof(struct of), \
 							__VA_ARGS__ }
 
 /* ---- The device ---- */
 
-static void cell_device(const struct row *r, const char *member)
+#define AT(m) offsetof(struct report_gpu, m)
+
+static void cell_device(const struct row *r, size_t member)
 {
-	const json_t *devices = json_object_get(r->v->process, "devices");
-	double id = report_number(r->item, member);
-	for (size_t i = 0; i < json_array_size(devices); i++) {
-		const json_t *device = json_array_get(devices, i);
-		if (report_number(device, "id") == id) {
-			table_cell(r->t, "%s", report_string(device, "name"));
+	const struct process_facts *facts = &r->v->process->facts;
+	for (size_t i = 0; i < facts->devices.n; i++)
+		if (facts->devices.at[i].id == integer_of(r, member)) {
+			table_cell(r->t, "%s", facts->devices.at[i].name);
 			return;
 		}
-	}
 	table_cell(r->t, "%s", "");
 }
 
 static const struct list_column gpu_columns[] = {
-	{ "GPU", COLUMN_NUMBER, cell_number, "device" },
-	{ "", COLUMN_TEXT, cell_device, "device" },
-	{ "busy", COLUMN_NUMBER, cell_percent, "busy_pct" },
-	{ "busy ms", COLUMN_NUMBER, cell_ms, "busy_ms_per_step" },
-	{ "idle ms", COLUMN_NUMBER, cell_ms, "idle_ms_per_step" },
-	{ "kernels", COLUMN_NUMBER, cell_number, "kernels_per_step" },
-	{ "tensor cores", COLUMN_NUMBER, cell_percent, "tensor_core_pct" },
+	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
+	{ "", COLUMN_TEXT, cell_device, AT(device) },
+	{ "util", COLUMN_NUMBER, cell_percent, AT(busy_pct) },
+	{ "busy ms", COLUMN_NUMBER, cell_ms, AT(busy_ms) },
+	{ "idle ms", COLUMN_NUMBER, cell_ms, AT(idle_ms) },
+	{ "kernels", COLUMN_NUMBER, cell_number, AT(kernels) },
+	{ "tensor cores", COLUMN_NUMBER, cell_percent, AT(tensor_core_pct) },
 };
-LIST(gpu);
+TABLE(gpu, report_gpu);
 
-static void cell_cause_words(const struct row *r, const char *member)
+#undef AT
+#define AT(m) offsetof(struct report_idle, m)
+
+static void cell_cause(const struct row *r, size_t member)
 {
-	table_cell(r->t, "%s", report_cause_words(report_string(r->item, member)));
+	table_cell(r->t, "%s", report_cause_noun(text_of(r, member)));
+}
+
+static void cell_cause_meaning(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%s", report_cause_words(text_of(r, member)));
 }
 
 static const struct list_column idle_columns[] = {
-	{ "cause", COLUMN_WORD, cell_text, "cause" },
-	{ "ms", COLUMN_NUMBER, cell_ms, "ms_per_step" },
-	{ "of the step", COLUMN_NUMBER, cell_percent, "pct" },
-	{ "where", COLUMN_PLACE, cell_place, "where" },
-	{ "that is", COLUMN_WORD, cell_cause_words, "cause" },
+	{ "cause", COLUMN_WORD, cell_cause, AT(cause) },
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of step", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "meaning", COLUMN_WORD, cell_cause_meaning, AT(cause) },
 };
-LIST(idle);
+TABLE(idle, report_idle);
 
-/* ---- Waits ---- */
+/* ---- Synchronization ---- */
 
-static void cell_wait_kind(const struct row *r, const char *member)
+#undef AT
+#define AT(m) offsetof(struct report_sync, m)
+
+static const struct report_sync *sync_of(const struct row *r)
 {
-	const char *words = report_kind_words(report_string(r->item, member));
-	table_cell(r->t, "%s", *words ? words : report_string(r->item, "api"));
+	return (const struct report_sync *)(const void *)r->item;
 }
 
-/* The line's own text, then the user's functions that it was reached through. */
+static void cell_sync_kind(const struct row *r, size_t member)
+{
+	const char *words = report_sync_noun(text_of(r, member));
+	table_cell(r->t, "%s", *words ? words : sync_of(r)->api);
+}
+
+/* The line's source text, then the user's functions that called it. */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];
-	const json_t *stack = json_object_get(r->item, "stack");
+	const struct report_sync *s = sync_of(r);
 	unsigned said = 0;
-	report_inner(note, sizeof(note), r->item);
+	report_inner(note, sizeof(note), s->inner);
 	snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s", *note ? " < " : "",
-		 report_string(r->item, "source"));
-	for (size_t i = 0; i < json_array_size(stack) && said < CALLERS_SAID; i++) {
-		const json_t *frame = json_array_get(stack, i);
+		 s->source);
+	for (size_t i = 0; i < s->stack.n && said < CALLERS_SAID; i++) {
+		const struct report_frame *frame = &s->stack.at[i];
 		size_t used = strlen(note);
-		if (json_is_true(json_object_get(frame, "is_library")) ||
-		    !*report_string(frame, "file"))
+		if (frame->is_library || !*frame->place.file)
 			continue;
 		snprintf(note + used, sizeof(note) - used, "%s%s",
 			 said	 ? " < "
 			 : *note ? "   in "
 				 : "in ",
-			 report_string(frame, "function"));
+			 frame->place.function);
 		said++;
 	}
 	table_note(r->t, note);
 }
 
 static const struct list_column syncs_columns[] = {
-	{ "line", COLUMN_PLACE, cell_place, NULL },
-	{ "what", COLUMN_TEXT, cell_wait_kind, "kind" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "blocked", COLUMN_NUMBER, cell_ms, "blocked_ms_per_step" },
-	{ "GPU idle", COLUMN_NUMBER, cell_ms, "gpu_idle_ms_per_step" },
-	{ "saves", COLUMN_NUMBER, cell_ms, "recoverable_ms_per_step" },
-	{ "with line", COLUMN_NUMBER, cell_ms, "line_ms_per_step" },
+	{ "line", COLUMN_PLACE, cell_place, AT(place) },
+	{ "kind", COLUMN_TEXT, cell_sync_kind, AT(kind) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "blocked", COLUMN_NUMBER, cell_ms, AT(blocked_ms) },
+	{ "GPU idle", COLUMN_NUMBER, cell_ms, AT(gpu_idle_ms) },
+	{ "saved", COLUMN_NUMBER, cell_ms, AT(recoverable_ms) },
+	{ "w/o line", COLUMN_NUMBER, cell_ms, AT(line_ms) },
 };
-LIST(syncs, .note = note_of_sync,
-     .legend = "saves: what a step loses if the wait goes; with line: if the whole line goes; "
-	       "of a usual step, or where few steps wait, of the mean one");
+TABLE(syncs, report_sync, .note = note_of_sync,
+      .legend = "saved: if the wait is removed; w/o line: if the line is removed; per typical "
+		"step, or averaged over all where few steps wait");
 
 /* ---- Code and work ---- */
 
-static void cell_gflop(const struct row *r, const char *member)
+#undef AT
+#define AT(m) offsetof(struct report_line, m)
+
+static void cell_gflop(const struct row *r, size_t member)
 {
-	table_cell(r->t, "%.3g", report_number(r->item, member) / 1e9);
+	table_cell(r->t, "%.3g", report_or_zero(number_of(r, member)) / 1e9);
 }
 
-static void cell_rate(const struct row *r, const char *member)
+static void cell_rate(const struct row *r, size_t member)
 {
-	if (report_number(r->item, member) > 0)
-		table_cell(r->t, "%.3g", report_number(r->item, member));
+	if (number_of(r, member) > 0)
+		table_cell(r->t, "%.3g", number_of(r, member));
 	else
 		table_cell(r->t, "-");
 }
 
-static void cell_of_peak(const struct row *r, const char *member)
+static void cell_of_peak(const struct row *r, size_t member)
 {
-	if (report_has_number(r->item, member))
-		table_cell(r->t, "%.1f %%", report_number(r->item, member));
+	if (isfinite(number_of(r, member)))
+		table_cell(r->t, "%.1f %%", number_of(r, member));
 	else
 		table_cell(r->t, "-");
 }
 
 static const struct list_column arithmetic_columns[] = {
-	{ "line", COLUMN_PLACE, cell_place, NULL },
-	{ "GFLOP", COLUMN_NUMBER, cell_gflop, "flops" },
-	{ "TFLOP/s", COLUMN_NUMBER, cell_rate, "tflops" },
-	{ "of peak", COLUMN_NUMBER, cell_of_peak, "peak_pct" },
-	{ "", COLUMN_TEXT, cell_text, "source" },
+	{ "line", COLUMN_PLACE, cell_place, AT(place) },
+	{ "GFLOP", COLUMN_NUMBER, cell_gflop, AT(arithmetic.flops) },
+	{ "TFLOP/s", COLUMN_NUMBER, cell_rate, AT(arithmetic.tflops) },
+	{ "% of peak", COLUMN_NUMBER, cell_of_peak, AT(arithmetic.peak_pct) },
+	{ "", COLUMN_TEXT, cell_text, AT(source) },
 };
-LIST(arithmetic);
+TABLE(arithmetic, report_line);
 
-static void cell_wait(const struct row *r, const char *member)
+static const struct list_column lines_columns[] = {
+	{ "line", COLUMN_PLACE, cell_place, AT(place) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
+	{ "launches", COLUMN_NUMBER, cell_number, AT(launches) },
+	{ "", COLUMN_TEXT, cell_text, AT(source) },
+};
+TABLE(lines, report_line);
+
+#undef AT
+#define AT(m) offsetof(struct report_collective, m)
+
+static const struct report_collective *collective_of(const struct row *r)
 {
-	char ms[NUMBER_BYTES];
-	double wait = report_number(r->item, member);
-	if (!report_has_number(r->item, member))
-		table_cell(r->t, "-");
-	else if (report_has_number(r->item, "last_rank"))
-		table_cell(r->t, "%s for rank %.0f", report_ms(ms, sizeof(ms), wait),
-			   report_number(r->item, "last_rank"));
-	else
-		table_cell(r->t, "%s", report_ms(ms, sizeof(ms), wait));
+	return (const struct report_collective *)(const void *)r->item;
 }
 
-static const struct list_column collectives_columns[] = {
-	{ "call", COLUMN_WORD, cell_text, "name" },
-	{ "ranks", COLUMN_NUMBER, cell_number, "ranks" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "bytes", COLUMN_NUMBER, cell_bytes, "bytes_per_step" },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
-	{ "bus GB/s", COLUMN_NUMBER, cell_number, "bus_gb_per_s" },
-	{ "waits", COLUMN_NUMBER, cell_wait, "wait_ms_per_step" },
-};
+static void cell_wait(const struct row *r, size_t member)
+{
+	char ms[NUMBER_BYTES];
+	const struct report_collective *x = collective_of(r);
+	report_ms_or_dash(ms, sizeof(ms), number_of(r, member));
+	if (isfinite(x->wait_ms) && x->last_rank >= 0)
+		table_cell(r->t, "%s for rank %lld", ms, (long long)x->last_rank);
+	else
+		table_cell(r->t, "%s", ms);
+}
 
-/* Where it is called has no room beside names of 17 characters and who is waited for. */
+/*
+ * The place goes below the row: names of up to 17 characters and the rank that is waited for leave
+ * no room for it.
+ */
 static void note_of_collective(const struct row *r)
 {
 	char place[PLACE_BYTES], note[TEXT_BYTES];
-	if (!*report_string(r->item, "file") && !*report_string(r->item, "function"))
+	const struct report_collective *x = collective_of(r);
+	if (!*x->place.file && !*x->place.function)
 		return;
 	snprintf(note, sizeof(note), "%s  %s",
-		 report_place(place, sizeof(place), r->item, r->v->cwd),
-		 report_string(r->item, "source"));
+		 report_place(place, sizeof(place), &x->place, r->v->cwd), x->source);
 	table_note(r->t, note);
 }
 
-LIST(collectives, .note = note_of_collective);
-
-static const struct list_column lines_columns[] = {
-	{ "line", COLUMN_PLACE, cell_place, NULL },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
-	{ "CPU ms", COLUMN_NUMBER, cell_ms, "host_ms_per_step" },
-	{ "launches", COLUMN_NUMBER, cell_number, "launches_per_step" },
-	{ "", COLUMN_TEXT, cell_text, "source" },
+static const struct list_column collectives_columns[] = {
+	{ "call", COLUMN_WORD, cell_text, AT(name) },
+	{ "ranks", COLUMN_NUMBER, cell_integer, AT(ranks) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "bytes", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "bus GB/s", COLUMN_NUMBER, cell_number, AT(bus_gb_per_s) },
+	{ "wait ms", COLUMN_NUMBER, cell_wait, AT(wait_ms) },
 };
-LIST(lines);
+TABLE(collectives, report_collective, .note = note_of_collective);
+
+#undef AT
+#define AT(m) offsetof(struct report_module, m)
 
 static const struct list_column modules_columns[] = {
-	{ "module", COLUMN_NAME, cell_text, "name" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
-	{ "its backward", COLUMN_NUMBER, cell_ms, "backward_gpu_ms_per_step" },
-	{ "CPU ms", COLUMN_NUMBER, cell_ms, "host_ms_per_step" },
+	{ "module", COLUMN_NAME, cell_text, AT(name) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "backward GPU", COLUMN_NUMBER, cell_ms, AT(backward_gpu_ms) },
+	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
 };
-LIST(modules);
+TABLE(modules, report_module);
 
-static const struct list_column operators_columns[] = {
-	{ "operator", COLUMN_NAME, cell_text, "name" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
-	{ "CPU ms", COLUMN_NUMBER, cell_ms, "host_ms_per_step" },
-};
-LIST(operators, .legend = "CPU ms: from a run's first allocation or CUDA call to its last call; "
-			  "not all of it");
+#undef AT
+#define AT(m) offsetof(struct report_operator, m)
 
-static void cell_tensor_core(const struct row *r, const char *member)
+/* Average per call; `member` is the total per step. */
+static void cell_operator_average(const struct row *r, size_t member)
 {
-	bool is_one = json_is_true(json_object_get(r->item, member));
-	table_cell(r->t, "%s", is_one ? "tensor cores" : "");
+	const struct report_operator *x = (const struct report_operator *)(const void *)r->item;
+	average(r, number_of(r, member), x->per_step);
 }
 
-/* Shortened where no other kernel becomes the same. */
-static void cell_kernel(const struct row *r, const char *member)
+static const struct list_column operators_columns[] = {
+	{ "operator", COLUMN_NAME, cell_text, AT(name) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "self GPU", COLUMN_NUMBER, cell_ms, AT(self_gpu_ms) },
+	{ "total", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
+	{ "self CPU", COLUMN_NUMBER, cell_ms, AT(self_host_ms) },
+	{ "total", COLUMN_NUMBER, cell_ms, AT(host_ms) },
+	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(host_ms) },
+};
+TABLE(operators, report_operator,
+      .legend = "total includes nested operators; avg: total per call; calls that launch no "
+		"GPU work are not seen, and CPU time starts at a call's first allocation or "
+		"CUDA call");
+
+#undef AT
+#define AT(m) offsetof(struct report_kernel, m)
+
+static void cell_tensor_core(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%s", truth_of(r, member) ? "tensor cores" : "");
+}
+
+/* The short name, or the full one where another kernel has the same short name. */
+static void cell_kernel(const struct row *r, size_t member)
 {
 	char name[TEXT_BYTES], other[TEXT_BYTES];
-	const json_t *kernels = json_object_get(r->v->process, "kernels");
-	kernel_short(name, sizeof(name), report_string(r->item, member));
-	for (size_t i = 0; i < json_array_size(kernels); i++) {
-		const json_t *k = json_array_get(kernels, i);
-		kernel_short(other, sizeof(other), report_string(k, member));
+	const struct report_process *p = r->v->process;
+	kernel_short(name, sizeof(name), text_of(r, member));
+	for (size_t i = 0; i < p->kernels.n; i++) {
+		kernel_short(other, sizeof(other), p->kernels.at[i].name);
 		if (!strcmp(name, other) &&
-		    strcmp(report_string(k, member), report_string(r->item, member)) != 0) {
+		    strcmp(p->kernels.at[i].name, text_of(r, member)) != 0) {
 			cell_text(r, member);
 			return;
 		}
@@ -345,74 +446,86 @@ static void cell_kernel(const struct row *r, const char *member)
 	table_cell(r->t, "%s", name);
 }
 
-static const struct list_column kernels_columns[] = {
-	{ "kernel", COLUMN_NAME, cell_kernel, "name" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "GPU ms", COLUMN_NUMBER, cell_ms, "gpu_ms_per_step" },
-	{ "share", COLUMN_NUMBER, cell_percent, "pct" },
-	{ "", COLUMN_WORD, cell_tensor_core, "tensor_core" },
-};
-LIST(kernels);
-
-static void cell_blocking(const struct row *r, const char *member)
+static void cell_kernel_average(const struct row *r, size_t member)
 {
-	bool waits = json_is_true(json_object_get(r->item, member));
-	table_cell(r->t, "%s", waits ? "waits" : "goes on");
+	const struct report_kernel *x = (const struct report_kernel *)(const void *)r->item;
+	average(r, number_of(r, member), x->per_step);
+}
+
+static const struct list_column kernels_columns[] = {
+	{ "kernel", COLUMN_NAME, cell_kernel, AT(name) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "avg", COLUMN_NUMBER, cell_kernel_average, AT(gpu_ms) },
+	{ "share", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "", COLUMN_WORD, cell_tensor_core, AT(tensor_core) },
+};
+TABLE(kernels, report_kernel);
+
+#undef AT
+#define AT(m) offsetof(struct report_copy, m)
+
+static void cell_blocking(const struct row *r, size_t member)
+{
+	table_cell(r->t, "%s", truth_of(r, member) ? "blocking" : "async");
 }
 
 static const struct list_column copies_columns[] = {
-	{ "copy", COLUMN_WORD, cell_text, "kind" },
-	{ "memory", COLUMN_TEXT, cell_text, "memory" },
-	{ "times", COLUMN_NUMBER, cell_number, "per_step" },
-	{ "bytes", COLUMN_NUMBER, cell_bytes, "bytes_per_step" },
-	{ "GB/s", COLUMN_NUMBER, cell_number, "gb_per_s" },
-	{ "CPU", COLUMN_WORD, cell_blocking, "blocking" },
-	{ "line", COLUMN_PLACE, cell_place, NULL },
+	{ "copy", COLUMN_WORD, cell_text, AT(kind) },
+	{ "memory", COLUMN_TEXT, cell_text, AT(memory) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "bytes", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "GB/s", COLUMN_NUMBER, cell_number, AT(gb_per_s) },
+	{ "", COLUMN_WORD, cell_blocking, AT(blocking) },
+	{ "line", COLUMN_PLACE, cell_place, AT(place) },
 };
-LIST(copies);
+TABLE(copies, report_copy);
 
-/* ---- Memory, once ---- */
+/* ---- Memory, startup ---- */
 
-/* What else the memory is, where no line made it. */
-static void cell_maker(const struct row *r, const char *member)
+#undef AT
+#define AT(m) offsetof(struct report_block, m)
+
+/* What the memory is where no line allocated it. */
+static void cell_maker(const struct row *r, size_t member)
 {
-	if (*report_string(r->item, member))
+	if (*text_of(r, member))
 		cell_text(r, member);
 	else
-		cell_place(r, NULL);
+		cell_place(r, AT(place));
 }
 
-static const struct list_column at_peak_columns[] = {
-	{ "bytes", COLUMN_NUMBER, cell_bytes, "bytes" },
-	{ "line", COLUMN_PLACE, cell_maker, "what" },
+static const struct list_column blocks_columns[] = {
+	{ "bytes", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "line", COLUMN_PLACE, cell_maker, AT(what) },
 };
-LIST(at_peak);
+TABLE(blocks, report_block);
 
-static const struct list_column leaks_columns[] = {
-	{ "bytes", COLUMN_NUMBER, cell_bytes, "bytes_per_step" },
-	{ "line", COLUMN_PLACE, cell_maker, "what" },
-};
-LIST(leaks);
+#undef AT
+#define AT(m) offsetof(struct report_blocks, m)
 
 static const struct list_column by_kind_columns[] = {
-	{ "at the peak", COLUMN_NUMBER, cell_bytes, "bytes" },
-	{ "most of it", COLUMN_NUMBER, cell_bytes, "peak_bytes" },
-	{ "blocks/step", COLUMN_NUMBER, cell_number, "blocks_per_step" },
-	{ "", COLUMN_TEXT, cell_text, "kind" },
+	{ "at the peak", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "peak of this kind", COLUMN_NUMBER, cell_bytes, AT(peak_bytes) },
+	{ "blocks/step", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(name) },
 };
-LIST(by_kind);
+TABLE(by_kind, report_blocks);
 
 static const struct list_column by_phase_columns[] = {
-	{ "at the peak", COLUMN_NUMBER, cell_bytes, "bytes" },
-	{ "most of it", COLUMN_NUMBER, cell_bytes, "peak_bytes" },
-	{ "blocks/step", COLUMN_NUMBER, cell_number, "blocks_per_step" },
-	{ "", COLUMN_TEXT, cell_text, "phase" },
+	{ "at the peak", COLUMN_NUMBER, cell_bytes, AT(bytes) },
+	{ "peak of this phase", COLUMN_NUMBER, cell_bytes, AT(peak_bytes) },
+	{ "blocks/step", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "phase", COLUMN_TEXT, cell_text, AT(name) },
 };
-LIST(by_phase);
+TABLE(by_phase, report_blocks);
+
+#undef AT
+#define AT(m) offsetof(struct report_once, m)
 
 static const struct list_column once_columns[] = {
-	{ "ms", COLUMN_NUMBER, cell_ms, "ms" },
-	{ "what", COLUMN_NAME, cell_text, "what" },
-	{ "line", COLUMN_PLACE, cell_place, NULL },
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "what", COLUMN_NAME, cell_text, AT(what) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 };
-LIST(once);
+TABLE(once, report_once);

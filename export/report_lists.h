@@ -1,4 +1,4 @@
-/* Lists of report.json as tables of the text report. */
+/* Lists of the report as tables of the text report. */
 #ifndef EXPORT_REPORT_LISTS_H
 #define EXPORT_REPORT_LISTS_H
 
@@ -8,17 +8,18 @@ struct report_list;
 extern const struct report_list report_list_gpu, report_list_idle, report_list_syncs,
 	report_list_arithmetic, report_list_collectives, report_list_lines, report_list_modules,
 	report_list_operators, report_list_kernels, report_list_copies, report_list_once;
-extern const struct report_list report_list_at_peak, report_list_leaks, report_list_by_kind,
-	report_list_by_phase;
+extern const struct report_list report_list_blocks, report_list_by_kind, report_list_by_phase;
 
-/* As many of the items as the view shows; nothing at all for an empty list. */
-void report_list_say(const struct report_view *v, const struct report_list *list,
-		     const json_t *items, const char *title);
+/*
+ * The title and the first of the `n` items, structs of the list's kind; nothing for an empty list.
+ */
+void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
+		     size_t n, const char *title);
 
-/* An empty line and the title. */
+/* An empty line, then the title. */
 void report_heading(const struct report_view *v, const char *title);
 
-/* A cell of the item's member in milliseconds; "-" where there is none. */
-void report_cell_ms(struct text_table *t, const json_t *item, const char *member);
+/* A cell in milliseconds; "-" where they are not known. */
+void report_cell_ms(struct text_table *t, double ms);
 
 #endif

@@ -8,6 +8,7 @@
 #include "export/procfs.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
+#include "export/report_ranks.h"
 #include "export/runfile.h"
 
 #include <errno.h>
@@ -23,69 +24,77 @@ void report_made_free(struct report_made *r)
 	for (size_t i = 0; i < r->diagnostics.n; i++)
 		free(r->diagnostics.at[i]);
 	vec_free(&r->diagnostics);
-	json_decref(r->root);
-	json_decref(r->run);
-	r->root = r->run = NULL;
+	report_free(&r->report);
+}
+
+static void start(struct report_made *r)
+{
+	memset(r, 0, sizeof(*r));
+	report_start(&r->report);
+	fields_clear(&report_run_fields, &r->by_journal);
 }
 
 /* ---- One journal ---- */
 
-/* The journal has no more of the command's words than the blanks between them. */
-static json_t *words_of(const char *text)
+/* The journal has the command as one text: words are separated by blanks. */
+static void split_command(struct report_run *run, const char *text, struct arena *a)
 {
-	json_t *list = json_array();
+	size_t n = 0;
+	for (const char *at = text; *at; at++)
+		n += *at != ' ' && (at == text || at[-1] == ' ');
+	list_make(a, &run->command, n);
+	n = 0;
 	for (const char *at = text; *at;) {
 		char word[4096];
-		size_t n = strcspn(at, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)n, at);
-		if (n)
-			json_array_append_new(list, report_json_text(word));
-		at += n + (at[n] == ' ');
+		size_t bytes = strcspn(at, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)bytes, at);
+		if (bytes)
+			run->command.at[n++] = arena_text(a, word);
+		at += bytes + (at[bytes] == ' ');
 	}
-	return list;
 }
 
-/* What run.json would say of the run, as far as its first process knows. */
-static json_t *run_by_journal(const struct process *p)
+/* The run as its first process's journal describes it, for want of run.json. */
+static void read_run(struct report_run *run, const struct process *p, struct arena *a)
 {
-	static const char *const kept[] = { "host", "cwd", "version" };
-	const struct tables *d = &p->ingest.dict;
-	const char *command = tables_fact(d, "command");
+	const struct dict *d = &p->ingest.dict;
+	const char *command = tables_fact(&d->t, "command"), *host = tables_fact(&d->t, "host"),
+		   *cwd = tables_fact(&d->t, "cwd"), *version = tables_fact(&d->t, "version");
 	time_t began = (time_t)(p->ingest.reader.header->clock.first.realtime_ns / 1000000000);
 	char start[64];
 	struct tm broken;
-	json_t *run = json_object();
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		if (tables_fact(d, kept[i]))
-			json_object_set_new(run, kept[i],
-					    report_json_text(tables_fact(d, kept[i])));
+	run->host = arena_text(a, host ? host : "");
+	run->cwd = arena_text(a, cwd ? cwd : "");
+	run->version = arena_text(a, version ? version : "");
 	if (command)
-		json_object_set_new(run, "command", words_of(command));
+		split_command(run, command, a);
 	if (gmtime_r(&began, &broken) &&
 	    strftime(start, sizeof(start), "%Y-%m-%dT%H:%M:%SZ", &broken))
-		json_object_set_new(run, "start", json_string(start));
-	return run;
+		run->start = arena_text(a, start);
 }
 
-/* Where there is no run.json. */
+/* Uses the journal's description if there is no run.json. */
 static void take_run(struct report_made *r)
 {
-	json_t *run = json_object_get(r->root, "run");
-	if (!json_object_get(run, "start"))
-		json_object_update(run, r->run);
+	struct report_run *run = &r->report.run, by_file = *run;
+	if (*run->start || !*r->by_journal.start)
+		return;
+	*run = r->by_journal;
+	if (!*run->host)
+		run->host = by_file.host;
 }
 
-static json_t *analyse(struct report_made *made, const char *path, struct err *e)
+static struct report_process *analyse(struct report_made *made, const char *path, struct err *e)
 {
 	struct output out = { .analyses = true };
 	struct process *p = mem_zero(sizeof(*p));
-	json_t *report = NULL;
+	struct report_process *report = NULL;
 	if (!process_export(p, &out, path, e)) {
-		json_t *described = process_describe(p);
-		report = analysis_report(p->analysis, described);
-		if (!made->run)
-			made->run = run_by_journal(p);
-		json_decref(described);
+		report = report_process_new();
+		process_describe(p, &report->facts, &report->arena);
+		analysis_report(p->analysis, report);
+		if (!*made->by_journal.start)
+			read_run(&made->by_journal, p, &made->report.arena);
 		process_close(p);
 	}
 	free(p);
@@ -93,12 +102,11 @@ static json_t *analyse(struct report_made *made, const char *path, struct err *e
 	return report;
 }
 
-/* The figures are of what is left. */
-static void note_damage(struct report_made *r, const char *journal, const json_t *report)
+/* Damage is reported: the figures cover what is left. */
+static void note_damage(struct report_made *r, const char *journal, const char *damage)
 {
 	char text[PATH_MAX + DAMAGE_BYTES];
-	const char *damage = json_string_value(json_object_get(report, "damage"));
-	if (!damage)
+	if (!*damage)
 		return;
 	snprintf(text, sizeof(text), "%s: %s", journal, damage);
 	diagnostic(r, text);
@@ -107,14 +115,14 @@ static void note_damage(struct report_made *r, const char *journal, const json_t
 
 int report_make_from_journal(const char *path, struct report_made *r, struct err *e)
 {
-	*r = (struct report_made){ 0 };
-	json_t *report = analyse(r, path, e);
-	if (!report)
+	start(r);
+	struct report_process *p = analyse(r, path, e);
+	if (!p) {
+		report_made_free(r);
 		return -EINVAL;
-	note_damage(r, path, report);
-	json_t *processes = json_array();
-	json_array_append_new(processes, report);
-	r->root = report_root("/nonexistent", processes);
+	}
+	note_damage(r, path, p->facts.damage);
+	report_add(&r->report, p);
 	take_run(r);
 	return 0;
 }
@@ -135,39 +143,43 @@ static bool is_collected_now(const char *path)
 
 static bool is_recycled(const json_t *runfile, const char *journal)
 {
-	const json_t *p = report_find(runfile, journal);
+	const json_t *p = runfile_process(runfile, journal);
 	return json_is_false(json_object_get(p, "journal_is_whole"));
 }
 
 struct making {
-	const json_t *runfile, *stored;
-	json_t *processes;
+	const json_t *runfile;
+	struct report stored;
 	struct report_made *made;
 };
 
-/* A collector at work takes chunks away under a reader's eyes; what it has found so far is the better answer. */
-static json_t *stored_report(const struct making *m, const char *path, const char *journal)
+/* A collector at work removes chunks while we read: its own report so far is more complete. */
+static struct report_process *stored_report(const struct making *m, const char *path,
+					    const char *journal)
 {
 	char text[400];
 	bool is_live = is_collected_now(path), is_lost = is_recycled(m->runfile, journal);
-	json_t *stored = is_live || is_lost ? report_find(m->stored, journal) : NULL;
+	struct report_process *stored = NULL;
+	if (is_live || is_lost)
+		stored = report_find(&m->stored, journal);
 	if (stored && is_live)
 		snprintf(text, sizeof(text),
-			 "%.200s: still running; as of the last recorded step that was analysed",
+			 "%.200s: still running; this is the report of the steps analysed so far",
 			 journal);
 	else if (stored)
 		snprintf(text, sizeof(text),
-			 "%.200s is not whole (PROF_BUFFER_MB): this is the report that was made "
-			 "during the run",
+			 "%.200s has lost its older records (PROF_BUFFER_MB): this is the report "
+			 "made during the run",
 			 journal);
 	else if (is_lost)
 		snprintf(text, sizeof(text),
-			 "%.200s is not whole (PROF_BUFFER_MB), and no report was made during the "
-			 "run: figures are of its rest",
+			 "%.200s has lost its older records (PROF_BUFFER_MB) and no report was "
+			 "made "
+			 "during the run: figures cover the rest",
 			 journal);
 	if (stored || is_lost)
 		diagnostic(m->made, text);
-	return json_incref(stored);
+	return stored ? report_process_hold(stored) : NULL;
 }
 
 static void add_journal(const struct making *m, const char *path)
@@ -175,12 +187,12 @@ static void add_journal(const struct making *m, const char *path)
 	char journal[400];
 	struct err e;
 	snprintf(journal, sizeof(journal), "journal/%.300s", path_base(path));
-	json_t *report = stored_report(m, path, journal);
-	if (!report)
-		report = analyse(m->made, path, &e);
-	if (report) {
-		note_damage(m->made, path, report);
-		json_array_append_new(m->processes, report);
+	struct report_process *p = stored_report(m, path, journal);
+	if (!p)
+		p = analyse(m->made, path, &e);
+	if (p) {
+		note_damage(m->made, path, p->facts.damage);
+		report_add(&m->made->report, p);
 		return;
 	}
 	diagnostic(m->made, e.text);
@@ -190,41 +202,21 @@ static void add_journal(const struct making *m, const char *path)
 int report_make(const char *folder, struct report_made *r, struct err *e)
 {
 	struct journals j;
-	*r = (struct report_made){ 0 };
 	int error = journals_list(&j, folder, e);
 	if (error)
 		return error;
-	json_t *runfile = runfile_load(folder), *stored = report_load(folder);
-	struct making m = {
-		.runfile = runfile, .stored = stored, .processes = json_array(), .made = r
-	};
+	json_t *runfile = runfile_load(folder);
+	struct making m = { .runfile = runfile, .made = r };
+	start(r);
+	report_read_run(&r->report, folder);
+	report_load(&m.stored, folder);
 	for (size_t i = 0; i < j.paths.n; i++)
 		add_journal(&m, j.paths.at[i]);
 	journals_free(&j);
 	json_decref(runfile);
-	json_decref(stored);
-	r->root = report_root(folder, m.processes);
+	report_free(&m.stored);
+	report_compare(&r->report);
 	take_run(r);
-	report_omit_silent(r->root);
+	report_omit_silent(&r->report);
 	return 0;
-}
-
-/* ---- Silent processes ---- */
-
-void report_omit_silent(json_t *root)
-{
-	json_t *all = json_object_get(root, "processes"), *kept = json_array();
-	size_t n = json_array_size(all);
-	for (size_t i = 0; i < n; i++) {
-		json_t *p = json_array_get(all, i);
-		if (!json_is_true(json_object_get(p, "is_silent")))
-			json_array_append(kept, p);
-	}
-	size_t n_kept = json_array_size(kept);
-	if (n_kept && n_kept < n) {
-		json_object_set(root, "processes", kept);
-		json_object_set_new(json_object_get(root, "run"), "silent_processes",
-				    json_integer((json_int_t)(n - n_kept)));
-	}
-	json_decref(kept);
 }

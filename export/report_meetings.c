@@ -1,57 +1,33 @@
 /*
- * A collective's kernel runs on a rank from when the rank came until all have come and the bytes are there. All ranks of a
- * communicator number its collectives alike, so the times of one number belong together; the clock is the machine's, so this is for
- * ranks of one machine. A rank waits from its own begin until the last one's.
+ * A collective's kernel runs on a rank from the rank's arrival until all ranks have arrived and the
+ * data is there. All ranks of a communicator number its collectives alike, so equal numbers are the
+ * same collective. Times are compared directly: this works for ranks of one machine, which share a
+ * clock. A rank waits from its own begin until the last rank's begin.
  */
 #include "export/report_meetings.h"
 
 #include "core/util/map.h"
-#include "export/report_json.h"
 
-#define NOTES "arrivals"
-#define STEPS "gpu_steps"
-
-enum { COMM, SEQUENCE, ROW, BEGIN_NS, END_NS, GPU_NS };
-
-void report_meetings_note(json_t *report, const struct findings *f)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < f->arrivals.n; i++) {
-		const struct finding_arrival *a = &f->arrivals.at[i];
-		json_array_append_new(list,
-				      json_pack("[I, I, I, I, I, I]", (json_int_t)a->comm,
-						(json_int_t)a->sequence, (json_int_t)a->row,
-						(json_int_t)a->begin_ns, (json_int_t)a->end_ns,
-						(json_int_t)a->gpu_ns));
-	}
-	json_object_set_new(report, NOTES, list);
-	json_object_set_new(report, STEPS, json_real(f->n_gpu_steps));
-}
+#include <math.h>
 
 /* ---- Who came last ---- */
 
 struct meeting {
 	uint64_t last_ns;
-	size_t last; /* of the processes */
+	size_t last; /* index in processes */
 	uint32_t n;
 };
 
 struct meetings {
-	const json_t *processes;
+	const struct report *report;
 	struct map place;
 	VEC(struct meeting) at;
 };
 
-static uint64_t number(const json_t *note, size_t which)
-{
-	return (uint64_t)json_integer_value(json_array_get(note, which));
-}
-
-static struct meeting *meeting_of(struct meetings *m, const json_t *note)
+static struct meeting *meeting_of(struct meetings *m, const struct report_arrival *a)
 {
 	bool is_new;
-	uint64_t key = (number(note, COMM) ^ number(note, SEQUENCE)) * 0x9e3779b97f4a7c15ull ^
-		       number(note, SEQUENCE);
+	uint64_t key = (a->comm ^ a->sequence) * 0x9e3779b97f4a7c15ull ^ a->sequence;
 	uint64_t *at = map_at(&m->place, key, &is_new);
 	if (is_new) {
 		*at = m->at.n;
@@ -62,110 +38,113 @@ static struct meeting *meeting_of(struct meetings *m, const json_t *note)
 
 static void gather(struct meetings *m, size_t process)
 {
-	const json_t *notes = json_object_get(json_array_get(m->processes, process), NOTES);
-	for (size_t i = 0; i < json_array_size(notes); i++) {
-		const json_t *note = json_array_get(notes, i);
-		struct meeting *meeting = meeting_of(m, note);
+	const struct report_process *p = m->report->processes.at[process];
+	for (size_t i = 0; i < p->arrivals.n; i++) {
+		const struct report_arrival *a = &p->arrivals.at[i];
+		struct meeting *meeting = meeting_of(m, a);
 		meeting->n++;
-		if (number(note, BEGIN_NS) < meeting->last_ns)
+		if (a->begin_ns < meeting->last_ns)
 			continue;
-		meeting->last_ns = number(note, BEGIN_NS);
+		meeting->last_ns = a->begin_ns;
 		meeting->last = process;
 	}
 }
 
 /* ---- Who waited ---- */
 
-/* Of a row of collectives, for each process that came last. */
+/* Waits of one row of collectives, by the process that arrived last. */
 struct row_waits {
 	uint64_t *for_ns;
 	uint64_t all_ns;
 	bool is_known;
 };
 
-/* The members of a group are launched as one, and wait as one: each has the share of the wait that it has of the time. */
-static uint64_t share_of(const json_t *note, uint64_t wait_ns)
+/*
+ * The members of a group are one kernel and wait together: each gets its share of the wait by its
+ * share of the time.
+ */
+static uint64_t share_of(const struct report_arrival *a, uint64_t wait_ns)
 {
-	uint64_t all_ns = number(note, END_NS) - number(note, BEGIN_NS), ns = number(note, GPU_NS);
-	return ns < all_ns ? (uint64_t)((double)wait_ns * (double)ns / (double)all_ns) : wait_ns;
+	uint64_t all_ns = a->end_ns - a->begin_ns;
+	return a->gpu_ns < all_ns ? (uint64_t)((double)wait_ns * (double)a->gpu_ns / (double)all_ns)
+				  : wait_ns;
 }
 
-static void add_wait(struct row_waits *w, const struct meeting *m, const json_t *note)
+static void add_wait(struct row_waits *w, const struct meeting *m, const struct report_arrival *a)
 {
-	uint64_t begin_ns = number(note, BEGIN_NS), end_ns = number(note, END_NS);
-	uint64_t until_ns = m->last_ns < end_ns ? m->last_ns : end_ns;
-	uint64_t ns = until_ns > begin_ns ? until_ns - begin_ns : 0;
+	uint64_t until_ns = m->last_ns < a->end_ns ? m->last_ns : a->end_ns;
+	uint64_t ns = until_ns > a->begin_ns ? until_ns - a->begin_ns : 0;
 	if (m->n < 2)
 		return;
-	ns = share_of(note, ns);
+	ns = share_of(a, ns);
 	w->is_known = true;
 	w->all_ns += ns;
 	w->for_ns[m->last] += ns;
 }
 
-static void set_last(const struct meetings *m, json_t *row, const struct row_waits *w)
+static void set_last(const struct report *r, struct report_collective *row,
+		     const struct row_waits *w)
 {
 	size_t last = 0;
-	for (size_t i = 1; i < json_array_size(m->processes); i++)
+	for (size_t i = 1; i < r->processes.n; i++)
 		if (w->for_ns[i] > w->for_ns[last])
 			last = i;
-	json_t *rank = json_object_get(json_array_get(m->processes, last), "rank");
-	if (w->for_ns[last] && rank)
-		json_object_set(row, "last_rank", rank);
+	if (w->for_ns[last])
+		row->last_rank = r->processes.at[last]->rank;
 }
 
-static void set_wait(json_t *row, const struct row_waits *w, double steps)
+static void set_wait(struct report_collective *row, const struct row_waits *w, double steps)
 {
-	double wait_ms = (double)w->all_ns / 1e6 / steps;
-	double gpu_ms = json_number_value(json_object_get(row, "gpu_ms_per_step"));
-	double bus = json_number_value(json_object_get(row, "bus_gb_per_s"));
-	json_object_set_new(row, "wait_ms_per_step", report_json_number(wait_ms, 1e-4));
-	if (gpu_ms - wait_ms > gpu_ms / 1e4)
-		json_object_set_new(row, "bus_gb_per_s_moving",
-				    report_json_number(bus * gpu_ms / (gpu_ms - wait_ms), 1e-3));
+	double gpu_ms = isfinite(row->gpu_ms) ? row->gpu_ms : 0;
+	row->wait_ms = (double)w->all_ns / 1e6 / steps;
+	if (gpu_ms - row->wait_ms > gpu_ms / 1e4)
+		row->bus_gb_per_s_moving = row->bus_gb_per_s * gpu_ms / (gpu_ms - row->wait_ms);
 }
 
-static void fill_waits(struct meetings *m, json_t *process)
+/*
+ * Clears the waits of an earlier join. A process that was read from report.json has no arrivals and
+ * keeps its waits.
+ */
+static void forget_waits(struct report_process *p)
 {
-	const json_t *notes = json_object_get(process, NOTES);
-	json_t *rows = json_object_get(process, "collectives");
-	size_t n = json_array_size(rows), n_processes = json_array_size(m->processes);
-	double steps = json_number_value(json_object_get(process, STEPS));
+	for (size_t i = 0; p->arrivals.n && i < p->collectives.n; i++) {
+		p->collectives.at[i].bus_gb_per_s_moving = NAN;
+		p->collectives.at[i].wait_ms = NAN;
+		p->collectives.at[i].last_rank = -1;
+	}
+}
+
+static void fill_waits(struct meetings *m, struct report_process *p)
+{
+	size_t n = p->collectives.n, n_processes = m->report->processes.n;
+	double steps = p->n_gpu_steps > 0 ? p->n_gpu_steps : 1;
+	forget_waits(p);
 	struct row_waits *waits = mem_zero(n * sizeof(*waits));
 	uint64_t *for_ns = mem_zero(n * n_processes * sizeof(*for_ns));
 	for (size_t i = 0; i < n; i++)
 		waits[i].for_ns = &for_ns[i * n_processes];
-	for (size_t i = 0; i < json_array_size(notes); i++) {
-		const json_t *note = json_array_get(notes, i);
-		if (number(note, ROW) < n)
-			add_wait(&waits[number(note, ROW)], meeting_of(m, note), note);
+	for (size_t i = 0; i < p->arrivals.n; i++) {
+		const struct report_arrival *a = &p->arrivals.at[i];
+		if (a->row < n)
+			add_wait(&waits[a->row], meeting_of(m, a), a);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!waits[i].is_known)
 			continue;
-		set_wait(json_array_get(rows, i), &waits[i], steps > 0 ? steps : 1);
-		set_last(m, json_array_get(rows, i), &waits[i]);
+		set_wait(&p->collectives.at[i], &waits[i], steps);
+		set_last(m->report, &p->collectives.at[i], &waits[i]);
 	}
 	free(for_ns);
 	free(waits);
 }
 
-json_t *report_meetings_join(json_t *processes)
+void report_meetings_join(struct report *r)
 {
-	struct meetings m = { .processes = processes };
-	json_t *shown = json_array();
-	for (size_t i = 0; i < json_array_size(processes); i++)
+	struct meetings m = { .report = r };
+	for (size_t i = 0; i < r->processes.n; i++)
 		gather(&m, i);
-	for (size_t i = 0; i < json_array_size(processes); i++) {
-		json_t *p = json_array_get(processes, i);
-		fill_waits(&m, p);
-		json_t *copy = json_copy(p);
-		json_object_del(copy, NOTES);
-		json_object_del(copy, STEPS);
-		json_array_append_new(shown, copy);
-	}
+	for (size_t i = 0; i < r->processes.n; i++)
+		fill_waits(&m, r->processes.at[i]);
 	vec_free(&m.at);
 	map_free(&m.place);
-	json_decref(processes);
-	return shown;
 }

@@ -1,4 +1,4 @@
-/* See report_pages.h: one table of parts; those that are no mere list have a function. */
+/* See report_pages.h: one table of parts, which are lists or have a function. */
 #include "export/report_pages.h"
 
 #include "export/report_gains.h"
@@ -9,21 +9,21 @@
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
-#define LEAST_MS 0.0005 /* less is 0.000 */
+#define LEAST_MS 0.0005 /* less is printed as 0.000 */
 
 #define COLUMNS(list) (list), sizeof(list) / sizeof(*(list))
 
 /* ---- Steps ---- */
 
-static void row_of_lengths(struct text_table *t, const char *name, const json_t *s)
+static void row_of_lengths(struct text_table *t, const char *name, const struct step_lengths *s)
 {
-	static const char *const figures[] = { "mean", "std", "min", "p50", "p95", "p99", "max" };
-	if (!json_is_object(s))
+	if (!s)
 		return;
+	const double figures[] = { s->mean, s->std, s->min, s->p50, s->p95, s->p99, s->max };
 	table_cell(t, "%s", name);
-	table_cell(t, "%.0f", report_number(s, "n"));
+	table_cell(t, "%lld", (long long)s->n);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
-		report_cell_ms(t, s, figures[i]);
+		report_cell_ms(t, figures[i]);
 }
 
 static void say_baseline(const struct report_view *v)
@@ -33,56 +33,59 @@ static void say_baseline(const struct report_view *v)
 		{ "std", COLUMN_NUMBER }, { "min", COLUMN_NUMBER }, { "p50", COLUMN_NUMBER },
 		{ "p95", COLUMN_NUMBER }, { "p99", COLUMN_NUMBER }, { "max", COLUMN_NUMBER },
 	};
-	const json_t *baseline = json_object_get(v->process, "baseline");
+	const struct report_baseline *b = &v->process->baseline;
 	struct text_table t;
-	if (!json_is_object(json_object_get(baseline, "step_ms")))
+	if (!b->step_ms)
 		return;
-	report_heading(v, "Length of steps, ms");
+	report_heading(v, "Step time, ms");
 	table_start(&t, COLUMNS(columns));
-	row_of_lengths(&t, "all but warm-up", json_object_get(baseline, "step_ms"));
-	row_of_lengths(&t, "warm-up", json_object_get(baseline, "warm_up_ms"));
-	row_of_lengths(&t, "recorded", json_object_get(baseline, "recorded_ms"));
+	row_of_lengths(&t, "without warm-up", b->step_ms);
+	row_of_lengths(&t, "warm-up", b->warm_up_ms);
+	row_of_lengths(&t, "recorded", b->recorded_ms);
 	table_end(&t, v->out);
 }
 
 /* ---- Code and work ---- */
 
-/* Lines that make matrix products: how much arithmetic, how fast. */
+/* Lines with matrix products: amount and rate of arithmetic. */
 static void say_arithmetic(const struct report_view *v)
 {
-	json_t *all = json_object_get(v->process, "lines"), *list = json_array();
-	for (size_t i = 0; i < json_array_size(all); i++)
-		if (report_number(json_array_get(all, i), "flops") > 0)
-			json_array_append(list, json_array_get(all, i));
-	report_list_say(v, &report_list_arithmetic, list, "Matrix products, per step");
-	json_decref(list);
+	const struct report_process *p = v->process;
+	VEC(struct report_line) list = { 0 };
+	for (size_t i = 0; i < p->lines.n; i++)
+		if (p->lines.at[i].arithmetic.flops > 0)
+			vec_push(&list, p->lines.at[i]);
+	report_list_say(v, &report_list_arithmetic, list.at, list.n, "Matrix products, per step");
+	vec_free(&list);
 }
 
-/* Classes, each with what lies within it; and how much of the backward passes is nobody's. */
+/*
+ * Classes of modules, each with the modules within it; and the backward GPU time that has no
+ * module.
+ */
 static void say_modules(const struct report_view *v)
 {
-	const json_t *list = json_object_get(v->process, "modules"),
-		     *backward = json_object_get(v->process, "backward");
-	double all = report_number(backward, "gpu_ms_per_step"),
-	       rest = all - report_number(backward, "tied_gpu_ms_per_step");
+	const struct report_process *p = v->process;
+	double all = p->backward.gpu_ms, rest = all - p->backward.tied_gpu_ms;
 	char rest_ms[NUMBER_BYTES], all_ms[NUMBER_BYTES], note[160];
-	report_list_say(v, &report_list_modules, list, "Modules, per step");
-	if (!json_array_size(list) || rest < LEAST_MS)
+	report_list_say(v, &report_list_modules, p->modules.at, p->modules.n, "Modules, per step");
+	if (!p->modules.n || !(rest >= LEAST_MS))
 		return;
 	snprintf(note, sizeof(note),
-		 "of the backward passes' %s ms on the GPU it isn't known whose %s are",
-		 report_ms(all_ms, sizeof(all_ms), all), report_ms(rest_ms, sizeof(rest_ms), rest));
+		 "%s of %s ms of backward GPU time could not be assigned to a module",
+		 report_ms(rest_ms, sizeof(rest_ms), rest), report_ms(all_ms, sizeof(all_ms), all));
 	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
 }
 
-static void row_of_phase(struct text_table *t, const json_t *x, const char *indent)
+static void row_of_phase(struct text_table *t, const char *indent, const char *name, double host_ms,
+			 double gpu_ms)
 {
-	table_cell(t, "%s%s", indent, report_string(x, "name"));
-	report_cell_ms(t, x, "host_ms_per_step");
-	report_cell_ms(t, x, "gpu_ms_per_step");
+	table_cell(t, "%s%s", indent, name);
+	report_cell_ms(t, host_ms);
+	report_cell_ms(t, gpu_ms);
 }
 
-/* A phase, and below it those of its parts that have names of their own. */
+/* Each phase, and below it its parts that have a name. */
 static void say_phases(const struct report_view *v)
 {
 	static const struct text_column columns[] = {
@@ -91,112 +94,108 @@ static void say_phases(const struct report_view *v)
 		{ "GPU ms", COLUMN_NUMBER },
 	};
 	struct text_table t;
-	const json_t *list = json_object_get(v->process, "phases");
-	size_t n = json_array_size(list);
-	if (!n)
+	const struct report_process *p = v->process;
+	if (!p->phases.n)
 		return;
 	report_heading(v, "Phases, per step");
 	table_start(&t, COLUMNS(columns));
-	for (size_t i = 0; i < n; i++) {
-		const json_t *x = json_array_get(list, i), *parts = json_object_get(x, "parts");
-		row_of_phase(&t, x, "");
-		for (size_t k = 0; k < json_array_size(parts); k++)
-			row_of_phase(&t, json_array_get(parts, k), "  ");
+	for (size_t i = 0; i < p->phases.n; i++) {
+		const struct report_phase *x = &p->phases.at[i];
+		row_of_phase(&t, "", x->name, x->host_ms, x->gpu_ms);
+		for (size_t k = 0; k < x->parts.n; k++)
+			row_of_phase(&t, "  ", x->parts.at[k].name, x->parts.at[k].host_ms,
+				     x->parts.at[k].gpu_ms);
 	}
 	table_end(&t, v->out);
 }
 
 /* ---- Memory ---- */
 
-static void say_allocator(const struct report_view *v, const json_t *memory)
+static void say_blocks(const struct report_view *v, const struct report_memory *m)
 {
-	const json_t *a = json_object_get(memory, "allocator");
-	char allocated[NUMBER_BYTES], reserved[NUMBER_BYTES];
-	if (!json_is_object(a))
-		return;
-	report_heading(v, "PyTorch's allocator");
-	text_line(v->out, TEXT_PLAIN, "  %s allocated at its peak, %s reserved (%.0f %% more)",
-		  report_bytes(allocated, sizeof(allocated), report_number(a, "peak_bytes")),
-		  report_bytes(reserved, sizeof(reserved), report_number(a, "peak_reserved_bytes")),
-		  report_number(a, "peak_bytes") > 0
-			  ? 100 * (report_number(a, "peak_reserved_bytes") /
-					   report_number(a, "peak_bytes") -
-				   1)
-			  : 0);
-	if (report_number(a, "out_of_memory") > 0)
-		text_line(v->out, TEXT_RED, "  %.0f allocations could not be had at all",
-			  report_number(a, "out_of_memory"));
-	report_list_say(v, &report_list_by_kind, json_object_get(memory, "by_kind"),
-			"Blocks by what they are for");
-	report_list_say(v, &report_list_by_phase, json_object_get(memory, "by_phase"),
-			"Blocks by the phase that made them");
+	report_list_say(v, &report_list_by_kind, m->by_kind.at, m->by_kind.n, "Memory by kind");
+	report_list_say(v, &report_list_by_phase, m->by_phase.at, m->by_phase.n,
+			"Memory by allocating phase");
 }
 
-static void say_peak(const struct report_view *v, const json_t *memory)
+static void say_allocator(const struct report_view *v)
+{
+	const struct report_allocator *a = v->process->memory.allocator;
+	char allocated[NUMBER_BYTES], reserved[NUMBER_BYTES];
+	if (!a)
+		return;
+	double peak = (double)a->peak_bytes, peak_reserved = (double)a->peak_reserved_bytes;
+	report_heading(v, "PyTorch allocator");
+	text_line(v->out, TEXT_PLAIN, "  peak allocated %s, reserved %s (%.0f %% more)",
+		  report_bytes(allocated, sizeof(allocated), peak),
+		  report_bytes(reserved, sizeof(reserved), peak_reserved),
+		  peak > 0 ? 100 * (peak_reserved / peak - 1) : 0);
+	if (a->out_of_memory > 0)
+		text_line(v->out, TEXT_RED, "  %lld allocation%s failed (out of memory)",
+			  (long long)a->out_of_memory, a->out_of_memory > 1 ? "s" : "");
+	say_blocks(v, &v->process->memory);
+}
+
+static void say_peak(const struct report_view *v)
 {
 	char bytes[NUMBER_BYTES], title[120];
-	const json_t *at_peak = json_object_get(memory, "at_peak");
-	double peak = report_number(memory, "device_peak_bytes");
-	bool is_known = json_array_size(at_peak);
-	if (!(peak > 0))
+	const struct report_memory *m = &v->process->memory;
+	if (m->device_peak_bytes <= 0)
 		return;
-	snprintf(title, sizeof(title), "Device memory: %s at its peak%s",
-		 report_bytes(bytes, sizeof(bytes), peak), is_known ? ", allocated at" : "");
-	if (is_known)
-		report_list_say(v, &report_list_at_peak, at_peak, title);
+	snprintf(title, sizeof(title), "Peak device memory: %s%s",
+		 report_bytes(bytes, sizeof(bytes), (double)m->device_peak_bytes),
+		 m->at_peak.n ? ", by allocating line" : "");
+	if (m->at_peak.n)
+		report_list_say(v, &report_list_blocks, m->at_peak.at, m->at_peak.n, title);
 	else
 		report_heading(v, title);
 }
 
 static void say_memory(const struct report_view *v)
 {
-	const json_t *memory = json_object_get(v->process, "memory");
-	double retries = report_number(memory, "retries");
-	say_peak(v, memory);
-	report_list_say(v, &report_list_leaks, json_object_get(memory, "leaks"),
-			"Memory that grows with every step, bytes per step");
-	say_allocator(v, memory);
-	if (retries > 0)
-		text_line(v->out, TEXT_RED,
-			  "  %.1f allocations per step failed at first and were tried again",
-			  retries);
+	const struct report_memory *m = &v->process->memory;
+	say_peak(v);
+	report_list_say(v, &report_list_blocks, m->leaks.at, m->leaks.n,
+			"Memory growth, bytes per step");
+	say_allocator(v);
+	if (m->retries > 0)
+		text_line(v->out, TEXT_RED, "  %.1f allocations per step failed and were retried",
+			  m->retries);
 }
 
 /* ---- In words ---- */
 
-static void say_one_advice(const struct report_view *v, const json_t *a)
+static void say_one_advice(const struct report_view *v, const struct report_advice *a)
 {
 	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	report_gain(gain, sizeof(gain), v->process, a);
-	text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "what"), 3);
+	text_wrap(v->out, TEXT_PLAIN, gain, a->what, 3);
 	memset(gain, ' ', strlen(gain));
-	if (json_is_string(json_object_get(a, "where")))
+	if (*a->where)
 		text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
-			  report_place(place, sizeof(place), a, v->cwd),
-			  report_string(a, "source"));
-	if (*report_inner(inner, sizeof(inner), a))
+			  report_place(place, sizeof(place), &a->place, v->cwd), a->source);
+	if (*report_inner(inner, sizeof(inner), a->inner))
 		text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
-	text_wrap(v->out, TEXT_PLAIN, gain, report_string(a, "why"), 4);
+	text_wrap(v->out, TEXT_PLAIN, gain, a->why, 4);
 }
 
 static void say_rows_of_advice(const struct report_view *v, bool is_rare)
 {
-	const json_t *list = json_object_get(v->process, "advice");
+	const struct report_process *p = v->process;
 	bool has_heading = !is_rare;
-	for (size_t i = 0; i < json_array_size(list) && i < v->top; i++) {
-		const json_t *a = json_array_get(list, i);
-		if (report_gain_is_rare(a) != is_rare)
+	for (size_t i = 0; i < p->advice.n && i < v->top; i++) {
+		if (report_gain_is_rare(&p->advice.at[i]) != is_rare)
 			continue;
 		if (!has_heading)
-			report_gains_rare_heading(v->out, v->process);
+			report_gains_rare_heading(v->out, p);
 		has_heading = true;
-		say_one_advice(v, a);
+		say_one_advice(v, &p->advice.at[i]);
 	}
 }
 
 static void say_advice(const struct report_view *v)
 {
-	if (!json_array_size(json_object_get(v->process, "advice")))
+	if (!v->process->advice.n)
 		return;
 	text_line(v->out, TEXT_PLAIN, "%s", "");
 	report_gains_heading(v->out, v->process);
@@ -205,78 +204,108 @@ static void say_advice(const struct report_view *v)
 	say_rows_of_advice(v, true);
 }
 
+static void say_losses(const struct report_view *v)
+{
+	static const struct {
+		const char *name;
+		size_t member;
+	} losses[] = {
+#define AT(m) offsetof(struct facts_losses, m)
+		{ "records dropped", AT(dropped) },
+		{ "names dropped", AT(dropped_names) },
+		{ "records dropped by CUPTI", AT(dropped_by_cupti) },
+		{ "calls without their GPU work", AT(calls_without_gpu_work) },
+		{ "GPU work without its call", AT(gpu_work_without_call) },
+		{ "records that came too late", AT(late) },
+		{ "records beyond a step's limit", AT(too_many_in_a_step) },
+		{ "damaged places in the journal", AT(damaged_places) },
+		{ "records with impossible times", AT(impossible_records) },
+#undef AT
+	};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		int64_t n;
+		memcpy(&n, (const char *)&v->process->self.losses + losses[i].member, sizeof(n));
+		if (n > 0)
+			text_line(v->out, TEXT_RED, "  %s: %lld", losses[i].name, (long long)n);
+	}
+}
+
 static void say_self(const struct report_view *v)
 {
-	const json_t *self = json_object_get(v->process, "self"),
-		     *cupti = json_object_get(self, "cupti");
-	const json_t *losses = json_object_get(self, "losses");
+	const struct report_self *self = &v->process->self;
 	char ms[NUMBER_BYTES], cost[120];
-	const char *name;
-	json_t *value;
-	report_heading(v, "What profrun itself cost and lost");
-	report_overhead(cost, sizeof(cost), self);
+	report_heading(v, "Profiler overhead and losses");
+	report_overhead(cost, sizeof(cost), &self->overhead);
 	text_line(v->out, TEXT_PLAIN, "  %s",
-		  *cost ? cost : "all steps were recorded, or too few: its cost cannot be told");
-	if (*report_left(cost, sizeof(cost), self))
+		  *cost ? cost
+			: "recording overhead not available: all steps were recorded, or too few");
+	if (*report_left(cost, sizeof(cost), &self->overhead))
 		text_line(v->out, TEXT_PLAIN, "  %s", cost);
-	if (report_number(cupti, "own_ms_per_step") >= LEAST_MS)
-		text_line(v->out, TEXT_PLAIN, "  CUPTI says that it took %s ms per step itself",
-			  report_ms(ms, sizeof(ms), report_number(cupti, "own_ms_per_step")));
-	json_object_foreach((json_t *)(size_t)losses, name, value) if (json_number_value(value) > 0)
-		text_line(v->out, TEXT_RED, "  %s: %.0f", name, json_number_value(value));
-	if (!(report_number(self, "dropped") > 0))
-		text_line(v->out, TEXT_PLAIN, "  no record was dropped");
+	if (self->cupti.own_ms >= LEAST_MS)
+		text_line(v->out, TEXT_PLAIN,
+			  "  CUPTI reports %s ms of overhead of its own per step",
+			  report_ms(ms, sizeof(ms), self->cupti.own_ms));
+	say_losses(v);
+	if (!self->dropped)
+		text_line(v->out, TEXT_PLAIN, "  no records dropped");
 }
 
 static void say_gaps(const struct report_view *v)
 {
-	const json_t *list = json_object_get(v->process, "unavailable");
+	const struct report_process *p = v->process;
 	char lead[120];
-	if (!json_array_size(list))
+	if (!p->unavailable.n)
 		return;
-	report_heading(v, "What cannot be said");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		snprintf(lead, sizeof(lead),
-			 "  %.60s: ", report_string(json_array_get(list, i), "what"));
-		text_wrap(v->out, TEXT_PLAIN, lead, report_string(json_array_get(list, i), "why"),
-			  4);
+	report_heading(v, "Not available");
+	for (size_t i = 0; i < p->unavailable.n; i++) {
+		snprintf(lead, sizeof(lead), "  %.60s: ", p->unavailable.at[i].what);
+		text_wrap(v->out, TEXT_PLAIN, lead, p->unavailable.at[i].why, 4);
 	}
 }
 
 /* ---- All parts ---- */
 
+/* A list of the process: its offset, what its items are, its title. */
+#define LISTED(m, list, title)                                           \
+	{                                                                \
+		offsetof(struct report_process, m), title, &(list), NULL \
+	}
+
 static const struct part {
-	const char *member, *title; /* a list of the process */
+	size_t member;
+	const char *title;
 	const struct report_list *list;
-	void (*say)(const struct report_view *v); /* what is none */
+	void (*say)(const struct report_view *v); /* for parts that are more than a list */
 } parts[] = {
-	{ NULL, NULL, NULL, say_advice },
-	{ NULL, NULL, NULL, say_baseline },
-	{ "gpu", "GPU, per step", &report_list_gpu, NULL },
-	{ "idle", "Why the GPU was idle, per step", &report_list_idle, NULL },
-	{ NULL, NULL, NULL, say_phases },
-	{ "syncs", "Where the CPU waits, ms per step", &report_list_syncs, NULL },
-	{ "lines", "Lines, per step", &report_list_lines, NULL },
-	{ NULL, NULL, NULL, say_modules },
-	{ "operators", "Operators, per step", &report_list_operators, NULL },
-	{ "kernels", "Kernels, per step", &report_list_kernels, NULL },
-	{ NULL, NULL, NULL, say_arithmetic },
-	{ "copies", "Copies, per step", &report_list_copies, NULL },
-	{ "collectives", "Collectives, per step", &report_list_collectives, NULL },
-	{ NULL, NULL, NULL, say_memory },
-	{ "once", "Paid once, in the first steps", &report_list_once, NULL },
-	{ NULL, NULL, NULL, say_self },
-	{ NULL, NULL, NULL, say_gaps },
+	{ .say = say_advice },
+	{ .say = say_baseline },
+	LISTED(gpu, report_list_gpu, "GPU utilization, per step"),
+	LISTED(idle, report_list_idle, "GPU idle time by cause, per step"),
+	{ .say = say_phases },
+	LISTED(syncs, report_list_syncs, "Synchronization, ms per step"),
+	LISTED(lines, report_list_lines, "Time by line, per step"),
+	{ .say = say_modules },
+	LISTED(operators, report_list_operators, "Operators, ms per step"),
+	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),
+	{ .say = say_arithmetic },
+	LISTED(copies, report_list_copies, "Copies, per step"),
+	LISTED(collectives, report_list_collectives, "Collectives, per step"),
+	{ .say = say_memory },
+	LISTED(once, report_list_once, "Startup and warm-up cost"),
+	{ .say = say_self },
+	{ .say = say_gaps },
 };
 
 void report_pages(const struct report_view *v)
 {
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		const struct part *part = &parts[i];
-		if (part->say)
+		LIST(void) items;
+		if (part->say) {
 			part->say(v);
-		else
-			report_list_say(v, part->list, json_object_get(v->process, part->member),
-					part->title);
+			continue;
+		}
+		memcpy(&items, (const char *)v->process + part->member, sizeof(items));
+		report_list_say(v, part->list, items.at, items.n, part->title);
 	}
 }

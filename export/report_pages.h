@@ -1,19 +1,18 @@
-/* The parts of the text report below its first screen. */
+/* The pages of the text report, below its first screen. */
 #ifndef EXPORT_REPORT_PAGES_H
 #define EXPORT_REPORT_PAGES_H
 
+#include "export/report.h"
 #include "export/textout.h"
-
-#include <jansson.h>
 
 struct report_view {
 	struct textout *out;
-	const json_t *process; /* of report.json */
-	const char *cwd;       /* paths below it are shown relative to it */
-	unsigned top;	       /* rows of a list */
+	const struct report_process *process;
+	const char *cwd; /* paths below it are shown relative to it */
+	unsigned top;	 /* rows of a list */
 };
 
-/* Every part that has something to say about the process. */
+/* All pages that have content for the process. */
 void report_pages(const struct report_view *v);
 
 #endif

@@ -1,92 +1,81 @@
 /*
- * See report_ranks.h. Ranks that exchange data at every step take equally long for it, whichever of them is slow. But the one that
- * comes last does not wait: it is the one that spends least time in collectives, and what it spends longer on than the others is why.
+ * See report_ranks.h. Ranks that exchange data in every step have equally long steps, whichever of
+ * them is slow. But the rank that arrives last does not wait: it spends the least time in
+ * collectives. The phase in which it takes longer than the others is the reason.
  */
 #include "export/report_ranks.h"
 
+#include "export/report_meetings.h"
 #include "export/report_words.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 32 };
 
 static const double worth_share = 0.05, worth_least_ms = 0.05; /* of the step: less is noise */
-static const char *const phases[] = { "data", "forward", "backward", "optimizer", "other" };
 
-enum { PHASES_N = sizeof(phases) / sizeof(*phases) };
+/* ---- From the processes ---- */
 
-struct rank {
-	double number, pid, step_ms, p95_ms, busy_pct, collective_ms, phase_ms[PHASES_N];
-	const char *verdict;
-};
-
-struct ranks {
-	struct rank *at;
-	size_t n;
-};
-
-/* ---- Out of the processes ---- */
-
-static double sum_of(const json_t *rows, const char *key, const char *wanted, const char *figure)
+/* GPU time in kernels of collectives, and GPU idle time because of collectives. */
+static double collective_ms(const struct report_process *p)
 {
 	double sum = 0;
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *row = json_array_get(rows, i);
-		if (!strncmp(report_string(row, key), wanted, strlen(wanted)))
-			sum += report_number(row, figure);
-	}
+	for (size_t i = 0; i < p->kernels.n; i++)
+		if (!strncmp(p->kernels.at[i].name, "nccl", strlen("nccl")))
+			sum += report_or_zero(p->kernels.at[i].gpu_ms);
+	for (size_t i = 0; i < p->idle.n; i++)
+		if (!strcmp(p->idle.at[i].cause, "collective"))
+			sum += p->idle.at[i].ms;
 	return sum;
 }
 
-/* Time of the device in their kernels, and time that it had nothing to do for them. */
-static double collective_ms(const json_t *p)
+static double phase_ms(const struct report_process *p, const char *name)
 {
-	return sum_of(json_object_get(p, "kernels"), "name", "nccl", "gpu_ms_per_step") +
-	       sum_of(json_object_get(p, "idle"), "cause", "collective", "ms_per_step");
+	for (size_t i = 0; i < p->phases.n; i++)
+		if (!strcmp(p->phases.at[i].name, name))
+			return p->phases.at[i].host_ms;
+	return 0;
 }
 
-static struct rank read_rank(const json_t *p)
+static struct report_rank read_rank(const struct report_process *p)
 {
-	const json_t *baseline = json_object_get(p, "baseline"),
-		     *all = json_object_get(baseline, "step_ms"),
-		     *recorded = json_object_get(baseline, "recorded_ms");
-	const json_t *gpu = json_array_get(json_object_get(p, "gpu"), 0);
-	const json_t *lengths = json_is_object(all) ? all : recorded;
-	struct rank r = { .number = report_number(p, "rank"),
-			  .pid = report_number(p, "pid"),
-			  .step_ms = report_number(lengths, "p50"),
-			  .p95_ms = report_number(lengths, "p95"),
-			  .busy_pct = report_number(gpu, "busy_pct"),
-			  .collective_ms = collective_ms(p),
-			  .verdict = report_string(json_object_get(p, "bound"), "verdict") };
-	for (size_t i = 0; i < PHASES_N; i++)
-		r.phase_ms[i] =
-			sum_of(json_object_get(p, "phases"), "name", phases[i], "host_ms_per_step");
+	const struct step_lengths *lengths = p->baseline.step_ms ? p->baseline.step_ms
+								 : p->baseline.recorded_ms;
+	struct report_rank r = { .rank = p->rank,
+				 .pid = p->facts.pid,
+				 .step_ms = lengths ? lengths->p50 : 0,
+				 .p95_ms = lengths ? lengths->p95 : 0,
+				 .gpu_busy_pct = p->gpu.at[0].busy_pct,
+				 .collective_ms = collective_ms(p),
+				 .verdict = p->bound.verdict };
+	for (size_t i = 0; i < REPORT_PHASES; i++)
+		r.phase_ms[i] = phase_ms(p, report_phase_names[i]);
 	return r;
 }
 
 static int by_number(const void *a, const void *b)
 {
-	const struct rank *x = a, *y = b;
-	return (x->number > y->number) - (x->number < y->number);
+	const struct report_rank *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* False: no job of several ranks. */
-static bool read_ranks(struct ranks *all, const json_t *processes)
+/* Returns false if this is not a job of several ranks. */
+static bool read_ranks(struct report_ranks *all, const struct report *r, struct arena *a)
 {
-	size_t n = json_array_size(processes);
-	*all = (struct ranks){ .at = calloc(n + 1, sizeof(*all->at)) };
-	for (size_t i = 0; all->at && i < n; i++) {
-		const json_t *p = json_array_get(processes, i);
-		if (report_has_number(p, "rank") && json_array_size(json_object_get(p, "gpu")))
-			all->at[all->n++] = read_rank(p);
+	list_make(a, &all->list, r->processes.n);
+	all->list.n = 0;
+	for (size_t i = 0; i < r->processes.n; i++) {
+		const struct report_process *p = r->processes.at[i];
+		if (p->rank >= 0 && p->gpu.n)
+			all->list.at[all->list.n++] = read_rank(p);
 	}
-	if (all->n < 2)
+	if (all->list.n < 2)
 		return false;
-	qsort(all->at, all->n, sizeof(*all->at), by_number);
-	for (size_t i = 1; i < all->n; i++)
-		if (!by_number(&all->at[i - 1], &all->at[i]))
+	qsort(all->list.at, all->list.n, sizeof(*all->list.at), by_number);
+	for (size_t i = 1; i < all->list.n; i++)
+		if (!by_number(&all->list.at[i - 1], &all->list.at[i]))
 			return false;
 	return true;
 }
@@ -99,14 +88,15 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The middle one of all ranks but `left_out`, of a figure at `offset` in struct rank. */
-static double median_of_others(const struct ranks *all, size_t left_out, size_t offset)
+/* The median over all ranks but `left_out`, of the figure at `offset` in struct report_rank. */
+static double median_of_others(const struct report_ranks *all, size_t left_out, size_t offset)
 {
-	double *values = calloc(all->n + 1, sizeof(*values)), median = 0;
+	double *values = mem_zero(all->list.n * sizeof(*values)), median = 0;
 	size_t n = 0;
-	for (size_t i = 0; values && i < all->n; i++)
+	for (size_t i = 0; i < all->list.n; i++)
 		if (i != left_out)
-			memcpy(&values[n++], (const char *)&all->at[i] + offset, sizeof(*values));
+			memcpy(&values[n++], (const char *)&all->list.at[i] + offset,
+			       sizeof(*values));
 	if (n) {
 		qsort(values, n, sizeof(*values), by_value);
 		median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
@@ -115,115 +105,109 @@ static double median_of_others(const struct ranks *all, size_t left_out, size_t 
 	return median;
 }
 
-static json_t *straggler(const struct ranks *all)
+/* Returns the phase in which the rank exceeds the others most, and by how much. */
+static size_t longest_phase(const struct report_ranks *all, size_t rank, double *more_ms)
 {
-	size_t last = 0, most = 0;
-	double more_ms[PHASES_N];
-	for (size_t i = 1; i < all->n; i++)
-		if (all->at[i].collective_ms < all->at[last].collective_ms)
-			last = i;
-	const struct rank *r = &all->at[last];
-	double waited_ms = median_of_others(all, last, offsetof(struct rank, collective_ms)) -
-			   r->collective_ms;
-	if (waited_ms < worth_least_ms || waited_ms < worth_share * r->step_ms)
-		return json_null();
-	for (size_t i = 0; i < PHASES_N; i++) {
-		size_t offset = offsetof(struct rank, phase_ms) + i * sizeof(double);
-		more_ms[i] = r->phase_ms[i] - median_of_others(all, last, offset);
-		most = more_ms[i] > more_ms[most] ? i : most;
+	size_t most = 0;
+	*more_ms = -INFINITY;
+	for (size_t i = 0; i < REPORT_PHASES; i++) {
+		size_t offset = offsetof(struct report_rank, phase_ms) + i * sizeof(double);
+		double ms = all->list.at[rank].phase_ms[i] - median_of_others(all, rank, offset);
+		if (ms <= *more_ms)
+			continue;
+		*more_ms = ms;
+		most = i;
 	}
-	json_t *o =
-		json_pack("{s:I, s:f}", "rank", (json_int_t)r->number, "ms_per_step", waited_ms);
-	if (more_ms[most] >= waited_ms / 4) /* else it is not the host that takes longer */
-		json_object_update_new(o, json_pack("{s:s, s:f}", "phase", phases[most], "phase_ms",
-						    more_ms[most]));
-	return o;
+	return most;
 }
 
-json_t *report_ranks(const json_t *processes)
+static struct report_straggler *find_straggler(const struct report_ranks *all, struct arena *a)
 {
-	struct ranks all;
-	json_t *o = NULL;
-	if (read_ranks(&all, processes)) {
-		json_t *list = json_array();
-		for (size_t i = 0; i < all.n; i++) {
-			const struct rank *r = &all.at[i];
-			json_t *row = json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:s}", "rank",
-						(json_int_t)r->number, "pid", (json_int_t)r->pid,
-						"step_ms", r->step_ms, "p95_ms", r->p95_ms,
-						"gpu_busy_pct", r->busy_pct, "collective_ms",
-						r->collective_ms, "verdict", r->verdict);
-			for (size_t k = 0; k < PHASES_N; k++) {
-				char name[32];
-				snprintf(name, sizeof(name), "%s_ms", phases[k]);
-				json_object_set_new(row, name, json_real(r->phase_ms[k]));
-			}
-			json_array_append_new(list, row);
-		}
-		o = json_pack("{s:o, s:o}", "list", list, "straggler", straggler(&all));
-	}
-	free(all.at);
-	return o;
+	size_t last = 0;
+	double more_ms;
+	for (size_t i = 1; i < all->list.n; i++)
+		if (all->list.at[i].collective_ms < all->list.at[last].collective_ms)
+			last = i;
+	const struct report_rank *r = &all->list.at[last];
+	double waited_ms =
+		median_of_others(all, last, offsetof(struct report_rank, collective_ms)) -
+		r->collective_ms;
+	if (waited_ms < worth_least_ms || waited_ms < worth_share * r->step_ms)
+		return NULL;
+	struct report_straggler *s = arena_zero(a, sizeof(*s));
+	size_t phase = longest_phase(all, last, &more_ms);
+	bool is_host = more_ms >= waited_ms / 4; /* else the CPU is not the reason */
+	*s = (struct report_straggler){ r->rank, waited_ms,
+					is_host ? report_phase_names[phase] : "",
+					is_host ? more_ms : NAN };
+	return s;
+}
+
+void report_compare(struct report *r)
+{
+	struct report_ranks *all = arena_zero(&r->arena, sizeof(*all));
+	report_meetings_join(r);
+	r->ranks = NULL;
+	if (!read_ranks(all, r, &r->arena))
+		return;
+	all->straggler = find_straggler(all, &r->arena);
+	r->ranks = all;
 }
 
 /* ---- In words ---- */
 
-const json_t *report_ranks_straggler(const json_t *root)
+const struct report_process *report_ranks_straggler(const struct report *r)
 {
-	const json_t *found = json_object_get(json_object_get(root, "ranks"), "straggler"),
-		     *processes = json_object_get(root, "processes");
-	for (size_t i = 0; json_is_object(found) && i < json_array_size(processes); i++) {
-		const json_t *p = json_array_get(processes, i);
-		if (json_equal(json_object_get(p, "rank"), json_object_get(found, "rank")))
-			return p;
-	}
+	const struct report_straggler *s = r->ranks ? r->ranks->straggler : NULL;
+	for (size_t i = 0; s && i < r->processes.n; i++)
+		if (r->processes.at[i]->rank == s->rank)
+			return r->processes.at[i];
 	return NULL;
 }
 
-void report_ranks_say_straggler(struct textout *o, const json_t *root)
+void report_ranks_say_straggler(struct textout *o, const struct report *r)
 {
 	char ms[NUMBER_BYTES], more[NUMBER_BYTES];
-	const json_t *found = json_object_get(json_object_get(root, "ranks"), "straggler");
-	if (!json_is_object(found))
+	const struct report_straggler *s = r->ranks ? r->ranks->straggler : NULL;
+	if (!s)
 		return;
-	report_ms(ms, sizeof(ms), report_number(found, "ms_per_step"));
-	report_ms(more, sizeof(more), report_number(found, "phase_ms"));
-	if (report_has_number(found, "phase_ms"))
+	report_ms(ms, sizeof(ms), s->ms);
+	if (*s->phase)
 		text_line(o, TEXT_RED,
-			  "ranks    wait %s ms a step for rank %.0f: its %s takes %s ms longer", ms,
-			  report_number(found, "rank"), report_string(found, "phase"), more);
+			  "ranks    wait %s ms per step for rank %lld: its %s phase is %s ms "
+			  "longer",
+			  ms, (long long)s->rank, s->phase,
+			  report_ms(more, sizeof(more), s->phase_ms));
 	else
-		text_line(o, TEXT_RED, "ranks    wait %s ms a step for rank %.0f", ms,
-			  report_number(found, "rank"));
+		text_line(o, TEXT_RED, "ranks    wait %s ms per step for rank %lld", ms,
+			  (long long)s->rank);
 }
 
-void report_ranks_say(struct textout *o, const json_t *root)
+void report_ranks_say(struct textout *o, const struct report *r)
 {
 	static const struct text_column columns[] = {
 		{ "rank", COLUMN_NUMBER },     { "step", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
+		{ "GPU util", COLUMN_NUMBER }, { "collectives", COLUMN_NUMBER },
 		{ "data", COLUMN_NUMBER },     { "forward", COLUMN_NUMBER },
-		{ "backward", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "backward", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
-	static const char *const figures[] = { "collective_ms", "data_ms", "forward_ms",
-					       "backward_ms" };
+	enum { PHASES_SHOWN = 3 }; /* data, forward, backward */
 	struct text_table t;
-	const json_t *list = json_object_get(json_object_get(root, "ranks"), "list");
-	if (!json_array_size(list))
+	char ms[NUMBER_BYTES];
+	if (!r->ranks || !r->ranks->list.n)
 		return;
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "The %zu ranks, ms per step", json_array_size(list));
+	text_line(o, TEXT_BOLD, "All %zu ranks, ms per step", r->ranks->list.n);
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *x = json_array_get(list, i);
-		char ms[NUMBER_BYTES];
-		table_cell(&t, "%.0f", report_number(x, "rank"));
-		table_cell(&t, "%s", report_ms(ms, sizeof(ms), report_number(x, "step_ms")));
-		table_cell(&t, "%.0f %%", report_number(x, "gpu_busy_pct"));
-		for (size_t k = 0; k < sizeof(figures) / sizeof(*figures); k++)
-			table_cell(&t, "%s",
-				   report_ms(ms, sizeof(ms), report_number(x, figures[k])));
-		table_cell(&t, "%s", report_string(x, "verdict"));
+	for (size_t i = 0; i < r->ranks->list.n; i++) {
+		const struct report_rank *x = &r->ranks->list.at[i];
+		table_cell(&t, "%lld", (long long)x->rank);
+		table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->step_ms));
+		table_cell(&t, "%.0f %%", x->gpu_busy_pct);
+		table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->collective_ms));
+		for (size_t k = 0; k < PHASES_SHOWN; k++)
+			table_cell(&t, "%s", report_ms(ms, sizeof(ms), x->phase_ms[k]));
+		table_cell(&t, "%s", report_verdict_or_unclear(x->verdict));
 	}
 	table_end(&t, o);
 }

@@ -1,23 +1,23 @@
-/* The ranks of one job side by side: which of them the others wait for. Works on report.json's processes. */
+/* Compares the ranks of one job: which of them the others wait for. */
 #ifndef EXPORT_REPORT_RANKS_H
 #define EXPORT_REPORT_RANKS_H
 
+#include "export/report.h"
 #include "export/textout.h"
 
-#include <jansson.h>
-
 /*
- * {list: [{rank, pid, step_ms, collective_ms, data_ms, ...}], straggler: {rank, ms_per_step, phase, phase_ms} or null}; NULL where
- * fewer than two ranks have figures, or two processes have one rank (several jobs). New reference.
+ * Compares the processes: fills in their waits for each other (report_meetings.h) and `r->ranks`,
+ * which is NULL where fewer than two ranks have figures, or two processes have one rank (several
+ * jobs).
  */
-json_t *report_ranks(const json_t *processes);
+void report_compare(struct report *r);
 
-/* The table. Nothing where the report has no ranks. */
-void report_ranks_say(struct textout *o, const json_t *root);
-/* The sentence about the straggler. */
-void report_ranks_say_straggler(struct textout *o, const json_t *root);
+/* The table of ranks; nothing if the report has none. */
+void report_ranks_say(struct textout *o, const struct report *r);
+/* One line about the straggler; nothing if there is none. */
+void report_ranks_say_straggler(struct textout *o, const struct report *r);
 
-/* The straggler's process, or NULL. */
-const json_t *report_ranks_straggler(const json_t *root);
+/* Returns the straggler's process, or NULL. */
+const struct report_process *report_ranks_straggler(const struct report *r);
 
 #endif

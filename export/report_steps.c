@@ -9,209 +9,225 @@
 enum {
 	NUMBER_BYTES = 32,
 	OF_TRAINING_BYTES = 64,
-	SKIP_STEP = 10, /* a round number of steps to skip */
+	SKIP_STEP = 10, /* skip_first= is suggested in multiples of it */
 };
 
-/* Recorded steps and all of them, where that is worth a line: beyond what is called fairly steady. */
+/* Recorded steps that differ from all steps by this factor get a line. */
 #define APART 1.2
 
-const json_t *report_step_lengths(const json_t *p)
+double report_step_ms(const struct report_process *p)
 {
-	return json_object_get(json_object_get(p, "baseline"), "step_ms");
+	if (p->baseline.step_ms)
+		return p->baseline.step_ms->p50;
+	if (p->baseline.recorded_ms)
+		return p->baseline.recorded_ms->p50;
+	return p->replay ? p->replay->measured_ms : 0;
 }
 
-double report_step_ms(const json_t *p)
-{
-	const json_t *recorded = json_object_get(json_object_get(p, "baseline"), "recorded_ms");
-	if (json_is_object(report_step_lengths(p)))
-		return report_number(report_step_lengths(p), "p50");
-	if (json_is_object(recorded))
-		return report_number(recorded, "p50");
-	return report_number(json_object_get(p, "replay"), "measured_ms");
-}
-
-/* Limits as people use the words; the figure stands beside them. */
-static const char *how_steady(double cv)
-{
-	return cv < 0.05 ? "steady" : cv < 0.2 ? "fairly steady" : "unsteady";
-}
-
-static void say_warm_up(struct textout *o, const json_t *p)
+static void say_warm_up(struct textout *o, const struct report_process *p)
 {
 	char most[NUMBER_BYTES];
-	const json_t *warm_up = json_object_get(json_object_get(p, "baseline"), "warm_up_ms");
-	if (!json_is_object(warm_up))
+	const struct step_lengths *warm_up = p->baseline.warm_up_ms;
+	if (!warm_up)
 		return;
-	double n = report_number(warm_up, "n");
-	report_ms(most, sizeof(most), report_number(warm_up, "max"));
-	if (n > 1)
-		text_say(o, REPORT_UNDER, "without the first %.0f steps, which took up to %s ms", n,
-			 most);
+	report_ms(most, sizeof(most), warm_up->max);
+	if (warm_up->n > 1)
+		text_say(o, REPORT_UNDER, "excludes %lld warm-up steps of up to %s ms",
+			 (long long)warm_up->n, most);
 	else
-		text_say(o, REPORT_UNDER, "without the first step, which took %s ms", most);
+		text_say(o, REPORT_UNDER, "excludes the first step (warm-up, %s ms)", most);
 }
 
-/* The host was far ahead of the device while it was recorded (switching recording on lets its queue run empty): it made the steps in less
- * time than the device needed for them, and what the device needed is what the others take. */
-static bool ran_ahead(const json_t *p, double host_ms)
+/*
+ * Whether the CPU ran far ahead of the GPU in the recorded steps, as it can after recording was
+ * switched on, which empties the GPU's queue. The CPU then needs less time for a step than the GPU,
+ * and the GPU's time is that of the other steps.
+ */
+static bool ran_ahead(const struct report_process *p, double host_ms)
 {
-	double device_ms = report_number(json_object_get(p, "replay"), "measured_ms"),
-	       usual_ms = report_number(report_step_lengths(p), "p50");
+	double device_ms = p->replay ? p->replay->measured_ms : 0,
+	       usual_ms = p->baseline.step_ms->p50;
 	return host_ms * APART < usual_ms && device_ms < APART * usual_ms &&
 	       usual_ms < APART * device_ms;
 }
 
-/* Times below the first lines are of the recorded steps, gains alone are not (report_gains.h); what these took is said where it is not what
- * the others take. */
-static void say_recorded(struct textout *o, const json_t *p)
+/*
+ * All figures below refer to recorded steps, except savings (report_gains.h). So their length is
+ * given where it differs.
+ */
+static void say_recorded(struct textout *o, const struct report_process *p)
 {
 	char took[NUMBER_BYTES];
-	const json_t *baseline = json_object_get(p, "baseline"),
-		     *recorded = json_object_get(baseline, "recorded_ms");
-	double ms = report_number(recorded, "p50"),
-	       times = ms / report_number(report_step_lengths(p), "p50"),
-	       n_warm = report_number(json_object_get(baseline, "warm_up_ms"), "n");
-	if (!json_is_object(recorded) || (times < APART && times > 1 / APART))
+	const struct report_baseline *b = &p->baseline;
+	if (!b->recorded_ms)
+		return;
+	double ms = b->recorded_ms->p50, times = ms / b->step_ms->p50,
+	       n_warm = b->warm_up_ms ? (double)b->warm_up_ms->n : 0;
+	if (times < APART && times > 1 / APART)
 		return;
 	report_ms(took, sizeof(took), ms);
 	if (ran_ahead(p, ms))
 		text_say(o, REPORT_UNDER,
-			 "the host ran ahead in the recorded ones, at %s ms a step", took);
-	else if (json_is_true(json_object_get(baseline, "recorded_in_warm_up")))
+			 "the CPU ran ahead of the GPU in recorded steps: %s ms per step", took);
+	else if (b->recorded_in_warm_up)
 		text_say(o, REPORT_UNDER,
-			 "recorded ones, %s ms, are of these: skip_first=%.0f records later", took,
+			 "recorded steps (%s ms) are warm-up steps: set skip_first=%.0f", took,
 			 (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
 		text_say(o, REPORT_UNDER,
-			 "recorded ones: %s ms, %.*f times as long; all but gains is theirs", took,
+			 "recorded steps take %s ms (%.*fx); other figures refer to them", took,
 			 times < 1 ? 2 : 1, times);
 }
 
-/* Steps that are rare, and yet a good part of the run: figures per step are hardly of them. */
-static void say_slow(struct textout *o, const json_t *p)
+/* Steps that are rare but a large part of the run: the figures per step hardly show them. */
+static void say_slow(struct textout *o, const struct report_process *p)
 {
-	const json_t *slow = json_object_get(json_object_get(p, "baseline"), "slow_steps"),
-		     *recorded = json_object_get(slow, "recorded");
+	const struct report_slow_steps *slow = p->baseline.slow_steps;
 	char which[160], text[300];
-	size_t n = json_array_size(recorded), used = 0;
-	if (!json_is_object(slow))
+	size_t used = 0;
+	if (!slow)
 		return;
+	int64_t n_more = slow->n_recorded - (int64_t)slow->recorded.n;
 	snprintf(which, sizeof(which),
-		 "none is recorded: PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f does",
-		 floor(report_number(slow, "least_ms") /
-		       report_number(report_step_lengths(p), "p50")));
-	for (size_t i = 0; i < n && used < sizeof(which); i++)
-		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%.0f",
-					 i ? ", " : "of the recorded ones: ",
-					 json_number_value(json_array_get(recorded, i)));
-	if (report_number(slow, "n_recorded") > (double)n && used < sizeof(which))
-		snprintf(which + used, sizeof(which) - used, " and %.0f more",
-			 report_number(slow, "n_recorded") - (double)n);
+		 "to record them, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
+		 floor(slow->least_ms / p->baseline.step_ms->p50));
+	for (size_t i = 0; i < slow->recorded.n && used < sizeof(which); i++)
+		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%lld",
+					 i ? ", " : "recorded: ", (long long)slow->recorded.at[i]);
+	if (n_more > 0 && used < sizeof(which))
+		snprintf(which + used, sizeof(which) - used, " and %lld more", (long long)n_more);
 	snprintf(text, sizeof(text),
-		 "one step in %.0f takes %.0f times as long as the others: %.0f %% of all time; %s",
-		 report_number(slow, "of") / report_number(slow, "n"), report_number(slow, "times"),
-		 report_number(slow, "time_pct"), which);
+		 "1 in %.0f steps takes %.0fx as long: %.0f %% of the total time; %s",
+		 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
 }
 
-/* "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)", of each entry of `list` that has steps. */
-static void say_why(struct textout *o, const char *what, const json_t *list, const char *key)
+/* Steps that were recorded for one reason. */
+struct reason {
+	const char *name;
+	int64_t n, first;
+};
+
+/*
+ * "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)": the reasons that have
+ * steps.
+ */
+static void say_reasons(struct textout *o, const char *what, const struct reason *at, size_t n)
 {
-	enum { ENTRIES_SAID = 4, LINES = 2 };
+	enum { REASONS_SAID = 4, LINES = 2 };
 	char text[400];
-	size_t n = json_array_size(list), used = (size_t)snprintf(text, sizeof(text), "%s", what),
-	       n_said = 0;
+	size_t used = (size_t)snprintf(text, sizeof(text), "%s", what), n_said = 0;
 	for (size_t i = 0; i < n && used < sizeof(text); i++) {
-		const json_t *entry = json_array_get(list, i);
-		double count = report_number(entry, "n"), first = report_number(entry, "first");
-		if (!(count > 0) || n_said++ >= ENTRIES_SAID)
+		if (at[i].n <= 0 || n_said++ >= REASONS_SAID)
 			continue;
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (step",
-					 n_said > 1 ? ", " : ": ", report_string(entry, key));
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used,
-						 count > 1 ? "s %.0f-%.0f)" : " %.0f)", first,
-						 first + count - 1);
+					 n_said > 1 ? ", " : ": ", at[i].name);
+		if (used < sizeof(text) && at[i].n > 1)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "s %lld-%lld)",
+						 (long long)at[i].first,
+						 (long long)(at[i].first + at[i].n - 1));
+		else if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %lld)",
+						 (long long)at[i].first);
 	}
-	if (n_said > ENTRIES_SAID && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, ", and %zu more", n_said - ENTRIES_SAID);
+	if (n_said > REASONS_SAID && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, ", and %zu more", n_said - REASONS_SAID);
 	if (n_said)
 		text_wrap(o, TEXT_PLAIN, "         ", text, LINES);
 }
 
-/* Where a training's own schedule began anew, that is said (trains_from), and it is no delay. */
-static void say_late(struct textout *o, const json_t *steps)
+static void say_why(struct textout *o, const struct facts_steps *s)
+{
+	VEC(struct reason) reasons = { 0 };
+	for (size_t i = 0; i < s->triggers.n; i++)
+		vec_push(&reasons, (struct reason){ s->triggers.at[i].by, s->triggers.at[i].n,
+						    s->triggers.at[i].first });
+	say_reasons(o, "triggered by", reasons.at, reasons.n);
+	reasons.n = 0;
+	for (size_t i = 0; i < s->kept.n; i++)
+		vec_push(&reasons, (struct reason){ s->kept.at[i].why, s->kept.at[i].n,
+						    s->kept.at[i].first });
+	say_reasons(o, "kept by the flight recorder", reasons.at, reasons.n);
+	vec_free(&reasons);
+}
+
+/*
+ * Where the schedule restarted with the training (trains_from), that is said instead: it is not
+ * late.
+ */
+static void say_late(struct textout *o, const struct facts_steps *steps)
 {
 	char text[160];
-	double n = report_number(steps, "schedule_late");
-	if (!(n > 0) || json_object_get(steps, "trains_from"))
+	int64_t n = steps->schedule_late;
+	if (n <= 0 || steps->trains_from >= 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "%.0f step%s later than PROF_SCHEDULE says: steps were not known in time; "
-		 "set a larger skip_first=, or PROF_STEP",
-		 n, n > 1 ? "s" : "");
+		 "recording began %lld step%s later than scheduled: steps were detected too "
+		 "late; set a larger skip_first= or PROF_STEP",
+		 (long long)n, n > 1 ? "s" : "");
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
-/* How many, of which the training's, where others were told before it; and which were recorded. */
-static void say_count(struct textout *o, const json_t *steps)
+/* How many steps, how many of them in training, how they were detected, and which were recorded. */
+static void say_count(struct textout *o, const struct facts_steps *steps)
 {
-	char numbers[80], of_training[OF_TRAINING_BYTES] = "";
-	double count = report_number(steps, "count"), from = report_number(steps, "trains_from");
-	if (json_object_get(steps, "trains_from")) {
+	char numbers[80], of_training[OF_TRAINING_BYTES] = "", detector[80];
+	if (steps->trains_from >= 0) {
 		text_say(o, REPORT_UNDER,
-			 "the training begins with step %.0f: those before, which no "
-			 "optimizer ends, are in no figure",
-			 from);
-		snprintf(of_training, sizeof(of_training), ", %.0f of them the training's",
-			 count - from);
+			 "training starts at step %lld; earlier steps, without an optimizer, are "
+			 "excluded",
+			 (long long)steps->trains_from);
+		snprintf(of_training, sizeof(of_training), " (%lld in training)",
+			 (long long)(steps->count - steps->trains_from));
 	}
-	report_numbers(numbers, sizeof(numbers), json_object_get(steps, "recorded"));
-	text_say(o, REPORT_UNDER, "%.0f steps in all%s, by %s (confidence %.2f)%s%s", count,
-		 of_training, report_string(steps, "detector"), report_number(steps, "confidence"),
-		 *numbers ? "; recorded " : "; none recorded: all below is of the whole run",
-		 numbers);
+	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
+	text_say(o, REPORT_UNDER, "%lld steps%s, %s; %s%s", (long long)steps->count, of_training,
+		 report_detector(detector, sizeof(detector), steps),
+		 *numbers ? "recorded: " : "none recorded: figures cover the whole run", numbers);
 }
 
-void report_steps_say(struct textout *o, const json_t *p)
+static void say_corrected(struct textout *o, const struct facts_steps *steps)
+{
+	if (!steps->corrected)
+		return;
+	if (steps->corrected->period_before == steps->period)
+		text_say(o, REPORT_UNDER,
+			 "the step boundary was corrected during the run; steps before that are "
+			 "excluded");
+	else
+		text_say(o, REPORT_UNDER,
+			 "the first steps were detected as %lld calls long; they are excluded",
+			 (long long)steps->corrected->period_before);
+}
+
+static void say_lengths(struct textout *o, const struct step_lengths *ms)
 {
 	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES];
-	const json_t *steps = json_object_get(p, "steps"), *ms = report_step_lengths(p);
-	const char *detector = report_string(steps, "detector");
-	if (!json_is_object(ms)) {
-		text_say(o, "step     ", "%s ms; %s",
-			 report_ms(p50, sizeof(p50), report_step_ms(p)),
-			 !strcmp(detector, "none")
-				 ? "no steps were told apart: the run is taken as one"
-				 : "too few steps to say how steady");
+	text_say(o, "step     ", "%s ms (median of %lld), varies by %.0f %%; p95 %s, max %s ms",
+		 report_ms(p50, sizeof(p50), ms->p50), (long long)ms->n, ms->cv * 100,
+		 report_ms(p95, sizeof(p95), ms->p95), report_ms(most, sizeof(most), ms->max));
+}
+
+void report_steps_say(struct textout *o, const struct report_process *p)
+{
+	char ms[NUMBER_BYTES];
+	const struct facts_steps *steps = &p->facts.steps;
+	if (!p->baseline.step_ms) {
+		text_say(o, "step     ", "%s ms; %s", report_ms(ms, sizeof(ms), report_step_ms(p)),
+			 !strcmp(steps->detector, "none")
+				 ? "no steps detected: the whole run counts as one"
+				 : "too few steps to say how much they vary");
 		return;
 	}
-	text_say(o, "step     ", "%s ms (median of %.0f), %s (cv %.0f %%): p95 %s, max %s",
-		 report_ms(p50, sizeof(p50), report_number(ms, "p50")), report_number(ms, "n"),
-		 how_steady(report_number(ms, "cv")), report_number(ms, "cv") * 100,
-		 report_ms(p95, sizeof(p95), report_number(ms, "p95")),
-		 report_ms(most, sizeof(most), report_number(ms, "max")));
+	say_lengths(o, p->baseline.step_ms);
 	say_warm_up(o, p);
 	say_slow(o, p);
 	say_recorded(o, p);
-	if (json_object_get(steps, "boundary"))
-		text_say(o, REPORT_UNDER, "%.0f call%s a step; where it ends: %s",
-			 report_number(steps, "period"),
-			 report_number(steps, "period") > 1 ? "s" : "",
-			 report_string(steps, "boundary"));
-	const json_t *corrected = json_object_get(steps, "corrected");
-	double before = report_number(corrected, "period_before");
-	if (corrected && before == report_number(steps, "period"))
-		text_say(o, REPORT_UNDER,
-			 "cut at another call at first, and numbered anew: no figure is of those");
-	else if (corrected)
-		text_say(o, REPORT_UNDER,
-			 "taken for steps of %.0f calls at first, and numbered anew: no figure is "
-			 "of "
-			 "those",
-			 before);
+	if (*steps->boundary)
+		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",
+			 (long long)steps->period, steps->period > 1 ? "s" : "", steps->boundary);
+	say_corrected(o, steps);
 	say_count(o, steps);
 	say_late(o, steps);
-	say_why(o, "asked for", json_object_get(steps, "triggers"), "by");
-	say_why(o, "kept by the flight recorder", json_object_get(steps, "kept"), "why");
+	say_why(o, steps);
 }

@@ -1,7 +1,8 @@
-/* The first screen, and the order of what follows it. */
+/* The first screen, and the order of what follows it: see report_text.h. */
 #include "export/report_text.h"
 
 #include "core/util/path.h"
+#include "export/report_figures.h"
 #include "export/report_gains.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"
@@ -12,49 +13,32 @@
 #include <string.h>
 
 enum {
-	EVIDENCE_LINES = 3,
+	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 2,
 	DAMAGE_LINES = 5,
 	GAPS_SAID = 3,
-	GPUS_SAID = 2,
-	CAUSES_SAID = 4,
-	IDLE_COLUMNS = 74,
-	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
 	PLACE_BYTES = 600,
-	MOSTLY_LATE =
-		2, /* times as much work behind the steps as in them: their busy time says little */
+	NAME_BYTES = 40,
 };
 
-/* Memory that lasts for another week of steps is nobody's trouble; where there is no telling, from so many bytes a step on it is. */
-#define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
-#define GROWTH_LEAST	   (1 << 16)
-
-static const json_t *get(const json_t *o, const char *group, const char *name)
+static bool has_figures(const struct report_process *p)
 {
-	return json_object_get(json_object_get(o, group), name);
+	return report_step_ms(p) > 0 || p->gpu.n;
 }
 
-static bool has_figures(const json_t *p)
+const struct report_process *report_main_process(const struct report *r)
 {
-	return report_step_ms(p) > 0 || json_array_size(json_object_get(p, "gpu"));
-}
-
-const json_t *report_main_process(const json_t *root)
-{
-	const json_t *processes = json_object_get(root, "processes"), *slowest;
-	slowest = report_ranks_straggler(root);
-	if (slowest) /* steps of all ranks take equally long, because of this one's */
+	const struct report_process *slowest = report_ranks_straggler(r);
+	if (slowest) /* the steps of all ranks are as long as this one's */
 		return slowest;
-	for (size_t i = 0; i < json_array_size(processes); i++) {
-		const json_t *p = json_array_get(processes, i);
-		bool is_busier = slowest &&
-				 json_array_size(json_object_get(p, "gpu")) >
-					 json_array_size(json_object_get(slowest, "gpu"));
+	for (size_t i = 0; i < r->processes.n; i++) {
+		const struct report_process *p = r->processes.at[i];
+		bool is_busier = slowest && p->gpu.n > slowest->gpu.n;
 		if (has_figures(p) &&
 		    (!slowest || is_busier || report_step_ms(p) > report_step_ms(slowest)))
 			slowest = p;
@@ -64,271 +48,111 @@ const json_t *report_main_process(const json_t *root)
 
 /* ---- The lines of the first screen ---- */
 
-/* Without the folder of its program. */
-static const char *own_command(const json_t *p)
+/* The process's own command, without the folder of its program. */
+static const char *own_command(const struct report_process *p)
 {
-	const char *command = report_string(p, "command"), *base = command;
+	const char *command = p->facts.command, *base = command;
 	for (const char *c = command; *c && *c != ' '; c++)
 		base = *c == '/' ? c + 1 : base;
 	return base;
 }
 
-/* As it was typed; of one process among several its own, which may be another program. Ranks are all the same. */
-static void say_command(struct textout *o, const json_t *root, const json_t *p)
+/* "rank 3", "process 123". Returns `to`. */
+static char *name_of(char *to, size_t bytes, const struct report_process *p)
 {
-	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES];
-	bool is_own = json_array_size(json_object_get(root, "processes")) > 1 &&
-		      !report_has_number(p, "rank");
-	const json_t *words = is_own ? NULL : get(root, "run", "command");
-	const char *cwd = json_string_value(get(root, "run", "cwd"));
-	for (size_t i = 0; i < json_array_size(words); i++) {
+	bool has_rank = p->rank >= 0;
+	snprintf(to, bytes, "%s %lld", has_rank ? "rank" : "process",
+		 (long long)(has_rank ? p->rank : p->facts.pid));
+	return to;
+}
+
+/*
+ * The command as it was typed. Of several processes that are no ranks each may run another program:
+ * then the process's own command.
+ */
+static void say_command(struct textout *o, const struct report *r, const struct report_process *p)
+{
+	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES], name[NAME_BYTES];
+	bool is_own = r->processes.n > 1 && p->rank < 0;
+	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
 		size_t used = strlen(command);
-		const char *word = json_string_value(json_array_get(words, i));
-		word = word ? report_short_path(word, cwd) : "?";
-		if (!i) /* where the interpreter is says nothing */
+		const char *word = report_short_path(r->run.command.at[i], r->run.cwd);
+		if (!i) /* the interpreter's folder does not matter */
 			word = path_base(word);
 		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
 	text_fit(fitted, sizeof(fitted), *command ? command : own_command(p), 60, CUT_MIDDLE);
-	if (json_array_size(json_object_get(root, "processes")) > 1)
-		text_line(o, TEXT_BOLD, "%s, %s %.0f", fitted,
-			  report_has_number(p, "rank") ? "rank" : "process",
-			  report_number(p, report_has_number(p, "rank") ? "rank" : "pid"));
+	if (r->processes.n > 1)
+		text_line(o, TEXT_BOLD, "%s, %s", fitted, name_of(name, sizeof(name), p));
 	else
 		text_line(o, TEXT_BOLD, "%s", fitted);
 }
 
-static void say_why_unknown(struct textout *o, const json_t *p)
+static void say_why_unknown(struct textout *o, const struct report_process *p)
 {
-	const json_t *gaps = json_object_get(p, "unavailable");
 	const char *why = NULL;
-	for (size_t i = 0; !why && i < json_array_size(gaps); i++)
-		if (!strcmp(report_string(json_array_get(gaps, i), "what"), "what binds"))
-			why = report_string(json_array_get(gaps, i), "why");
-	text_wrap(o, TEXT_BOLD, "bound by ", "something that cannot be told", 1);
-	if (why &&
-	    json_array_size(json_object_get(p, "gpu"))) /* else the reasons follow, all of them */
+	for (size_t i = 0; !why && i < p->unavailable.n; i++)
+		if (!strcmp(p->unavailable.at[i].what, "bottleneck"))
+			why = p->unavailable.at[i].why;
+	text_line(o, TEXT_BOLD, "Bottleneck unclear");
+	if (why && p->gpu.n) /* else all reasons follow anyway */
 		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
 
-static void say_bound(struct textout *o, const json_t *p)
+static void say_bound(struct textout *o, const struct report_process *p)
 {
-	const json_t *bound = json_object_get(p, "bound"),
-		     *evidence = json_object_get(bound, "evidence");
-	const char *verdict = report_string(bound, "verdict");
-	const char *noun = report_verdict_noun(verdict);
-	if (*noun)
-		text_line(o, TEXT_BOLD, "bound by %s (confidence %.2f): %s", noun,
-			  report_number(bound, "confidence"), report_verdict_words(verdict));
+	const struct report_bound *b = &p->bound;
+	const char *title = report_verdict_noun(b->verdict);
+	if (*title)
+		text_line(o, TEXT_BOLD, "%s (confidence %.0f %%): %s", title, b->confidence * 100,
+			  report_verdict_words(b->verdict));
 	else
 		say_why_unknown(o, p);
-	unsigned most = o->n_lines + EVIDENCE_LINES;
-	for (size_t i = 0; i < json_array_size(evidence) && o->n_lines < most; i++)
-		text_wrap(o, TEXT_PLAIN, "         - ",
-			  json_string_value(json_array_get(evidence, i)), most - o->n_lines);
+	for (size_t i = 0; i < b->evidence.n && i < EVIDENCE_SAID; i++)
+		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
 }
 
-static void say_gpus(struct textout *o, const json_t *p)
-{
-	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
-	const json_t *gpus = json_object_get(p, "gpu");
-	size_t n = json_array_size(gpus);
-	for (size_t i = 0; i < n && i < GPUS_SAID; i++) {
-		const json_t *g = json_array_get(gpus, i);
-		bool is_apart = report_has_number(g, "usual_busy_ms");
-		double busy_ms = report_number(g, is_apart ? "usual_busy_ms" : "busy_ms_per_step"),
-		       idle_ms = report_number(g, is_apart ? "usual_idle_ms" : "idle_ms_per_step"),
-		       late_ms = report_number(g, "late_ms_per_step"),
-		       kernels = report_number(g, is_apart ? "usual_kernels" : "kernels_per_step"),
-		       pct = report_number(g, "busy_pct");
-		if (is_apart && busy_ms + idle_ms > 0)
-			pct = 100 * busy_ms / (busy_ms + idle_ms);
-		text_line(o, TEXT_PLAIN,
-			  "GPU %-4.0f busy %.0f %%: works %s ms of a%s step, idle %s ms; %.0f "
-			  "kernel%s",
-			  report_number(g, "device"), pct, report_ms(busy, sizeof(busy), busy_ms),
-			  is_apart ? " usual" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
-			  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
-		if (late_ms > MOSTLY_LATE * busy_ms)
-			text_say(o, REPORT_UNDER,
-				 "%s ms of its work a step ran when the recorded steps were over",
-				 report_ms(busy, sizeof(busy), late_ms));
-	}
-	if (n > GPUS_SAID)
-		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", n - GPUS_SAID);
-}
+/* ---- Savings and lines ---- */
 
-#define LEAST_MS 0.0005 /* less is 0.000 */
-
-/* Idle time of all devices by cause, the largest first; causes come as one row per place. */
-static void say_idle(struct textout *o, const json_t *p)
-{
-	struct {
-		const char *cause;
-		double ms;
-	} sums[16];
-	size_t n = 0;
-	char line[TEXT_BYTES] = "idle     because of: ", ms[NUMBER_BYTES];
-	const json_t *idle = json_object_get(p, "idle");
-	for (size_t i = 0; i < json_array_size(idle); i++) {
-		const json_t *x = json_array_get(idle, i);
-		const char *cause = report_string(x, "cause");
-		size_t k = 0;
-		while (k < n && strcmp(sums[k].cause, cause) != 0)
-			k++;
-		if (k == n && n < sizeof(sums) / sizeof(*sums)) {
-			sums[n].cause = cause;
-			sums[n++].ms = 0;
-		}
-		if (k < n)
-			sums[k].ms += report_number(
-				x, report_has_number(x, "usual_ms") ? "usual_ms" : "ms_per_step");
-	}
-	for (size_t said = 0; said < n && said < CAUSES_SAID; said++) {
-		char item[80];
-		size_t most = 0;
-		for (size_t k = 1; k < n; k++)
-			most = sums[k].ms > sums[most].ms ? k : most;
-		snprintf(item, sizeof(item), "%s%s %s", said ? ", " : "",
-			 report_cause_noun(sums[most].cause),
-			 report_ms(ms, sizeof(ms), sums[most].ms));
-		if (sums[most].ms < LEAST_MS || text_width(line) + text_width(item) > IDLE_COLUMNS)
-			break;
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", item);
-		sums[most].ms = -1;
-	}
-	if (strchr(line, '.'))
-		text_line(o, TEXT_PLAIN, "%s ms", line);
-}
-
-static double phase_ms(const json_t *x)
-{
-	return report_number(x, report_has_number(x, "usual_host_ms") ? "usual_host_ms"
-								      : "host_ms_per_step");
-}
-
-/* The longest first, which of usual steps may be another one than of all. */
-static void say_phases(struct textout *o, const json_t *p)
-{
-	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
-	json_t *left = json_copy(json_object_get(p, "phases"));
-	while (json_array_size(left)) {
-		size_t longest = 0, used = strlen(line);
-		for (size_t i = 1; i < json_array_size(left); i++)
-			if (phase_ms(json_array_get(left, i)) >
-			    phase_ms(json_array_get(left, longest)))
-				longest = i;
-		const json_t *x = json_array_get(left, longest);
-		if (phase_ms(x) >= LEAST_MS)
-			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
-				 report_string(x, "name"), report_ms(ms, sizeof(ms), phase_ms(x)));
-		json_array_remove(left, longest);
-	}
-	json_decref(left);
-	if (*line)
-		text_say(o, "phases   ", "%s ms", line);
-}
-
-/* "30 s", "11 min": of what is no more than about so long. */
-static char *about_long(char *to, size_t bytes, double seconds)
-{
-	static const struct {
-		double seconds;
-		const char *name;
-	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "days" } };
-	size_t unit = 0;
-	while (unit + 1 < sizeof(units) / sizeof(*units) && seconds >= 2 * units[unit + 1].seconds)
-		unit++;
-	snprintf(to, bytes, "%.0f %s", seconds / units[unit].seconds, units[unit].name);
-	return to;
-}
-
-/* Two digits: more would promise too much. */
-static double rounded(double value)
-{
-	double unit = value >= 100 ? pow(10, floor(log10(value)) - 1) : 1;
-	return round(value / unit) * unit;
-}
-
-/* Which lines make what stays, the first ones. */
-static void say_leaks(struct textout *o, const json_t *leaks, const char *cwd)
-{
-	char text[TEXT_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
-	size_t used = 0;
-	for (size_t i = 0; i < json_array_size(leaks) && i < LEAKS_SAID && used < sizeof(text);
-	     i++) {
-		const json_t *x = json_array_get(leaks, i);
-		const char *what = report_string(x, "what");
-		text_fit(fitted, sizeof(fitted),
-			 *what ? what : report_place(place, sizeof(place), x, cwd), 40, CUT_HEAD);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
-					 i ? ", " : "what stays is made at ", fitted,
-					 report_bytes(bytes, sizeof(bytes),
-						      report_number(x, "bytes_per_step")));
-	}
-	if (used)
-		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
-}
-
-static void say_growth(struct textout *o, const json_t *p, const char *cwd)
-{
-	const json_t *memory = json_object_get(p, "memory"),
-		     *growth = json_object_get(memory, "growth");
-	double per_step = report_number(growth, "bytes_per_step"),
-	       steps = report_number(growth, "steps_left"),
-	       left_s = steps * report_step_ms(p) / 1e3;
-	bool is_known = report_has_number(growth, "steps_left");
-	char text[TEXT_BYTES], bytes[NUMBER_BYTES], time[NUMBER_BYTES];
-	if (!(per_step > 0) || (is_known ? left_s > GROWTH_LEFT_MOST_S : per_step < GROWTH_LEAST))
-		return;
-	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s a step",
-				       report_bytes(bytes, sizeof(bytes), per_step));
-	if (is_known)
-		snprintf(text + used, sizeof(text) - used, ": %s are full in %.0f more steps, %s",
-			 report_bytes(bytes, sizeof(bytes), report_number(growth, "device_bytes")),
-			 rounded(steps), about_long(time, sizeof(time), left_s));
-	text_wrap(o, TEXT_RED, "memory   ", text, 2);
-	say_leaks(o, json_object_get(memory, "leaks"), cwd);
-}
-
-/* ---- Lines of code ---- */
-
-/* Two lines: what it wins and where; what to do. */
-static void say_one_advice(struct textout *o, const json_t *p, const json_t *a, const char *cwd)
+/* Two lines: how much it saves and where; what to do. */
+static void say_one_advice(struct textout *o, const struct report_process *p,
+			   const struct report_advice *a, const char *cwd)
 {
 	char place[PLACE_BYTES], fitted[TEXT_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
-	bool has_place = json_is_string(json_object_get(a, "where"));
 	report_gain(gain, sizeof(gain), p, a);
-	report_place(place, sizeof(place), a, cwd);
+	report_place(place, sizeof(place), &a->place, cwd);
 	text_fit(fitted, sizeof(fitted), place, 40, CUT_HEAD);
-	if (!*report_inner(inner, sizeof(inner), a) && has_place)
-		snprintf(inner, sizeof(inner), "%s", report_string(a, "source"));
-	text_line(o, TEXT_GREEN, "%s%s  %s", gain, has_place ? fitted : report_string(a, "what"),
-		  inner);
-	if (has_place)
-		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", report_string(a, "what"));
+	if (!*report_inner(inner, sizeof(inner), a->inner) && *a->where)
+		snprintf(inner, sizeof(inner), "%s", a->source);
+	text_line(o, TEXT_GREEN, "%s%s  %s", gain, *a->where ? fitted : a->what, inner);
+	if (*a->where)
+		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", a->what);
 }
 
-/* Of the advice behind the first `n`, what mends what the verdict rests on, if none of those does; NULL: there is none, or need not be. */
-static const json_t *verdicts_advice(const json_t *p, size_t n)
+/*
+ * Returns the first advice that addresses the verdict, if it is not among the first `n`; else NULL.
+ */
+static const struct report_advice *verdicts_advice(const struct report_process *p, size_t n)
 {
-	const json_t *advice = json_object_get(p, "advice");
-	const char *verdict = report_string(json_object_get(p, "bound"), "verdict");
-	for (size_t i = 0; i < json_array_size(advice); i++) {
-		const json_t *a = json_array_get(advice, i);
-		if (!strcmp(report_string(a, "cause"), verdict))
+	for (size_t i = 0; i < p->advice.n; i++) {
+		const struct report_advice *a = &p->advice.at[i];
+		if (!strcmp(a->cause, p->bound.verdict))
 			return i < n ? NULL : a;
 	}
 	return NULL;
 }
 
-/* The first `most`, and the verdict's: of usual steps, or those that few steps win, which are of another length. */
-static void say_rows(struct textout *o, const json_t *p, const char *cwd, size_t most, bool is_rare)
+/*
+ * The first `most` rows and the verdict's: those that save time in typical steps, or (`is_rare`) in
+ * few steps.
+ */
+static void say_rows(struct textout *o, const struct report_process *p, const char *cwd,
+		     size_t most, bool is_rare)
 {
-	const json_t *advice = json_object_get(p, "advice"), *verdicts = verdicts_advice(p, most);
+	const struct report_advice *verdicts = verdicts_advice(p, most);
 	bool has_heading = !is_rare;
-	for (size_t i = 0; i < json_array_size(advice); i++) {
-		const json_t *a = json_array_get(advice, i);
+	for (size_t i = 0; i < p->advice.n; i++) {
+		const struct report_advice *a = &p->advice.at[i];
 		if ((i >= most && a != verdicts) || report_gain_is_rare(a) != is_rare)
 			continue;
 		if (!has_heading)
@@ -338,16 +162,13 @@ static void say_rows(struct textout *o, const json_t *p, const char *cwd, size_t
 	}
 }
 
-static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
+static void say_advice(struct textout *o, const struct report_process *p, const char *cwd,
+		       unsigned most_lines)
 {
-	const json_t *advice = json_object_get(p, "advice");
-	size_t n = json_array_size(advice);
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
-	if (!n) {
-		if (*report_verdict_noun(report_string(json_object_get(p, "bound"), "verdict")))
-			text_line(o, TEXT_PLAIN,
-				  "No single line was found whose mending would make steps notably "
-				  "shorter.");
+	if (!p->advice.n) {
+		if (*report_verdict_noun(p->bound.verdict))
+			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
 		return;
 	}
 	report_gains_heading(o, p);
@@ -356,8 +177,9 @@ static void say_advice(struct textout *o, const json_t *p, const char *cwd, unsi
 	say_rows(o, p, cwd, most, true);
 }
 
-/* As many as there is room for, above what comes last. */
-static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsigned most_lines)
+/* As many lines as there is room for above the last lines of the screen. */
+static void say_lines(struct textout *o, const struct report_process *p, const char *cwd,
+		      unsigned most_lines)
 {
 	static const struct text_column columns[] = {
 		{ "line", COLUMN_PLACE },    { "GPU ms", COLUMN_NUMBER },
@@ -365,193 +187,182 @@ static void say_lines(struct textout *o, const json_t *p, const char *cwd, unsig
 		{ "", COLUMN_TEXT },
 	};
 	struct text_table t;
-	char mean[MEAN_BYTES];
-	const json_t *lines = json_object_get(p, "lines");
+	char mean[MEAN_BYTES], place[PLACE_BYTES], ms[NUMBER_BYTES];
 	unsigned taken = o->n_lines + TRUST_LINES + 2;
-	size_t room = taken < most_lines ? most_lines - taken : 0, n = json_array_size(lines);
+	size_t room = taken < most_lines ? most_lines - taken : 0, n = p->lines.n;
 	n = n < LINES_SAID ? n : LINES_SAID;
 	n = n < room ? n : room;
 	if (!n)
 		return;
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < n; i++) {
-		const json_t *x = json_array_get(lines, i);
-		char place[PLACE_BYTES], gpu[NUMBER_BYTES], host[NUMBER_BYTES];
-		table_cell(&t, "%s", report_place(place, sizeof(place), x, cwd));
-		table_cell(&t, "%s", report_ms_of(gpu, sizeof(gpu), x, "gpu_ms_per_step"));
-		table_cell(&t, "%s", report_ms_of(host, sizeof(host), x, "host_ms_per_step"));
-		table_cell(&t, "%.0f", report_number(x, "launches_per_step"));
-		table_cell(&t, "%s", report_string(x, "source"));
+		const struct report_line *x = &p->lines.at[i];
+		table_cell(&t, "%s", report_place(place, sizeof(place), &x->place, cwd));
+		table_cell(&t, "%s", report_ms_or_dash(ms, sizeof(ms), x->gpu_ms));
+		table_cell(&t, "%s", report_ms_or_dash(ms, sizeof(ms), x->host_ms));
+		table_cell(&t, "%.0f", x->launches);
+		table_cell(&t, "%s", x->source);
 	}
-	text_line(o, TEXT_BOLD, "What lines cost, %s%s",
-		  json_array_size(get(p, "steps", "recorded")) ? "per step" : "in the whole run",
+	text_line(o, TEXT_BOLD, "Time by line, %s%s",
+		  p->facts.steps.recorded.n ? "per step" : "in the whole run",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }
 
-/* "; cannot be said: phases, idle of GPU 1", "" if there are none. */
-static void name_gaps(char *to, size_t bytes, const json_t *gaps)
+/* Writes "; not available: phases, GPU times", or "" if nothing is missing. */
+static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 {
-	size_t n = json_array_size(gaps), used = 0;
+	size_t n = p->unavailable.n, used = 0;
 	to[0] = 0;
 	for (size_t i = 0; i < n && i < GAPS_SAID && used < bytes; i++)
 		used += (size_t)snprintf(to + used, bytes - used, "%s%.40s",
-					 i ? ", " : "; cannot be said: ",
-					 report_string(json_array_get(gaps, i), "what"));
+					 i ? ", " : "; not available: ", p->unavailable.at[i].what);
 	if (n > GAPS_SAID && used < bytes)
 		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
 }
 
-/* How far the figures may be believed. */
-static void say_trust(struct textout *o, const json_t *p)
+/* How reliable the figures are. */
+static void say_trust(struct textout *o, const struct report_process *p)
 {
 	char line[TEXT_BYTES] = "", cost[120];
-	const json_t *replay = json_object_get(p, "replay"), *self = json_object_get(p, "self");
-	double dropped = report_number(self, "dropped");
 	size_t used;
-	if (json_is_object(replay))
-		snprintf(line, sizeof(line), "replayed within %.1f %%; ",
-			 fabs(report_number(replay, "error_pct")));
+	if (p->replay)
+		snprintf(line, sizeof(line), "model error %.1f %%; ", fabs(p->replay->error_pct));
 	used = strlen(line);
-	report_overhead(cost, sizeof(cost), self);
+	report_overhead(cost, sizeof(cost), &p->self.overhead);
 	if (*cost)
 		snprintf(line + used, sizeof(line) - used, "%s; ", cost);
 	used = strlen(line);
-	if (dropped > 0)
-		snprintf(line + used, sizeof(line) - used, "%.0f records were dropped", dropped);
+	if (p->self.dropped > 0)
+		snprintf(line + used, sizeof(line) - used, "%lld records dropped",
+			 (long long)p->self.dropped);
 	else
-		snprintf(line + used, sizeof(line) - used, "nothing was dropped");
+		snprintf(line + used, sizeof(line) - used, "no records dropped");
 	used = strlen(line);
-	name_gaps(line + used, sizeof(line) - used, json_object_get(p, "unavailable"));
-	text_wrap(o, dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
+	name_gaps(line + used, sizeof(line) - used, p);
+	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
-/* Nothing was measured: then the reasons are all there is to say. A run's summary has told of its steps (`steps_are_told`). */
-static void say_reasons(struct textout *o, const json_t *p, bool steps_are_told)
+/*
+ * Without GPU times the reasons are all there is to say. `steps_are_said`: the lines before have
+ * the reason for missing steps.
+ */
+static void say_reasons(struct textout *o, const struct report_process *p, bool steps_are_said)
 {
-	const json_t *gaps = json_object_get(p, "unavailable");
-	if (json_array_size(json_object_get(p, "gpu")))
-		return;
 	unsigned n_said = 0;
-	for (size_t i = 0; i < json_array_size(gaps) && n_said < REASONS_SAID; i++) {
-		const json_t *gap = json_array_get(gaps, i);
-		if (steps_are_told && !strcmp(report_string(gap, "what"), "steps"))
+	if (p->gpu.n)
+		return;
+	for (size_t i = 0; i < p->unavailable.n && n_said < REASONS_SAID; i++) {
+		const struct report_gap *gap = &p->unavailable.at[i];
+		if (steps_are_said && !strcmp(gap->what, "steps"))
 			continue;
-		text_wrap(o, TEXT_PLAIN, "         - ", report_string(gap, "why"), 3);
+		text_wrap(o, TEXT_PLAIN, "         - ", gap->why, 3);
 		n_said++;
 	}
 }
 
-/* Without GPU times a wait is no more than a call that takes long, but that much is known of it. */
-static void say_longest(struct textout *o, const json_t *p, const char *cwd)
+/* Without GPU times a synchronization cannot be recognized, but a CUDA call that takes long can. */
+static void say_longest(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char place[PLACE_BYTES], ms[NUMBER_BYTES];
-	const json_t *lines = json_object_get(p, "lines"), *longest = json_array_get(lines, 0);
-	if (json_array_size(json_object_get(p, "gpu")) ||
-	    !json_array_size(get(p, "steps", "recorded")) || !longest)
+	if (p->gpu.n || !p->facts.steps.recorded.n || !p->lines.n)
 		return;
-	for (size_t i = 1; i < json_array_size(lines); i++)
-		if (report_number(json_array_get(lines, i), "host_ms_per_step") >
-		    report_number(longest, "host_ms_per_step"))
-			longest = json_array_get(lines, i);
-	text_say(o, REPORT_UNDER "- ", "CUDA calls take the host longest at %s: %s ms of a step",
-		 report_place(place, sizeof(place), longest, cwd),
-		 report_ms_of(ms, sizeof(ms), longest, "host_ms_per_step"));
+	const struct report_line *longest = &p->lines.at[0];
+	for (size_t i = 1; i < p->lines.n; i++)
+		if (p->lines.at[i].host_ms > longest->host_ms)
+			longest = &p->lines.at[i];
+	text_say(o, REPORT_UNDER "- ", "most CPU time in CUDA calls: %s, %s ms per step",
+		 report_place(place, sizeof(place), &longest->place, cwd),
+		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
 
-/* What the parts below have in full is left out where they follow. */
-static void say_process(struct textout *o, const json_t *root, const json_t *p, unsigned most_lines,
-			bool parts_follow)
+/* `parts_follow`: the pages come next, so what they have in full is left out. */
+static void say_process(struct textout *o, const struct report *r, const struct report_process *p,
+			unsigned most_lines, bool parts_follow)
 {
-	const char *cwd = json_string_value(get(root, "run", "cwd"));
+	const char *cwd = r->run.cwd;
 	char death[160];
-	say_command(o, root, p);
+	say_command(o, r, p);
 	report_steps_say(o, p);
-	if (*report_death(death, sizeof(death), json_object_get(root, "run"), p))
+	if (*report_death(death, sizeof(death), &r->run, &p->facts))
 		text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
-	if (*report_string(p, "damage"))
-		text_wrap(o, TEXT_RED, REPORT_UNDER, report_string(p, "damage"), DAMAGE_LINES);
+	if (*p->facts.damage)
+		text_wrap(o, TEXT_RED, REPORT_UNDER, p->facts.damage, DAMAGE_LINES);
 	say_bound(o, p);
 	say_reasons(o, p, !parts_follow);
 	say_longest(o, p, cwd);
-	say_gpus(o, p);
-	say_idle(o, p);
-	say_phases(o, p);
-	say_growth(o, p, cwd);
-	report_ranks_say_straggler(o, root);
-	if (!parts_follow || !json_array_size(json_object_get(p, "advice")))
+	report_figures_say(o, p, cwd);
+	report_ranks_say_straggler(o, r);
+	if (!parts_follow || !p->advice.n)
 		say_advice(o, p, cwd, most_lines);
 	if (!parts_follow)
 		say_lines(o, p, cwd, most_lines);
 	say_trust(o, p);
 }
 
-static void say_screen(struct textout *o, const json_t *root, unsigned most_lines,
+static void say_screen(struct textout *o, const struct report *r, unsigned most_lines,
 		       bool parts_follow)
 {
-	const json_t *p = report_main_process(root);
+	const struct report_process *p = report_main_process(r);
 	if (p) {
-		say_process(o, root, p, most_lines, parts_follow);
+		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
-	text_line(o, TEXT_PLAIN, "no process of this run has any steps to report on");
-	say_reasons(o, json_array_get(json_object_get(root, "processes"), 0), !parts_follow);
+	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
+	if (r->processes.n)
+		say_reasons(o, r->processes.at[0], !parts_follow);
 }
 
-void report_text_screen(struct textout *o, const json_t *root, unsigned most_lines)
+void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines)
 {
-	say_screen(o, root, most_lines, false);
+	say_screen(o, r, most_lines, false);
 }
 
-/* ---- All of it ---- */
+/* ---- The full report ---- */
 
-static void say_others(struct textout *o, const json_t *root, const json_t *p)
+static void row_of_process(struct text_table *t, const struct report_process *p)
+{
+	char ms[NUMBER_BYTES];
+	const struct step_lengths *lengths = p->baseline.step_ms;
+	table_cell(t, "%lld", (long long)p->facts.pid);
+	table_cell(t, p->rank >= 0 ? "%lld" : "-", (long long)p->rank);
+	table_cell(t, "%s", report_ms(ms, sizeof(ms), report_step_ms(p)));
+	table_cell(t, "%s", report_ms(ms, sizeof(ms), lengths ? lengths->p95 : 0));
+	table_cell(t, p->gpu.n ? "%.0f %%" : "-", p->gpu.n ? p->gpu.at[0].busy_pct : 0);
+	table_cell(t, "%s", report_verdict_or_unclear(p->bound.verdict));
+}
+
+static void say_others(struct textout *o, const struct report *r, const struct report_process *p)
 {
 	static const struct text_column columns[] = {
 		{ "process", COLUMN_NUMBER },  { "rank", COLUMN_NUMBER },
 		{ "step ms", COLUMN_NUMBER },  { "p95", COLUMN_NUMBER },
-		{ "GPU busy", COLUMN_NUMBER }, { "bound by", COLUMN_TEXT },
+		{ "GPU util", COLUMN_NUMBER }, { "bottleneck", COLUMN_TEXT },
 	};
 	struct text_table t;
-	const json_t *processes = json_object_get(root, "processes");
-	size_t n = json_array_size(processes);
-	if (n < 2)
+	char name[NAME_BYTES];
+	if (r->processes.n < 2)
 		return;
-	if (json_object_get(root, "ranks")) {
-		report_ranks_say(o, root);
+	if (r->ranks) {
+		report_ranks_say(o, r);
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "All %zu processes; the parts below are about %s %.0f", n,
-		  report_has_number(p, "rank") ? "rank" : "process",
-		  report_number(p, report_has_number(p, "rank") ? "rank" : "pid"));
+	text_line(o, TEXT_BOLD, "All %zu processes; details below: %s", r->processes.n,
+		  name_of(name, sizeof(name), p));
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < n; i++) {
-		const json_t *x = json_array_get(processes, i),
-			     *gpu = json_array_get(json_object_get(x, "gpu"), 0);
-		char ms[NUMBER_BYTES];
-		table_cell(&t, "%.0f", report_number(x, "pid"));
-		table_cell(&t, report_has_number(x, "rank") ? "%.0f" : "-",
-			   report_number(x, "rank"));
-		table_cell(&t, "%s", report_ms(ms, sizeof(ms), report_step_ms(x)));
-		table_cell(&t, "%s",
-			   report_ms(ms, sizeof(ms), report_number(report_step_lengths(x), "p95")));
-		table_cell(&t, gpu ? "%.0f %%" : "-", report_number(gpu, "busy_pct"));
-		table_cell(&t, "%s", report_string(json_object_get(x, "bound"), "verdict"));
-	}
+	for (size_t i = 0; i < r->processes.n; i++)
+		row_of_process(&t, r->processes.at[i]);
 	table_end(&t, o);
 }
 
-void report_text_all(struct textout *o, const json_t *root, unsigned top)
+void report_text_all(struct textout *o, const struct report *r, unsigned top)
 {
-	const json_t *p = report_main_process(root);
-	const struct report_view view = { .out = o,
-					  .process = p,
-					  .cwd = json_string_value(get(root, "run", "cwd")),
-					  .top = top };
-	say_screen(o, root, REPORT_SCREEN_LINES, true);
+	const struct report_process *p = report_main_process(r);
+	const struct report_view view = { .out = o, .process = p, .cwd = r->run.cwd, .top = top };
+	say_screen(o, r, REPORT_SCREEN_LINES, true);
 	if (!p)
 		return;
-	say_others(o, root, p);
+	say_others(o, r, p);
 	report_pages(&view);
 }

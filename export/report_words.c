@@ -1,26 +1,11 @@
 /* See report_words.h. */
 #include "export/report_words.h"
 
+#include "core/analysis/idle_causes.h"
 #include "core/util/path.h"
 
 #include <stdio.h>
 #include <string.h>
-
-double report_number(const json_t *o, const char *name)
-{
-	return json_number_value(json_object_get(o, name));
-}
-
-bool report_has_number(const json_t *o, const char *name)
-{
-	return json_is_number(json_object_get(o, name));
-}
-
-const char *report_string(const json_t *o, const char *name)
-{
-	const char *text = json_string_value(json_object_get(o, name));
-	return text ? text : "";
-}
 
 const char *report_short_path(const char *file, const char *cwd)
 {
@@ -36,26 +21,23 @@ const char *report_short_path(const char *file, const char *cwd)
 	return file[0] == '.' && file[1] == '/' ? file + 2 : file;
 }
 
-char *report_place(char *to, size_t bytes, const json_t *o, const char *cwd)
+char *report_place(char *to, size_t bytes, const struct report_place *p, const char *cwd)
 {
-	const char *file = report_string(o, "file"), *function = report_string(o, "function");
-	if (*file && report_has_number(o, "line"))
-		snprintf(to, bytes, "%s:%.0f", report_short_path(file, cwd),
-			 report_number(o, "line"));
-	else if (*function)
-		snprintf(to, bytes, "%s", function);
+	if (*p->file && p->line >= 0)
+		snprintf(to, bytes, "%s:%lld", report_short_path(p->file, cwd), (long long)p->line);
+	else if (*p->function)
+		snprintf(to, bytes, "%s", p->function);
 	else
-		snprintf(to, bytes, "%s", *file ? report_short_path(file, cwd) : "(not known)");
+		snprintf(to, bytes, "%s", *p->file ? report_short_path(p->file, cwd) : "(unknown)");
 	return to;
 }
 
-char *report_inner(char *to, size_t bytes, const json_t *o)
+char *report_inner(char *to, size_t bytes, const struct report_place *inner)
 {
-	const json_t *inner = json_object_get(o, "inner");
 	to[0] = 0;
-	if (json_is_object(inner))
-		snprintf(to, bytes, "in %s:%.0f %s", path_base(report_string(inner, "file")),
-			 report_number(inner, "line"), report_string(inner, "function"));
+	if (inner)
+		snprintf(to, bytes, "in %s:%lld %s", path_base(inner->file), (long long)inner->line,
+			 inner->function);
 	return to;
 }
 
@@ -66,10 +48,10 @@ char *report_ms(char *to, size_t bytes, double ms)
 	return to;
 }
 
-char *report_ms_of(char *to, size_t bytes, const json_t *o, const char *name)
+char *report_ms_or_dash(char *to, size_t bytes, double ms)
 {
-	if (report_has_number(o, name))
-		return report_ms(to, bytes, report_number(o, name));
+	if (isfinite(ms))
+		return report_ms(to, bytes, ms);
 	snprintf(to, bytes, "-");
 	return to;
 }
@@ -88,127 +70,119 @@ char *report_bytes(char *to, size_t bytes, double value)
 
 enum { NUMBERS_SAID = 6 };
 
-char *report_numbers(char *to, size_t bytes, const json_t *list)
+char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)
 {
-	size_t n = json_array_size(list), used = 0;
-	json_int_t first = json_integer_value(json_array_get(list, 0)),
-		   last = json_integer_value(json_array_get(list, n ? n - 1 : 0));
+	size_t used = 0;
 	to[0] = 0;
-	if (n > 1 && last - first == (json_int_t)n - 1) {
-		snprintf(to, bytes, "%lld-%lld", (long long)first, (long long)last);
+	if (n > 1 && at[n - 1] - at[0] == (int64_t)n - 1) {
+		snprintf(to, bytes, "%lld-%lld", (long long)at[0], (long long)at[n - 1]);
 		return to;
 	}
 	for (size_t i = 0; i < n && i < NUMBERS_SAID && used < bytes; i++)
 		used += (size_t)snprintf(to + used, bytes - used, "%s%lld", i ? ", " : "",
-					 (long long)json_integer_value(json_array_get(list, i)));
+					 (long long)at[i]);
 	if (n > NUMBERS_SAID && used < bytes)
 		snprintf(to + used, bytes - used, " ...");
 	return to;
 }
 
 enum {
-	WIDE_PCT = 20, /* an interval that is wider and holds 0 says nothing but that steps vary */
-	LEFT_LEAST_PCT = 1, /* less is not worth a word */
+	WIDE_PCT = 20,	    /* a wider interval around 0 only says that steps vary */
+	LEFT_LEAST_PCT = 1, /* less is not worth mentioning */
 };
 
-char *report_mean_of(char *to, size_t bytes, const json_t *p)
+char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 {
-	const json_t *bound = json_object_get(p, "bound");
-	double n = report_number(bound, "steps");
-	to[0] = 0;
-	if (report_number(bound, "usual_steps") < n)
-		snprintf(to, bytes, ", the mean of all %.0f recorded", n);
+	bool is_auto = !strcmp(steps->detector, "auto");
+	if (!strcmp(steps->detector, "slices"))
+		snprintf(to, bytes, "slices of one second");
+	else if (is_auto || steps->period >= 0) /* every other way is certain */
+		snprintf(to, bytes, "%s%s (%.0f %%)",
+			 is_auto ? "auto-detected" : "PROF_STEP=", is_auto ? "" : steps->detector,
+			 steps->confidence * 100);
+	else
+		snprintf(to, bytes, "PROF_STEP=%s", steps->detector);
 	return to;
 }
 
-char *report_overhead(char *to, size_t bytes, const json_t *self)
+char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 {
-	const json_t *ci = json_object_get(self, "overhead_ci");
-	double low = json_number_value(json_array_get(ci, 0)),
-	       high = json_number_value(json_array_get(ci, 1));
 	to[0] = 0;
-	if (json_array_size(ci) != 2)
+	if (p->bound.usual_steps < p->bound.steps)
+		snprintf(to, bytes, ", mean of all %lld recorded steps", (long long)p->bound.steps);
+	return to;
+}
+
+char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
+{
+	double low = o->ci.low, high = o->ci.high;
+	to[0] = 0;
+	if (!isfinite(low))
 		return to;
 	int digits = high - low > WIDE_PCT ? 0 : 1;
 	if (high <= 0)
-		snprintf(to, bytes, "recording cost nothing that can be seen");
+		snprintf(to, bytes, "no measurable recording overhead");
 	else if (low <= 0 && high - low > WIDE_PCT)
-		snprintf(to, bytes, "steps vary too much to see what recording cost");
+		snprintf(to, bytes, "recording overhead unknown: step time varies too much");
 	else
-		snprintf(to, bytes, "recording cost %+.*f %% (95 %%: %+.*f to %+.*f)", digits,
-			 report_number(self, "overhead_pct"), digits, low, digits, high);
+		snprintf(to, bytes, "recording overhead %+.*f %% (95 %% CI: %+.*f to %+.*f)",
+			 digits, o->pct, digits, low, digits, high);
 	return to;
 }
 
-char *report_left(char *to, size_t bytes, const json_t *self)
+char *report_left(char *to, size_t bytes, const struct facts_overhead *o)
 {
-	const json_t *ci = json_object_get(self, "left_ci");
-	double low = json_number_value(json_array_get(ci, 0)),
-	       high = json_number_value(json_array_get(ci, 1));
+	double low = o->left_ci.low, high = o->left_ci.high;
 	to[0] = 0;
 	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
 		snprintf(to, bytes,
-			 "steps behind the first window take %.1f %% longer (95 %%: %+.1f to "
+			 "steps after the first window take %.1f %% longer (95 %% CI: %+.1f to "
 			 "%+.1f)",
-			 report_number(self, "left_pct"), low, high);
+			 o->left_pct, low, high);
 	return to;
 }
 
-/* The launcher knows the signal of the program that it started itself. */
-char *report_death(char *to, size_t bytes, const json_t *run, const json_t *p)
+/* The launcher has the signal of the program that it started itself. */
+char *report_death(char *to, size_t bytes, const struct report_run *run,
+		   const struct process_facts *p)
 {
-	const json_t *steps = json_object_get(p, "steps"), *signal = json_object_get(run, "signal");
-	bool is_known = json_is_integer(signal) &&
-			json_equal(json_object_get(run, "pid"), json_object_get(p, "pid"));
-	int number = (int)json_integer_value(signal);
+	bool is_known = run && run->signal >= 0 && run->pid == p->pid;
 	size_t used;
 	to[0] = 0;
-	if (strcmp(report_string(p, "state"), "killed") != 0)
+	if (strcmp(p->state, "killed") != 0)
 		return to;
 	if (is_known)
-		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", number,
-					strsignal(number));
+		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", (int)run->signal,
+					strsignal((int)run->signal));
 	else
-		used = (size_t)snprintf(to, bytes, "was killed: its end is not in its journal");
-	if (report_has_number(steps, "last") && used < bytes)
-		snprintf(to + used, bytes - used, ", after step %.0f began",
-			 report_number(steps, "last"));
+		used = (size_t)snprintf(to, bytes, "killed: its journal has no end record");
+	if (p->steps.last >= 0 && used < bytes)
+		snprintf(to + used, bytes - used, ", after step %lld began",
+			 (long long)p->steps.last);
 	return to;
 }
 
-/* ---- Words for the report's names ---- */
+/* ---- Words for the names in report.json ---- */
 
 struct word {
-	const char *name, *noun, *meaning;
+	const char *name, *noun, *words;
 };
 
 static const struct word verdicts[] = {
-	{ "gpu", "the GPU", "it has work all the time" },
-	{ "cpu", "the CPU", "it hands work out too slowly" },
-	{ "input", "the input", "steps wait for their data" },
-	{ "sync", "waits", "the CPU stops for the GPU, which runs dry" },
-	{ "memory", "memory calls", "allocating and freeing stop it" },
-	{ "copy", "copies", "between host and device" },
-	{ "collective", "the other ranks", "collectives wait for them" },
-	{ "mixed", "several things", "of about the same weight" },
+	{ "gpu", "GPU-bound", "the GPU always has work" },
+	{ "cpu", "Host-bound", "kernel launches arrive too slowly" },
+	{ "input", "Data-loading-bound", "steps wait for their data" },
+	{ "sync", "Synchronization-bound", "the GPU idles after each sync" },
+	{ "memory", "Allocation-bound", "allocating and freeing stall the step" },
+	{ "copy", "Copy-bound", "steps wait for copies between CPU and GPU" },
+	{ "collective", "Communication-bound", "steps wait for other ranks" },
+	{ "mixed", "Several bottlenecks", "none clearly larger than the others" },
 };
 
-static const struct word causes[] = {
-	{ "sync", "waits", "refilled after a wait" },
-	{ "launch", "slow launching", "CPU slower than the GPU" },
-	{ "input", "input", "next batch not ready" },
-	{ "alloc", "memory calls", "allocating, freeing" },
-	{ "copy", "copies", "CPU held by a copy" },
-	{ "collective", "other ranks", "other ranks awaited" },
-	{ "module", "loading of kernels", "kernels being loaded" },
-	{ "profiler", "profiling", "profrun or CUPTI" },
-	{ "unknown", "unknown", "nothing tells why" },
-};
-
-static const struct word kinds[] = {
-	{ "item", "reads a value", "" },    { "explicit", "synchronizes", "" },
-	{ "copy", "copy that blocks", "" }, { "event", "awaits an event", "" },
-	{ "alloc", "memory call", "" },	    { "library", "inside a library", "" },
+static const struct word syncs[] = {
+	{ "item", ".item()/D2H sync", "" },    { "explicit", "explicit sync", "" },
+	{ "copy", "blocking copy", "" },       { "event", "cudaEventSynchronize", "" },
+	{ "alloc", "allocation or free", "" }, { "library", "inside a library", "" },
 };
 
 static const struct word *look_up(const struct word *words, size_t n, const char *name)
@@ -229,20 +203,28 @@ const char *report_verdict_noun(const char *verdict)
 
 const char *report_verdict_words(const char *verdict)
 {
-	return LOOK_UP(verdicts, verdict)->meaning;
+	return LOOK_UP(verdicts, verdict)->words;
+}
+
+const char *report_verdict_or_unclear(const char *verdict)
+{
+	const char *title = report_verdict_noun(verdict);
+	return *title ? title : "unclear";
 }
 
 const char *report_cause_noun(const char *cause)
 {
-	return LOOK_UP(causes, cause)->noun;
+	const struct idle_cause_row *row = idle_cause_find(cause);
+	return row ? row->noun : "";
 }
 
 const char *report_cause_words(const char *cause)
 {
-	return LOOK_UP(causes, cause)->meaning;
+	const struct idle_cause_row *row = idle_cause_find(cause);
+	return row ? row->meaning : "";
 }
 
-const char *report_kind_words(const char *kind)
+const char *report_sync_noun(const char *kind)
 {
-	return LOOK_UP(kinds, kind)->noun;
+	return LOOK_UP(syncs, kind)->noun;
 }

@@ -1,4 +1,5 @@
-/* The parts of `profrun run`: options and environment, the run's folder, the collector, the application, the last words. */
+/* The parts of `profrun run`: options and environment, the run's folder, the collector, the
+ * application, the summary at the end. */
 #ifndef EXPORT_RUN_H
 #define EXPORT_RUN_H
 
@@ -15,18 +16,18 @@ struct run {
 	char **command; /* NULL-terminated */
 	bool is_quiet;
 	bool is_sim;
-	bool profiles;	       /* false: something stands in the way; the application runs bare */
-	char home[PATH_MAX];   /* where this program, the library and sim/ are */
+	bool profiles; /* false: profiling is impossible, and the application runs without it */
+	char home[PATH_MAX];   /* of this program, the library and sim/ */
 	char folder[PATH_MAX]; /* absolute */
 	bool folder_was_there;
 	VEC(char *)
-	settings; /* NAME=VALUE from options, after which the environment's do not count */
-	VEC(char *) environment; /* the application's */
-	pid_t application;	 /* 0: it was not started */
+	settings;		 /* NAME=VALUE from options, which override the environment */
+	VEC(char *) environment; /* of the application */
+	pid_t application;	 /* 0: not started */
 	pid_t collector;
 	int control, status; /* pipes to and from the collector, -1 without one */
-	struct sigaction
-		file_size; /* what SIGXFSZ did; here a write fails instead (ulimit -f), which is said */
+	/* SIGXFSZ's original action; here it is ignored, and a write fails instead (ulimit -f) */
+	struct sigaction file_size;
 };
 
 /* run_env.c */
@@ -34,40 +35,39 @@ int run_check_settings(struct run *r);
 void run_make_environment(struct run *r);
 const char *run_setting(const struct run *r, const char *name);
 
-/* run_folder.c: chooses and makes it; clears `profiles` where that cannot be done (said). */
+/* run_folder.c: chooses and makes the folder; clears `profiles`, after a message, if that fails. */
 void run_make_folder(struct run *r);
-/* Takes it away if no process of the run left anything. True if it did; `was_used`: one of them wanted to leave something. */
+/* Removes the folder if no process of the run left anything in it. Returns whether it did.
+ * `was_used`: a process has tried to write there. */
 bool run_remove_folder(struct run *r, bool *was_used);
-/* The first half of run.json. */
+/* Writes the first half of run.json. */
 void run_describe(const struct run *r);
-/* How it ended. */
+/* Adds how the run ended. */
 void run_describe_end(const struct run *r, int wait_status, double wall_s);
 
 /* run_child.c */
 void run_start_collector(struct run *r);
-/* Runs the command; 0 and its wait status, or the exit status of a command that could not be started (said). */
+/* Runs the command. Returns 0 and its wait status, or, after a message, the exit status for a
+ * command that did not start. */
 int run_application(struct run *r, int *wait_status);
 /* Ends this process as the application ended. */
 __attribute__((noreturn)) void run_end_like(int wait_status);
 
-/* Closes every descriptor from `first` on. */
-void run_close_from(int first);
-
-/* run_watchdog.c: which signals came to the whole process group. `held` are blocked. */
+/* run_watchdog.c: tells which signals were sent to the whole process group. `held` are blocked. */
 struct watchdog {
-	pid_t pid; /* not above 0: there is none */
+	pid_t pid; /* 0 or less: none */
 	int ask, answer;
 };
 enum watchdog_saw {
 	WATCHDOG_SAW_NOT,
 	WATCHDOG_SAW,
-	WATCHDOG_GONE, /* there is none, or it was killed: nobody knows */
+	WATCHDOG_GONE, /* not running: unknown */
 };
 void run_watchdog_start(struct watchdog *w, const sigset_t *held);
 enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal);
 void run_watchdog_end(const struct watchdog *w);
 
-/* run_summary.c: waits for the collector and says what came out. */
+/* run_summary.c: waits for the collector and prints the summary. */
 void run_finish(struct run *r, int wait_status, double wall_s);
 
 #endif

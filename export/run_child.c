@@ -1,9 +1,12 @@
 /*
- * The two children of a run. The application stays in this process group with everything as it was: dispositions, mask, files.
- * The collector gets a session of its own and none of the application's files. This process then only waits, passing
- * on what was sent to it alone.
+ * Starts the two children of a run. The application stays in this process group and keeps its
+ * signal dispositions, signal mask and files. The collector gets a session of its own and none of
+ * the application's files. This process then only waits, and forwards signals that were sent to it
+ * alone.
  */
+#include "core/runtime/spelling.h"
 #include "export/command.h"
+#include "export/descriptors.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -23,17 +26,10 @@ extern char **environ;
 
 /* ---- The collector ---- */
 
-void run_close_from(int first)
-{
-	if (close_range((unsigned)first, ~0u, 0) == 0)
-		return;
-	for (int fd = first; fd < 4096; fd++) /* a kernel before 5.9 */
-		close(fd);
-}
-
 /*
- * Behind the application, whose threads must not wait for a processor because their traces are being written: never real-time, and at a
- * lower priority, both as a process and, where the kernel weighs sessions against each other (autogroup), as a session.
+ * Gives the application's threads priority over the writing of traces. The collector never runs as
+ * real-time, and at a lower priority: as a process, and as a session where the kernel schedules
+ * sessions as groups (autogroup).
  */
 static void give_way(void)
 {
@@ -47,7 +43,8 @@ static void give_way(void)
 	close(fd);
 }
 
-/* Moves two descriptors to 3 and 4 whatever they were, and nothing to 0, 1, 2. */
+/* Moves the two pipes to descriptors 3 and 4, whatever their numbers, and opens /dev/null as 0, 1
+ * and 2. */
 __attribute__((noreturn)) static void become_collector(struct run *r, int control, int status)
 {
 	char program[PATH_MAX + 16], format[256];
@@ -60,11 +57,10 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 		dup2(nothing, fd);
 	dup2(high_control, 3);
 	dup2(high_status, 4);
-	run_close_from(5);
+	descriptors_close_from(5);
 	setsid();
 	give_way();
-	for (int s = 1; s < NSIG;
-	     s++) /* the launcher's own may have been ignored or blocked by whoever started it */
+	for (int s = 1; s < NSIG; s++) /* the launcher's parent may have ignored or blocked some */
 		signal(s, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
@@ -114,14 +110,15 @@ static void tell_collector(struct run *r, pid_t application)
 	char line[32];
 	int n = snprintf(line, sizeof(line), "pid %d\n", (int)application);
 	if (r->control >= 0 && write(r->control, line, (size_t)n) < 0) {
-		close(r->control); /* it has died: the end will say so */
+		close(r->control); /* the collector has died; run_finish() reports it */
 		r->control = -1;
 	}
 }
 
 /* ---- The application ---- */
 
-/* What may be sent to this process to reach the application. Stops and continues act on the whole group by themselves. */
+/* Signals that are sent to this process but meant for the application. Stops and continues need no
+ * forwarding: they act on the whole group. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
 				 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
 
@@ -130,7 +127,7 @@ struct before {
 	struct sigaction child, pipe;
 };
 
-/* Signals that were ignored stay so, here and in the application. */
+/* Ignored signals stay ignored, here and in the application. */
 static void hold_signals(struct before *b)
 {
 	struct sigaction now;
@@ -141,7 +138,8 @@ static void hold_signals(struct before *b)
 	sigaddset(&b->waited, SIGCHLD);
 	const struct sigaction plain = { .sa_handler = SIG_DFL },
 			       ignored = { .sa_handler = SIG_IGN };
-	sigaction(SIGCHLD, &plain, &b->child); /* ignored children could not be waited for */
+	sigaction(SIGCHLD, &plain,
+		  &b->child); /* wait() does not return for children if SIGCHLD is ignored */
 	sigaction(SIGPIPE, &ignored, &b->pipe);
 	sigprocmask(SIG_BLOCK, &b->waited, &b->mask);
 }
@@ -162,7 +160,7 @@ __attribute__((noreturn)) static void become_application(struct run *r, const st
 
 static int refuse(const char *command, int error)
 {
-	char meant[COMMAND_MEANT_BYTES] = "";
+	char meant[SPELLING_MEANT_BYTES] = "";
 	bool is_missing = error == ENOENT, is_word = !strchr(command, '/');
 	if (is_missing && is_word)
 		command_did_you_mean(meant, sizeof(meant), command);
@@ -175,9 +173,9 @@ static int refuse(const char *command, int error)
 }
 
 /*
- * What came to the group has reached the application, which is in it too: a terminal's signals, sent by the kernel, and others'. What the
- * kernel sends to this process alone is the application's all the same: a timer that was set before profrun was
- * executed, a terminal that is gone.
+ * Forwards a signal unless the application has it already. A signal to the process group, as from a
+ * terminal, has reached the application too. A signal that the kernel sent to this process alone is
+ * meant for the application: a timer set before profrun was executed, or a closed terminal.
  */
 static void pass_on(const siginfo_t *info, pid_t application, const struct watchdog *w)
 {
@@ -231,7 +229,7 @@ void run_end_like(int wait_status)
 	if (!WIFSIGNALED(wait_status))
 		_exit(WEXITSTATUS(wait_status));
 	int s = WTERMSIG(wait_status);
-	const struct rlimit no_core = { 0, 0 }; /* the application has left its own */
+	const struct rlimit no_core = { 0, 0 }; /* the application has dumped its own core */
 	sigset_t one;
 	setrlimit(RLIMIT_CORE, &no_core);
 	signal(s, SIG_DFL);

@@ -1,4 +1,5 @@
-/* Settings of a run: options win over the environment; what a bad value means depends on where it stands. */
+/* Settings of a run. Options override the environment. A bad value of an option ends the run; one
+ * in the environment does not. */
 #include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
@@ -39,8 +40,8 @@ static bool is_set_by_option(const struct run *r, const char *entry)
 	return value_in(r->settings.at, r->settings.n, name);
 }
 
-/* Bad values of the environment are named and dropped, unless an option stands in their place; those of options were refused when they
- * were parsed. */
+/* Reports bad values of the environment and ignores them, unless an option overrides them. Bad
+ * values of options were refused during parsing. */
 int run_check_settings(struct run *r)
 {
 	struct config *c = mem_zero(sizeof(*c));
@@ -57,7 +58,7 @@ int run_check_settings(struct run *r)
 	return 0;
 }
 
-/* "A:B" without empty parts. */
+/* Appends to "A:B", without empty parts. */
 static void append_path(char *to, size_t bytes, const char *part)
 {
 	size_t used = strlen(to);
@@ -80,7 +81,8 @@ static void set(struct run *r, const char *name, const char *value)
 	vec_push(&r->environment, entry);
 }
 
-/* The stand-ins under their real names: a program that has its own path to libcudart (RPATH) must find them loaded already. */
+/* Preloads the simulated libraries under their real names. A program with its own path to libcudart
+ * (RPATH) must find them already loaded. */
 static void add_sim(struct run *r, char *preload, size_t bytes)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12", "libcupti.so.13",
@@ -88,7 +90,8 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	char path[PATH_MAX + 64], libraries[8192] = "";
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/sim/%s", r->home, names[i]);
-		if (!access(path, R_OK) && !strpbrk(path, ": ")) /* else by LD_LIBRARY_PATH alone */
+		if (!access(path, R_OK) &&
+		    !strpbrk(path, ": ")) /* else only LD_LIBRARY_PATH names it */
 			append_path(preload, bytes, path);
 	}
 	snprintf(path, sizeof(path), "%s/sim", r->home);
@@ -97,7 +100,7 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	set(r, "LD_LIBRARY_PATH", libraries);
 }
 
-/* Who has an injection of their own keeps it. */
+/* Leaves an NVTX injection of the user in place. */
 static void add_nvtx(struct run *r, const char *library)
 {
 	const char *setting = run_setting(r, "PROF_NVTX");
@@ -107,8 +110,9 @@ static void add_nvtx(struct run *r, const char *library)
 }
 
 /*
- * AddressSanitizer's runtime, as a shared library (gcc's), ends a program in which another stands before it. Ours has nothing that it
- * replaces, and must not stand behind it either: the runtime would then be preloaded into every child.
+ * Turns off AddressSanitizer's check of the link order. Its runtime, as a shared library (gcc's),
+ * ends a program in which another library is loaded before it. Ours replaces nothing of the
+ * runtime's. Loading the runtime first is no solution: it would be preloaded into every child.
  */
 static void tell_sanitizer(struct run *r)
 {
@@ -128,7 +132,7 @@ static void add_settings(struct run *r)
 	for (size_t i = 0; i < config_n_rows; i++) {
 		const char *name = config_rows[i].name, *value = run_setting(r, name);
 		if (value && *value && config_check(name, value, &e))
-			value = config_rows[i].fallback; /* named already */
+			value = config_rows[i].fallback; /* already reported */
 		if (value)
 			set(r, name, value);
 	}

@@ -1,4 +1,4 @@
-/* The run's folder: its name, making it, taking it away again, and what run.json says of the run. */
+/* The run's folder: choosing its name, making and removing it, and the run's part of run.json. */
 #include "core/runtime/config.h"
 #include "core/runtime/version.h"
 #include "core/util/path.h"
@@ -36,7 +36,7 @@ static int make_absolute(char *path, size_t bytes)
 	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
 }
 
-/* The library takes it from PROF_OUT; room is left for what step_aside() puts behind it. */
+/* The library reads it from PROF_OUT. step_aside() may append a suffix. */
 static bool is_too_long(const char *folder)
 {
 	return strlen(folder) + sizeof("-99999") > CONFIG_TEXT_BYTES;
@@ -54,7 +54,7 @@ static bool holds_a_run(const char *folder)
 	return holds(folder, "run.json") || holds(folder, "journal");
 }
 
-/* DIR-2, DIR-3, ... where DIR is another run's already. */
+/* Chooses DIR-2, DIR-3, ... if DIR contains another run. */
 static void step_aside(struct run *r)
 {
 	char wanted[PATH_MAX];
@@ -67,7 +67,7 @@ static void step_aside(struct run *r)
 		r->folder);
 }
 
-/* The journal is mapped: a folder that a file can be made in is the test that counts. */
+/* Tests whether a file can be made in the folder: the journal is a mapped file. */
 static int try_writing(const char *folder, struct err *e)
 {
 	char path[PATH_MAX + 32];
@@ -116,7 +116,7 @@ bool run_remove_folder(struct run *r, bool *was_used)
 	snprintf(path, sizeof(path), "%s/journal", r->folder);
 	*was_used = !access(path, F_OK);
 	if (*was_used && rmdir(path))
-		return false; /* somebody's journal is in it */
+		return false; /* it contains a journal */
 	snprintf(path, sizeof(path), "%s/run.json", r->folder);
 	unlink(path);
 	if (!r->folder_was_there)

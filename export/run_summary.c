@@ -1,7 +1,11 @@
-/* The end of a run: waits until the collector has written what there is, then a few lines on stderr. */
+/*
+ * The end of a run: waits until the collector has written everything, then prints a summary on
+ * stderr.
+ */
 #include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/report_file.h"
+#include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/run.h"
@@ -24,8 +28,9 @@ static void note_interrupt(int unused)
 }
 
 /*
- * The application has ended, and what comes now is for the one who waits. Those that are pending came to it, too. `during`: the mask with which
- * new ones are heard of.
+ * From now on an interrupt ends the wait for the collector. Interrupts that are pending were meant
+ * for the application, which has ended: they are dropped. `during`: the signal mask that lets new
+ * ones through.
  */
 static void heed_interrupts(sigset_t *during)
 {
@@ -48,7 +53,7 @@ static void heed_interrupts(sigset_t *during)
 		;
 }
 
-/* Some of what the collector says; false: that was all, or one is tired of waiting. */
+/* Reads more of the collector's answer; false: that was all, or an interrupt came. */
 static bool hear(const struct run *r, const sigset_t *during, char *to, size_t room, size_t *n)
 {
 	struct pollfd p = { .fd = r->status, .events = POLLIN };
@@ -59,8 +64,11 @@ static bool hear(const struct run *r, const sigset_t *during, char *to, size_t r
 	return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Tells the end and waits for "settled N", behind which comes what run.json says. N, or -1: the collector has died, or was not waited for. */
-static long wait_for_collector(struct run *r, int wait_status, double wall_s, json_t **report)
+/*
+ * Tells the collector that the run is over and waits for "settled N", followed by run.json. Returns
+ * N, or -1 if the collector died or was not waited for.
+ */
+static long wait_for_collector(struct run *r, int wait_status, double wall_s, json_t **said)
 {
 	sigset_t during;
 	VEC(char) text = { 0 };
@@ -80,103 +88,92 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 	if (sscanf(text.at, "settled %ld", &running) != 1)
 		running = -1;
 	const char *rest = strchr(text.at, '\n');
-	*report = rest ? json_loads(rest, 0, NULL) : NULL;
+	*said = rest ? json_loads(rest, 0, NULL) : NULL;
 	vec_free(&text);
-	if (!running) /* it ends now: no zombie, and its last save is done */
+	if (!running) /* it ends now: its last save is done */
 		waitpid(r->collector, NULL, 0);
 	return running;
 }
 
-static long long number(const json_t *o, const char *group, const char *name)
+static void say_steps(const struct process_facts *p)
 {
-	return json_integer_value(json_object_get(json_object_get(o, group), name));
-}
-
-static void say_steps(const json_t *p)
-{
-	const json_t *steps = json_object_get(p, "steps");
-	const char *detector = json_string_value(json_object_get(steps, "detector"));
-	long long count = number(p, "steps", "count");
-	const json_t *ms = json_object_get(steps, "step_ms");
-	if (!detector || !strcmp(detector, "none"))
+	char text[80];
+	const struct facts_steps *steps = &p->steps;
+	if (!*steps->detector || !strcmp(steps->detector, "none"))
 		return;
-	fprintf(stderr, ", %lld steps (%s", count, detector);
-	if (json_object_get(steps, "period")) /* learned: every other way is sure */
-		fprintf(stderr, ", confidence %.2f",
-			json_real_value(json_object_get(steps, "confidence")));
-	fprintf(stderr, ")");
-	if (json_is_object(ms))
-		fprintf(stderr, ", median %.3f ms", json_number_value(json_object_get(ms, "p50")));
+	fprintf(stderr, ", %lld steps, %s", (long long)steps->count,
+		report_detector(text, sizeof(text), steps));
+	if (steps->step_ms)
+		fprintf(stderr, ", median %.3f ms", steps->step_ms->p50);
 }
 
-static void say_losses(const json_t *p, const char *who)
+static void say_losses(const struct process_facts *p, const char *who)
 {
-	long long dropped = number(p, "losses", "dropped"),
-		  cupti = number(p, "losses", "dropped_by_cupti");
-	long long calls = number(p, "losses", "calls_without_gpu_work");
-	long long works = number(p, "losses", "gpu_work_without_call");
-	if (dropped)
+	const struct facts_losses *l = &p->losses;
+	if (l->dropped)
 		fprintf(stderr,
-			"profrun: %s: %lld records dropped: no room (PROF_BUFFER_MB, or the "
-			"disk)\n",
-			who, dropped);
-	if (cupti)
-		fprintf(stderr, "profrun: %s: CUPTI itself dropped %lld records\n", who, cupti);
-	if (calls || works)
+			"profrun: %s: %lld records dropped: buffer (PROF_BUFFER_MB) or disk full\n",
+			who, (long long)l->dropped);
+	if (l->dropped_by_cupti)
+		fprintf(stderr, "profrun: %s: CUPTI dropped %lld records\n", who,
+			(long long)l->dropped_by_cupti);
+	if (l->calls_without_gpu_work || l->gpu_work_without_call)
 		fprintf(stderr,
-			"profrun: %s: not paired: %lld calls without GPU work, %lld pieces of GPU "
-			"work without a call\n",
-			who, calls, works);
+			"profrun: %s: not paired: %lld calls without GPU work, %lld GPU activities "
+			"without a call\n",
+			who, (long long)l->calls_without_gpu_work,
+			(long long)l->gpu_work_without_call);
 }
 
-/* Traces that are not there. */
-static void say_missing_traces(const json_t *p, const char *who)
+/* Traces that are missing. */
+static void say_missing_traces(const struct process_facts *p, const char *who)
 {
-	long long removed = json_integer_value(json_object_get(p, "n_traces_removed")),
-		  failed = json_integer_value(json_object_get(p, "n_traces_failed"));
-	if (removed)
+	if (p->n_traces_removed)
 		fprintf(stderr,
-			"profrun: %s: %lld of its traces were removed again, those between the "
-			"first and the newest (PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
-			who, removed);
-	if (failed > 1)
-		fprintf(stderr, "profrun: %s: so %lld traces could not be written\n", who, failed);
+			"profrun: %s: %lld traces removed, between the first and the newest "
+			"(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
+			who, (long long)p->n_traces_removed);
+	if (p->n_traces_failed > 1)
+		fprintf(stderr, "profrun: %s: %lld traces could not be written\n", who,
+			(long long)p->n_traces_failed);
 }
 
-/* Its steps are told by the report's screen where that follows and is about this process alone. */
-static void say_process(const json_t *p, const json_t *run, bool has_screen)
+static void say_text(const char *who, const char *text)
+{
+	if (*text)
+		fprintf(stderr, "profrun: %s: %s\n", who, text);
+}
+
+/*
+ * `has_screen`: the report's first screen follows and is about this process, so its steps are left
+ * out here.
+ */
+static void say_process(const struct process_facts *p, const struct report_run *run,
+			bool has_screen)
 {
 	char who[48], text[240];
-	const char *reason =
-		json_string_value(json_object_get(json_object_get(p, "cupti"), "reason"));
-	const char *state =
-		json_string_value(json_object_get(json_object_get(p, "cupti"), "state"));
-	const char *diagnostic = json_string_value(json_object_get(p, "diagnostic"));
-	const char *trouble = json_string_value(json_object_get(p, "trouble"));
-	snprintf(who, sizeof(who), "process %lld",
-		 (long long)json_integer_value(json_object_get(p, "pid")));
+	bool lacks_gpu_times = !strcmp(p->cupti.state, "unavailable") ||
+			       !strcmp(p->cupti.state, "yielded");
+	snprintf(who, sizeof(who), "process %lld", (long long)p->pid);
 	fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
 	if (!has_screen)
 		say_steps(p);
 	fprintf(stderr, "\n");
-	if (!has_screen && *report_death(text, sizeof(text), run, p))
-		fprintf(stderr, "profrun: %s: %s\n", who, text);
-	if (*files_emptiness(text, sizeof(text), p))
-		fprintf(stderr, "profrun: %s: %s\n", who, text);
-	if (diagnostic)
-		fprintf(stderr, "profrun: %s: %s\n", who, diagnostic);
-	if (reason && state && (!strcmp(state, "unavailable") || !strcmp(state, "yielded")))
-		fprintf(stderr, "profrun: %s: %s\n", who, reason);
-	if (trouble)
-		fprintf(stderr, "profrun: %s: %s\n", who, trouble);
+	if (!has_screen)
+		say_text(who, report_death(text, sizeof(text), run, p));
+	say_text(who, files_emptiness(text, sizeof(text), p));
+	say_text(who, p->diagnostic);
+	if (lacks_gpu_times)
+		say_text(who, p->cupti.reason);
+	say_text(who, p->trouble);
 	say_missing_traces(p, who);
 	say_losses(p, who);
 }
 
 enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
 
-/* The first screen, less the lines before and behind it. */
-static void say_report(const json_t *report)
+/* The first screen, with room for the lines before and after it. */
+static void say_report(const struct report *report)
 {
 	struct textout o = { .to = stderr,
 			     .margin = "  ",
@@ -184,37 +181,46 @@ static void say_report(const json_t *report)
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
 }
 
-/* As it can be typed: a folder with a blank or another character that means something to a shell stands in quotes. */
+/* A folder with a blank or another character that a shell would interpret is quoted. */
 static void say_report_command(const struct run *r)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789/._-+=:,@%";
 	bool is_plain = !r->folder[strspn(r->folder, plain)] || strchr(r->folder, '\'');
 	const char *quote = is_plain ? "" : "'";
-	fprintf(stderr, "profrun: the whole report: profrun.sh report %s%s%s\n", quote, r->folder,
+	fprintf(stderr, "profrun: full report: profrun.sh report %s%s%s\n", quote, r->folder,
 		quote);
 }
 
-static void say_left_out(const struct run *r, const json_t *ranks)
+static void say_left_out(const struct run *r, const struct runfile *file)
 {
 	char text[120];
 	const char *setting = run_setting(r, "PROF_RANKS");
-	size_t n = json_array_size(ranks);
+	size_t n = file->ranks_left_out.n;
 	if (n)
 		fprintf(stderr, "profrun: rank%s %s not profiled (PROF_RANKS=%s)\n",
-			n > 1 ? "s" : "", report_numbers(text, sizeof(text), ranks),
+			n > 1 ? "s" : "",
+			report_numbers(text, sizeof(text), file->ranks_left_out.at, n),
 			setting ? setting : "");
 }
 
-/* True if there are any. */
-static bool say_files(const struct run *r, const json_t *processes)
+static bool has_files(const struct runfile *file, const struct exporter *x)
+{
+	for (size_t i = 0; i < file->processes.n; i++)
+		if (files_of(&file->processes.at[i], x))
+			return true;
+	return false;
+}
+
+/* Returns whether there are any. */
+static bool say_files(const struct run *r, const struct runfile *file)
 {
 	const struct exporter *x;
 	bool is_any = false;
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
-		if (!files_of(processes, x) || access(path, F_OK)) /* somebody has removed them */
+		if (!has_files(file, x) || access(path, F_OK)) /* they were removed */
 			continue;
 		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
 			x->folder, x->viewer);
@@ -223,34 +229,28 @@ static bool say_files(const struct run *r, const json_t *processes)
 	return is_any;
 }
 
-static void say_all(const struct run *r, const json_t *root)
+static void say_all(const struct run *r, const struct runfile *file, const struct report *report)
 {
-	const json_t *processes = json_object_get(root, "processes"),
-		     *messages = json_object_get(root, "messages"),
-		     *report = json_object_get(root, "report");
-	bool has_report = report && report_main_process(report);
-	json_t *runfile = runfile_load(r->folder);
-	size_t n = json_array_size(processes);
+	bool has_report = report_main_process(report);
+	size_t n = file->processes.n;
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
-		say_process(json_array_get(processes, i), json_object_get(runfile, "run"),
-			    n == 1 && has_report);
-	json_decref(runfile);
+		say_process(&file->processes.at[i], &file->run, n == 1 && has_report);
 	if (n > PROCESSES_SAID)
-		fprintf(stderr, "profrun: and %zu more processes: run.json has them all\n",
+		fprintf(stderr, "profrun: and %zu more processes, listed in run.json\n",
 			n - PROCESSES_SAID);
-	for (size_t i = 0; i < json_array_size(messages); i++)
-		fprintf(stderr, "profrun: %s\n", json_string_value(json_array_get(messages, i)));
-	say_left_out(r, json_object_get(root, "ranks_left_out"));
+	for (size_t i = 0; i < file->messages.n; i++)
+		fprintf(stderr, "profrun: %s\n", file->messages.at[i]);
+	say_left_out(r, file);
 	if (has_report)
 		say_report(report);
-	bool has_files = say_files(r, processes);
+	bool is_any = say_files(r, file);
 	if (has_report)
 		say_report_command(r);
-	else if (!has_files)
-		fprintf(stderr, "profrun: the run's record is in %s\n", r->folder);
+	else if (!is_any)
+		fprintf(stderr, "profrun: the run is recorded in %s\n", r->folder);
 }
 
-/* The module's, Tegra's, and WSL's, which has no module. */
+/* The kernel module's files, Tegra's, and those of WSL, which has no module. */
 static bool has_driver(void)
 {
 	return !access("/proc/driver/nvidia", F_OK) || !access("/dev/nvidiactl", F_OK) ||
@@ -261,24 +261,22 @@ static void say_never_used(const struct run *r, bool was_used)
 {
 	const char *hint = "";
 	if (was_used) {
-		fprintf(stderr, "profrun: nothing of %s could be recorded\n", r->command[0]);
+		fprintf(stderr, "profrun: nothing could be recorded of %s\n", r->command[0]);
 		return;
 	}
 	if (r->is_sim)
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
-		hint = "; there is no NVIDIA driver here: --sim runs it on a simulated GPU";
+		hint = "; no NVIDIA driver found: --sim runs it on a simulated GPU";
 	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
 		hint);
 }
 
-/* The collector has made its report by then, and cannot know the signal. */
-static void report_signal(const struct run *r, json_t *report, bool is_over)
+/* The collector made its report before the signal was known. */
+static void report_signal(const struct run *r, struct report *report, bool is_over)
 {
 	struct err e;
-	if (!json_is_object(report))
-		return;
-	report_reread_run(r->folder, report);
+	report_read_run(report, r->folder);
 	if (is_over && report_save(r->folder, report, &e))
 		fprintf(stderr, "profrun: %s\n", e.text);
 }
@@ -287,45 +285,66 @@ static void say_not_waited(const struct run *r)
 {
 	if (!r->is_quiet)
 		fprintf(stderr,
-			"profrun: interrupted: traces are still being written; later: profrun.sh "
+			"profrun: interrupted; traces are still being written. Later: profrun.sh "
 			"report %s\n",
 			r->folder);
 }
 
-void run_finish(struct run *r, int wait_status, double wall_s)
+static void say_running(long running)
 {
-	json_t *report;
-	long running = wait_for_collector(r, wait_status, wall_s, &report);
-	if (was_interrupted) {
-		run_describe_end(r, wait_status, wall_s);
-		say_not_waited(r);
-		json_decref(report);
-		return;
-	}
-	bool is_any = json_array_size(json_object_get(report, "processes"));
-	bool was_used;
-	if (running <= 0 && !is_any && run_remove_folder(r, &was_used)) {
-		if (!r->is_quiet)
-			say_never_used(r, was_used);
-		json_decref(report);
-		return;
-	}
-	run_describe_end(r, wait_status, wall_s);
-	if (WIFSIGNALED(wait_status))
-		report_signal(r, json_object_get(report, "report"), !running);
+	if (running > 0)
+		fprintf(stderr,
+			"profrun: %ld process%s of the run still running; their traces are written "
+			"as steps close\n",
+			running, running == 1 ? "" : "es");
+}
+
+static void say_collector_died(const struct run *r)
+{
+	fprintf(stderr,
+		"profrun: the collector died; `profrun.sh export %s --format perfetto` "
+		"writes the traces\n",
+		r->folder);
+}
+
+/* Processes were seen. `said`: the collector's answer about them, NULL if it died. */
+static void finish_seen(struct run *r, const json_t *said, int wait_status, long running)
+{
+	struct runfile file;
+	struct report report;
+	json_t *now = runfile_load(r->folder); /* has how the run ended, unlike `said` */
+	runfile_read(&file, said);
+	fields_read(&report_run_fields, &file.run, json_object_get(now, "run"), &file.arena);
+	json_decref(now);
+	bool has_report = report_from_json(&report, json_object_get(said, "report"));
+	if (WIFSIGNALED(wait_status) && has_report)
+		report_signal(r, &report, !running);
 	if (running < 0 && r->collector > 0 && waitpid(r->collector, NULL, 0) > 0)
 		outfile_sweep(r->folder, r->collector);
 	if (!r->is_quiet && running >= 0)
-		say_all(r, report);
+		say_all(r, &file, &report);
 	else if (!r->is_quiet)
-		fprintf(stderr,
-			"profrun: the collector has died; `profrun.sh export %s --format perfetto` "
-			"makes the traces\n",
-			r->folder);
-	if (!r->is_quiet && running > 0)
-		fprintf(stderr,
-			"profrun: %ld process%s of the run still go%s on; traces are written as "
-			"they come\n",
-			running, running == 1 ? "" : "es", running == 1 ? "es" : "");
-	json_decref(report);
+		say_collector_died(r);
+	if (!r->is_quiet)
+		say_running(running);
+	report_free(&report);
+	runfile_free(&file);
+}
+
+void run_finish(struct run *r, int wait_status, double wall_s)
+{
+	json_t *said;
+	long running = wait_for_collector(r, wait_status, wall_s, &said);
+	bool is_any = json_array_size(json_object_get(said, "processes")), was_used;
+	if (was_interrupted) {
+		run_describe_end(r, wait_status, wall_s);
+		say_not_waited(r);
+	} else if (running <= 0 && !is_any && run_remove_folder(r, &was_used)) {
+		if (!r->is_quiet)
+			say_never_used(r, was_used);
+	} else {
+		run_describe_end(r, wait_status, wall_s);
+		finish_seen(r, said, wait_status, running);
+	}
+	json_decref(said);
 }

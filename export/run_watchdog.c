@@ -1,8 +1,10 @@
 /*
- * Whether a signal was sent to the whole process group, so that the application has it already: of who sent it, and to whom, the kernel says
- * nothing. So the launcher has a child in the same group which does nothing but hold its signals: what came to the group is
- * pending there too. It ends with the launcher, however that ends.
+ * Detects whether a signal was sent to the whole process group, so that the application has it
+ * already. The kernel does not say to whom a signal was sent. So the launcher has a child in the
+ * same group that only blocks signals: one sent to the group is pending in the child too. The child
+ * ends with the launcher, even if that is killed.
  */
+#include "export/descriptors.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -14,10 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel sends to one process of a group after the other, within microseconds. */
+/* The kernel delivers to the processes of a group one after another, within microseconds. */
 enum { GROUP_NS = 2000000 };
 
-/* Answers each signal's number with whether it has come. Signals that nobody asked for are those of others alone. */
+/* Reads signal numbers, and answers each with whether that signal was received. A signal that is
+ * never asked for was sent to this child alone, and is dropped. */
 __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask, int answer)
 {
 	uint8_t wanted;
@@ -27,7 +30,7 @@ __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask
 	int high_ask = fcntl(ask, F_DUPFD, 10), high_answer = fcntl(answer, F_DUPFD, 10);
 	dup2(high_ask, 0);
 	dup2(high_answer, 1);
-	run_close_from(2);
+	descriptors_close_from(2);
 	while (read(0, &wanted, 1) == 1) {
 		uint8_t has_come = 0;
 		for (int s; (s = sigtimedwait(held, NULL, &now)) > 0;)

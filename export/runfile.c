@@ -2,12 +2,26 @@
 #include "export/runfile.h"
 
 #include "export/outfile.h"
+#include "export/report_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "export/runfile.def"
+
+void runfile_read(struct runfile *r, const json_t *root)
+{
+	memset(r, 0, sizeof(*r));
+	fields_read(&runfile_fields, r, root, &r->arena);
+}
+
+void runfile_free(struct runfile *r)
+{
+	arena_free(&r->arena);
+}
 
 json_t *runfile_load(const char *folder)
 {
@@ -39,4 +53,16 @@ int runfile_save(const char *folder, json_t *root, struct err *e)
 	}
 	free(text);
 	return error;
+}
+
+json_t *runfile_process(const json_t *root, const char *journal)
+{
+	const json_t *processes = json_object_get(root, "processes");
+	for (size_t i = 0; i < json_array_size(processes); i++) {
+		json_t *p = json_array_get(processes, i);
+		const char *name = json_string_value(json_object_get(p, "journal"));
+		if (name && !strcmp(name, journal))
+			return p;
+	}
+	return NULL;
 }

@@ -15,7 +15,7 @@ bool text_wants_colour(int fd)
 
 /* ---- Characters ---- */
 
-/* The locale of whoever calls does not matter: what the profiled programs' files hold is UTF-8 or nothing we can tell. */
+/* The caller's locale does not matter: texts of the profiled program are taken as UTF-8. */
 static locale_t utf8(void)
 {
 	static locale_t locale;
@@ -24,7 +24,10 @@ static locale_t utf8(void)
 	return locale;
 }
 
-/* The next character: its columns, and in `bytes` how long it is. Below 0: nothing that can be printed. */
+/*
+ * Returns the columns of the next character, negative if it is not printable, and its length in
+ * `bytes`.
+ */
 static int next_character(const char *text, size_t *bytes)
 {
 	wchar_t wide;
@@ -34,7 +37,7 @@ static int next_character(const char *text, size_t *bytes)
 	return *bytes == n ? wcwidth(wide) : -1;
 }
 
-/* Printable characters only, a blank for each tab; columns taken. */
+/* Copies printable characters, with a blank for each tab. Returns the columns. */
 static size_t clean(char *to, size_t bytes, const char *text)
 {
 	size_t columns = 0, used = 0, n;
@@ -61,7 +64,7 @@ size_t text_width(const char *text)
 	return clean(cleaned, sizeof(cleaned), text);
 }
 
-/* How many bytes from the front hold at most `columns`. */
+/* Returns how many bytes from the front fit into `columns`. */
 static size_t head_bytes(const char *text, size_t columns)
 {
 	size_t used = 0, taken = 0, n;
@@ -78,7 +81,7 @@ static size_t head_bytes(const char *text, size_t columns)
 	return used;
 }
 
-/* Where the last `columns` or fewer begin; not with what stands upon the character before. */
+/* Returns where the last `columns` or fewer begin, but never at a combining character. */
 static size_t tail_begin(const char *text, size_t columns)
 {
 	size_t at = 0, all = text_width(text), n;
@@ -98,9 +101,7 @@ char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum te
 {
 	char all[TEXT_BYTES];
 	static const char dots[] = "...";
-	size_t dot = columns < 8
-			     ? 1
-			     : 3; /* where there is hardly room, a mark that something is missing */
+	size_t dot = columns < 8 ? 1 : 3; /* one dot where there is hardly room */
 	if (clean(all, sizeof(all), text) <= columns) {
 		snprintf(to, bytes, "%s", all);
 		return to;
@@ -153,7 +154,10 @@ void text_line(struct textout *o, enum text_style style, const char *format, ...
 	put(o, style, text);
 }
 
-/* Bytes of `text` for one line of `columns`: up to the last blank that fits, or a word cut where it must be. */
+/*
+ * Returns how many bytes of `text` go on a line of `columns`: up to the last blank that fits, or a
+ * part of a word that is too long.
+ */
 static size_t line_bytes(const char *text, size_t columns)
 {
 	size_t fits = head_bytes(text, columns);

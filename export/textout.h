@@ -1,6 +1,6 @@
 /*
- * Text for people: lines that are never wider than the screen, colour where it is wanted, tables that fit. Whatever comes from
- * the profiled program (names, source lines) is cleaned of control characters on the way.
+ * Text output: lines that are never wider than the screen, optional colour, tables that fit. Text
+ * from the profiled program (names, source lines) is cleaned of control characters.
  */
 #ifndef EXPORT_TEXTOUT_H
 #define EXPORT_TEXTOUT_H
@@ -21,33 +21,42 @@ struct textout {
 	unsigned n_lines; /* written so far */
 };
 
-/* Whether `fd` is a terminal that takes colour: NO_COLOR and TERM=dumb say no. */
+/* Returns whether `fd` is a terminal with colour; NO_COLOR and TERM=dumb switch it off. */
 bool text_wants_colour(int fd);
 
-/* Columns that it takes on a terminal, once cleaned. */
+/* Returns the columns of the cleaned text on a terminal. */
 size_t text_width(const char *text);
 
-/* Where something too long loses characters: names in the middle, paths at their head, sentences at their tail. */
+/*
+ * Where a text that is too long is cut: names in the middle, paths at the head, sentences at the
+ * tail.
+ */
 enum text_cut { CUT_TAIL, CUT_MIDDLE, CUT_HEAD };
 
-/* Cleaned, and cut to `columns`. Returns `to`. */
+/* Cleans the text and cuts it to `columns`. Returns `to`. */
 char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum text_cut cut);
 
-/* One line, cut at the screen's edge. */
+/* Prints one line, cut at the screen's edge. */
 __attribute__((format(printf, 3, 4))) void text_line(struct textout *o, enum text_style style,
 						     const char *format, ...);
 
-/* Words on as many lines as they need, `most` at most; `lead` before the first, blanks as wide before the others. */
+/*
+ * Prints words on as many lines as they need, up to `most`: `lead` before the first line, the same
+ * width of blanks before others.
+ */
 void text_wrap(struct textout *o, enum text_style style, const char *lead, const char *text,
 	       unsigned most);
 
-/* Plain words on two lines where one is too narrow. */
+/* Prints plain words on up to two lines. */
 __attribute__((format(printf, 3, 4))) void text_say(struct textout *o, const char *lead,
 						    const char *format, ...);
 
 /* ---- Tables ---- */
 
-/* The last three give way where the table is too wide, the widest first: cut at the tail, in the middle, at the head. */
+/*
+ * Cells of the last three kinds are cut where the table is too wide, the widest column first: at
+ * the tail, in the middle, at the head.
+ */
 enum column_kind { COLUMN_WORD, COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NAME, COLUMN_PLACE };
 
 struct text_column {
@@ -67,9 +76,9 @@ struct text_table {
 void table_start(struct text_table *t, const struct text_column *columns, unsigned n_columns);
 __attribute__((format(printf, 2, 3))) void table_cell(struct text_table *t, const char *format,
 						      ...);
-/* After a row's last cell. */
+/* A line below the row; call it after the row's last cell. */
 void table_note(struct text_table *t, const char *text);
-/* Prints it and frees it. Nothing at all if it has no rows. */
+/* Prints the table, if it has rows, and frees it. */
 void table_end(struct text_table *t, struct textout *o);
 
 #endif

@@ -31,7 +31,10 @@ void table_note(struct text_table *t, const char *text)
 	t->notes.at[t->notes.n - 1] = *text ? mem_text(text) : NULL;
 }
 
-/* Each column as wide as its widest cell; then the widest elastic one gives way, column by column. */
+/*
+ * Each column gets the width of its widest cell; then the widest elastic column shrinks until the
+ * table fits.
+ */
 static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 {
 	size_t sum = (t->n_columns - 1) * GAP;
@@ -65,7 +68,7 @@ static bool is_inside_character(const char *at)
 	return (*at & 0xc0) == 0x80;
 }
 
-/* Its begin, and from where on it is another than `other`. */
+/* Keeps the head of the text and the part from where it differs from `other`. */
 static void fit_difference(char *to, const char *text, const char *other, size_t width)
 {
 	char part[TEXT_BYTES / 2];
@@ -86,7 +89,7 @@ static void fit_difference(char *to, const char *text, const char *other, size_t
 	snprintf(to, TEXT_BYTES, "%.*s...%s", (int)head, text, part);
 }
 
-/* A name that is cut must not look like another one in its column. */
+/* Cuts a name so that it does not look like another name in the column. */
 static void fit_name(const struct text_table *t, const char *text, unsigned column, size_t width,
 		     char *to)
 {
@@ -122,8 +125,8 @@ static size_t put_cell(char *line, size_t used, const struct text_table *t, unsi
 		text_fit(cell, sizeof(cell), text, width, cuts[c->kind]);
 	size_t taken = text_width(cell), blanks = width > taken ? width - taken : 0;
 	int before = c->kind == COLUMN_NUMBER ? (int)blanks : 0,
-	    behind = is_last ? 0 : (int)(blanks + GAP) - before;
-	snprintf(line + used, TEXT_BYTES - used, "%*s%s%*s", before, "", cell, behind, "");
+	    after = is_last ? 0 : (int)(blanks + GAP) - before;
+	snprintf(line + used, TEXT_BYTES - used, "%*s%s%*s", before, "", cell, after, "");
 	return used + strlen(line + used);
 }
 

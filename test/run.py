@@ -4,7 +4,7 @@
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-v]
 
 A tier is a row of TIERS below: unit (cmocka programs in build/test/unit, two at a time), check (scripts that look at what was
-built), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch
+built, and tests of scripts), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch
 and torch-timed run only when asked for. Whatever tests a tier finds, each is counted by its own name; a program that dies or runs out of time
 counts as one failure more. The output of what failed is shown whole, of what passed not at all. Exit status 77 of a
 program, or a `skip` line, is a skip; its reason is printed.
@@ -164,8 +164,9 @@ def unit_programs(_):
     return [(os.path.basename(path), [path], 180, False) for path in built if os.path.basename(path) in sources]
 
 
-def check_programs(_):
-    return [("check-so", ["scripts/check-so"], 60, False)] if os.path.exists(os.path.join(ROOT, "build/libprofrun.so")) else []
+def check_programs(pattern):
+    of_library = [("check-so", ["scripts/check-so"], 60, False)] if os.path.exists(os.path.join(ROOT, "build/libprofrun.so")) else []
+    return of_library + folder_programs("check", 120)(pattern)
 
 
 # What these find hangs on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.

@@ -279,7 +279,7 @@ static void fill_lines(struct block_summary *l, struct findings *f, const struct
 	}
 	for (size_t i = 0; i < lines.at.n; i++) {
 		const struct line *line = &lines.at.at[i];
-		const char *what = line->site ? NULL : "made before recording began";
+		const char *what = line->site ? NULL : "before recording began";
 		double rate = lines.n_steps ? (double)(line->at_check[lines.n_checks - 1] -
 						       line->at_check[0]) /
 						      (double)lines.n_steps
@@ -292,7 +292,7 @@ static void fill_lines(struct block_summary *l, struct findings *f, const struct
 	}
 	if (l->peak_reserved_bytes > l->peak_bytes)
 		vec_push(&f->at_peak, (struct finding_block){
-					      0, "PyTorch's cache, not in use",
+					      0, "PyTorch cache, unused",
 					      (double)(l->peak_reserved_bytes - l->peak_bytes) });
 	if (f->at_peak.n)
 		qsort(f->at_peak.at, f->at_peak.n, sizeof(*f->at_peak.at), by_size);
@@ -324,16 +324,16 @@ static void say_gaps(const struct block_summary *l, struct findings *f, const st
 {
 	const struct finding_allocator *a = &f->allocator;
 	if (a->peak_bytes > a->recorded_peak_bytes + a->peak_bytes / 100)
-		findings_unavailable(f, "what was allocated at the run's peak",
-				     "it was %llu bytes, outside the recorded steps; kinds and "
-				     "lines "
-				     "are those of the recorded steps' peak, %llu bytes",
+		findings_unavailable(f, "allocations at the run's peak",
+				     "the peak of %llu bytes was outside the recorded steps; kinds "
+				     "and lines refer to the recorded steps' peak of %llu bytes",
 				     (unsigned long long)a->peak_bytes,
 				     (unsigned long long)a->recorded_peak_bytes);
 	if (b->n_lost || l->n_left_out)
-		findings_unavailable(f, "all blocks",
-				     "there were too many: %u made before recording began are not "
-				     "known, %llu of recorded steps were left out",
+		findings_unavailable(f, "all allocations",
+				     "too many: %u from before recording began are unknown, %llu "
+				     "of "
+				     "recorded steps were left out",
 				     b->n_lost, (unsigned long long)l->n_left_out);
 }
 

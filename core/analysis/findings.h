@@ -104,8 +104,9 @@ struct finding_arithmetic {
 struct finding_operator {
 	const char *name;
 	struct finding_arithmetic arithmetic;
-	double per_step, host_ms;
-	double gpu_ms, all_gpu_ms; /* of what it launched itself; of operators within it, too */
+	double per_step;
+	double gpu_ms, host_ms; /* total: with the operators within it */
+	double self_gpu_ms, self_host_ms;
 };
 
 struct finding_phase_part {
@@ -287,5 +288,17 @@ struct findings {
 	VEC(struct finding_advice) advice;
 	VEC(struct finding_gap) unavailable;
 };
+
+void findings_free(struct findings *f);
+
+/* Appends to `unavailable`: what the analysis cannot give, and why. */
+__attribute__((format(printf, 3, 4))) void
+findings_unavailable(struct findings *f, const char *what, const char *why, ...);
+
+/* Recorded steps: what figures per step are divided by. */
+struct step_counts {
+	double all, with_gpu; /* never 0 */
+};
+struct step_counts findings_count_steps(const struct timeline *t);
 
 #endif

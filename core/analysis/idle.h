@@ -54,7 +54,7 @@ void idle_fill(struct findings *f);
 /* idle_usual.c: the same times for some steps only; `is_usual` by the timeline's steps. */
 void idle_fill_usual(struct findings *f, const bool *is_usual);
 
-/* ---- Between idle.c and idle_cause.c ---- */
+/* ---- Between idle.c, idle_cause.c and idle_spans.c ---- */
 
 /* A piece of work on a device, or what is known of one launched before. */
 struct idle_item {

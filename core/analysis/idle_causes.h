@@ -1,24 +1,21 @@
-/* Why a device was idle. */
+/* Why a device was idle: the rows of idle_causes.def. */
 #ifndef CORE_IDLE_CAUSES_H
 #define CORE_IDLE_CAUSES_H
 
-/*        id          name */
-#define IDLE_CAUSES(X)              \
-	X(SYNC, "sync")             \
-	X(LAUNCH, "launch")         \
-	X(INPUT, "input")           \
-	X(ALLOC, "alloc")           \
-	X(COPY, "copy")             \
-	X(COLLECTIVE, "collective") \
-	X(MODULE, "module")         \
-	X(PROFILER, "profiler")     \
-	X(UNKNOWN, "unknown")
-
 enum idle_cause {
-#define X(id, name) IDLE_##id,
-	IDLE_CAUSES(X)
-#undef X
-		IDLE_CAUSES_N
+#define IDLE_CAUSE(id, ...) IDLE_##id,
+#include "core/analysis/idle_causes.def"
+#undef IDLE_CAUSE
+	IDLE_CAUSES_N
 };
+
+struct idle_cause_row {
+	const char *name, *noun, *meaning;
+};
+
+extern const struct idle_cause_row idle_causes[IDLE_CAUSES_N];
+
+/* Returns the row of that name; NULL if there is none, as in the report of another version. */
+const struct idle_cause_row *idle_cause_find(const char *name);
 
 #endif

@@ -71,7 +71,7 @@ void idle_fill(struct findings *f)
 	const struct idle_sums *idle = &f->timeline->idle;
 	for (size_t i = 0; i < idle->steps.n; i++)
 		vec_push(&f->gpu_steps, idle->steps.at[i]);
-	double steps = summary_count_steps(f->timeline).with_gpu;
+	double steps = findings_count_steps(f->timeline).with_gpu;
 	for (size_t i = 0; i < idle->devices.n; i++) {
 		const struct idle_device *d = &idle->devices.at[i];
 		struct finding_gpu gpu = {

@@ -1,4 +1,7 @@
-/* Spans come by begin, outer ones first; an operator's own work is that of its calls without those of the operators within it. */
+/*
+ * Spans come by begin, outer ones first, and none crosses another: an operator's self time is its
+ * total without its inner ones' totals.
+ */
 #include "core/analysis/operator_sums.h"
 
 void operator_sums_free(struct operator_sums *s)
@@ -41,14 +44,19 @@ void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
 		if (span->kind != SPAN_OPERATOR)
 			continue;
 		uint64_t ns = gpu_ns[span->first_call + span->n_calls] - gpu_ns[span->first_call];
+		uint64_t host_ns = span->end_ns - span->begin_ns;
 		const struct span *outer = around(s, spans, span);
-		if (outer)
-			sum_of(s, strtab_intern(texts, outer->operator))->own_gpu_ns -= ns;
+		if (outer) {
+			struct operator_sum *sum = sum_of(s, strtab_intern(texts, outer->operator));
+			sum->self_gpu_ns -= ns;
+			sum->self_host_ns -= host_ns;
+		}
 		struct operator_sum *sum = sum_of(s, strtab_intern(texts, span->operator));
 		sum->n++;
-		sum->own_gpu_ns += ns;
 		sum->gpu_ns += ns;
-		sum->host_ns += span->end_ns - span->begin_ns;
+		sum->self_gpu_ns += ns;
+		sum->host_ns += host_ns;
+		sum->self_host_ns += host_ns;
 		vec_push(&s->open, (uint32_t)i);
 	}
 }

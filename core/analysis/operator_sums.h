@@ -1,4 +1,7 @@
-/* What a framework's operators took, summed up over steps. A run of an operator is a span: see spans.h. */
+/*
+ * Self and total times of a framework's operators, summed over steps. A run of an operator is a
+ * span: see spans.h.
+ */
 #ifndef CORE_OPERATOR_SUMS_H
 #define CORE_OPERATOR_SUMS_H
 
@@ -8,12 +11,10 @@
 #include "core/util/vec.h"
 
 struct operator_sum {
-	uint32_t name; /* in the caller's texts */
-	uint64_t n;    /* runs in which something was called */
-	uint64_t
-		own_gpu_ns; /* of what it launched itself: over all operators, of what any of them launched */
-	uint64_t gpu_ns;  /* of what operators within it launched, too */
-	uint64_t host_ns; /* of its spans: from the first thing seen of a run to its last call */
+	uint32_t name;			/* in the caller's texts */
+	uint64_t n;			/* runs in which something was called */
+	uint64_t gpu_ns, self_gpu_ns;	/* of work launched within it; without inner operators */
+	uint64_t host_ns, self_host_ns; /* of its spans; without those of operators within it */
 };
 
 /* All zero is a good start. */
@@ -23,7 +24,10 @@ struct operator_sums {
 	VEC(uint32_t) open; /* indexes in spans->at */
 };
 
-/* A thread's spans. `gpu_ns`: of the work of each of the step's calls, with one more at the end; sums from the first on. */
+/*
+ * A thread's spans. `gpu_ns`: of the work of each of the step's calls, with one more at the end;
+ * sums from the first on.
+ */
 void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
 		       const uint64_t *gpu_ns, struct strtab *texts);
 void operator_sums_free(struct operator_sums *s);

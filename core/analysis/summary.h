@@ -7,12 +7,6 @@
 /* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies; `f` must be zero or filled by others before. */
 void summary_fill(struct findings *f, struct timeline *t);
 
-void findings_free(struct findings *f);
-
-/* Says in `f` what could not be said. */
-__attribute__((format(printf, 3, 4))) void
-findings_unavailable(struct findings *f, const char *what, const char *why, ...);
-
 /* ---- summary_work.c ---- */
 
 void summary_fill_kernels(struct findings *f);
@@ -33,12 +27,5 @@ void summary_fill_modules(struct findings *f);
 void summary_fill_phases(struct findings *f);
 /* The same of some steps alone, `is_usual` by the timeline's steps. */
 void summary_fill_usual_phases(struct findings *f, const bool *is_usual);
-
-/* ---- For all of them ---- */
-
-struct summary_steps {
-	double all, with_gpu; /* never 0 */
-};
-struct summary_steps summary_count_steps(const struct timeline *t);
 
 #endif

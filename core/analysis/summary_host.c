@@ -66,7 +66,7 @@ static int by_line_time(const void *a, const void *b)
 static void sum_lines(struct sums *sums, struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	double steps = summary_count_steps(t).with_gpu;
+	double steps = findings_count_steps(t).with_gpu;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		uint64_t gpu_ns = work_ns(t, c);
@@ -83,7 +83,7 @@ static void sum_lines(struct sums *sums, struct findings *f)
 
 void summary_fill_lines(struct findings *f)
 {
-	struct summary_steps steps = summary_count_steps(f->timeline);
+	struct step_counts steps = findings_count_steps(f->timeline);
 	struct sums sums = { 0 };
 	sum_lines(&sums, f);
 	for (size_t i = 0; i < sums.at.n; i++) {
@@ -109,10 +109,10 @@ void summary_fill_lines(struct findings *f)
 static int by_operator_time(const void *a, const void *b)
 {
 	const struct finding_operator *x = a, *y = b;
+	if (x->self_gpu_ms != y->self_gpu_ms)
+		return x->self_gpu_ms > y->self_gpu_ms ? -1 : 1;
 	if (x->gpu_ms != y->gpu_ms)
 		return x->gpu_ms > y->gpu_ms ? -1 : 1;
-	if (x->all_gpu_ms != y->all_gpu_ms)
-		return x->all_gpu_ms > y->all_gpu_ms ? -1 : 1;
 	if (x->host_ms != y->host_ms)
 		return x->host_ms > y->host_ms ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -121,16 +121,17 @@ static int by_operator_time(const void *a, const void *b)
 void summary_fill_operators(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	for (size_t i = 0; i < t->operators.at.n; i++) {
 		const struct operator_sum *s = &t->operators.at.at[i];
 		vec_push(&f->operators,
 			 (struct finding_operator){
 				 .name = strtab_text(&t->texts, s->name),
 				 .per_step = (double)s->n / steps.all,
-				 .gpu_ms = (double)s->own_gpu_ns / 1e6 / steps.with_gpu,
-				 .all_gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
+				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
+				 .self_gpu_ms = (double)s->self_gpu_ns / 1e6 / steps.with_gpu,
+				 .self_host_ms = (double)s->self_host_ns / 1e6 / steps.all,
 			 });
 	}
 	if (f->operators.n)
@@ -174,7 +175,7 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 void summary_fill_modules(struct findings *f)
 {
 	struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct module_row *rows = mem_resize(NULL, (t->modules.at.n + 1) * sizeof(*rows));
 	for (size_t i = 0; i < t->modules.at.n; i++)
 		rows[i] = t->modules.at.at[i];

@@ -75,19 +75,19 @@ static void say_unknown_device(struct findings *f, const struct timeline_library
 {
 	const struct run_device *d = tables_device(f->timeline->tables, l->device);
 	if (d)
-		findings_unavailable(f, "share of peak",
-				     "%s (compute capability %u.%u, %u multiprocessors) is not in "
-				     "the table of devices, or not with this type",
-				     d->name, d->compute_major, d->compute_minor,
-				     d->multiprocessors);
+		findings_unavailable(
+			f, "% of peak",
+			"the peak of %s (compute capability %u.%u, %u multiprocessors) "
+			"is not known, or not for this type",
+			d->name, d->compute_major, d->compute_minor, d->multiprocessors);
 	else
-		findings_unavailable(f, "share of peak", "the device did not say what it is");
+		findings_unavailable(f, "% of peak", "the GPU model is not known");
 }
 
 static void fill_arithmetic(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct sums lines = { 0 }, operators = { 0 }, kernels = { 0 };
 	const struct timeline_library *unknown = NULL;
 	for (size_t i = 0; i < t->libraries.n; i++) {
@@ -188,7 +188,7 @@ static void note_arrivals(struct findings *f, struct moves *moves)
 static void fill_collectives(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	struct summary_steps steps = summary_count_steps(t);
+	struct step_counts steps = findings_count_steps(t);
 	struct moves moves = { 0 };
 	f->n_gpu_steps = steps.with_gpu;
 	sum_moves(&moves, t);

@@ -1,4 +1,4 @@
-/* What the first steps paid once, in words. */
+/* Startup cost: calls of the first steps that take long once, in words. */
 #include "core/analysis/summary_run.h"
 
 enum {
@@ -15,11 +15,11 @@ static const char *text_of(struct timeline *t, const struct run_once *c)
 		snprintf(text, sizeof(text), "first launch of %.200s",
 			 strtab_text(&t->tables->names, l->name));
 	else if (c->category == CAT_CAPTURE)
-		snprintf(text, sizeof(text), "making a graph (%.100s)", name);
+		snprintf(text, sizeof(text), "graph capture (%.100s)", name);
 	else if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Kernel"))
-		snprintf(text, sizeof(text), "loading code (%.100s)", name);
+		snprintf(text, sizeof(text), "module load (%.100s)", name);
 	else
-		snprintf(text, sizeof(text), "first use of the device (%.100s)", name);
+		snprintf(text, sizeof(text), "first call (%.100s)", name);
 	return strtab_text(&t->texts, strtab_intern(&t->texts, text));
 }
 
@@ -48,11 +48,11 @@ void summary_fill_once(struct findings *f, const struct run *run)
 	double more_ms = b->first_ms - f->baseline.p50;
 	if (f->baseline.n && more_ms >= SHOWN_MS_LEAST)
 		vec_push(&f->once,
-			 (struct finding_once){ .what = "all of step 0, beyond a usual step",
+			 (struct finding_once){ .what = "step 0, in addition to a typical step",
 						.ms = more_ms });
 	more_ms = (double)f->warm_up.n * (f->warm_up.mean - f->baseline.p50);
 	if (f->warm_up.n && more_ms >= SHOWN_MS_LEAST)
-		vec_push(&f->once,
-			 (struct finding_once){ .what = "the warm-up steps, beyond usual ones",
-						.ms = more_ms });
+		vec_push(&f->once, (struct finding_once){ .what = "warm-up steps, in addition to "
+								  "typical steps",
+							  .ms = more_ms });
 }

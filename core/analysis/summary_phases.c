@@ -10,7 +10,7 @@ static int by_phase_time(const void *a, const void *b)
 }
 
 static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8_t part,
-		     const struct summary_steps *steps)
+		     const struct step_counts *steps)
 {
 	double host_ms = (double)s->host_ns[part] / 1e6 / steps->all;
 	double gpu_ms = (double)s->gpu_ns[part] / 1e6 / steps->with_gpu;
@@ -29,15 +29,13 @@ static void say_why_not(struct findings *f)
 		   *stacks = tables_fact(f->timeline->tables, "PROF_STACKS");
 	if (s->n_without_stack == s->n_calls)
 		findings_unavailable(f, "phases",
-				     "no call has a stack%s: data, forward, backward and optimizer "
-				     "are told by stacks",
+				     "no call has a stack%s, and phases are derived from stacks",
 				     stacks ? " (PROF_STACKS)" : "");
 	else
 		findings_unavailable(f, "phases",
-				     "no stack leads through PyTorch's modules, autograd, "
-				     "optimizers or "
-				     "loaders%s; a "
-				     "program of another kind has phases that are not known here",
+				     "no stack passes through PyTorch modules, autograd, "
+				     "optimizers "
+				     "or data loaders%s",
 				     python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
 }
 
@@ -46,28 +44,26 @@ static void note_gaps(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
 	if (!phase_sums_are_right(s))
-		findings_unavailable(f, "phases that sum up",
-				     "the phases do not sum up to the steps' time, or not to the "
-				     "GPU's work");
+		findings_unavailable(f, "consistent phases",
+				     "the phases do not add up to the step time or to the GPU "
+				     "time");
 	if (s->n_guessed > s->n_calls / 20)
-		findings_unavailable(f, "phases for certain",
-				     "for %.0f %% of the calls native frames alone told the phase: "
-				     "forward is all that "
-				     "computes and is neither backward nor an optimizer's operator",
+		findings_unavailable(f, "reliable phases",
+				     "%.0f %% of the calls have no Python frames: work that is "
+				     "neither backward nor an optimizer's counts as forward",
 				     100.0 * (double)s->n_guessed / (double)s->n_calls);
 	if (s->n_without_stack > s->n_calls / 20)
-		findings_unavailable(f, "phases of every call",
-				     "%.0f %% of the calls have no stack; they count to %s",
+		findings_unavailable(f, "phases of all calls",
+				     "%.0f %% of the calls have no stack; they count as %s",
 				     100.0 * (double)s->n_without_stack / (double)s->n_calls,
-				     s->n_untold ? "other, and to backward those of autograd's own "
-						   "threads"
-						 : "the phase that follows");
+				     s->n_untold ? "other, those of autograd threads as backward"
+						 : "part of the phase that follows");
 }
 
 void summary_fill_phases(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
-	struct summary_steps steps = summary_count_steps(f->timeline);
+	struct step_counts steps = findings_count_steps(f->timeline);
 	struct finding_phase phases[PHASES_N] = { 0 };
 	if (!s->is_told) {
 		say_why_not(f);

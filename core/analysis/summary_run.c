@@ -107,25 +107,25 @@ static double count_retries(const struct findings *f, const struct memory *m)
 static void fill_cost(struct findings *f, const struct cost *c)
 {
 	if (f->recorded_in_warm_up) {
-		findings_unavailable(f, "what recording cost",
-				     "the recorded steps are of the warm-up, the first %llu, and "
-				     "beside them are none that they could be compared with",
+		findings_unavailable(f, "recording overhead",
+				     "all recorded steps are warm-up steps (the first %llu): there "
+				     "are no comparable steps",
 				     (unsigned long long)f->warm_up.n);
 		return;
 	}
 	f->cost = cost_find(c);
 	if (f->cost.is_doubtful)
-		findings_unavailable(f, "what recording cost",
-				     "the one window of recorded steps took %+.0f %% against the "
-				     "steps "
-				     "beside it: that is rather what else the machine did; several "
-				     "windows tell (repeat= in PROF_SCHEDULE)",
+		findings_unavailable(f, "recording overhead",
+				     "the only window of recorded steps differs from its "
+				     "neighbours "
+				     "by %+.0f %%, probably due to other load on the machine; "
+				     "record several windows (repeat= in PROF_SCHEDULE)",
 				     f->cost.pct);
 	else if (!f->cost.is_known && c->n_recorded)
 		findings_unavailable(
-			f, "what recording cost",
-			"too few steps to compare: %llu recorded, %llu others that are "
-			"neither learning nor warm-up",
+			f, "recording overhead",
+			"too few steps to compare: %llu recorded, %llu others outside learning "
+			"and warm-up",
 			(unsigned long long)c->n_recorded, (unsigned long long)c->n_plain);
 }
 
@@ -135,9 +135,8 @@ void summary_fill_run(struct findings *f, const struct run *run)
 	step_times_fill(f, &run->baseline, &run->recorded_step_ms);
 	if (run->baseline.n > run->baseline.ms.n)
 		findings_unavailable(f, "steps",
-				     "percentiles are those of a sample: %llu steps were seen, %zu "
-				     "kept",
-				     (unsigned long long)run->baseline.n, run->baseline.ms.n);
+				     "percentiles are from a sample of %zu of %llu steps",
+				     run->baseline.ms.n, (unsigned long long)run->baseline.n);
 	summary_fill_once(f, run);
 	fill_cost(f, &run->cost);
 	fill_peak(f, m);

@@ -77,7 +77,7 @@ static void fill_devices(struct findings *f, double steps)
 void summary_fill_kernels(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
-	double steps = summary_count_steps(t).with_gpu;
+	double steps = findings_count_steps(t).with_gpu;
 	struct kernel_sums sums = { 0 };
 	uint64_t all_ns = 0;
 	for (size_t i = 0; i < t->works.n; i++) {
@@ -157,7 +157,7 @@ static void split_name(struct timeline *t, uint32_t name, struct finding_copy *c
 void summary_fill_copies(struct findings *f)
 {
 	struct timeline *t = f->timeline;
-	double steps = summary_count_steps(t).with_gpu;
+	double steps = findings_count_steps(t).with_gpu;
 	struct copy_sums sums = { 0 };
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];

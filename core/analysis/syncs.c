@@ -82,7 +82,7 @@ void syncs_fill(struct findings *f, const uint64_t *idle_ns)
 {
 	const struct waits *w = &f->timeline->waits;
 	struct sums sums = { .inner_site = inner_line_site(f->timeline) };
-	double steps = summary_count_steps(f->timeline).all;
+	double steps = findings_count_steps(f->timeline).all;
 	for (size_t i = 0; i < w->at.n; i++)
 		add_up(&sums, f->timeline, &w->at.at[i], idle_ns);
 	for (size_t i = 0; i < sums.at.n; i++) {

@@ -5,6 +5,7 @@
 #ifndef CORE_MEMORY_H
 #define CORE_MEMORY_H
 
+#include "core/model/memory_growth.h"
 #include "core/runtime/kinds.h"
 #include "core/util/map.h"
 #include "core/util/vec.h"
@@ -25,18 +26,6 @@ struct memory_block {
 	uint64_t bytes;
 	uint32_t place; /* in places */
 	uint8_t group, device;
-};
-
-enum { GROWTHS_KEPT = 32 };
-
-/* How what is held at the ends of steps changes. */
-struct memory_growth {
-	uint64_t since; /* steps that had ended when it was first looked at */
-	int64_t first_bytes, last_bytes;
-	uint64_t n_up, n_down;
-	uint64_t up[GROWTHS_KEPT];	/* step numbers, every `stride`-th growth */
-	int64_t up_bytes[GROWTHS_KEPT]; /* held then */
-	uint32_t n_kept, stride;
 };
 
 /* All that one stack allocated. */
@@ -115,13 +104,5 @@ struct allocator {
 bool allocator_is_known(const struct allocator *a);
 /* A whole step has ended. */
 void allocator_end_step(struct allocator *a);
-
-/* ---- memory_growth.c ---- */
-
-void memory_growth_note(struct memory_growth *g, uint64_t step, int64_t held_bytes);
-/* Does it grow for good: again and again, to the last, and never down? */
-bool memory_growth_is_leak(const struct memory_growth *g, uint64_t n_steps);
-/* Bytes per step. */
-double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps);
 
 #endif

@@ -2,7 +2,7 @@
  * A leak is told from a program that fills its caches by when it grows: a cache does at first, a leak to the last, however seldom (a
  * framework's allocator asks the driver for more only every many steps). What also shrinks is no leak.
  */
-#include "core/model/memory.h"
+#include "core/model/memory_growth.h"
 
 #include <stdlib.h>
 

@@ -46,11 +46,6 @@ const char *model_overhead_kind(uint32_t kind)
 	return WORD(words, kind);
 }
 
-size_t model_first_call(const struct model_step *m, const struct model_thread *t, uint64_t ns)
-{
-	return bisect(t->n, i, m->calls.at[t->first + i].begin_ns < ns);
-}
-
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target)
 {
 	static const char *const words[] = { "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",

@@ -8,6 +8,7 @@
 #include "core/model/tables.h"
 #include "core/runtime/kinds.h"
 #include "core/symbols/frames.h"
+#include "core/util/bisect.h"
 #include "core/util/vec.h"
 
 #include <stdbool.h>
@@ -208,7 +209,11 @@ void model_finish(struct model_step *m);
 void model_count_in_flight(struct model_step *m);
 
 /* Of the thread's calls the number of the first one that begins at `ns` or later; t->n: none does. */
-size_t model_first_call(const struct model_step *m, const struct model_thread *t, uint64_t ns);
+static inline size_t model_first_call(const struct model_step *m, const struct model_thread *t,
+				      uint64_t ns)
+{
+	return bisect(t->n, i, m->calls.at[t->first + i].begin_ns < ns);
+}
 
 /* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);

@@ -8,6 +8,7 @@
 #include "core/runtime/ranks.h"
 #include "core/runtime/record.h"
 #include "core/runtime/schedule.h"
+#include "core/runtime/spelling.h"
 #include "core/runtime/trigger.h"
 
 #include <errno.h>
@@ -33,58 +34,6 @@ static const size_t value_offsets[] = {
 /* Set by the launcher for the library; not user settings. */
 static const char *const companions[] = { "PROF_LAUNCHED" };
 
-unsigned config_distance(const char *a, const char *b)
-{
-	enum { LONGEST = 40 };
-	unsigned row[LONGEST + 1];
-	size_t n = strlen(a), m = strlen(b);
-	if (n > LONGEST || m > LONGEST)
-		return LONGEST;
-	for (unsigned j = 0; j <= m; j++)
-		row[j] = j;
-	for (unsigned i = 1; i <= n; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i;
-		for (unsigned j = 1; j <= m; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[m];
-}
-
-/* Returns how many edits may separate a mistyped word from the one meant. A short word is close to
- * every other, so the limit is half the length. */
-static unsigned farthest(const char *word)
-{
-	enum { FARTHEST = 3 };
-	size_t half = strlen(word) / 2;
-	return half < FARTHEST ? (unsigned)half : FARTHEST;
-}
-
-char *config_did_you_mean(char *to, size_t bytes, const char *text, const char *words)
-{
-	unsigned least = farthest(text) + 1;
-	char word[32];
-	to[0] = 0;
-	for (const char *at = words; *at;) {
-		size_t n = strcspn(at, "|");
-		snprintf(word, sizeof(word), "%.*s", (int)n, at);
-		unsigned d = config_distance(text, word);
-		if (d < least) {
-			least = d;
-			snprintf(to, bytes, " (did you mean %s?)", word);
-		}
-		at += n + (at[n] == '|');
-	}
-	return to;
-}
-
 static int check_schedule(const char *text, struct err *e)
 {
 	struct schedule parsed;
@@ -105,10 +54,10 @@ static int check_trigger(const char *text, struct err *e)
 
 static int refuse_format(const char *at, size_t n, struct err *e)
 {
-	char name[61], meant[CONFIG_MEANT_BYTES];
+	char name[61], meant[SPELLING_MEANT_BYTES];
 	snprintf(name, sizeof(name), "%.*s", (int)n, at);
 	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats: perfetto, memory",
-		       name, config_did_you_mean(meant, sizeof(meant), name, "perfetto|memory"));
+		       name, spelling_did_you_mean(meant, sizeof(meant), name, "perfetto|memory"));
 }
 
 /* The formats are those of export/exporters.c. */
@@ -153,9 +102,9 @@ static int check_word(const struct config_row *row, const char *text, struct err
 			return 0;
 		word += n + (word[n] == '|');
 	}
-	char meant[CONFIG_MEANT_BYTES];
+	char meant[SPELLING_MEANT_BYTES];
 	return err_set(e, -EINVAL, "'%.60s' is not one of %s%s", text, row->range,
-		       config_did_you_mean(meant, sizeof(meant), text, row->range));
+		       spelling_did_you_mean(meant, sizeof(meant), text, row->range));
 }
 
 static int check_number(const struct config_row *row, const char *text, struct err *e)
@@ -212,10 +161,10 @@ const struct config_row *config_nearest(const char *name)
 	enum { TRANSPOSED = 2 };	 /* two swapped letters */
 	size_t prefix = strlen("PROF_"); /* the prefix always matches */
 	const struct config_row *best = NULL;
-	unsigned least = strlen(name) > prefix ? farthest(name + prefix) : 0;
+	unsigned least = strlen(name) > prefix ? spelling_tolerance(name + prefix) : 0;
 	least = (least < TRANSPOSED ? TRANSPOSED : least) + 1;
 	for (size_t i = 0; i < config_n_rows; i++) {
-		unsigned d = config_distance(name, config_rows[i].name);
+		unsigned d = spelling_distance(name, config_rows[i].name);
 		if (d < least) {
 			least = d;
 			best = &config_rows[i];
@@ -353,7 +302,7 @@ static int parse_optimizer(const char *rest, struct config_step *out, struct err
 
 static int refuse_step(const char *text, struct err *e)
 {
-	char meant[CONFIG_MEANT_BYTES], mode[32];
+	char meant[SPELLING_MEANT_BYTES], mode[32];
 	size_t n = strcspn(text, ":");
 	snprintf(mode, sizeof(mode), "%.*s", (int)(n + (text[n] == ':')), text);
 	return err_set(e, -EINVAL,
@@ -361,9 +310,10 @@ static int refuse_step(const char *text, struct err *e)
 		       "auto|optimizer|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|graph|sync|"
 		       "time:MS|api%s",
 		       text,
-		       config_did_you_mean(meant, sizeof(meant), mode,
-					   "auto|optimizer|python:|kernel:|nvtx:|graph|sync|time:|"
-					   "api"));
+		       spelling_did_you_mean(meant, sizeof(meant), mode,
+					     "auto|optimizer|python:|kernel:|nvtx:|graph|sync|time:"
+					     "|"
+					     "api"));
 }
 
 int config_parse_step(const char *text, struct config_step *out, struct err *e)

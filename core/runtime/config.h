@@ -1,4 +1,4 @@
-/* The settings of a run: PROF_* variables, read once. The table is config.def. */
+/* The settings of a run: PROF_* variables, read once. Rows stand in config.def. */
 #ifndef CORE_CONFIG_H
 #define CORE_CONFIG_H
 
@@ -20,7 +20,7 @@ struct config_row {
 	const char *meaning;
 };
 
-/* A value as text; the default where nothing valid was set. `set`: the user chose it. */
+/* Values as text, the default where nothing valid was set; `set` tells whether the user chose it. */
 struct config_value {
 	char text[CONFIG_TEXT_BYTES];
 	bool set;
@@ -35,40 +35,28 @@ struct config {
 extern const struct config_row config_rows[];
 extern const size_t config_n_rows;
 
-/* Called once per bad or unknown variable with one line of text, without newline. */
+/* Called once per bad or unknown variable with one line of text (no newline). */
 typedef void config_complain(void *context, const char *line);
 
-/* Reads `environment` (as environ(7)) into `c`. Never fails: it reports a bad value and keeps the
- * default. */
+/* Reads `environment` (as environ(7)) into `c`. Never fails: a bad value is named and the default stands. */
 void config_read(struct config *c, char *const *environment, config_complain *complain,
 		 void *context);
 
-/* Returns 0 if `text` is a valid value of the setting `name`; else -EINVAL (bad value) or -ENOENT
- * (no such setting), with the reason in `e`. */
+/* 0 if `text` is a valid value of the row called `name`; else -EINVAL (bad value) or -ENOENT (no such row), said in `e`. */
 int config_check(const char *name, const char *text, struct err *e);
 
-/* Returns the row whose name is most similar to `name`, NULL if none is similar. */
+/* The row whose name is nearest to `name`, NULL if none is near. */
 const struct config_row *config_nearest(const char *name);
 
-/* Writes " (did you mean sync?)" with the word that `text` is most likely a misspelling of, or ""
- * if none is similar. `words` are separated by '|'. Returns `to`. */
-char *config_did_you_mean(char *to, size_t bytes, const char *text, const char *words);
-enum { CONFIG_MEANT_BYTES = 64 };
-
-/* Returns the Levenshtein distance of two short words. A word longer than 40 bytes counts as far
- * from any other. */
-unsigned config_distance(const char *a, const char *b);
-
-/* Returns the value of a NUMBER row. */
+/* The number of a NUMBER row. */
 long config_number(const struct config_value *value);
 
-/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX, nvtx:NAME, python:);
- * `slice_ns` is for time:MS. */
+/* A parsed PROF_STEP. `pattern` points into the value's text (kernel:REGEX, nvtx:NAME, python:), `slice_ns` is for time:MS. */
 struct config_step {
 	int mode; /* enum step_mode of core/runtime/record.h */
 	const char *pattern;
-	bool wants_function;  /* python:FILE-SUFFIX:FUNCTION; `pattern` has it */
-	bool wants_optimizer; /* optimizer: like auto, but only steps that end with an optimizer */
+	bool wants_function; /* python:FILE-SUFFIX:FUNCTION, which is `pattern` */
+	bool wants_optimizer; /* optimizer: found as auto does, but only a step that an optimizer ends */
 	unsigned long long slice_ns;
 };
 

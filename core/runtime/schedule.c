@@ -5,7 +5,7 @@
  */
 #include "core/runtime/schedule.h"
 
-#include "core/runtime/config.h"
+#include "core/runtime/spelling.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -86,10 +86,10 @@ static bool piece_number(struct piece p, uint64_t *out)
 /* Refuses an unknown word or key; `words` are the known ones. */
 static int schedule_refuse(struct piece p, const char *what, const char *words, struct err *e)
 {
-	char word[48], meant[CONFIG_MEANT_BYTES];
+	char word[48], meant[SPELLING_MEANT_BYTES];
 	snprintf(word, sizeof(word), "%.*s", piece_shown(p), p.at);
 	return err_set(e, -EINVAL, "%s \"%s\"%s; " SCHEDULE_ACCEPTED, what, word,
-		       config_did_you_mean(meant, sizeof(meant), word, words));
+		       spelling_did_you_mean(meant, sizeof(meant), word, words));
 }
 
 static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], unsigned *seen,

@@ -1,7 +1,7 @@
 /* See trigger.h. Runs in the application, once, and in the tools. */
 #include "core/runtime/trigger.h"
 
-#include "core/runtime/config.h"
+#include "core/runtime/spelling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int refuse(const char *word, struct err *e)
 	char plain[16];
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, ":"), word);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		unsigned d = config_distance(plain, words[i]);
+		unsigned d = spelling_distance(plain, words[i]);
 		if (d < least) {
 			least = d;
 			near = words[i];

@@ -157,9 +157,9 @@ static bool level_has_anchor(const struct levels *l, const struct levels_level *
 const char *level_boundary_name(enum level_boundary boundary)
 {
 	static const char *const names[] = {
-		[LEVEL_BY_OPTIMIZER] = "after the optimizer",
-		[LEVEL_BY_GAP] = "longest host gap",
-		[LEVEL_BY_FUNCTION] = "the function's call",
+		[LEVEL_BY_OPTIMIZER] = "optimizer.step()",
+		[LEVEL_BY_GAP] = "longest CPU gap",
+		[LEVEL_BY_FUNCTION] = "function call",
 	};
 	return boundary < sizeof(names) / sizeof(*names) ? names[boundary] : "unknown";
 }

@@ -93,18 +93,6 @@ void levels_level_free(struct levels_level *level)
 	*level = (struct levels_level){ 0 };
 }
 
-static int compare_values(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-int64_t levels_median(int64_t *values, uint32_t n)
-{
-	qsort(values, n, sizeof(*values), compare_values);
-	return values[n / 2];
-}
-
 static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;

@@ -59,10 +59,9 @@ struct search {
 	uint64_t budget; /* comparisons left */
 };
 
-/*
- * Whether the thread that drives the iterations launched the event, or one thread of a pool in
- * which each launches the same.
- */
+/* ---- levels_home.c ---- */
+
+/* Whether the thread that drives the iterations launched this, or one of a pool of which each launches the same. */
 bool search_is_own(const struct search *q, const struct levels_stored *e);
 
 /*
@@ -71,10 +70,11 @@ bool search_is_own(const struct search *q, const struct levels_stored *e);
  */
 void search_set_home(struct search *q, const uint32_t *at, uint32_t n);
 
-/*
- * levels_iterations.c: describes group number `group` in `level`, except for its members. Returns
- * whether it is a loop at all.
- */
+/* Whether what another thread launches here may belong to the `n` iterations: it comes back in half of them. What an unrelated
+ * thread launches meets the iterations by chance. */
+bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n);
+
+/* levels_iterations.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 
 /*

@@ -22,27 +22,27 @@ enum phase {
 };
 
 /*        id         phase      name: "" is the phase's plain part */
-#define PHASE_PARTS(X)                               \
-	X(NONE, OTHER, "")                           \
-	X(LOADER, DATA, "loader")                    \
-	X(AWAITED, DATA, "until the batch is there") \
-	X(TO_DEVICE, DATA, "batch to device")        \
-	X(MODULE, FORWARD, "")                       \
-	X(FUNCTIONAL, FORWARD, "")                   \
-	X(EVALUATION, FORWARD, "evaluation")         \
-	X(BACKWARD, BACKWARD, "")                    \
-	X(WORKER, BACKWARD, "")                      \
-	X(RECOMPUTE, BACKWARD, "recompute")          \
-	X(OPTIMIZER, OPTIMIZER, "")                  \
-	X(ZERO_GRAD, OPTIMIZER, "zero_grad")         \
-	X(CLIP, OPTIMIZER, "gradient clipping")      \
-	X(SCALER, OPTIMIZER, "gradient scaler")      \
-	X(SCHEDULER, OPTIMIZER, "learning rate")     \
-	X(AVERAGE, OPTIMIZER, "weight averaging")    \
-	X(COMPILE, OTHER, "compilation")             \
-	X(GRAPH, OTHER, "graph replay")              \
-	X(PRINT, OTHER, "printing")                  \
-	X(FILE, OTHER, "saving and loading")         \
+#define PHASE_PARTS(X)                             \
+	X(NONE, OTHER, "")                         \
+	X(LOADER, DATA, "loader")                  \
+	X(AWAITED, DATA, "waiting for DataLoader") \
+	X(TO_DEVICE, DATA, "batch to device")      \
+	X(MODULE, FORWARD, "")                     \
+	X(FUNCTIONAL, FORWARD, "")                 \
+	X(EVALUATION, FORWARD, "evaluation")       \
+	X(BACKWARD, BACKWARD, "")                  \
+	X(WORKER, BACKWARD, "")                    \
+	X(RECOMPUTE, BACKWARD, "recompute")        \
+	X(OPTIMIZER, OPTIMIZER, "")                \
+	X(ZERO_GRAD, OPTIMIZER, "zero_grad")       \
+	X(CLIP, OPTIMIZER, "gradient clipping")    \
+	X(SCALER, OPTIMIZER, "gradient scaler")    \
+	X(SCHEDULER, OPTIMIZER, "learning rate")   \
+	X(AVERAGE, OPTIMIZER, "weight averaging")  \
+	X(COMPILE, OTHER, "compilation")           \
+	X(GRAPH, OTHER, "graph replay")            \
+	X(PRINT, OTHER, "printing")                \
+	X(FILE, OTHER, "saving and loading")       \
 	X(USER, OTHER, "")
 
 enum phase_part {
@@ -58,6 +58,11 @@ const char *phase_part_name(uint8_t part);
 
 /* enum phase_part; PART_NONE for most frames. A scan of the table: asked once per frame, see frame_phase_part(). */
 uint8_t phase_rules_match(const struct frame *frame);
+
+/* "Adam.step" -> "step". */
+const char *phase_rules_last_name(const char *function);
+
+/* ---- phase_rules_whole.c ---- */
 
 /* What a whole stack says, innermost frame first. */
 struct phase_stack {

@@ -4,8 +4,6 @@
  */
 #include "core/symbols/stack_about.h"
 
-#include "core/symbols/phase_rules.h"
-
 #include <string.h>
 
 enum part {
@@ -65,29 +63,6 @@ static const struct row rows[] = {
 	{ ABOUT_WORKER, FUNCTION, 0, "Engine::evaluate_function" },
 };
 
-/* Operators that hand a value, or a size that depends on one, to the host. */
-static const char *const reading[] = {
-	"aten::item",
-	"aten::_local_scalar_dense",
-	"aten::nonzero",
-	"aten::is_nonzero",
-	"aten::equal",
-	"aten::masked_select",
-	"aten::unique_dim",
-	"aten::_unique2",
-	"aten::repeat_interleave",
-	"aten::bincount",
-	"aten::nonzero_numpy",
-};
-
-static bool reads(const char *operator)
-{
-	for (size_t i = 0; i < sizeof(reading) / sizeof(*reading); i++)
-		if (!strcmp(operator, reading[i]))
-			return true;
-	return false;
-}
-
 static bool is_last_name(const char *function, const char *name)
 {
 	size_t n = strlen(function), n_name = strlen(name);
@@ -121,35 +96,4 @@ void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS])
 		for (unsigned k = 0; k < n; k++)
 			about[k] |= rows[i].about;
 	}
-}
-
-static uint16_t about_phase(struct frames *f, uint32_t stack)
-{
-	struct phase_stack phase = phase_rules_stack(f, stack);
-	if (!phase.is_certain)
-		return 0;
-	switch (phase_of_part(phase.part)) {
-	case PHASE_OPTIMIZER:
-		return phase.is_users ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
-	case PHASE_FORWARD:
-	case PHASE_BACKWARD:
-		return ABOUT_PASS;
-	default:
-		return 0;
-	}
-}
-
-uint16_t stack_about(struct frames *f, uint32_t stack)
-{
-	const char *operators[16];
-	uint16_t about = 0;
-	if (!stack)
-		return 0;
-	struct frame_list list = frames_of(f, stack);
-	for (size_t i = 0; i < list.n; i++)
-		about |= frame_about(list.at[i], i);
-	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
-	for (size_t i = 0; i < n; i++)
-		about |= reads(operators[i]) ? ABOUT_READ : 0;
-	return about | about_phase(f, stack);
 }

@@ -24,6 +24,7 @@ enum stack_about {
 	ABOUT_NUMBERS = 1 << 12, /* a tensor is made of Python's numbers: torch.tensor([...]) */
 };
 
+/* stack_about_whole.c */
 uint16_t stack_about(struct frames *f, uint32_t stack);
 
 /* Fills by how far out the frame stands (few, some, any number of frames from the innermost) what it says of its stack. A scan of the table:

@@ -11,269 +11,26 @@ enum {
 	NAMED_MOST = 3,
 };
 
-static const double kept = 0.95; /* a wait may leave a set that wins this much without it */
-static const double unlike =
-	0.5; /* of the mean: how far apart steps' gains may lie without a word */
+static const double kept = 0.95;       /* a wait may leave a set that wins this much without it */
 static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
-
-/* Steps may differ so much in what they would win that the mean alone says little. */
-static void say_range(struct finding_advice *a)
-{
-	size_t used = strlen(a->why);
-	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
-		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; steps differ: it wins from %.2f to %.2f ms", a->low_ms, a->high_ms);
-}
-
-static const struct frame *top_inner(const struct judge *j, uint32_t site);
-
-static void say_rare(struct finding_advice *a, uint32_t steps)
-{
-	size_t used = strlen(a->why);
-	if (used < sizeof(a->why))
-		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; in few steps: %u of %u, %.2f ms each, told as the mean of all",
-			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
-}
-
-static uint8_t cause_of(const struct whatif_change *change)
-{
-	static const uint8_t free[WHATIF_FREES_N] = {
-		[WHATIF_FREE_LAUNCH] = VERDICT_CPU,
-		[WHATIF_FREE_INPUT] = VERDICT_INPUT,
-		[WHATIF_FREE_ALLOC] = VERDICT_MEMORY,
-		[WHATIF_FREE_COPY] = VERDICT_COPY,
-		[WHATIF_FREE_COLLECTIVE] = VERDICT_COLLECTIVE,
-		[WHATIF_FREE_SYNC] = VERDICT_SYNC,
-	};
-	switch (change->kind) {
-	case WHATIF_FREE:
-		return free[change->what];
-	case WHATIF_KERNEL:
-		return VERDICT_GPU;
-	case WHATIF_PAUSE:
-	case WHATIF_ONE_LAUNCH:
-		return VERDICT_CPU;
-	default:
-		return VERDICT_SYNC;
-	}
-}
-
-void advise(struct judge *j, uint32_t site, const struct whatif_change *changes, size_t n,
-	    const char *what, const char *why, ...)
-{
-	struct whatif_result result;
-	va_list args;
-	if (whatif_play(&j->w, changes, n, &result, NULL) ||
-	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
-		return;
-	struct finding_advice advice = { .site = site,
-					 .cause = cause_of(&changes[0]),
-					 .expected_ms = result.gain_ms,
-					 .low_ms = fmax(0, result.low_ms),
-					 .high_ms = fmax(0, result.high_ms),
-					 .rare_steps = result.rare_steps,
-					 .first_change = (uint32_t)j->advised.n,
-					 .n_changes = (uint32_t)n };
-	for (size_t i = 0; i < n; i++)
-		vec_push(&j->advised, changes[i]);
-	va_start(args, why);
-	vsnprintf(advice.why, sizeof(advice.why), why, args);
-	va_end(args);
-	if (advice.rare_steps)
-		say_rare(&advice, j->w.replay.n_steps);
-	else
-		say_range(&advice);
-	advice.inner = top_inner(j, site);
-	snprintf(advice.what, sizeof(advice.what), "%s", what);
-	vec_push(&j->f->advice, advice);
-}
-
-char *advice_times(char *to, size_t bytes, double per_step)
-{
-	char number[TIMES_BYTES - 8];
-	snprintf(number, sizeof(number), "%.4g", per_step);
-	bool is_once = !strcmp(number, "1");
-	snprintf(to, bytes, "%s%s", is_once ? "once" : number, is_once ? "" : " times");
-	return to;
-}
-
-/* ---- Where the last play's changes took most time away ---- */
-
-double advice_taken_ms(const struct judge *j, uint32_t op)
-{
-	const struct replay_op *o = &j->w.replay.ops.at[op];
-	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
-	double ns = j->w.edit.cut_ns[op];
-	if (!whatif_is_told(&j->w, op))
-		return 0;
-	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT))
-		ns += (double)(c->end_ns - c->begin_ns);
-	else if (j->w.edit.op[op] & EDIT_NO_COST)
-		ns += o->cost_ns;
-	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
-		ns += (double)j->w.replay.works.at[i].duration_ns *
-		      (1 - (double)j->w.edit.scale[i]);
-	return ns / 1e6 / whatif_steps_told(&j->w) * j->w.usual_share;
-}
-
-/* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
-static bool is_helper(const struct judge *j, uint32_t call)
-{
-	const struct timeline_call *c = &j->w.timeline->calls.at[call];
-	return (c->about & ABOUT_INPUT) && !frames_site_at(j->w.timeline->frames, c->site)->is_user;
-}
-
-static bool is_free(const struct timeline_call *c)
-{
-	return c->category == CAT_FREE;
-}
-
-static uint32_t largest(const double *sum, uint32_t n_sites)
-{
-	uint32_t top = 0;
-	for (uint32_t i = 1; i <= n_sites; i++)
-		if (!top || sum[i] > sum[top])
-			top = i;
-	return top;
-}
-
-/* The site from whose calls the last play took most; with `counts`, from those of its calls. While a loader's thread waits for a batch the line
- * that takes it waits for that thread: the same time again. So a thread's is a line's only where lines were seen to wait much less. */
-static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
-			    double *per_step_ms)
-{
-	const double least_share = 1.0 / 4;
-	uint32_t n_sites = frames_n_sites(j->w.timeline->frames);
-	double *own = mem_zero((n_sites + 1) * sizeof(*own)),
-	       *for_them = mem_zero((n_sites + 1) * sizeof(*for_them)), helpers_ms = 0;
-	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
-		uint32_t call = j->w.replay.ops.at[i].call;
-		uint32_t site = call == REPLAY_NONE	  ? 0
-				: j->w.edit.cut_ns[i] > 0 ? whatif_pause_site(&j->w, i)
-							  : j->w.timeline->calls.at[call].site;
-		if (!site || site > n_sites || (counts && !counts(&j->w.timeline->calls.at[call])))
-			continue;
-		if (is_helper(j, call)) {
-			helpers_ms += advice_taken_ms(j, i);
-			continue;
-		}
-		own[site] += advice_taken_ms(j, i);
-		for_them[site] += helpers_ms;
-		helpers_ms = 0;
-	}
-	uint32_t top = largest(own, n_sites), helped = largest(for_them, n_sites);
-	const double *sum = own[top] >= least_share * for_them[helped] ? own : for_them;
-	top = sum == own ? top : helped;
-	*per_step_ms = sum[top];
-	if (sum[top] <= 0)
-		top = 0;
-	free(own);
-	free(for_them);
-	return top;
-}
-
-uint32_t advice_top_site(const struct judge *j, double *per_step_ms)
-{
-	return top_site_of(j, NULL, per_step_ms);
-}
-
-/* What the host does there makes no CUDA calls, and so has no line of its own: it stands between the line whose calls most of it is behind, and
- * this one. */
-char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes)
-{
-	struct frames *frames = j->w.timeline->frames;
-	uint32_t n_sites = frames_n_sites(frames);
-	double all_ms = 0, *behind_ms = mem_zero((n_sites + 1) * sizeof(*behind_ms));
-	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
-		uint32_t last = j->w.before[i];
-		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
-		all_ms += ms;
-		if (last != REPLAY_NONE && j->w.site[last] <= n_sites)
-			behind_ms[j->w.site[last]] += ms;
-	}
-	uint32_t top = largest(behind_ms, n_sites);
-	const struct site *s = frames_site_at(frames, top);
-	if (top && top != site && behind_ms[top] * 2 > all_ms)
-		snprintf(to, bytes, "behind the calls of %s:%u and up to those of this line",
-			 path_base(s->file), s->line);
-	else
-		snprintf(to, bytes, "before the calls of this line");
-	free(behind_ms);
-	return to;
-}
-
-struct inner_share {
-	const struct frame *inner;
-	double ms;
-};
-
-struct inner_shares {
-	VEC(struct inner_share) at;
-	double sum_ms;
-};
-
-static void add_share(struct inner_shares *s, const struct frame *inner, double ms)
-{
-	size_t i = 0;
-	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
-		i++;
-	if (i == s->at.n)
-		vec_push(&s->at, (struct inner_share){ .inner = inner });
-	s->at.at[i].ms += ms;
-	s->sum_ms += ms;
-}
-
-/* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
-static const struct frame *top_inner(const struct judge *j, uint32_t site)
-{
-	const struct timeline *t = j->w.timeline;
-	struct inner_shares shares = { 0 };
-	const struct frame *top = NULL;
-	if (!site || site != inner_line_site(t))
-		return NULL;
-	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
-		uint32_t call = j->w.replay.ops.at[i].call;
-		if (call != REPLAY_NONE && t->calls.at[call].site == site)
-			add_share(&shares, inner_line_of(t->frames, t->calls.at[call].stack),
-				  advice_taken_ms(j, i));
-	}
-	for (size_t i = 0; i < shares.at.n; i++)
-		if (shares.at.at[i].ms * 2 > shares.sum_ms)
-			top = shares.at.at[i].inner;
-	vec_free(&shares.at);
-	return top;
-}
-
-/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
- * happens to be (an empty_cache() after which any operator may have to allocate). */
-static uint32_t top_memory_site(const struct judge *j, double *per_step_ms)
-{
-	const double least_share = 1.0 / 4;
-	double freed_ms, top_ms;
-	uint32_t freed = top_site_of(j, is_free, &freed_ms), top = advice_top_site(j, &top_ms);
-	bool is_cause = freed && freed_ms >= least_share * top_ms;
-	*per_step_ms = is_cause ? freed_ms : top_ms;
-	return is_cause ? freed : top;
-}
 
 /* ---- Waits ---- */
 
 static const struct {
 	const char *what, *why;
 } mending[SYNC_KINDS_N] = {
-	[SYNC_ITEM] = { "keep the value on the device, or read it less often",
-			"the host reads a value here and waits for everything before it" },
-	[SYNC_EXPLICIT] = { "delete the synchronisation", "the host waits for the device and gives "
-							  "it nothing to do" },
-	[SYNC_COPY] = { "copy from pinned memory without waiting (non_blocking=True)",
-			"the host waits for the copy to be done" },
-	[SYNC_EVENT] = { "wait for the event later, or let the stream wait for it",
-			 "the host waits for the event" },
-	[SYNC_ALLOC] = { "keep the memory instead of freeing and allocating it", "freeing waits "
-										 "for the device" },
-	[SYNC_LIBRARY] = { "avoid the library's wait: a workspace or handle of one's own",
-			   "a library waits for the device here" },
+	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
+			"the CPU reads a GPU value here and waits for all work before it" },
+	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
+							  "nothing meanwhile" },
+	[SYNC_COPY] = { "copy asynchronously from pinned memory (non_blocking=True)",
+			"the CPU waits for the copy to finish" },
+	[SYNC_EVENT] = { "wait for the event later, or use cudaStreamWaitEvent", "the CPU waits "
+										 "for the event" },
+	[SYNC_ALLOC] = { "reuse the memory instead of freeing and allocating it", "freeing waits "
+										  "for the GPU" },
+	[SYNC_LIBRARY] = { "avoid the library's synchronization: use your own workspace or handle",
+			   "a library waits for the GPU here" },
 };
 
 /* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
@@ -283,7 +40,7 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
 	if (s->kind == SYNC_COPY && s->is_from_device)
-		return "copy into pinned memory without waiting, and look at it a step later";
+		return "copy asynchronously into pinned memory, and read it a step later";
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
@@ -292,10 +49,11 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
 	if (is_any && is_small)
-		return "make it once, before the loop; what changes: on the device, or from "
-		       "pinned memory";
+		return "create it once, before the loop; if it changes, create it on the GPU or "
+		       "copy "
+		       "it from pinned memory";
 	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
-	return s->op ? "use an operator that does not wait, or this one less often"
+	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : mending[s->kind].what;
 }
 
@@ -303,7 +61,7 @@ static const char *reason_of(char *text, size_t size, const struct finding_sync 
 {
 	if (!s->op)
 		return mending[s->kind].why;
-	snprintf(text, size, "%s waits for the device here, for its own sake", s->op);
+	snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
 	return text;
 }
 
@@ -333,11 +91,12 @@ static void advise_waits(struct judge *j)
 			continue;
 		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, mending_of(j, s),
-		       "%s: %s a step, blocked %.2f ms%s; with the line gone as a whole "
-		       "%.2f ms less",
+		       "%s: %s per step, blocked %.2f ms%s; saved if the line is removed: "
+		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
 		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
-		       is_of_others ? " (all recorded)" : "", judge_line_gain_ms(j, change, &wait));
+		       is_of_others ? " (mean of all recorded steps)" : "",
+		       judge_line_gain_ms(j, change, &wait));
 	}
 }
 
@@ -408,8 +167,8 @@ static void advise_sets(struct judge *j)
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
 	advise(j, set.changes[0].site, set.changes, set.n,
-	       "do without these waits together: each hides behind the others",
-	       "%s: one at a time they win %.2f ms", lines, sum);
+	       "remove these synchronizations together: each one hides the others",
+	       "%s: removed one at a time they save %.2f ms", lines, sum);
 }
 
 /* ---- Causes that are not one line's ---- */
@@ -468,7 +227,7 @@ static void advise_general(struct judge *j, const struct general *g)
 									: g->what;
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms of it here",
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms here",
 	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
 	       here_ms);
 }
@@ -513,17 +272,17 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
 		0,
 		false,
-		"keep the memory instead of allocating and freeing it every step",
-		"allocating and freeing take the host's time, and freeing waits for the device",
-		top_memory_site,
+		"reuse the memory instead of allocating and freeing it every step",
+		"allocation and freeing take CPU time, and freeing waits for the GPU",
+		advice_top_memory_site,
 		NULL,
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 		0,
 		false,
-		"make the next batch while the device works: more loader processes, prefetching",
-		" the step waits for its input",
+		"prefetch batches: more DataLoader workers, prefetch_factor",
+		" the step waits for its data",
 		advice_top_site,
 		NULL,
 	};
@@ -531,10 +290,10 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
 		true,
-		"copy less, from pinned memory, on a stream of its own",
-		"copies take their time in every step",
+		"copy less, from pinned memory, on a separate stream",
+		"copies take time in every step",
 		advice_top_site,
-		"copy less, or on a stream of its own",
+		"copy less, or on a separate stream",
 	};
 	advise_waits(j);
 	advise_sets(j);

@@ -13,21 +13,20 @@ enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
 static const struct {
 	const char *what, *where;
 } pauses[] = {
-	[PAUSE_BEFORE] = { "do the host's work before this line elsewhere: earlier, in another "
-			   "thread, not at all",
+	[PAUSE_BEFORE] = { "move the CPU work before this line to another thread or out of the "
+			   "loop, or remove it",
 			   NULL },
-	[PAUSE_LOOP] = { "spend less of the host's time in the loop around this line: fused or "
-			 "compiled code, fewer turns",
-			 "between one run of this line and the next" },
-	[PAUSE_WITHIN] = { "spend less of the host's time in this line: fused or compiled code, "
-			   "fewer calls",
+	[PAUSE_LOOP] = { "spend less CPU time in the loop around this line: fused or compiled "
+			 "code, fewer iterations",
+			 "between iterations of this line" },
+	[PAUSE_WITHIN] = { "spend less CPU time in this line: fused or compiled code, fewer calls",
 			   "between the calls of this line" },
-	[PAUSE_LIBRARY] = { "have this line's library do less on the host: call it less often, in "
+	[PAUSE_LIBRARY] = { "spend less CPU time in this line's library: call it less often, in "
 			    "another thread, or compiled",
 			    "in the library that this line calls" },
 };
 
-#define PAUSE_WHY "the host works %.2f ms a step without giving the device anything"
+#define PAUSE_WHY "the CPU works %.2f ms per step without launching GPU work"
 
 /* Where most of the pauses of one line lie that the last play took away. */
 static enum pause_place pause_place(const struct judge *j, uint32_t site)
@@ -90,6 +89,6 @@ void advise_pause(struct judge *j)
 	}
 	judge_gain_ms(j, fused, 2);
 	advise(j, change.site, fused, 2, pauses[place].what,
-	       "%s " PAUSE_WHY "; its launches but one take it %.2f ms", pauses[place].where,
+	       "%s " PAUSE_WHY "; all its launches but one cost %.2f ms", pauses[place].where,
 	       here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
 }

@@ -132,9 +132,8 @@ void advise_streams(struct judge *j)
 		first++;
 	const struct crossing *c = &all.at[first];
 	const struct whatif_change change = { .kind = WHATIF_WAIT, .site = c->site };
-	advise(j, c->site, &change, 1,
-	       "let the streams run side by side: wait only for what is needed",
-	       "a stream waits for another here, %s a step, and the two take turns all the "
-	       "time; the gain is had if the one needs nothing of the other",
+	advise(j, c->site, &change, 1, "run the streams concurrently: wait only for what is needed",
+	       "a stream waits for another here, %s per step, so the two never overlap; the "
+	       "savings apply if it does not need the other's results",
 	       advice_times(times, sizeof(times), c->per_step));
 }

@@ -15,7 +15,6 @@
 enum { STEPS_LEAST = 2 };
 
 static const double error_most_pct = 15; /* beyond that the replay says nothing */
-static const double binds = 0.10;	 /* of the step: waste that makes the verdict */
 static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
 static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
 static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
@@ -23,7 +22,6 @@ static const double adds =
 	1.2; /* two causes are two if both together win this much more than one */
 static const double beyond =
 	1.5; /* of a step's played length: a recorded one that has more in it */
-static const double worth_share = 0.02, worth_least_ms = 0.05;
 
 /* Rows of the sync summary that are played; each takes two plays. */
 enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
@@ -35,56 +33,20 @@ static const struct {
 } causes[CAUSES] = {
 	[CAUSE_SYNC] = { VERDICT_SYNC,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
-			 "waits for the device" },
+			 "synchronization" },
 	[CAUSE_MEMORY] = { VERDICT_MEMORY,
 			   { .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
-			   "allocating and freeing" },
+			   "allocation and freeing" },
 	[CAUSE_COPY] = { VERDICT_COPY,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 			 "copies" },
 	[CAUSE_INPUT] = { VERDICT_INPUT,
 			  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
-			  "waiting for input" },
+			  "data loading" },
 	[CAUSE_COLLECTIVE] = { VERDICT_COLLECTIVE,
 			       { .kind = WHATIF_FREE, .what = WHATIF_FREE_COLLECTIVE },
-			       "talking to other ranks" },
+			       "communication" },
 };
-
-double judge_worth_ms_of(double step_ms)
-{
-	return fmax(worth_share * step_ms, fmin(worth_least_ms, binds * step_ms));
-}
-
-double judge_worth_ms(const struct judge *j)
-{
-	return judge_worth_ms_of(j->step_ms);
-}
-
-double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
-{
-	struct whatif_result result;
-	if (whatif_play(&j->w, changes, n, &result, NULL))
-		return 0;
-	return fmax(0, result.gain_ms);
-}
-
-double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
-{
-	struct whatif_result result;
-	if (whatif_play(&j->w, changes, n, &result, NULL))
-		return 0;
-	return fmax(0, result.usual_gain_ms);
-}
-
-double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
-			  const struct whatif_result *of_wait)
-{
-	struct whatif_result line;
-	wait.kind = WHATIF_LINE;
-	if (whatif_play(&j->w, &wait, 1, &line, NULL))
-		return 0;
-	return fmax(0, of_wait->is_of_mean ? line.mean_gain_ms : line.gain_ms);
-}
 
 __attribute__((format(printf, 2, 3))) static void say(struct findings *f, const char *format, ...)
 {
@@ -123,16 +85,6 @@ static void play_causes(struct judge *j)
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }
 
-bool judge_has_other_kind(const struct findings *f, size_t row)
-{
-	for (size_t i = 0; i < f->syncs.n; i++)
-		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
-		    f->syncs.at[i].kind != f->syncs.at[row].kind)
-			return true;
-	return false;
-}
-
 /* The summary's rows are sorted by blocked time; what is left out has less of it than any that is played. */
 static void fill_syncs(struct judge *j)
 {
@@ -155,10 +107,10 @@ static void fill_syncs(struct judge *j)
 		played++;
 	}
 	if (played == most && played < j->f->syncs.n)
-		findings_unavailable(j->f, "what every wait would win",
-				     "there are more lines with waits than were played; those with "
-				     "the least "
-				     "blocked time show 0");
+		findings_unavailable(j->f, "savings of every synchronization",
+				     "only the %zu lines with the most blocked time were replayed; "
+				     "the others show 0",
+				     played);
 }
 
 /* ---- Verdict ---- */
@@ -185,7 +137,7 @@ static bool are_two(struct judge *j, struct top top)
 {
 	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	return second >= comparable * first && second >= binds * j->step_ms &&
+	return second >= comparable * first && second >= judge_binds * j->step_ms &&
 	       judge_usual_gain_ms(j, both, 2) >= adds * first;
 }
 
@@ -210,7 +162,7 @@ static double decide(struct judge *j)
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
 	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
 	double host_alone = j->host_half_ms - first / 2;
-	if (first >= fmax(binds * j->step_ms, others)) {
+	if (first >= fmax(judge_binds * j->step_ms, others)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
 		if (j->f->verdict == VERDICT_MIXED)
 			return second / first;
@@ -245,43 +197,51 @@ static double variation(const struct timeline *t)
 	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
 }
 
+/* The sign of savings with two digits. */
+static const char *minus(double ms)
+{
+	return ms >= 0.005 ? "-" : "";
+}
+
+static void say_utilization(struct findings *f, const struct finding_gpu *g)
+{
+	double own_ms = g->busy_ms - g->before_ms, usual_ms = g->usual_busy_ms + g->usual_idle_ms;
+	if (g->late_ms > own_ms)
+		say(f, "GPU %u works %.2f ms per step, mostly after the CPU is done with it",
+		    g->device, own_ms + g->late_ms);
+	else if (f->n_usual < f->n_played)
+		say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
+		    100 * g->usual_busy_ms / fmax(usual_ms, 1e-6), g->usual_busy_ms);
+	else
+		say(f, "GPU %u utilization %.0f %% (%.2f ms per step)", g->device, g->busy_pct,
+		    g->busy_ms);
+}
+
+/* What the verdict rests on comes first: a screen has the first lines only, and says the utilization anyway. */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
 	if (j->w.usual_share < 1)
 		say(f,
-		    "all recorded steps took %.1f times as long as those beside them: gains are "
-		    "told in proportion, of a step's %.2f ms",
+		    "all recorded steps took %.1fx as long as their neighbours: savings scaled to "
+		    "unrecorded steps (%.2f ms)",
 		    1 / j->w.usual_share, f->step_ms);
-	for (size_t i = 0; i < f->gpus.n; i++) {
-		const struct finding_gpu *g = &f->gpus.at[i];
-		double own_ms = g->busy_ms - g->before_ms;
-		if (g->late_ms > own_ms)
-			say(f, "GPU %u works %.2f ms of a step, mostly behind the host", g->device,
-			    own_ms + g->late_ms);
-		else if (f->n_usual < f->n_played)
-			say(f, "GPU %u works %.2f ms of a usual step, %.0f %% of the time",
-			    g->device, g->usual_busy_ms,
-			    100 * g->usual_busy_ms /
-				    fmax(g->usual_busy_ms + g->usual_idle_ms, 1e-6));
-		else
-			say(f, "GPU %u works %.2f ms of a step, %.0f %% of the time", g->device,
-			    g->busy_ms, g->busy_pct);
-	}
 	if (j->w.n_usual < j->w.replay.n_steps)
 		say(f,
-		    "%u of %u recorded steps took half as long again and more: what binds is "
-		    "said of the others, at %.2f ms",
+		    "%u of %u recorded steps took 1.5x as long or longer: the verdict refers to "
+		    "the others (%.2f ms)",
 		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
-			say(f, "without %s a step would take %.2f ms less (%.0f %%)",
-			    causes[i].text, j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
+			say(f, "without %s: -%.2f ms per step (%.0f %%)", causes[i].text,
+			    j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
 	if (j->all_causes_ms < judge_worth_ms(j))
-		say(f, "waits, copies, allocation and input cost next to nothing");
-	say(f, "a GPU twice as fast would win %.2f ms, a host twice as fast %.2f ms",
-	    j->gpu_half_ms, j->host_half_ms);
-	say(f, "played again unchanged the steps take %.2f ms in the mean, measured %.2f ms",
+		say(f, "synchronization, copies, allocation and data loading cost next to nothing");
+	say(f, "with a GPU twice as fast: %s%.2f ms; a CPU twice as fast: %s%.2f ms",
+	    minus(j->gpu_half_ms), j->gpu_half_ms, minus(j->host_half_ms), j->host_half_ms);
+	for (size_t i = 0; i < f->gpus.n; i++)
+		say_utilization(f, &f->gpus.at[i]);
+	say(f, "replayed without changes: %.2f ms per step on average; measured: %.2f ms",
 	    f->replayed_ms, f->measured_ms);
 }
 
@@ -297,10 +257,12 @@ static void give_verdict(struct judge *j)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
 	f->confidence = 0;
-	findings_unavailable(f, "what binds",
-			     error > error_most_pct ? "the steps played again differ too much from "
-						      "what was measured"
-						    : "only one step was recorded");
+	if (error > error_most_pct)
+		findings_unavailable(f, "bottleneck",
+				     "the model differs from the measured step time by %.0f %%",
+				     error);
+	else
+		findings_unavailable(f, "bottleneck", "only one step was recorded");
 }
 
 static uint64_t length_ns(const struct timeline_step *s)
@@ -370,7 +332,7 @@ void replay_fill(struct findings *f)
 	struct err e;
 	f->verdict = VERDICT_UNKNOWN;
 	if (whatif_open(&j.w, f->timeline, &e)) {
-		findings_unavailable(f, "what binds, what waits would win", "%s", e.text);
+		findings_unavailable(f, "bottleneck and savings", "%s", e.text);
 		return;
 	}
 	j.step_ms = j.w.step_ns / 1e6;

@@ -18,6 +18,10 @@ struct judge {
 	VEC(struct whatif_change) advised; /* what the advice is of */
 };
 
+static const double judge_binds = 0.10; /* of the step: waste that makes the verdict */
+
+/* ---- judge_gains.c ---- */
+
 /* What is worth a person's time: 2 % of the step, and 50 us. */
 double judge_worth_ms(const struct judge *j);
 double judge_worth_ms_of(double step_ms);
@@ -37,6 +41,8 @@ bool judge_has_other_kind(const struct findings *f, size_t row);
 
 void advice_fill(struct judge *j);
 
+/* ---- advice_parts.c ---- */
+
 enum { TIMES_BYTES = 32, REASON_BYTES = 128 };
 /* "once", "2.5 times": of what comes so often in a step. Returns `to`. */
 char *advice_times(char *to, size_t bytes, double per_step);
@@ -51,6 +57,10 @@ double advice_taken_ms(const struct judge *j, uint32_t op);
 
 /* The line from whose calls the last play took most time, and how much. 0: none. */
 uint32_t advice_top_site(const struct judge *j, double *per_step_ms);
+
+/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
+ * happens to be (an empty_cache() after which any operator may have to allocate). */
+uint32_t advice_top_memory_site(const struct judge *j, double *per_step_ms);
 
 enum { BEFORE_BYTES = 160 };
 /* Where the time lies that the last play took from before the line's calls. Returns `to`. */

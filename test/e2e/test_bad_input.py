@@ -1,13 +1,15 @@
 """Bad input of every kind: one clear line that says what, where and what to do; the application runs on where there is one."""
+import glob
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
 import unittest
 
-from harness import LAUNCHER, Case, environment, prog
+from harness import LAUNCHER, ROOT, Case, environment, prog
 from journal import DROPPED, KERNEL, STEP, Journal
 
 LOOP_STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=2,wait=0,warmup=1,active=2,repeat=1"}
@@ -67,10 +69,56 @@ class Commands(Case):
                 self.assertEqual((run.status, run.err), (0, ""))
                 self.assertTrue(run.out.startswith(f"profrun.sh {name}"), run.out)
                 self.assertEqual((same.status, same.out, same.err), (0, run.out, ""))
+                self.assertEqual(self.tool(name, "-h").out, run.out)
                 self.assertEqual([line for line in (whole.out + run.out).splitlines() if len(line) > 100], [])
         self.assertIn("--top N", self.tool("report", self.base, "--help").out)
         self.assertEqual(self.tool("help", "tarot").status, 2)
         self.assertIn("--help", self.tool("--", "echo", "--help").out)  # the application's own
+
+    def options(self):
+        """The tables of all commands: rows of command, option, argument, help."""
+        run = self.tool("--list-options")
+        self.assertEqual((run.status, run.err), (0, ""))
+        return [line.split("\t") for line in run.out.splitlines()]
+
+    def test_each_option_is_parsed_and_in_its_help(self):
+        rows = self.options()
+        self.assertIn(["report", "--top", "N"], [row[:3] for row in rows])
+        self.assertIn(["run", "--schedule", "S"], [row[:3] for row in rows])
+        for command, option, argument, help_text in rows:
+            with self.subTest(command=command, option=option):
+                self.assertTrue(help_text)
+                form = f"{option} {argument}" if argument else option
+                self.assertIn(f" {form} ", self.tool(command, "--help").out)
+                if argument:
+                    run = self.tool(command, option)
+                    self.assertEqual((run.status, run.out), (2, ""))
+                    self.assertEqual(len(run.err.splitlines()), 1, run.err)
+                    self.assertTrue(run.err.endswith(f": {form}\n"), run.err)
+                if option.startswith("--"):
+                    wrong = self.tool(command, option + "x")
+                    self.assertEqual((wrong.status, wrong.out), (2, ""))
+                    self.assertIn(f"no option '{option}x' (did you mean {option}?)", wrong.err)
+
+    def test_documents_name_only_options_that_exist(self):
+        known = {}
+        for command, option, _, _ in self.options():
+            known.setdefault(command, set()).add(option)
+        known["run"].add("-h")
+        pages = [os.path.join(ROOT, "README.md"), *glob.glob(os.path.join(ROOT, "docs", "*.md"))]
+        seen = set()
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                lines = re.findall(r"profrun\.sh ([^`\n]*)", file.read())
+            for words in (line.split() for line in lines):
+                command = words[0] if words and words[0] in known else "run"
+                for word in words:
+                    if command == "run" and not word.startswith("-"):
+                        break  # the application's command, or an option's value, which its own words may follow
+                    if re.fullmatch(r"--[a-z-]+|-[a-z]", word):
+                        seen.add((command, word))
+                        self.assertIn(word, known[command], f"{os.path.basename(page)}: profrun.sh {' '.join(words)}")
+        self.assertLessEqual({("run", "--sim"), ("report", "--top"), ("whatif", "--without")}, seen)
 
     def test_bad_settings_are_named_once_and_the_run_goes_on(self):
         for settings, words in (({"PROF_SCHEDULE": "skip_first=x"}, ["PROF_SCHEDULE", "skip_first=x"]), ({"PROF_STEP": "kernel:("}, ["PROF_STEP"]),
@@ -318,7 +366,7 @@ class Journals(Case):
                 with open(path, "r+b") as file:
                     file.seek(at)
                     file.write(b"\0")
-                self.complaint(folder, path, "invalid data in")
+                self.complaint(folder, path, " invalid place")
 
     def test_a_killed_process_left_no_damage(self):
         run = self.preloaded([prog("ends"), "segv"], PROF_STEP="kernel:.", PROF_SCHEDULE="always")

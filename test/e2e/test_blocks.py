@@ -104,7 +104,7 @@ class Blocks(Case):
             self.assertEqual(sum(row["bytes"] for row in rows), 4096 + 5120)
         self.assertFalse(memory["leaks"])
         self.assertIsNone(memory["growth"])
-        self.assertEqual(sum(row["bytes"] for row in memory["at_peak"] if row.get("what") != "PyTorch's cache, not in use"
+        self.assertEqual(sum(row["bytes"] for row in memory["at_peak"] if row.get("what") != "PyTorch cache, unused"
                              and row["function"] != "c10_use"), 5120)
 
     def test_a_leak_has_its_line(self):
@@ -144,7 +144,7 @@ class Blocks(Case):
         self.assertIn(": 4 memory snapshots\n", run.err)
         self.assertIn(f"profrun: memory snapshots are in {run.folder}/memory: open", run.err)
         self.assertNotIn("traces are in", run.err)
-        self.assertNotIn("hold nothing", run.err)
+        self.assertNotIn("snapshots are empty", run.err)
         self.assertIn(": 4 traces and 4 memory snapshots in ", self.tool("export", run.folder, "--format", "perfetto,memory").out)
         self.assertRegex(self.tool("info", run.folder).out, r"traces +4\n +memory snapshots +4\n")
 
@@ -152,7 +152,7 @@ class Blocks(Case):
         run = self.profiled([prog("loop"), str(STEPS)], (*ARMED, "--format", "perfetto,memory"), **SETTINGS)
         self.assertIn(": 4 traces and 4 memory snapshots\n", run.err)
         for said in (run.err, self.tool("export", run.folder, "--format", "memory").out):
-            self.assertIn("its memory snapshots hold nothing: PyTorch's allocator reported no block", said)
+            self.assertIn("its memory snapshots are empty: PyTorch's allocator reported no block", said)
 
 
 if __name__ == "__main__":

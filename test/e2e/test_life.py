@@ -130,8 +130,8 @@ class Ends(Unchanged):
         self.assertIn("ended by signal 11 (Segmentation fault)", run.err)
         self.assertRegex(self.tool("info", run.folder).out, r"state +ended by signal 11 \(Segmentation fault\)")
         run = self.profiled(["sh", "-c", f"{prog('ends')} segv; true"], PROF_SCHEDULE="off")
-        self.assertIn("was killed: its end is not in its journal", run.err)
-        self.assertRegex(self.tool("info", run.folder).out, "state +was killed: its end is not in its journal")
+        self.assertIn("killed: its journal has no end record", run.err)
+        self.assertRegex(self.tool("info", run.folder).out, "state +killed: its journal has no end record")
         self.assertNotIn("signal 11", run.err)
         self.assertNotIn("killed", self.profiled([prog("ends"), "return"], PROF_SCHEDULE="off").err)
 

@@ -71,7 +71,7 @@ class Probation(ProbationCase):
         info = self.tool("info", run.folder)
         self.assertRegex(info.out, rf"steps +{facts['count']} by auto")
         with open(os.path.join(run.folder, "report.txt")) as file:
-            self.assertIn(f"taken for steps of {CRITIC_CALLS} calls at first", " ".join(file.read().split()))
+            self.assertIn(f"the first steps were detected as {CRITIC_CALLS} calls long", " ".join(file.read().split()))
 
     def check_losses(self, run):
         """What was journaled behind a window, since steps were still being learned, is no loss; what was timed is there."""

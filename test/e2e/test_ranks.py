@@ -88,7 +88,7 @@ class Ranks(Case):
         """No schedule of 60 steps would have begun sooner."""
         run = self.job(["0:0", "1:3"], [prog("loop"), 60, "plain", 5000])
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
-        self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but what a step is was known too late for it (ranks begin together", remark)
+        self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but steps were detected too late for it (ranks start together", remark)
         self.assertNotIn("skip_first", remark)
 
     def test_slices_of_the_same_time(self):

@@ -122,13 +122,13 @@ class Steps(Case):
 
     def test_optimizer_that_never_comes(self):
         run = self.loop("plain", 60, PROF_STEP="optimizer")
-        self.assertEqual("".join(run.own_lines()).count("PROF_STEP=optimizer: no loop was found that an optimizer's step ends"), 1, run.err)
+        self.assertEqual("".join(run.own_lines()).count("PROF_STEP=optimizer: no loop with an optimizer step found"), 1, run.err)
         self.assertEqual(run.trace_steps(), [0])
 
     def test_auto_over_before_the_schedule_began(self):
         run = self.loop("plain", 11)
         self.assertEqual(run.trace_steps(), [0], run.err)
-        words = "too short for the schedule: 11 steps, and step 12 (from 0) would have been the first"
+        words = "only 11 steps ran; recording starts at step 12 (from 0)"
         self.assertEqual(" ".join(run.err.split()).count(words), 1, run.err)
         self.assertEqual(" ".join(self.tool("report", run.folder).out.split()).count(words), 2)  # among the reasons, and what cannot be said
 
@@ -137,7 +137,7 @@ class Steps(Case):
         first = run.trace_steps()[0]
         self.check_steps(run, [first, first + 1])
         self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
-        late = f"{first - 1} steps later than PROF_SCHEDULE says: steps were not known in time"
+        late = f"recording began {first - 1} steps later than scheduled: steps were detected too late"
         self.assertEqual(" ".join(run.err.split()).count(late), 1, run.err)
         in_time = self.loop("plain", 260, 2000, PROF_SCHEDULE="skip_first=200,wait=0,warmup=1,active=2,repeat=1")
         self.check_steps(in_time, [201, 202])
@@ -167,7 +167,7 @@ class Steps(Case):
     def test_run_that_ends_before_the_window(self):
         run = self.loop("plain", 5)
         self.assertFalse(run.other_err())
-        self.assertIn("too short for the schedule: 5 steps", run.err)
+        self.assertIn("only 5 steps ran; recording starts at step 12 (from 0)", run.err)
         self.assertIn("set PROF_SCHEDULE=always", " ".join(run.err.split()))
         self.assertEqual(run.trace_steps(), [0])
 

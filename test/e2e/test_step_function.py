@@ -22,7 +22,7 @@ class StepFunction(Case):
 
     def test_a_call_is_a_step(self):
         run, process = self.steps("python:prog/python_steps.py:Trainer.train_step")
-        self.assertEqual(process["steps"]["boundary"], "the function's call", run.err)
+        self.assertEqual(process["steps"]["boundary"], "function call", run.err)
         self.assertIn(process["steps"]["count"], (STEPS, STEPS - 1))
         self.assertEqual(len(run.trace_steps()), 2, run.err)
         for path in run.traces():
@@ -49,14 +49,14 @@ class StepFunction(Case):
     def test_calls_that_are_nothing_but_iterations_of_a_loop(self):
         """Nothing is launched outside of the loop: the calls cannot be told, and are not said to be as many as the turns."""
         run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"])
-        said = [line for line in run.own_lines() if "could not be told apart" in line]
+        said = [line for line in run.own_lines() if "cannot be distinguished by what they launch" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertEqual(process["steps"]["detector"], "none")
 
     def test_one_that_is_never_called(self):
         for function in ("python:python_steps.py:never_called", "python:steps.py:train_step"):
             run, process = self.steps(function)
-            said = [line for line in run.own_lines() if "no launch came from a function of that name" in line]
+            said = [line for line in run.own_lines() if "nothing was launched from a function of that name" in line]
             self.assertEqual(len(said), 1, run.err)
             self.assertEqual(process["steps"]["detector"], "none")
 

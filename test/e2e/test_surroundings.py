@@ -191,7 +191,7 @@ class LeftBehind(Case):
     def test_a_program_that_has_not_yet_used_cuda(self):
         run = self.profiled(["bash", "-c", f"(sleep 1; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"])
         self.assertEqual((run.status, run.out), (0, "started\n"))
-        self.assertIn("of the run still go on; traces are written as they come", run.err)
+        self.assertIn("of the run still running; their traces are written as steps close", run.err)
         self.assertNotIn("never used", run.err)
         self.eventually("it is recorded to its end", lambda: [p["state"] for p in run.json.get("processes", [])] == ["ended"])
         self.assertEqual(run.json["processes"][0]["steps"]["count"], 300)
@@ -210,7 +210,7 @@ class NoRoom(Case):
         run = self.execute(["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", *line], folder, env)
         self.assertEqual((run.status, run.out), (0, "5 steps\n"))
         self.assertIn("ulimit -f", run.err)
-        self.assertIn("profrun: nothing of ", run.err)
+        self.assertIn("profrun: nothing could be recorded of ", run.err)
         self.assertNotIn("never used", run.err)
 
     def test_not_one_byte(self):
@@ -275,7 +275,7 @@ def is_collector(pid):
             subprocess.run(["pkill", "-CONT", "-f", folder], check=False)
             child.kill()
         self.assertEqual(child.returncode, 0, "the application's own status")
-        self.assertIn("profrun: interrupted: traces are still being written", err)
+        self.assertIn("profrun: interrupted; traces are still being written", err)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ class Training(OverdueCase):
         self.assertEqual(round(sum(device["kernels_per_step"] for device in process["gpu"])), TRAIN_CALLS)
         with open(os.path.join(run.folder, "report.txt")) as file:
             text = " ".join(file.read().split())
-        self.assertIn(f"the training begins with step {first}", text)
-        self.assertIn(f"{facts['count']} steps in all, {facts['count'] - first} of them the training's, by auto", text)
+        self.assertIn(f"training starts at step {first};", text)
+        self.assertIn(f"{facts['count']} steps ({facts['count'] - first} in training), auto-detected (", text)
 
     def test_it_begins_once(self):
         """Not behind each evaluation that is long enough to have steps of its own."""

@@ -51,7 +51,7 @@ KEYS = [
     Key("accelerate_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("amp_block.py", ("gpu",), 800, "sync", "item", 1, parts=("gradient scaler",)),
     Key("boolean_index.py", ("gpu", "sync"), 600, "sync", "item", 1),
-    Key("sparse.py", ("gpu", "sync"), 600, "sync", "library", 4, phases=("other", *TRAINING), why="aten::_coalesce waits"),
+    Key("sparse.py", ("gpu", "sync"), 600, "sync", "library", 4, phases=("other", *TRAINING), why="aten::_coalesce synchronizes"),
     Key("evaluation.py", ("sync", "gpu"), 800, "sync", "item", 0.8, parts=("evaluation",)),
     Key("print_loss.py", ("gpu", "sync"), 600, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),

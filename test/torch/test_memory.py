@@ -118,7 +118,7 @@ class Memory(Case):
         self.assertEqual(allocator["peak_bytes"], said["peak"])
         self.assertGreater(said["peak"], 256 << 20)
         self.assertLess(allocator["recorded_peak_bytes"], 128 << 20)
-        self.assertIn("what was allocated at the run's peak", [gap["what"] for gap in process["unavailable"]])
+        self.assertIn("allocations at the run's peak", [gap["what"] for gap in process["unavailable"]])
 
     def test_off(self):
         _, _, process = self.run_program(PROF_MEMORY="off")

@@ -44,7 +44,7 @@ class Torchrun(SimCase):
         self.assertAlmostEqual(found["ms_per_step"], found["phase_ms"], delta=0.25 * found["phase_ms"])
         verdicts = {p["rank"]: p["bound"]["verdict"] for p in report["processes"]}
         self.assertEqual(verdicts, {0: "collective", 1: "input"})
-        self.assertIn("for rank 1: its data takes", run.err)
+        self.assertIn("for rank 1: its data phase is", run.err)
 
     def test_a_rank_that_waits_amid_its_steps(self):
         """What was seen of it when it first waits begins with one more step's begin than ends; and DDP's first step ends unlike the others. Steps end

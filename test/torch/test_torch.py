@@ -232,12 +232,12 @@ class Phases(TorchCase):
         self.check("workers")
 
     def test_batches_that_are_kept_until_the_next_one(self):
-        process, _ = self.check("kept_batches", [("data", "until the batch is there")])
+        process, _ = self.check("kept_batches", [("data", "waiting for DataLoader")])
         phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
         self.assertGreater(phases["data"], 10 * phases.get("other", 0), "the loader takes 16 ms a worker and batch")
 
     def test_a_thread_of_ones_own_that_fetches_ahead(self):
-        process, _ = self.check("own_thread", [("data", "until the batch is there")])
+        process, _ = self.check("own_thread", [("data", "waiting for DataLoader")])
         phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
         self.assertGreater(phases["data"], phases["forward"], "each batch takes 16 ms to make")
 
@@ -273,8 +273,8 @@ class Phases(TorchCase):
     def test_without_python_frames(self):
         process, _, _ = self.run_kind("plain", PROF_PYTHON="off")
         self.assertLessEqual({"forward", "backward", "optimizer"}, {p["name"] for p in process["phases"]})
-        (why,) = [gap["why"] for gap in process["unavailable"] if gap["what"] == "phases for certain"]
-        self.assertIn("native frames alone", why)
+        (why,) = [gap["why"] for gap in process["unavailable"] if gap["what"] == "reliable phases"]
+        self.assertIn("have no Python frames", why)
 
 
 class Spans(TorchCase):

@@ -114,7 +114,7 @@ class Program:
         self.assertEqual(set(self.process["self"]["losses"].values()), {0}, self.process["self"])
         # Where learning takes long, few of the program's steps are left to compare the recorded ones with. The simulated GPU has no data
         # sheet, so no peak.
-        self.assertLessEqual({row["what"] for row in self.process["unavailable"]}, {"what recording cost", "share of peak"},
+        self.assertLessEqual({row["what"] for row in self.process["unavailable"]}, {"recording overhead", "% of peak"},
                              self.process["unavailable"])
 
 

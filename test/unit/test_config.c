@@ -1,6 +1,7 @@
 /* Every setting with good and bad values, the environment as it comes, and names that are nearly right. */
 #include "core/runtime/config.h"
 #include "core/runtime/record.h"
+#include "core/runtime/spelling.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -200,13 +201,13 @@ static void test_did_you_mean(void **state)
 		{ "PROF_CUPTI", "auot", "(did you mean auto?)" },
 		{ "PROF_NVTX", "of", "(did you mean o" },
 	};
-	char meant[CONFIG_MEANT_BYTES];
+	char meant[SPELLING_MEANT_BYTES];
 	struct config_step step;
 	struct err e;
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_string_equal(config_did_you_mean(meant, sizeof(meant), rows[i][0],
-							rows[i][1]),
+		assert_string_equal(spelling_did_you_mean(meant, sizeof(meant), rows[i][0],
+							  rows[i][1]),
 				    rows[i][2]);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		assert_true(config_check(refused[i][0], refused[i][1], &e));

@@ -273,7 +273,7 @@ static void a_lines_work_leaves_with_the_line(void **state)
 	summary_fill(&f, &tw->a.timeline);
 	replay_fill(&f);
 	for (size_t i = 0; i < f.advice.n; i++)
-		if (strstr(f.advice.at[i].what, "less of the host's time in this line"))
+		if (strstr(f.advice.at[i].what, "less CPU time in this line"))
 			part = &f.advice.at[i];
 	assert_non_null(part);
 	assert_int_equal(part->site, ONE_LINE);
@@ -379,10 +379,8 @@ static void where_the_host_works_is_said(void **state)
 		uint32_t site;
 		const char *why;
 	} programs[] = {
-		{ user_between, 21,
-		  "behind the calls of train.py:20 and up to those of this line the host works" },
-		{ copying_a_batch, BATCH,
-		  "behind the calls of train.py:11 and up to those of this line the step waits" },
+		{ user_between, 21, "between train.py:20 and this line the CPU works" },
+		{ copying_a_batch, BATCH, "between train.py:11 and this line the step waits" },
 	};
 	(void)state;
 	make_frames();
@@ -416,7 +414,7 @@ static void a_library_that_works_long_is_advised(void **state)
 	replay_fill(&f);
 	assert_true(f.advice.n >= 1);
 	assert_int_equal(f.advice.at[0].site, SAVING);
-	assert_non_null(strstr(f.advice.at[0].what, "have this line's library do less"));
+	assert_non_null(strstr(f.advice.at[0].what, "less CPU time in this line's library"));
 	assert_true(f.advice.at[0].expected_ms > 0.8);
 	findings_free(&f);
 	twin_free(tw);

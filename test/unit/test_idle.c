@@ -718,9 +718,24 @@ static void books_balance(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void causes_are_found_by_name(void **state)
+{
+	(void)state;
+	for (int cause = 0; cause < IDLE_CAUSES_N; cause++) {
+		const struct idle_cause_row *row = &idle_causes[cause];
+		assert_ptr_equal(idle_cause_find(row->name), row);
+		assert_true(*row->name && *row->noun && *row->meaning);
+	}
+	assert_string_equal(idle_causes[IDLE_SYNC].name, "sync");
+	assert_string_equal(idle_causes[IDLE_UNKNOWN].name, "unknown");
+	assert_null(idle_cause_find("syn"));
+	assert_null(idle_cause_find(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(causes_are_found_by_name),
 		TEST(cause_sync),
 		TEST(no_more_than_it_blocked),
 		TEST(sync_of_an_idle_device),

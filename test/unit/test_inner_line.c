@@ -175,7 +175,7 @@ static void waits_of_different_lines_are_different(void **state)
 	for (size_t i = 0; i < 2; i++)
 		assert_true(f.syncs.at[i].per_step > 0.9 && f.syncs.at[i].per_step < 1.1);
 	assert_true(f.advice.n >= 1);
-	assert_non_null(strstr(f.advice.at[0].what, "synchronisation"));
+	assert_non_null(strstr(f.advice.at[0].what, "synchronization"));
 	assert_non_null(f.advice.at[0].inner);
 	findings_free(&f);
 	forget(tw);

@@ -234,7 +234,7 @@ static void lines_have_their_arithmetic(void **state)
 	assert_float_equal(of_line(f, 20)->tflops, 10, 1e-9);
 	assert_float_equal(f->f.kernels.at[0].arithmetic.flops, 4e9, 1);
 	assert_float_equal(f->f.kernels.at[0].arithmetic.tflops, 4e9 / 300e3 / 1e3, 1e-9);
-	assert_false(is_said(&f->f, "share of peak"));
+	assert_false(is_said(&f->f, "% of peak"));
 }
 
 static void an_unknown_device_has_no_peak(void **state)
@@ -243,7 +243,7 @@ static void an_unknown_device_has_no_peak(void **state)
 	fill(f, 16); /* a slice of one */
 	assert_float_equal(of_line(f, 10)->tflops, 20, 1e-9);
 	assert_float_equal(of_line(f, 10)->peak_pct, 0, 0);
-	assert_true(is_said(&f->f, "share of peak"));
+	assert_true(is_said(&f->f, "% of peak"));
 }
 
 static double peak_of(const char *name, uint32_t multiprocessors, uint8_t type, bool tensor)

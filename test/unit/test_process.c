@@ -89,11 +89,11 @@ static struct answer export_run(const struct journal_builder *b)
 	for (size_t i = 0; i < p.ingest.recorded.n; i++)
 		vec_push(&a.recorded, p.ingest.recorded.at[i]);
 	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
-	json_t *described = process_describe(&p);
-	snprintf(a.detector, sizeof(a.detector), "%s",
-		 json_string_value(json_object_get(json_object_get(described, "steps"), "detecto"
-											"r")));
-	json_decref(described);
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	process_describe(&p, &facts, &arena);
+	snprintf(a.detector, sizeof(a.detector), "%s", facts.steps.detector);
+	arena_free(&arena);
 	process_close(&p);
 	output_free(&out);
 	return a;
@@ -132,8 +132,8 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
-	assert_non_null(strstr(a.diagnostic, "40 steps, "));
-	assert_non_null(strstr(a.diagnostic, "step 100"));
+	assert_non_null(strstr(a.diagnostic, "only 40 steps ran; "));
+	assert_non_null(strstr(a.diagnostic, "starts at step 100 (from 0)"));
 	vec_free(&a.recorded);
 	jb_free(b);
 }
@@ -180,13 +180,15 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 	} cases[] = {
 		{ STEP_MODE_KERNEL, "kernel:SGD",
 		  "PROF_STEP=kernel:SGD: no kernel whose (mangled) name matches was launched more "
-		  "than once; launched were forward, adam_step" },
+		  "than once; launched: forward, adam_step" },
 		{ STEP_MODE_GRAPH, "graph",
 		  "PROF_STEP=graph: no CUDA graph was launched more than once" },
 		{ STEP_MODE_SYNC, "sync",
-		  "PROF_STEP=sync: no launch came behind a synchronisation (cudaDeviceSynchronize "
-		  "and its like: a cudaMemcpy that waits is none), so no step ended with one" },
-		{ STEP_MODE_TIME, "time:9000", "PROF_STEP=time:9000: the program's launches" },
+		  "PROF_STEP=sync: no launch followed a synchronization (such as "
+		  "cudaDeviceSynchronize; a blocking cudaMemcpy does not count), so no step "
+		  "ended" },
+		{ STEP_MODE_TIME, "time:9000",
+		  "PROF_STEP=time:9000: the program launched nothing more after" },
 		{ STEP_MODE_API, "api",
 		  "PROF_STEP=api: neither cudaProfilerStart() nor profrun_step() was called" },
 		{ STEP_MODE_NVTX, "nvtx:x", "PROF_STEP=nvtx:x: no NVTX range of that name" },

@@ -1,7 +1,10 @@
-/* report.json: every name and type that the interface promises, nothing made up where nothing is known. */
+/*
+ * report.json: every name and type that the interface promises, nothing made up where nothing is
+ * known.
+ */
 #include "core/analysis/summary.h"
+#include "export/report_fill.h"
 #include "export/report_json.h"
-#include "export/report_self.h"
 #include "test/unit/fake_frames.h"
 
 #include <math.h>
@@ -11,8 +14,8 @@
 #include <cmocka.h>
 
 /*
- * The interface, one row per name. Types: n number, N number or null, s text, S text or null, b true or false, o object, O
- * object or null, a list. "x[].y" is y of each item of the list x.
+ * The interface, one row per name. Types: n number, N number or null, s text, S text or null, b
+ * true or false, o object, O object or null, a list. "x[].y" is y of each item of the list x.
  */
 static const struct {
 	const char *path;
@@ -72,6 +75,8 @@ static const struct {
 	{ "operators[].per_step", 'n' },
 	{ "operators[].gpu_ms_per_step", 'n' },
 	{ "operators[].host_ms_per_step", 'n' },
+	{ "operators[].self_gpu_ms_per_step", 'n' },
+	{ "operators[].self_host_ms_per_step", 'n' },
 	{ "kernels[].name", 's' },
 	{ "kernels[].per_step", 'n' },
 	{ "kernels[].gpu_ms_per_step", 'n' },
@@ -169,15 +174,20 @@ static size_t check(const json_t *o, const char *path, char type, const char *wh
 
 /* ---- Findings made by hand ---- */
 
-static json_t *described(void)
+/* What is known of a process without an analysis. */
+static struct report_process *described(void)
 {
-	return json_loads(
+	static const char text[] =
 		"{\"pid\": 7, \"rank\": \"3\", \"journal\": \"journal/7.journal\","
 		"\"devices\": [{\"id\": 0, \"name\": \"GPU\"}], \"records\": {\"launches\": 9},"
 		"\"steps\": {\"count\": 80, \"detector\": \"auto\", \"confidence\": 0.8,"
 		" \"recorded\": [12, 13]}, \"losses\": {\"dropped\": 2, \"dropped_by_cupti\": 3},"
-		"\"cupti\": {\"state\": \"used\"}}",
-		0, NULL);
+		"\"cupti\": {\"state\": \"used\"}}";
+	struct report_process *p = report_process_new();
+	json_t *o = json_loads(text, 0, NULL);
+	fields_read(&process_facts_fields, &p->facts, o, &p->arena);
+	json_decref(o);
+	return p;
 }
 
 static const struct frame inner = { .function = "Trainer._run_epoch",
@@ -254,16 +264,23 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->unavailable, g);
 }
 
+/* Frees the process. */
+static json_t *to_json(struct report_process *p)
+{
+	json_t *o = fields_write(&report_process_fields, p);
+	report_process_drop(p);
+	return o;
+}
+
 static json_t *make(void)
 {
 	struct timeline t = { 0 };
 	struct findings f;
-	json_t *from = described();
+	struct report_process *p = described();
 	fill(&f, &t);
-	json_t *o = report_json_process(from, &f);
+	report_fill(p, &f);
 	findings_free(&f);
-	json_decref(from);
-	return o;
+	return to_json(p);
 }
 
 static const char *text_at(const json_t *o, const char *list, size_t i, const char *name)
@@ -291,16 +308,15 @@ static void test_no_phases_without_a_recorded_step(void **state)
 	struct findings f;
 	(void)state;
 	for (int is_any = 0; is_any < 2; is_any++) {
-		json_t *from = described();
+		struct report_process *p = described();
 		if (!is_any)
-			json_array_clear(json_object_get(json_object_get(from, "steps"), "recorde"
-											 "d"));
+			p->facts.steps.recorded.n = 0;
 		fill(&f, &t);
-		json_t *o = report_json_process(from, &f);
+		report_fill(p, &f);
+		json_t *o = to_json(p);
 		assert_int_equal(json_array_size(json_object_get(o, "phases")), is_any);
 		assert_int_equal(json_array_size(json_object_get(o, "unavailable")), 2 - is_any);
 		findings_free(&f);
-		json_decref(from);
 		json_decref(o);
 	}
 }
@@ -356,11 +372,12 @@ static void test_lines_of_a_library(void **state)
 /* No step was recorded: the lists are there and empty, the reason is said. */
 static void test_nothing_was_analysed(void **state)
 {
-	json_t *from = described();
+	struct report_process *p = described();
 	(void)state;
-	json_object_set_new(from, "diagnostic", json_string("too short for the schedule"));
-	json_object_set_new(from, "rank", json_string("worker"));
-	json_t *o = report_json_process(from, NULL);
+	p->facts.diagnostic = "too short for the schedule";
+	p->facts.rank = "worker";
+	report_fill(p, NULL);
+	json_t *o = to_json(p);
 	assert_true(json_is_null(json_object_get(o, "rank")));
 	assert_true(json_is_null(json_object_get(o, "replay")));
 	assert_true(json_is_null(json_object_get(json_object_get(o, "baseline"), "step_ms")));
@@ -371,7 +388,6 @@ static void test_nothing_was_analysed(void **state)
 											   "t")),
 			    "unknown");
 	json_decref(o);
-	json_decref(from);
 }
 
 /* ---- What recording cost ---- */
@@ -386,9 +402,10 @@ static void test_overhead(void **state)
 		.left = { true, 8.765, 7, 9.5 },
 	};
 	const struct cost_found unknown = { .n_recorded = 3 };
-	json_t *self = json_object();
+	struct report_process *p = described();
 	(void)state;
-	report_self_cost(self, &known);
+	p->self.overhead = facts_overhead(&known);
+	json_t *o = fields_write(&report_process_fields, p), *self = json_object_get(o, "self");
 	assert_float_equal(json_real_value(json_object_get(self, "overhead_pct")), 1.23, 1e-9);
 	json_t *ci = json_object_get(self, "overhead_ci");
 	assert_float_equal(json_real_value(json_array_get(ci, 0)), -0.5, 1e-9);
@@ -396,12 +413,124 @@ static void test_overhead(void **state)
 	assert_float_equal(json_real_value(json_object_get(self, "left_pct")), 8.77, 1e-9);
 	ci = json_object_get(self, "left_ci");
 	assert_float_equal(json_real_value(json_array_get(ci, 1)), 9.5, 1e-9);
-	report_self_cost(self, &unknown);
+	json_decref(o);
+	p->self.overhead = facts_overhead(&unknown);
+	o = to_json(p);
+	self = json_object_get(o, "self");
 	assert_true(json_is_null(json_object_get(self, "overhead_pct")));
 	assert_true(json_is_null(json_object_get(self, "left_pct")));
 	assert_true(json_is_null(json_object_get(self, "left_ci")));
 	assert_true(json_is_null(json_object_get(self, "overhead_ci")));
-	json_decref(self);
+	json_decref(o);
+}
+
+/* ---- Read back ---- */
+
+static json_t *report_of(struct report_process *p)
+{
+	struct report r;
+	report_start(&r);
+	report_add(&r, p);
+	r.run.host = "node";
+	r.run.signal = 9;
+	json_t *root = report_to_json(&r);
+	report_free(&r);
+	return root;
+}
+
+/* What was written is what is read, to the last member; and so is what is not known. */
+static void test_read_back(void **state)
+{
+	struct timeline t = { 0 };
+	struct findings f;
+	struct report r;
+	(void)state;
+	for (int is_known = 0; is_known < 2; is_known++) {
+		struct report_process *p = described();
+		fill(&f, &t);
+		report_fill(p, is_known ? &f : NULL);
+		findings_free(&f);
+		json_t *root = report_of(p);
+		assert_true(report_from_json(&r, root));
+		json_t *again = report_to_json(&r);
+		assert_true(json_equal(root, again));
+		assert_int_equal(r.run.signal, 9);
+		assert_int_equal(r.run.pid, -1);
+		assert_int_equal(r.processes.at[0]->rank, 3);
+		assert_int_equal(r.processes.at[0]->syncs.n, is_known ? 2 : 0);
+		assert_ptr_equal(report_find(&r, "journal/7.journal"), r.processes.at[0]);
+		report_free(&r);
+		json_decref(root);
+		json_decref(again);
+	}
+}
+
+/* Other versions' files, and what is no report at all. */
+static void test_what_is_no_report(void **state)
+{
+	static const char *const texts[] = { "{}", "[]", "{\"schema\": 1, \"processes\": [{}]}" };
+	struct report r;
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		json_t *root = json_loads(texts[i], 0, NULL);
+		assert_false(report_from_json(&r, root));
+		assert_int_equal(r.processes.n, 0);
+		report_free(&r);
+		json_decref(root);
+	}
+	assert_false(report_from_json(&r, NULL));
+	report_free(&r);
+}
+
+/* Members of another type are not known: somebody has edited the file. */
+static void test_members_of_another_type(void **state)
+{
+	json_t *root = json_loads("{\"schema\": 2, \"run\": 5, \"processes\": [{\"pid\": \"x\","
+				  "\"gpu\": 3, \"syncs\": [{\"file\": 1, \"line\": \"a\","
+				  "\"line_ms_per_step\": \"b\", \"stack\": {}, \"inner\": []}],"
+				  "\"replay\": [1], \"self\": {\"overhead_ci\": [1, \"x\"]}}]}",
+				  0, NULL);
+	struct report r;
+	(void)state;
+	assert_true(report_from_json(&r, root));
+	const struct report_process *p = r.processes.at[0];
+	assert_int_equal(p->facts.pid, 0);
+	assert_int_equal(p->gpu.n, 0);
+	assert_null(p->replay);
+	assert_true(isnan(p->self.overhead.ci.low));
+	assert_int_equal(p->syncs.n, 1);
+	assert_string_equal(p->syncs.at[0].place.file, "");
+	assert_int_equal(p->syncs.at[0].place.line, -1);
+	assert_true(isnan(p->syncs.at[0].line_ms));
+	assert_int_equal(p->syncs.at[0].stack.n, 0);
+	assert_null(p->syncs.at[0].inner);
+	report_free(&r);
+	json_decref(root);
+}
+
+/* Lists and pointers have items of the struct that their table is of. */
+static void check_table(const struct fields *f, int depth)
+{
+	assert_in_range(depth, 0, 8);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct field *x = &f->at[i];
+		if (x->kind == FIELD_LIST || x->kind == FIELD_POINTER)
+			assert_int_equal(x->bytes, x->of->bytes);
+		if (x->of)
+			check_table(x->of, depth + 1);
+		assert_true(x->offset < f->bytes);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(x->name, f->at[k].name);
+	}
+}
+
+static void test_tables(void **state)
+{
+	(void)state;
+	check_table(&report_process_fields, 0);
+	check_table(&report_ranks_fields, 0);
+	check_table(&report_run_fields, 0);
+	check_table(&process_facts_fields, 0);
 }
 
 int main(void)
@@ -414,6 +543,10 @@ int main(void)
 		cmocka_unit_test(test_lines_of_a_library),
 		cmocka_unit_test(test_nothing_was_analysed),
 		cmocka_unit_test(test_overhead),
+		cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_what_is_no_report),
+		cmocka_unit_test(test_members_of_another_type),
+		cmocka_unit_test(test_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

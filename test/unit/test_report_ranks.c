@@ -1,4 +1,4 @@
-/* Which rank the others wait for, from the figures that report.json has of each. */
+/* Which rank the others wait for, from the figures of each. */
 #include "export/report_ranks.h"
 
 #include <setjmp.h>
@@ -12,102 +12,111 @@
 #include <cmocka.h>
 
 /* A rank whose device idles `idle_ms` for others and has NCCL's kernels on it for `kernel_ms`. */
-static void add_rank(json_t *processes, int rank, double idle_ms, double kernel_ms, double data_ms)
+static void add_rank(struct report *r, int rank, double idle_ms, double kernel_ms, double data_ms)
 {
-	json_array_append_new(processes,
-			      json_pack("{s:i, s:i, s:{s:{s:f, s:f}}, s:[{s:f}], s:[{s:s, s:f}, "
-					"{s:s, s:f}], s:[{s:s, s:f}, {s:s, s:f}], "
-					"s:[{s:s, s:f}, {s:s, s:f}], s:{s:s}}",
-					"rank", rank, "pid", 100 + rank, "baseline", "step_ms",
-					"p50", 10.0, "p95", 11.0, "gpu", "busy_pct", 50.0, "idle",
-					"cause", "collective", "ms_per_step", idle_ms, "cause",
-					"input", "ms_per_step", 1.0, "kernels", "name",
-					"ncclDevKernel_AllReduce", "gpu_ms_per_step", kernel_ms,
-					"name", "gemm", "gpu_ms_per_step", 3.0, "phases", "name",
-					"data", "host_ms_per_step", data_ms, "name", "forward",
-					"host_ms_per_step", 2.0, "bound", "verdict", "gpu"));
+	struct report_process *p = report_process_new();
+	p->rank = rank;
+	p->facts.pid = 100 + rank;
+	p->baseline.step_ms = arena_zero(&p->arena, sizeof(*p->baseline.step_ms));
+	p->baseline.step_ms->p50 = 10;
+	p->baseline.step_ms->p95 = 11;
+	p->bound.verdict = "gpu";
+	list_make(&p->arena, &p->gpu, 1);
+	p->gpu.at[0].busy_pct = 50;
+	list_make(&p->arena, &p->idle, 2);
+	p->idle.at[0] = (struct report_idle){ .cause = "collective", .ms = idle_ms };
+	p->idle.at[1] = (struct report_idle){ .cause = "input", .ms = 1 };
+	list_make(&p->arena, &p->kernels, 2);
+	p->kernels.at[0] =
+		(struct report_kernel){ .name = "ncclDevKernel_AllReduce", .gpu_ms = kernel_ms };
+	p->kernels.at[1] = (struct report_kernel){ .name = "gemm", .gpu_ms = 3 };
+	list_make(&p->arena, &p->phases, 2);
+	p->phases.at[0] = (struct report_phase){ .name = "data", .host_ms = data_ms };
+	p->phases.at[1] = (struct report_phase){ .name = "forward", .host_ms = 2 };
+	report_add(r, p);
 }
 
-static json_t *straggler_of(json_t *processes)
+static const struct report_straggler *straggler_of(struct report *r)
 {
-	json_t *ranks = report_ranks(processes);
-	assert_non_null(ranks);
-	json_t *found = json_incref(json_object_get(ranks, "straggler"));
-	json_decref(ranks);
-	json_decref(processes);
-	return found;
+	report_compare(r);
+	assert_non_null(r->ranks);
+	return r->ranks->straggler;
 }
 
 static void test_the_last_one_does_not_wait(void **state)
 {
+	struct report r;
 	(void)state;
-	json_t *processes = json_array();
-	add_rank(processes, 2, 3, 1, 1);
-	add_rank(processes, 0, 0, 5, 1);
-	add_rank(processes, 1, 0.2, 0.3, 5);
-	json_t *found = straggler_of(processes);
-	assert_int_equal(json_integer_value(json_object_get(found, "rank")), 1);
-	assert_float_equal(json_number_value(json_object_get(found, "ms_per_step")), 4,
-			   1e-9); /* 4.5 in the middle of 4 and 5 */
-	assert_string_equal(json_string_value(json_object_get(found, "phase")), "data");
-	assert_float_equal(json_number_value(json_object_get(found, "phase_ms")), 4, 1e-9);
-	json_decref(found);
+	report_start(&r);
+	add_rank(&r, 2, 3, 1, 1);
+	add_rank(&r, 0, 0, 5, 1);
+	add_rank(&r, 1, 0.2, 0.3, 5);
+	const struct report_straggler *found = straggler_of(&r);
+	assert_int_equal(found->rank, 1);
+	assert_float_equal(found->ms, 4, 1e-9); /* 4.5 in the middle of 4 and 5 */
+	assert_string_equal(found->phase, "data");
+	assert_float_equal(found->phase_ms, 4, 1e-9);
+	report_free(&r);
 }
 
 static void test_no_phase_explains_it(void **state)
 {
+	struct report r;
 	(void)state;
-	json_t *processes = json_array();
-	add_rank(processes, 0, 4, 0, 1);
-	add_rank(processes, 1, 0, 0, 1.5);
-	json_t *found = straggler_of(processes);
-	assert_int_equal(json_integer_value(json_object_get(found, "rank")), 1);
-	assert_null(json_object_get(found, "phase"));
-	json_decref(found);
+	report_start(&r);
+	add_rank(&r, 0, 4, 0, 1);
+	add_rank(&r, 1, 0, 0, 1.5);
+	const struct report_straggler *found = straggler_of(&r);
+	assert_int_equal(found->rank, 1);
+	assert_string_equal(found->phase, "");
+	report_free(&r);
 }
 
 static void test_nobody_is_waited_for(void **state)
 {
+	struct report r;
 	(void)state;
-	json_t *processes = json_array();
-	add_rank(processes, 0, 1, 0, 1);
-	add_rank(processes, 1, 0.6, 0, 3);
-	json_t *found = straggler_of(processes);
-	assert_true(json_is_null(found));
-	json_decref(found);
+	report_start(&r);
+	add_rank(&r, 0, 1, 0, 1);
+	add_rank(&r, 1, 0.6, 0, 3);
+	assert_null(straggler_of(&r));
+	report_free(&r);
 }
 
 static void test_what_is_no_job_of_ranks(void **state)
 {
+	struct report r;
 	(void)state;
-	json_t *processes = json_array();
-	add_rank(processes, 0, 1, 0, 1);
-	assert_null(report_ranks(processes));
-	add_rank(processes, 0, 5, 0, 1); /* a second job's */
-	assert_null(report_ranks(processes));
-	json_decref(processes);
+	report_start(&r);
+	add_rank(&r, 0, 1, 0, 1);
+	report_compare(&r);
+	assert_null(r.ranks);
+	add_rank(&r, 0, 5, 0, 1); /* a second job's */
+	report_compare(&r);
+	assert_null(r.ranks);
+	report_free(&r);
 }
 
 static void test_in_words(void **state)
 {
-	(void)state;
+	struct report r;
 	char *text = NULL;
 	size_t bytes;
-	json_t *processes = json_array();
-	add_rank(processes, 0, 4, 0, 1);
-	add_rank(processes, 1, 0, 0, 5);
-	json_t *root =
-		json_pack("{s:o, s:o}", "ranks", report_ranks(processes), "processes", processes);
+	(void)state;
+	report_start(&r);
+	add_rank(&r, 0, 4, 0, 1);
+	add_rank(&r, 1, 0, 0, 5);
+	report_compare(&r);
 	struct textout o = { .to = open_memstream(&text, &bytes) };
-	report_ranks_say_straggler(&o, root);
-	report_ranks_say(&o, root);
+	report_ranks_say_straggler(&o, &r);
+	report_ranks_say(&o, &r);
 	fclose(o.to);
-	assert_non_null(strstr(text, "wait 4.000 ms a step for rank 1: its data takes 4.000 ms "
-				     "longer"));
+	assert_non_null(strstr(text, "wait 4.000 ms per step for rank 1: its data phase is "
+				     "4.000 ms longer"));
 	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
-	assert_ptr_equal(report_ranks_straggler(root), json_array_get(processes, 1));
+	assert_ptr_equal(report_ranks_straggler(&r), r.processes.at[1]);
 	free(text);
-	json_decref(root);
+	report_free(&r);
 }
 
 int main(void)

@@ -265,8 +265,8 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_int_equal(f->f.gpus.at[0].span_ns, 2000000);
 	assert_int_equal(f->f.unavailable.n, 2);
 	assert_string_equal(f->f.unavailable.at[0].what,
-			    "phases for certain"); /* stacks of nothing known */
-	assert_string_equal(f->f.unavailable.at[1].what, "gpu");
+			    "reliable phases"); /* stacks of nothing known */
+	assert_string_equal(f->f.unavailable.at[1].what, "GPU times");
 }
 
 /* As the first screen shows them: by what the host spends in them, however much of the GPU's time they launched. */
@@ -320,9 +320,9 @@ static void phases_that_are_guessed_are_told(void **state)
 	assert_true(f->f.phases.n > 0);
 	for (size_t i = 0; i < f->f.unavailable.n; i++)
 		assert_string_not_equal(f->f.unavailable.at[i].what, "phases");
-	assert_string_equal(f->f.unavailable.at[0].what, "phases that sum up");
-	assert_string_equal(f->f.unavailable.at[1].what, "phases for certain");
-	assert_string_equal(f->f.unavailable.at[2].what, "phases of every call");
+	assert_string_equal(f->f.unavailable.at[0].what, "consistent phases");
+	assert_string_equal(f->f.unavailable.at[1].what, "reliable phases");
+	assert_string_equal(f->f.unavailable.at[2].what, "phases of all calls");
 }
 
 static void names_that_are_missing_are_said(void **state)
@@ -334,7 +334,7 @@ static void names_that_are_missing_are_said(void **state)
 	f->a.timeline.frames = NULL;
 	made_diagnostic = NULL;
 	const struct finding_gap *last = &f->f.unavailable.at[f->f.unavailable.n - 1];
-	assert_string_equal(last->what, "names of functions");
+	assert_string_equal(last->what, "function names");
 	assert_non_null(strstr(last->why, "shapes.so"));
 }
 
@@ -452,8 +452,8 @@ static void one_window_may_be_the_machine(void **state)
 	summary_fill_run(&found, run);
 	assert_false(found.cost.is_known);
 	assert_int_equal(found.unavailable.n, 1);
-	assert_string_equal(found.unavailable.at[0].what, "what recording cost");
-	assert_non_null(strstr(found.unavailable.at[0].why, "took +111 % against"));
+	assert_string_equal(found.unavailable.at[0].what, "recording overhead");
+	assert_non_null(strstr(found.unavailable.at[0].why, "from its neighbours by +111 %"));
 	findings_free(&found);
 	free(run);
 }

@@ -68,14 +68,13 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 	if (places || r->n_impossible)
 		add(to, bytes, "the journal is damaged: ");
 	if (places)
-		add(to, bytes, "invalid data in %" PRIu64 " place%s", places,
-		    places > 1 ? "s" : "");
+		add(to, bytes, "%" PRIu64 " invalid place%s", places, places > 1 ? "s" : "");
 	if (r->n_impossible)
 		add(to, bytes, "%s%" PRIu64 " record%s with impossible values", places ? ", " : "",
 		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
 		add(to, bytes,
-		    "; these are left out, but other damage may go unnoticed: copy the file again "
-		    "if you have the original");
+		    "; these were skipped, and further damage cannot be detected: copy the file "
+		    "again if you can");
 	return to;
 }

@@ -11,11 +11,6 @@
 /* Not live: how long after a flush its records may have been written. */
 enum { FLUSH_DELIVERY_NS = 1000000000 };
 
-bool ingest_action_is_recorded(uint8_t action)
-{
-	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
-}
-
 void ingest_forget_stacks(struct ingest *f)
 {
 	frames_free(f->run.frames);

@@ -189,7 +189,13 @@ const char *step_detector_name(const struct journal_steps *s);
 
 /* ---- Between ingest*.c ---- */
 
-bool ingest_action_is_recorded(uint8_t action);
+/* For other threads' calls that were under way at a step's boundary. */
+enum { INGEST_GRACE_NS = 200000000 };
+
+static inline bool ingest_action_is_recorded(uint8_t action)
+{
+	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
+}
 
 /* The part of a step being closed: each thread's first n_cut calls, and GPU work with its calls. */
 struct ingest_cut {
@@ -204,6 +210,8 @@ struct ingest_cut {
 	size_t n_works;
 };
 
+/* ---- ingest_cut.c ---- */
+
 /* Returns whether GPU timing was on when this call was made, so that its work should arrive. */
 bool ingest_expects_work(const struct ingest *f, const struct rec_call *c);
 bool ingest_expects(const void *ingest, const struct rec_call *call); /* the same, for pair.h */
@@ -217,7 +225,12 @@ void ingest_match(const struct ingest *f, const struct pair_thread *threads, uin
 /* Returns the seq of the thread's last call with GPU work among the first n_calls held, else among
  * those passed on. */
 uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls);
+
+/* ingest_step.c: passes on the first step, which must have a successor, or the last one. */
 void ingest_close_first(struct ingest *f);
+void ingest_close_last(struct ingest *f, bool killed);
+/* Drops calls in the middle of a long step, so that memory stays bounded. */
+void ingest_drop_unwanted(struct ingest *f);
 
 /* ingest_order.c: fills `externals` where CUPTI recorded no calls; to be called before anything
  * held is matched. The result stays until more is read, because it was found from more than what is
@@ -238,7 +251,8 @@ void ingest_build_segments(struct ingest *f, struct model_step *m);
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_recorded);
 
-/* Passes on every complete step (`is_final`: with what is there); the last step only if final. */
+/* ingest_ready.c: passes on every complete step (`is_final`: with what is there); the last step
+ * only if final. */
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed);
 
 #endif

@@ -1,226 +1,12 @@
-/*
- * Closes steps. A step is passed on when the next one has begun, calls under way at its end have
- * had time to be written, and its GPU work is complete: it is all here, CUPTI was flushed, or the
- * wait for it timed out. Afterwards only records of later steps are held.
- */
+/* Closes steps that are ready: builds each and passes it on. Afterwards only records of later steps
+ * are held. */
 #include "core/source/journal/ingest.h"
 
-#include "core/source/journal/pair_first.h"
-#include "core/util/bisect.h"
-
 enum {
-	GRACE_NS = 200000000,	 /* for other threads' calls that were under way at the boundary */
-	MOST_UNWANTED = 1 << 16, /* calls held of a step that will not be shown */
-	MOST_WANTED = 8 << 20,	 /* calls held of a step that will be shown: 400 MB */
+	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be shown */
+	MOST_WANTED = 8 << 20,	      /* calls held of a step that will be shown: 400 MB */
 	MOST_RECORDED_NUMBERS = 4096, /* listed by number; further ones are only counted */
-	/* Steps are closed when at least 1/READY_SHARE of those held are over: each attempt scans
-	 * everything held. Live it is 1/READY_SHARE_LIVE, because a user waits for the traces. */
-	READY_SHARE = 3,
-	READY_SHARE_LIVE = 8,
-	NEW_SHARE = 8, /* try again when the GPU work held has grown by 1/NEW_SHARE */
 };
-
-/* How long to wait for GPU work without any sign that it will not arrive. */
-#define WAIT_FOR_WORK_NS 30000000000ull
-
-/* A copy of zero bytes is a call and takes a seq number, but makes no GPU work (seen on an H100;
- * JAX makes some). For copies of unknown kind the size may be unknown (batched box copies). */
-static bool moves_nothing(uint8_t category, const struct rec_call *c)
-{
-	return !c->arg &&
-	       (category == CAT_MEMSET || (category == CAT_MEMCPY && c->detail != COPY_UNKNOWN));
-}
-
-bool ingest_expects_work(const struct ingest *f, const struct rec_call *c)
-{
-	uint8_t category = dict_category(&f->dict, c->hook);
-	if (c->status || !category_has_work(category) || moves_nothing(category, c))
-		return false;
-	for (size_t i = f->gpu_switches.n; i > 0; i--) {
-		const struct gpu_switch *s = &f->gpu_switches.at[i - 1];
-		if (c->begin_ticks >= s->ticks)
-			return s->is_on && !(s->lacks_copies && category == CAT_MEMCPY);
-	}
-	return false;
-}
-
-size_t ingest_cut_calls(struct ingest *f, uint64_t end)
-{
-	size_t total = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		struct ingest_thread *t = &f->threads.at[i];
-		t->n_cut = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < end);
-		total += t->n_cut;
-	}
-	return total;
-}
-
-struct pair_thread *ingest_cut_threads(const struct ingest *f)
-{
-	struct pair_thread *threads = mem_zero(f->threads.n * sizeof(*threads));
-	uint32_t first = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct ingest_thread *t = &f->threads.at[i];
-		const struct run_thread *named = tables_thread(&f->dict.t, t->slot);
-		threads[i] = (struct pair_thread){
-			.slot = t->slot,
-			.tid = named ? named->tid : 0,
-			.handle = named ? named->handle : 0,
-			.calls = t->calls.at,
-			.n_calls = t->n_cut,
-			.first = first,
-			.closed_seq = t->closed_seq,
-		};
-		first += (uint32_t)t->n_cut;
-	}
-	return threads;
-}
-
-bool ingest_expects(const void *ingest, const struct rec_call *call)
-{
-	return ingest_expects_work(ingest, call);
-}
-
-void ingest_match(const struct ingest *f, const struct pair_thread *threads, uint64_t begin,
-		  uint64_t end, uint32_t *call_of)
-{
-	const struct pair_input in = {
-		.dict = &f->dict,
-		.threads = threads,
-		.n_threads = f->threads.n,
-		.externals = f->externals.at,
-		.n_externals = f->externals.n,
-		.apis = f->apis.at,
-		.n_apis = f->apis.n,
-		.works = f->works.at,
-		.n_works = f->works.n,
-		.begin_ticks = begin,
-		.end_ticks = end,
-		.expects_work = ingest_expects,
-		.context = f,
-	};
-	pair_match(&in, call_of);
-	for (size_t i = 0; i < f->gpu_switches.n; i++) {
-		uint64_t ticks = f->gpu_switches.at[i].ticks;
-		if (f->gpu_switches.at[i].is_on && ticks >= begin && ticks < end)
-			pair_first(&in, ticks, call_of);
-	}
-}
-
-/* ---- Ready? ---- */
-
-static uint64_t count_expected(struct ingest *f, uint64_t end)
-{
-	uint64_t n = 0;
-	if (f->expected_of_ticks == end)
-		return f->expected;
-	ingest_cut_calls(f, end);
-	for (size_t i = 0; i < f->threads.n; i++)
-		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
-			n += ingest_expects_work(f, &f->threads.at[i].calls.at[k]);
-	f->expected_of_ticks = end;
-	f->expected = n;
-	f->works_at_last_try = 0;
-	return n;
-}
-
-/* Returns for each call, by its number, whether it has GPU work. The caller frees the array. */
-static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
-{
-	size_t n_calls = ingest_cut_calls(f, end);
-	struct pair_thread *threads = ingest_cut_threads(f);
-	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
-	uint8_t *has_work = mem_zero(n_calls);
-	ingest_pair_by_order(f);
-	ingest_match(f, threads, begin, end, call_of);
-	for (size_t i = 0; i < f->works.n; i++)
-		if (call_of[i] < n_calls)
-			has_work[call_of[i]] = 1;
-	free(call_of);
-	free(threads);
-	return has_work;
-}
-
-static size_t count_cut(const struct ingest *f)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < f->threads.n; i++)
-		n += f->threads.at[i].n_cut;
-	return n;
-}
-
-static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
-{
-	/* each attempt costs as much as the pairing itself */
-	if (f->works.n < expected ||
-	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
-		return false;
-	f->works_at_last_try = f->works.n + 1;
-	uint8_t *has_work = find_work(f, begin, end);
-	size_t n_calls = count_cut(f), n_paired = 0;
-	for (size_t i = 0; i < n_calls; i++)
-		n_paired += has_work[i];
-	free(has_work);
-	return n_paired >= expected;
-}
-
-/* Whether calls that were under way at `end` have had time to be written. */
-static bool is_past(const struct ingest *f, uint64_t end)
-{
-	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS);
-}
-
-/* Whether no more GPU work is expected to arrive, complete or not. */
-static bool is_given_up(const struct ingest *f, uint64_t end)
-{
-	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
-		return true;
-	return f->read_until_ticks >= end + timebase_ticks(&f->time, GRACE_NS) +
-					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
-}
-
-static bool is_first_ready(struct ingest *f)
-{
-	uint64_t begin = f->marks.at[0].ticks, end = f->marks.at[1].ticks;
-	uint64_t expected = count_expected(f, end);
-	return !expected || all_work_is_here(f, begin, end, expected);
-}
-
-/* Whether all calls of the first n steps that should have GPU work have it. */
-static bool are_ready(struct ingest *f, size_t n)
-{
-	bool is_all = true;
-	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
-		return false;
-	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
-	size_t number = 0;
-	for (size_t i = 0; i < f->threads.n; i++) {
-		const struct ingest_thread *t = &f->threads.at[i];
-		for (size_t k = 0; k < t->n_cut && is_all; k++)
-			is_all = has_work[number + k] || !ingest_expects_work(f, &t->calls.at[k]);
-		number += t->n_cut;
-	}
-	free(has_work);
-	f->works_at_group_try = is_all ? 0 : f->works.n + 1;
-	return is_all;
-}
-
-/* Returns how many steps can be passed on. */
-static size_t count_ready(struct ingest *f)
-{
-	size_t n_past = 0, n_given_up = 0;
-	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
-		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
-	if (!n_past || n_past * (f->is_live ? READY_SHARE_LIVE : READY_SHARE) < f->marks.n - 1)
-		return 0;
-	if (n_given_up)
-		return n_given_up;
-	if (n_past > 1 && are_ready(f, n_past))
-		return n_past;
-	return is_first_ready(f);
-}
-
-/* ---- Passing on ---- */
 
 /* Splits the GPU work held. The array goes to `cut` with the step's work; that of later steps,
  * little of it, moves to a new array. */
@@ -258,16 +44,6 @@ static void drop_works(struct ingest_cut *cut)
 	cut->works = NULL;
 	cut->call_of = NULL;
 	cut->n_works = 0;
-}
-
-uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls)
-{
-	for (size_t k = n_calls; k > 0; k--) {
-		const struct rec_call *c = &t->calls.at[k - 1];
-		if (category_has_work(dict_category(&f->dict, c->hook)))
-			return c->seq;
-	}
-	return t->closed_seq;
 }
 
 #define KEEP_IF(v, item, condition)                              \
@@ -506,13 +282,12 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	free(cut.threads);
 }
 
-/* Frees calls in the middle of a long step, so that memory stays bounded. */
-static void drop_unwanted(struct ingest *f)
+void ingest_drop_unwanted(struct ingest *f)
 {
 	bool is_recorded = ingest_action_is_recorded(f->marks.at[0].action) || f->one_step;
 	if (f->n_pending < (is_recorded ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
 		return;
-	uint64_t grace = timebase_ticks(&f->time, GRACE_NS);
+	uint64_t grace = timebase_ticks(&f->time, INGEST_GRACE_NS);
 	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
 	if (f->read_until_ticks == 0 || end <= f->first_ticks)
 		end = f->last_ticks;
@@ -542,21 +317,7 @@ void ingest_close_first(struct ingest *f)
 	queue_shift(&f->marks, 1);
 }
 
-void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
+void ingest_close_last(struct ingest *f, bool killed)
 {
-	bool is_moving = f->is_live && !f->is_over;
-	if (f->holds_steps && !is_final)
-		return;
-	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
-		if (f->is_live || is_final)
-			timebase_set(&f->time, f->reader.header, is_moving);
-		ingest_close_group(f, n);
-	}
-	if (!is_final) {
-		drop_unwanted(f);
-		return;
-	}
-	timebase_set(&f->time, f->reader.header, is_moving);
-	ingest_pair_by_order(f);
 	pass_on(f, UINT64_MAX, true, killed);
 }

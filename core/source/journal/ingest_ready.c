@@ -1,0 +1,147 @@
+/*
+ * Decides when steps are closed. A step is ready when the next one has begun, calls under way at
+ * its end have had time to be written, and its GPU work is complete: it is all here, CUPTI was
+ * flushed, or the wait for it timed out.
+ */
+#include "core/source/journal/ingest.h"
+
+enum {
+	/* Steps are closed when at least 1/READY_SHARE of those held are over: each attempt scans
+	 * everything held. Live it is 1/READY_SHARE_LIVE, because a user waits for the traces. */
+	READY_SHARE = 3,
+	READY_SHARE_LIVE = 8,
+	NEW_SHARE = 8, /* try again when the GPU work held has grown by 1/NEW_SHARE */
+};
+
+/* How long to wait for GPU work without any sign that it will not arrive. */
+#define WAIT_FOR_WORK_NS 30000000000ull
+
+static uint64_t count_expected(struct ingest *f, uint64_t end)
+{
+	uint64_t n = 0;
+	if (f->expected_of_ticks == end)
+		return f->expected;
+	ingest_cut_calls(f, end);
+	for (size_t i = 0; i < f->threads.n; i++)
+		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
+			n += ingest_expects_work(f, &f->threads.at[i].calls.at[k]);
+	f->expected_of_ticks = end;
+	f->expected = n;
+	f->works_at_last_try = 0;
+	return n;
+}
+
+/* Returns for each call, by its number, whether it has GPU work. The caller frees the array. */
+static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
+{
+	size_t n_calls = ingest_cut_calls(f, end);
+	struct pair_thread *threads = ingest_cut_threads(f);
+	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
+	uint8_t *has_work = mem_zero(n_calls);
+	ingest_pair_by_order(f);
+	ingest_match(f, threads, begin, end, call_of);
+	for (size_t i = 0; i < f->works.n; i++)
+		if (call_of[i] < n_calls)
+			has_work[call_of[i]] = 1;
+	free(call_of);
+	free(threads);
+	return has_work;
+}
+
+static size_t count_cut(const struct ingest *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->threads.n; i++)
+		n += f->threads.at[i].n_cut;
+	return n;
+}
+
+static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
+{
+	/* each attempt costs as much as the pairing itself */
+	if (f->works.n < expected ||
+	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
+		return false;
+	f->works_at_last_try = f->works.n + 1;
+	uint8_t *has_work = find_work(f, begin, end);
+	size_t n_calls = count_cut(f), n_paired = 0;
+	for (size_t i = 0; i < n_calls; i++)
+		n_paired += has_work[i];
+	free(has_work);
+	return n_paired >= expected;
+}
+
+/* Whether calls that were under way at `end` have had time to be written. */
+static bool is_past(const struct ingest *f, uint64_t end)
+{
+	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS);
+}
+
+/* Whether no more GPU work is expected to arrive, complete or not. */
+static bool is_given_up(const struct ingest *f, uint64_t end)
+{
+	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
+		return true;
+	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS) +
+					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
+}
+
+static bool is_first_ready(struct ingest *f)
+{
+	uint64_t begin = f->marks.at[0].ticks, end = f->marks.at[1].ticks;
+	uint64_t expected = count_expected(f, end);
+	return !expected || all_work_is_here(f, begin, end, expected);
+}
+
+/* Whether all calls of the first n steps that should have GPU work have it. */
+static bool are_ready(struct ingest *f, size_t n)
+{
+	bool is_all = true;
+	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
+		return false;
+	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
+	size_t number = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct ingest_thread *t = &f->threads.at[i];
+		for (size_t k = 0; k < t->n_cut && is_all; k++)
+			is_all = has_work[number + k] || !ingest_expects_work(f, &t->calls.at[k]);
+		number += t->n_cut;
+	}
+	free(has_work);
+	f->works_at_group_try = is_all ? 0 : f->works.n + 1;
+	return is_all;
+}
+
+/* Returns how many steps can be passed on. */
+static size_t count_ready(struct ingest *f)
+{
+	size_t n_past = 0, n_given_up = 0;
+	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
+		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
+	if (!n_past || n_past * (f->is_live ? READY_SHARE_LIVE : READY_SHARE) < f->marks.n - 1)
+		return 0;
+	if (n_given_up)
+		return n_given_up;
+	if (n_past > 1 && are_ready(f, n_past))
+		return n_past;
+	return is_first_ready(f);
+}
+
+void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
+{
+	bool is_moving = f->is_live && !f->is_over;
+	if (f->holds_steps && !is_final)
+		return;
+	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
+		if (f->is_live || is_final)
+			timebase_set(&f->time, f->reader.header, is_moving);
+		ingest_close_group(f, n);
+	}
+	if (!is_final) {
+		ingest_drop_unwanted(f);
+		return;
+	}
+	timebase_set(&f->time, f->reader.header, is_moving);
+	ingest_pair_by_order(f);
+	ingest_close_last(f, killed);
+}

@@ -1,0 +1,295 @@
+/*
+ * The report of a run: what report.json holds (docs/report.md), as structs. report_fill.c makes a
+ * process's part from what the analysis found, report_json.c writes and reads report.json,
+ * report_text.c and its pages put it in words. Times are milliseconds per step. Numbers that are
+ * not known are NAN, integers -1, texts "", pointers NULL: see fields.h.
+ */
+#ifndef EXPORT_REPORT_H
+#define EXPORT_REPORT_H
+
+#include "export/process_facts.h"
+
+struct report_place {
+	const char *file;
+	int64_t line;
+	const char *function;
+};
+
+struct report_slow_steps {
+	int64_t n, of; /* n of `of` steps */
+	double times, time_pct, least_ms;
+	int64_t n_recorded;
+	LIST(int64_t) recorded; /* numbers of the first ones */
+};
+
+struct report_baseline {
+	struct step_lengths *step_ms, *warm_up_ms, *recorded_ms;
+	struct report_slow_steps *slow_steps;
+	bool recorded_in_warm_up;
+};
+
+struct report_bound {
+	const char *verdict;
+	double confidence;
+	LIST(const char *) evidence;
+	int64_t usual_steps, steps;
+};
+
+/* usual_...: of typical steps alone; known where some recorded steps are not typical. */
+struct report_gpu {
+	int64_t device;
+	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
+	double usual_busy_ms, usual_idle_ms, usual_kernels;
+};
+
+struct report_idle {
+	const char *cause, *where;
+	int64_t device;
+	double ms, pct, usual_ms;
+	struct report_place place;
+};
+
+struct report_frame {
+	struct report_place place;
+	const char *module;
+	bool is_library;
+};
+
+struct report_sync {
+	struct report_place place;
+	const char *source, *api, *kind;
+	double per_step, blocked_ms, gpu_idle_ms, recoverable_ms, line_ms;
+	struct report_place *inner; /* the library's line below the user's */
+	LIST(struct report_frame) stack;
+};
+
+struct report_phase_part {
+	const char *name;
+	double host_ms, gpu_ms;
+};
+
+struct report_phase {
+	const char *name;
+	double host_ms, gpu_ms, usual_host_ms;
+	LIST(struct report_phase_part) parts;
+};
+
+struct report_arithmetic {
+	double flops, tflops, peak_pct;
+};
+
+struct report_operator {
+	const char *name;
+	double per_step;
+	double gpu_ms, host_ms; /* total: with the operators within it */
+	double self_gpu_ms, self_host_ms;
+	struct report_arithmetic arithmetic;
+};
+
+struct report_kernel {
+	const char *name;
+	double per_step, gpu_ms, pct;
+	bool tensor_core;
+	struct report_arithmetic arithmetic;
+};
+
+struct report_line {
+	struct report_place place;
+	const char *source;
+	double gpu_ms, host_ms, backward_gpu_ms, launches;
+	struct report_arithmetic arithmetic;
+};
+
+struct report_module {
+	const char *name;
+	double per_step, gpu_ms, backward_gpu_ms, host_ms;
+};
+
+/* GPU time of backward passes: all of it, and what belongs to a known line. */
+struct report_backward {
+	double gpu_ms, tied_gpu_ms;
+};
+
+struct report_copy {
+	const char *kind, *memory;
+	double per_step, bytes, gb_per_s;
+	bool blocking;
+	struct report_place place;
+};
+
+struct report_collective {
+	const char *name;
+	int64_t ranks;
+	double per_step, bytes, gpu_ms, gb_per_s, bus_gb_per_s;
+	double bus_gb_per_s_moving,
+		wait_ms; /* other ranks must have been read: report_meetings.h */
+	int64_t last_rank;
+	struct report_place place;
+	const char *source;
+};
+
+struct report_block {
+	struct report_place place;
+	const char *what; /* what it is, where no line allocated it */
+	double bytes;
+};
+
+struct report_blocks {
+	const char *name; /* a kind or a phase */
+	double bytes, peak_bytes, per_step;
+};
+
+struct report_growth {
+	double bytes_per_step, steps_left;
+	int64_t device_bytes;
+};
+
+struct report_allocator {
+	const char *name;
+	int64_t device, peak_bytes, peak_reserved_bytes, bytes, reserved_bytes, out_of_memory,
+		recorded_peak_bytes;
+	double unused_pct;
+};
+
+struct report_memory {
+	int64_t device_peak_bytes;
+	LIST(struct report_block) at_peak, leaks;
+	double retries;
+	struct report_growth *growth;
+	struct report_allocator *allocator;
+	LIST(struct report_blocks) by_kind, by_phase;
+};
+
+struct report_once {
+	const char *what;
+	double ms;
+	struct report_place place;
+};
+
+struct report_replay {
+	double measured_ms, replayed_ms, error_pct, recorded_ms, step_ms, mean_ms, disturbed_times;
+};
+
+struct report_advice {
+	const char *what, *where, *why, *cause;
+	double expected_ms, together_ms;
+	struct field_range range_ms;
+	int64_t rare_steps;
+	struct report_place place;
+	const char *source;
+	struct report_place *inner;
+};
+
+struct report_cupti {
+	const char *state, *reason;
+	double own_ms;
+};
+
+struct report_self {
+	double ns_per_call;
+	struct facts_overhead overhead;
+	int64_t dropped;
+	struct facts_losses losses;
+	struct report_cupti cupti;
+};
+
+struct report_gap {
+	const char *what, *why;
+};
+
+/* When this rank's part of a collective ran; not in report.json. */
+struct report_arrival {
+	uint64_t comm, begin_ns, end_ns, gpu_ns;
+	uint32_t row, sequence; /* row: in collectives */
+};
+
+struct report_process {
+	struct process_facts facts;
+	bool is_silent; /* it launched no GPU work */
+	int64_t rank;
+	struct report_baseline baseline;
+	struct report_bound bound;
+	LIST(struct report_gpu) gpu;
+	LIST(struct report_idle) idle;
+	LIST(struct report_sync) syncs;
+	LIST(struct report_operator) operators;
+	LIST(struct report_kernel) kernels;
+	LIST(struct report_line) lines;
+	LIST(struct report_copy) copies;
+	LIST(struct report_collective) collectives;
+	struct report_memory memory;
+	LIST(struct report_once) once;
+	struct report_replay *replay;
+	LIST(struct report_advice) advice;
+	LIST(struct report_module) modules;
+	struct report_backward backward;
+	LIST(struct report_phase) phases;
+	struct report_self self;
+	LIST(struct report_gap) unavailable;
+	LIST(struct report_arrival) arrivals;
+	double n_gpu_steps; /* steps that the arrivals cover */
+	struct arena arena; /* of all its texts and lists */
+	unsigned n_holders;
+};
+
+enum { REPORT_PHASES = 5 };
+extern const char *const report_phase_names[REPORT_PHASES];
+
+/* A rank's figures next to the others'. */
+struct report_rank {
+	int64_t rank, pid;
+	double step_ms, p95_ms, gpu_busy_pct, collective_ms;
+	const char *verdict;
+	double phase_ms[REPORT_PHASES];
+};
+
+/* The rank that the others wait for. */
+struct report_straggler {
+	int64_t rank;
+	double ms; /* that the others wait per step */
+	const char *phase;
+	double phase_ms; /* by which `phase` is longer; "": no phase explains the wait */
+};
+
+struct report_ranks {
+	LIST(struct report_rank) list;
+	struct report_straggler *straggler;
+};
+
+struct report_run {
+	LIST(const char *) command;
+	const char *host, *start, *cwd, *version;
+	double wall_s;
+	bool simulated_gpu;
+	int64_t pid, signal, silent_processes;
+};
+
+struct report {
+	struct report_run run;
+	VEC(struct report_process *) processes; /* each held */
+	struct report_ranks *ranks;		/* NULL: no job of several ranks */
+	struct arena arena;			/* of `run` and `ranks` */
+};
+
+/* ---- report.c ---- */
+
+/* Returns a process of which nothing is known; the caller holds it. */
+struct report_process *report_process_new(void);
+struct report_process *report_process_hold(struct report_process *p);
+/* The last holder's drop frees it. NULL is allowed. */
+void report_process_drop(struct report_process *p);
+
+/* Makes an empty report. */
+void report_start(struct report *r);
+void report_free(struct report *r);
+
+/* Takes over the caller's hold of the process. */
+void report_add(struct report *r, struct report_process *p);
+
+/* Removes processes that launched no GPU work, if there are others, and counts them in `run`. */
+void report_omit_silent(struct report *r);
+
+/* Returns the process of that journal ("journal/123.journal"), or NULL. */
+struct report_process *report_find(const struct report *r, const char *journal);
+
+#endif

@@ -1,0 +1,198 @@
+/* See report_figures.h. */
+#include "export/report_figures.h"
+
+#include "export/report_steps.h"
+#include "export/report_words.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	GPUS_SAID = 2,
+	CAUSES_SAID = 4,
+	LEAKS_SAID = 2,
+	NUMBER_BYTES = 32,
+	PLACE_BYTES = 600,
+	MOSTLY_LATE =
+		2, /* times as much work after the steps as in them: then utilization says little */
+};
+
+/*
+ * Growth that fills the device within a week is worth a line; where that is not known, growth of
+ * this many bytes per step.
+ */
+#define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
+#define GROWTH_LEAST	   (1 << 16)
+
+/* ---- Times ---- */
+
+static void say_gpu(struct textout *o, const struct report_gpu *g)
+{
+	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
+	bool is_apart = isfinite(g->usual_busy_ms);
+	double busy_ms = is_apart ? g->usual_busy_ms : g->busy_ms,
+	       idle_ms = is_apart ? g->usual_idle_ms : g->idle_ms,
+	       kernels = is_apart ? g->usual_kernels : g->kernels, pct = g->busy_pct;
+	if (is_apart && busy_ms + idle_ms > 0)
+		pct = 100 * busy_ms / (busy_ms + idle_ms);
+	text_line(o, TEXT_PLAIN,
+		  "GPU %-4lld utilization %.0f %% (%s ms per%s step), idle %s ms, %.0f kernel%s",
+		  (long long)g->device, pct, report_ms(busy, sizeof(busy), busy_ms),
+		  is_apart ? " typical" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
+		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
+	if (g->late_ms > MOSTLY_LATE * busy_ms)
+		text_say(o, REPORT_UNDER, "%s ms of its work per step ran after the recorded steps",
+			 report_ms(busy, sizeof(busy), g->late_ms));
+}
+
+static void say_gpus(struct textout *o, const struct report_process *p)
+{
+	for (size_t i = 0; i < p->gpu.n && i < GPUS_SAID; i++)
+		say_gpu(o, &p->gpu.at[i]);
+	if (p->gpu.n > GPUS_SAID)
+		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", p->gpu.n - GPUS_SAID);
+}
+
+#define LEAST_MS 0.0005 /* less is printed as 0.000 */
+
+struct sum {
+	const char *name;
+	double ms;
+};
+
+/* Sums idle time, which has a row per place and device, by cause. Returns the number of causes. */
+static size_t sum_idle(const struct report_process *p, struct sum *sums, size_t most)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->idle.n; i++) {
+		const struct report_idle *x = &p->idle.at[i];
+		size_t k = 0;
+		while (k < n && strcmp(sums[k].name, x->cause) != 0)
+			k++;
+		if (k == n && n < most)
+			sums[n++] = (struct sum){ x->cause, 0 };
+		if (k < n)
+			sums[k].ms += isfinite(x->usual_ms) ? x->usual_ms : x->ms;
+	}
+	return n;
+}
+
+/* Returns the largest and marks it as taken. */
+static struct sum take_largest(struct sum *sums, size_t n)
+{
+	size_t largest = 0;
+	for (size_t i = 1; i < n; i++)
+		largest = sums[i].ms > sums[largest].ms ? i : largest;
+	struct sum found = sums[largest];
+	sums[largest].ms = -1;
+	return found;
+}
+
+/* The largest causes first. */
+static void say_idle(struct textout *o, const struct report_process *p)
+{
+	struct sum sums[16];
+	size_t n = sum_idle(p, sums, sizeof(sums) / sizeof(*sums)), used = 0;
+	char text[TEXT_BYTES], ms[NUMBER_BYTES];
+	for (size_t i = 0; i < n && i < CAUSES_SAID; i++) {
+		struct sum x = take_largest(sums, n);
+		if (x.ms < LEAST_MS)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? ", " : "",
+					 report_cause_noun(x.name),
+					 report_ms(ms, sizeof(ms), x.ms));
+	}
+	if (used)
+		text_say(o, "GPU idle ", "time by cause: %s ms", text);
+}
+
+/* The longest first, which in typical steps may be another phase than on average. */
+static void say_phases(struct textout *o, const struct report_process *p)
+{
+	struct sum sums[16];
+	size_t n = 0;
+	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
+	for (size_t i = 0; i < p->phases.n && n < sizeof(sums) / sizeof(*sums); i++) {
+		const struct report_phase *x = &p->phases.at[i];
+		sums[n++] = (struct sum){ x->name, isfinite(x->usual_host_ms) ? x->usual_host_ms
+									      : x->host_ms };
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct sum x = take_largest(sums, n);
+		size_t used = strlen(line);
+		if (x.ms >= LEAST_MS)
+			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
+				 x.name, report_ms(ms, sizeof(ms), x.ms));
+	}
+	if (*line)
+		text_say(o, "phases   ", "%s ms", line);
+}
+
+/* ---- Memory ---- */
+
+/* "30 s", "11 min": an approximate upper bound. Returns `to`. */
+static char *about_long(char *to, size_t bytes, double seconds)
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "days" } };
+	size_t unit = 0;
+	while (unit + 1 < sizeof(units) / sizeof(*units) && seconds >= 2 * units[unit + 1].seconds)
+		unit++;
+	snprintf(to, bytes, "%.0f %s", seconds / units[unit].seconds, units[unit].name);
+	return to;
+}
+
+/* Two significant digits: more would suggest a precision that is not there. */
+static double rounded(double value)
+{
+	double unit = value >= 100 ? pow(10, floor(log10(value)) - 1) : 1;
+	return round(value / unit) * unit;
+}
+
+/* The first lines that allocate what stays. */
+static void say_leaks(struct textout *o, const struct report_memory *m, const char *cwd)
+{
+	char text[TEXT_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
+	size_t used = 0;
+	for (size_t i = 0; i < m->leaks.n && i < LEAKS_SAID && used < sizeof(text); i++) {
+		const struct report_block *x = &m->leaks.at[i];
+		text_fit(fitted, sizeof(fitted),
+			 *x->what ? x->what : report_place(place, sizeof(place), &x->place, cwd),
+			 40, CUT_HEAD);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
+					 i ? ", " : "allocated at ", fitted,
+					 report_bytes(bytes, sizeof(bytes), x->bytes));
+	}
+	if (used)
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+}
+
+static void say_growth(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct report_growth *g = p->memory.growth;
+	char text[TEXT_BYTES], bytes[NUMBER_BYTES], time[NUMBER_BYTES];
+	if (!g)
+		return;
+	bool is_known = isfinite(g->steps_left);
+	double left_s = g->steps_left * report_step_ms(p) / 1e3;
+	if (is_known ? left_s > GROWTH_LEFT_MOST_S : g->bytes_per_step < GROWTH_LEAST)
+		return;
+	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s per step",
+				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
+	if (is_known)
+		snprintf(text + used, sizeof(text) - used, ": %s full in %.0f more steps (%s)",
+			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),
+			 rounded(g->steps_left), about_long(time, sizeof(time), left_s));
+	text_wrap(o, TEXT_RED, "memory   ", text, 2);
+	say_leaks(o, &p->memory, cwd);
+}
+
+void report_figures_say(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	say_gpus(o, p);
+	say_idle(o, p);
+	say_phases(o, p);
+	say_growth(o, p, cwd);
+}

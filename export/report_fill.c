@@ -1,0 +1,440 @@
+/* See report_fill.h. What is not known stays so: NAN, "" or NULL, never a made-up number. */
+#include "export/report_fill.h"
+
+#include "export/report_fill_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Where ---- */
+
+/* "train.py:42", or the function where there is no line, or "". */
+static const char *where(struct filler *x, const struct report_place *p)
+{
+	char text[4096];
+	if (!*p->file || p->line < 0)
+		return p->function;
+	snprintf(text, sizeof(text), "%s:%lld", p->file, (long long)p->line);
+	return arena_text(x->arena, text);
+}
+
+static const char *source(struct filler *x, uint32_t site)
+{
+	const struct site *s = fill_site(x, site);
+	return s && s->line ? fill_text(x, frames_source(x->f->timeline->frames, s->file, s->line))
+			    : "";
+}
+
+static struct report_place *inner(struct filler *x, const struct frame *frame)
+{
+	if (!frame)
+		return NULL;
+	struct report_place *p = arena_zero(x->arena, sizeof(*p));
+	*p = (struct report_place){ fill_text(x, frame->file), frame->line,
+				    fill_text(x, frame->function) };
+	return p;
+}
+
+/* NAN without GPU times. */
+static double device(const struct filler *x, double value)
+{
+	return x->f->gpus.n ? value : NAN;
+}
+
+/* NAN where all recorded steps are typical ones. */
+static double usual(const struct filler *x, double value)
+{
+	return x->f->n_usual < x->f->n_played ? value : NAN;
+}
+
+/* ---- Steps ---- */
+
+static struct step_lengths *lengths(struct filler *x, const struct finding_steps *s)
+{
+	if (!s->n)
+		return NULL;
+	struct step_lengths *to = arena_zero(x->arena, sizeof(*to));
+	*to = (struct step_lengths){ .n = (int64_t)s->n,
+				     .mean = s->mean,
+				     .std = s->std,
+				     .cv = s->cv,
+				     .min = s->min,
+				     .p50 = s->p50,
+				     .p95 = s->p95,
+				     .p99 = s->p99,
+				     .max = s->max };
+	return to;
+}
+
+static struct report_slow_steps *slow_steps(struct filler *x, const struct finding_slow *s)
+{
+	size_t most = sizeof(s->recorded) / sizeof(*s->recorded);
+	if (!s->n)
+		return NULL;
+	struct report_slow_steps *to = arena_zero(x->arena, sizeof(*to));
+	*to = (struct report_slow_steps){ .n = (int64_t)s->n,
+					  .of = (int64_t)s->n_of,
+					  .times = s->times,
+					  .time_pct = s->pct,
+					  .least_ms = s->least_ms,
+					  .n_recorded = (int64_t)s->n_recorded };
+	list_make(x->arena, &to->recorded, s->n_recorded < most ? s->n_recorded : most);
+	for (size_t i = 0; i < to->recorded.n; i++)
+		to->recorded.at[i] = (int64_t)s->recorded[i];
+	return to;
+}
+
+static const char *verdict_name(unsigned verdict)
+{
+	static const char *const names[] = {
+#define X(id, name) [VERDICT_##id] = name,
+		VERDICTS(X)
+#undef X
+	};
+	return verdict < VERDICTS_N ? names[verdict] : "unknown";
+}
+
+static void fill_steps(struct filler *x, struct report_process *p)
+{
+	const struct findings *f = x->f;
+	p->baseline = (struct report_baseline){
+		.step_ms = lengths(x, &f->baseline),
+		.warm_up_ms = lengths(x, &f->warm_up),
+		.recorded_ms = lengths(x, &f->recorded),
+		.slow_steps = slow_steps(x, &f->slow),
+		.recorded_in_warm_up = f->recorded_in_warm_up,
+	};
+	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),
+					  .confidence = f->confidence,
+					  .usual_steps = f->n_usual,
+					  .steps = f->n_played };
+	list_make(x->arena, &p->bound.evidence, f->evidence.n);
+	for (size_t i = 0; i < f->evidence.n; i++)
+		p->bound.evidence.at[i] = fill_text(x, f->evidence.at[i].text);
+}
+
+/* ---- The GPU's time ---- */
+
+static void fill_gpus(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->gpu, x->f->gpus.n);
+	for (size_t i = 0; i < p->gpu.n; i++) {
+		const struct finding_gpu *g = &x->f->gpus.at[i];
+		p->gpu.at[i] = (struct report_gpu){
+			.device = g->device,
+			.busy_pct = g->busy_pct,
+			.busy_ms = g->busy_ms,
+			.idle_ms = g->idle_ms,
+			.late_ms = g->late_ms,
+			.kernels = g->kernels,
+			.tensor_core_pct = g->tensor_core_pct < 0 ? NAN : g->tensor_core_pct,
+			.usual_busy_ms = usual(x, g->usual_busy_ms),
+			.usual_idle_ms = usual(x, g->usual_idle_ms),
+			.usual_kernels = usual(x, g->usual_kernels),
+		};
+	}
+}
+
+static void fill_idle(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->idle, x->f->idle.n);
+	for (size_t i = 0; i < p->idle.n; i++) {
+		const struct finding_idle *from = &x->f->idle.at[i];
+		struct report_idle *to = &p->idle.at[i];
+		*to = (struct report_idle){
+			.cause = idle_causes[from->cause < IDLE_CAUSES_N ? from->cause
+									 : IDLE_UNKNOWN]
+					 .name,
+			.device = from->device,
+			.ms = from->ms,
+			.pct = from->pct,
+			.usual_ms = usual(x, from->usual_ms),
+			.place = fill_place(x, from->site),
+		};
+		to->where = where(x, &to->place);
+	}
+}
+
+static void fill_stack(struct filler *x, struct report_sync *to, uint32_t id)
+{
+	enum { MOST_FRAMES = 64 };
+	struct frame_list frames = { 0 };
+	if (x->f->timeline)
+		frames = frames_of(x->f->timeline->frames, id);
+	list_make(x->arena, &to->stack, frames.n < MOST_FRAMES ? frames.n : MOST_FRAMES);
+	for (size_t i = 0; i < to->stack.n; i++) {
+		const struct frame *from = frames.at[i];
+		to->stack.at[i] = (struct report_frame){
+			.place = { fill_text(x, from->file), fill_line(from->line),
+				   fill_text(x, from->function) },
+			.module = fill_text(x, from->module),
+			.is_library = from->is_library,
+		};
+	}
+}
+
+static void fill_syncs(struct filler *x, struct report_process *p)
+{
+	static const char *const names[] = {
+#define X(id, name) [SYNC_##id] = name,
+		SYNC_KINDS(X)
+#undef X
+	};
+	list_make(x->arena, &p->syncs, x->f->syncs.n);
+	for (size_t i = 0; i < p->syncs.n; i++) {
+		const struct finding_sync *s = &x->f->syncs.at[i];
+		p->syncs.at[i] = (struct report_sync){
+			.place = fill_place(x, s->site),
+			.source = source(x, s->site),
+			.api = fill_text(x, s->api),
+			.kind = s->kind < SYNC_KINDS_N ? names[s->kind] : "library",
+			.per_step = s->per_step,
+			.blocked_ms = s->blocked_ms,
+			.gpu_idle_ms = device(x, s->gpu_idle_ms),
+			.recoverable_ms = device(x, s->recoverable_ms),
+			.line_ms = device(x, s->line_ms),
+			.inner = inner(x, s->inner),
+		};
+		fill_stack(x, &p->syncs.at[i], s->stack);
+	}
+}
+
+/* ---- Code and work ---- */
+
+static void fill_phase(struct filler *x, struct report_phase *to, const struct finding_phase *from)
+{
+	*to = (struct report_phase){ .name = fill_text(x, from->name),
+				     .host_ms = from->host_ms,
+				     .gpu_ms = device(x, from->gpu_ms),
+				     .usual_host_ms = usual(x, from->usual_host_ms) };
+	list_make(x->arena, &to->parts, from->n_parts);
+	for (size_t i = 0; i < to->parts.n; i++)
+		to->parts.at[i] = (struct report_phase_part){ fill_text(x, from->parts[i].name),
+							      from->parts[i].host_ms,
+							      device(x, from->parts[i].gpu_ms) };
+}
+
+/*
+ * A run without recorded steps has no phases: the imports of the program would count as data
+ * loading.
+ */
+static void fill_phases(struct filler *x, struct report_process *p)
+{
+	x->lacks_phases = x->f->phases.n && !p->facts.steps.recorded.n;
+	list_make(x->arena, &p->phases, x->lacks_phases ? 0 : x->f->phases.n);
+	for (size_t i = 0; i < p->phases.n; i++)
+		fill_phase(x, &p->phases.at[i], &x->f->phases.at[i]);
+}
+
+/* Only calls of libraries have a known amount of arithmetic; with PROF_BLAS=off no call has. */
+static struct report_arithmetic arithmetic(const struct finding_arithmetic *a)
+{
+	return (struct report_arithmetic){ .flops = a->flops > 0 ? a->flops : NAN,
+					   .tflops = a->tflops > 0 ? a->tflops : NAN,
+					   .peak_pct = a->peak_pct > 0 ? a->peak_pct : NAN };
+}
+
+static void fill_operators(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->operators, x->f->operators.n);
+	for (size_t i = 0; i < p->operators.n; i++) {
+		const struct finding_operator *from = &x->f->operators.at[i];
+		p->operators.at[i] =
+			(struct report_operator){ .name = fill_text(x, from->name),
+						  .per_step = from->per_step,
+						  .gpu_ms = device(x, from->gpu_ms),
+						  .host_ms = from->host_ms,
+						  .self_gpu_ms = device(x, from->self_gpu_ms),
+						  .self_host_ms = from->self_host_ms,
+						  .arithmetic = arithmetic(&from->arithmetic) };
+	}
+}
+
+static void fill_kernels(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->kernels, x->f->kernels.n);
+	for (size_t i = 0; i < p->kernels.n; i++) {
+		const struct finding_kernel *from = &x->f->kernels.at[i];
+		p->kernels.at[i] =
+			(struct report_kernel){ .name = fill_text(x, from->name),
+						.per_step = from->per_step,
+						.gpu_ms = device(x, from->gpu_ms),
+						.pct = from->pct,
+						.tensor_core = from->tensor_core,
+						.arithmetic = arithmetic(&from->arithmetic) };
+	}
+}
+
+static void fill_lines(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->lines, x->f->lines.n);
+	for (size_t i = 0; i < p->lines.n; i++) {
+		const struct finding_line *from = &x->f->lines.at[i];
+		p->lines.at[i] =
+			(struct report_line){ .place = fill_place(x, from->site),
+					      .source = source(x, from->site),
+					      .gpu_ms = device(x, from->gpu_ms),
+					      .host_ms = from->host_ms,
+					      .backward_gpu_ms = device(x, from->backward_gpu_ms),
+					      .launches = from->launches,
+					      .arithmetic = arithmetic(&from->arithmetic) };
+	}
+}
+
+static void fill_modules(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->modules, x->f->modules.n);
+	for (size_t i = 0; i < p->modules.n; i++) {
+		const struct finding_module *from = &x->f->modules.at[i];
+		p->modules.at[i] =
+			(struct report_module){ .name = fill_text(x, from->name),
+						.per_step = from->per_step,
+						.gpu_ms = device(x, from->gpu_ms),
+						.backward_gpu_ms = device(x, from->backward_gpu_ms),
+						.host_ms = from->host_ms };
+	}
+	p->backward = (struct report_backward){ device(x, x->f->backward_gpu_ms),
+						device(x, x->f->tied_gpu_ms) };
+}
+
+static void fill_copies(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->copies, x->f->copies.n);
+	for (size_t i = 0; i < p->copies.n; i++) {
+		const struct finding_copy *from = &x->f->copies.at[i];
+		p->copies.at[i] = (struct report_copy){ .kind = fill_text(x, from->kind),
+							.memory = fill_text(x, from->memory),
+							.per_step = from->per_step,
+							.bytes = from->bytes,
+							.gb_per_s = from->gb_per_s,
+							.blocking = from->blocking,
+							.place = fill_place(x, from->site) };
+	}
+}
+
+/* How long a collective waits is found once all ranks have been read: report_meetings.h. */
+static void fill_collectives(struct filler *x, struct report_process *p)
+{
+	const struct findings *f = x->f;
+	list_make(x->arena, &p->collectives, f->collectives.n);
+	for (size_t i = 0; i < p->collectives.n; i++) {
+		const struct finding_collective *from = &f->collectives.at[i];
+		p->collectives.at[i] =
+			(struct report_collective){ .name = fill_text(x, from->name),
+						    .ranks = from->n_ranks,
+						    .per_step = from->per_step,
+						    .bytes = from->bytes,
+						    .gpu_ms = device(x, from->gpu_ms),
+						    .gb_per_s = from->gb_per_s,
+						    .bus_gb_per_s = from->bus_gb_per_s,
+						    .bus_gb_per_s_moving = NAN,
+						    .wait_ms = NAN,
+						    .last_rank = -1,
+						    .place = fill_place(x, from->site),
+						    .source = source(x, from->site) };
+	}
+	p->n_gpu_steps = f->n_gpu_steps;
+	list_make(x->arena, &p->arrivals, f->arrivals.n);
+	for (size_t i = 0; i < p->arrivals.n; i++) {
+		const struct finding_arrival *a = &f->arrivals.at[i];
+		p->arrivals.at[i] = (struct report_arrival){ .comm = a->comm,
+							     .sequence = a->sequence,
+							     .row = a->row,
+							     .begin_ns = a->begin_ns,
+							     .end_ns = a->end_ns,
+							     .gpu_ns = a->gpu_ns };
+	}
+}
+
+static void fill_once(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->once, x->f->once.n);
+	for (size_t i = 0; i < p->once.n; i++) {
+		const struct finding_once *from = &x->f->once.at[i];
+		p->once.at[i] = (struct report_once){ .what = fill_text(x, from->what),
+						      .ms = from->ms,
+						      .place = fill_place(x, from->site) };
+	}
+}
+
+/* ---- The replay, and what follows from it ---- */
+
+static struct report_replay *replay(struct filler *x)
+{
+	const struct findings *f = x->f;
+	if (!(f->measured_ms > 0))
+		return NULL;
+	struct report_replay *to = arena_zero(x->arena, sizeof(*to));
+	*to = (struct report_replay){ .measured_ms = f->measured_ms,
+				      .replayed_ms = f->replayed_ms,
+				      .error_pct = f->error_pct,
+				      .recorded_ms = f->recorded_ms,
+				      .step_ms = f->step_ms,
+				      .mean_ms = f->mean_ms,
+				      .disturbed_times = f->disturbed_times > 1 ? f->disturbed_times
+										: NAN };
+	return to;
+}
+
+static void fill_advice(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->advice, x->f->advice.n);
+	for (size_t i = 0; i < p->advice.n; i++) {
+		const struct finding_advice *a = &x->f->advice.at[i];
+		struct report_advice *to = &p->advice.at[i];
+		bool has_range = a->high_ms > 0;
+		*to = (struct report_advice){
+			.what = fill_text(x, a->what),
+			.why = fill_text(x, a->why),
+			.cause = verdict_name(a->cause),
+			.expected_ms = a->expected_ms,
+			.together_ms = a->rare_steps ? NAN : a->together_ms,
+			.range_ms = { has_range ? a->low_ms : NAN, has_range ? a->high_ms : NAN },
+			.rare_steps = a->rare_steps ? (int64_t)a->rare_steps : -1,
+			.place = fill_place(x, a->site),
+			.source = source(x, a->site),
+			.inner = inner(x, a->inner),
+		};
+		to->where = where(x, &to->place);
+	}
+}
+
+/* ---- A process ---- */
+
+static int64_t rank_number(const char *text)
+{
+	char *end;
+	long value = *text ? strtol(text, &end, 10) : -1;
+	return value >= 0 && !*end ? value : -1;
+}
+
+/* Whether it never launched GPU work. */
+static bool is_silent(const struct facts_records *r)
+{
+	return r && !(r->launches || r->kernels || r->memcpys || r->memsets);
+}
+
+void report_fill(struct report_process *p, const struct findings *f)
+{
+	static const struct findings nothing = { .verdict = VERDICT_UNKNOWN };
+	struct filler x = { .f = f ? f : &nothing, .arena = &p->arena };
+	p->is_silent = is_silent(p->facts.records);
+	p->rank = rank_number(p->facts.rank);
+	fill_steps(&x, p);
+	fill_gpus(&x, p);
+	fill_idle(&x, p);
+	fill_syncs(&x, p);
+	fill_operators(&x, p);
+	fill_kernels(&x, p);
+	fill_lines(&x, p);
+	fill_modules(&x, p);
+	fill_copies(&x, p);
+	fill_collectives(&x, p);
+	fill_phases(&x, p);
+	fill_memory(&x, p);
+	fill_once(&x, p);
+	p->replay = replay(&x);
+	fill_advice(&x, p);
+	fill_self(&x, p);
+	fill_gaps(&x, p);
+}

@@ -1,0 +1,23 @@
+/* Values of the JSON that reports and run.json consist of. */
+#include "export/report_json.h"
+
+#include <math.h>
+
+json_t *report_json_number(double value, double unit)
+{
+	return isfinite(value) ? json_real(round(value / unit) * unit) : json_null();
+}
+
+json_t *report_json_text(const char *text)
+{
+	json_t *as_it_is = json_string(text);
+	if (as_it_is)
+		return as_it_is;
+	char *plain = mem_text(text);
+	for (char *c = plain; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	json_t *cleaned = json_string(plain);
+	free(plain);
+	return cleaned;
+}
