@@ -49,7 +49,7 @@ static bool is_batch(const struct model_call *c)
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
-	       (stack->part == PART_OPTIMIZER && stack->is_users);
+	       (stack->part == PART_OPTIMIZER && stack->via_user_code);
 }
 
 /* A thread of Python's: one of a library's own, as gloo's, brings back what ranks exchange, and that is no batch. */
@@ -347,7 +347,7 @@ static bool is_closures(struct phases *p, const struct model_step *m, uint32_t c
 			struct frames *frames)
 {
 	uint32_t stack = m->calls.at[call].stack;
-	return frames && stack && stack_of(p, frames, stack).is_closures;
+	return frames && stack && stack_of(p, frames, stack).in_closure;
 }
 
 /* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
@@ -410,7 +410,7 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 		    is_closures(p, m, call, frames))
 			continue;
 		const char *module = stack_of(p, frames, stack).module;
-		bool is_behind = phase_rules_is_behind(frames, stack, backward);
+		bool is_behind = phase_rules_is_after(frames, stack, backward);
 		n_behind = is_behind ? i + 1 : n_behind;
 		if (*module)
 			*(is_behind ? &evaluated : &trained) = module;
@@ -438,7 +438,7 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 		const struct model_call *c = &m->calls.at[p->calls.at[n]];
 		uint8_t part = p->part_of_call.at[p->calls.at[n]];
 		if ((part != PART_USER && part != PART_NONE) ||
-		    !phase_rules_is_behind(frames, c->stack, backward))
+		    !phase_rules_is_after(frames, c->stack, backward))
 			break;
 		n_copies += c->category == CAT_MEMCPY && c->copy == COPY_D2H;
 	}

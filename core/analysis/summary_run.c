@@ -95,7 +95,7 @@ static double count_retries(const struct findings *f, const struct memory *m)
 	for (size_t i = 0; i < m->places.n; i++) {
 		const struct memory_place *p = &m->places.at[i];
 		uint16_t about = p->n_made_room ? stack_about(f->timeline->frames, p->stack) : 0;
-		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_ASKED_FOR))
+		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_EMPTY_CACHE))
 			n += (double)p->n_made_room;
 	}
 	/* outside the recorded steps frees have no stack: as many in a hundred there */

@@ -1,11 +1,11 @@
 /*
  * See cost.h. Each window gives one ratio of medians, because steps of one window are not
  * independent: other load on the machine lasts for many of them. From six windows on the result is
- * the median of the ratios. With fewer it is their mean, and its error is estimated from runs of as
- * many unrecorded neighbours, which vary for every reason but recording. A single window that is
- * slower than recording can explain, or faster, only shows the machine's load. Steps 1.5 times as
- * long as the median of their kind in their window (evaluation, checkpoints) are left out on both
- * sides.
+ * the ratios' Hodges-Lehmann median. With fewer it is their mean, and its error is estimated from
+ * runs of as many unrecorded neighbours, which vary for every reason but recording. A single window
+ * that is slower than recording can explain, or faster, only shows the machine's load. Steps 1.5
+ * times as long as the median of their kind in their window (evaluation, checkpoints) are left out
+ * on both sides.
  */
 #include "core/model/cost.h"
 
