@@ -8,12 +8,13 @@
 
 #include "core/model/tables.h"
 #include "core/runtime/kinds.h"
-#include "core/symbols/frames.h"
 #include "core/util/bisect.h"
 #include "core/util/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct frames;
 
 #define MODEL_NO_CALL	UINT32_MAX
 #define MODEL_NO_THREAD UINT32_MAX

@@ -10,8 +10,9 @@
 #include "core/model/cost.h"
 #include "core/model/memory.h"
 #include "core/model/tables.h"
-#include "core/symbols/frames.h"
 #include "core/util/sample.h"
+
+struct frames;
 
 /* A call that took long once, mostly at the run's start: it loaded or compiled code, or created a
  * context. */

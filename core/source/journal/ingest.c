@@ -5,6 +5,7 @@
 #include "core/source/journal/stacks.h"
 
 #include "core/runtime/clock.h"
+#include "core/symbols/frames.h"
 
 #include <stdlib.h>
 
@@ -453,13 +454,4 @@ uint32_t ingest_recycle(struct ingest *f)
 	}
 	f->reader.finished.n = kept;
 	return freed;
-}
-
-const char *step_detector_name(const struct journal_steps *s)
-{
-	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
-					       "time", "api",	 "nvtx" };
-	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
-		return s->wants_optimizer ? "optimizer" : "python";
-	return s->mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[s->mode] : "unknown";
 }

@@ -13,6 +13,15 @@ struct build {
 	struct map thread_of_slot; /* -> index in m->threads */
 };
 
+const char *step_detector_name(const struct journal_steps *s)
+{
+	static const char *const by_mode[] = { "auto", "kernel", "graph", "sync",
+					       "time", "api",	 "nvtx" };
+	if (s->mode == STEP_MODE_AUTO && (s->wants_optimizer || s->wants_function))
+		return s->wants_optimizer ? "optimizer" : "python";
+	return s->mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[s->mode] : "unknown";
+}
+
 /* ---- Calls ---- */
 
 /* Queries this dense are a polling loop that does nothing else: an unsuccessful query takes at most
