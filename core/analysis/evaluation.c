@@ -62,7 +62,7 @@ static size_t find_pass(struct passes *p, uint32_t stack)
 	struct phase_parting parting = phase_rules_parting(p->frames, stack, p->training);
 	if (stack == p->training || parting.is_within_module)
 		return PASS_TRAINING;
-	if (!phase_rules_part_by_line(&parting) || !parting.inner ||
+	if (!phase_rules_differ_by_line(&parting) || !parting.inner ||
 	    frame_phase_part(parting.inner) == PART_MODULE)
 		return PASS_NONE;
 	size_t i = pass_at(p, parting.at);

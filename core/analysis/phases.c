@@ -51,7 +51,7 @@ static bool is_batch(const struct model_call *c)
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
-	       (stack->part == PART_OPTIMIZER && stack->is_users);
+	       (stack->part == PART_OPTIMIZER && stack->via_user_code);
 }
 
 /* Returns true for calls of Python threads. A library's own thread (gloo) copies data exchanged
@@ -361,7 +361,7 @@ static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t
 			  struct frames *frames)
 {
 	uint32_t stack = m->calls.at[call].stack;
-	return frames && stack && stack_of(p, frames, stack).is_closures;
+	return frames && stack && stack_of(p, frames, stack).in_closure;
 }
 
 /*
@@ -429,7 +429,7 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 		    is_in_closure(p, m, call, frames))
 			continue;
 		const char *module = stack_of(p, frames, stack).module;
-		bool is_later = phase_rules_is_behind(frames, stack, backward);
+		bool is_later = phase_rules_is_after(frames, stack, backward);
 		n_after = is_later ? i + 1 : n_after;
 		if (*module)
 			*(is_later ? &evaluated : &trained) = module;
@@ -458,7 +458,7 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 		const struct model_call *c = &m->calls.at[p->calls.at[n]];
 		uint8_t part = p->part_of_call.at[p->calls.at[n]];
 		if ((part != PART_USER && part != PART_NONE) ||
-		    !phase_rules_is_behind(frames, c->stack, backward))
+		    !phase_rules_is_after(frames, c->stack, backward))
 			break;
 		n_copies += c->category == CAT_MEMCPY && c->copy == COPY_D2H;
 	}

@@ -308,7 +308,7 @@ class Journals(Case):
         folder, path = self.journal(steps=600)
         journal = Journal(path)
         used = journal.dictionary + journal.dictionary_used
-        for size, words in ((journal.chunks + journal.chunk_bytes, [f"{journal.claims - 1} of its {journal.claims} pieces of records are missing"]), (used, ["its records are missing"]),
+        for size, words in ((journal.chunks + journal.chunk_bytes, [f"{journal.claims - 1} of its {journal.claims} chunks of records are missing"]), (used, ["its records are missing"]),
                             (used - 8, ["its records and names of kernels and lines are missing"]),
                             (5000, ["its records and names of kernels and lines are missing"])):
             with self.subTest(size=size):
@@ -335,7 +335,7 @@ class Journals(Case):
                                           (kernels[7], 16, kernels[7].begin - 1), (call, 8, call.begin ^ 1 << 57)):
                 file.seek(record.at + offset)
                 file.write(struct.pack("<Q", value))
-        report = self.complaint(folder, path, "the journal is damaged: 4 records with impossible times")
+        report = self.complaint(folder, path, "the journal is damaged: 4 records with impossible values")
         self.assertIn("the journal is damaged", report)
         bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
         self.assertEqual(bad["self"]["losses"]["impossible_records"], 4)
@@ -353,7 +353,7 @@ class Journals(Case):
             for at, value in ((alloc.at + 24, alloc.bytes | 1 << 55), (step.at + 16, step.number | 1 << 40)):
                 file.seek(at)
                 file.write(struct.pack("<Q", value))
-        self.complaint(folder, path, "2 records with impossible times")
+        self.complaint(folder, path, "2 records with impossible values")
         bad = json.loads(self.tool("report", folder, "--json").out)["processes"][0]
         self.assertLess(bad["steps"]["count"], good["steps"]["count"] + 1)
         self.assertLessEqual(bad["memory"]["device_peak_bytes"], good["memory"]["device_peak_bytes"])
