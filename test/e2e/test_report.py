@@ -23,13 +23,22 @@ def report_of(folder):
         return json.load(file)
 
 
+def is_disturbed(run):
+    """Whether the machine was so busy that one of the few recorded steps took much longer than steps do."""
+    (process,) = run.json["processes"]
+    return process["steps"]["recorded_step_ms"]["max"] > 1.2 * process["steps"]["step_ms"]["p50"]
+
+
 class Example(Case):
     """One run of the example, looked at from all sides."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.run_ = cls("launch_example").launch_example()
+        for _ in range(5):
+            cls.run_ = cls("launch_example").launch_example()
+            if not is_disturbed(cls.run_):
+                break
 
     def launch_example(self):
         return self.profiled(script("demo.py") + ["--steps", "200"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
