@@ -1,5 +1,5 @@
-"""Programs with planted causes under profrun: what does not hang on how long anything takes. The line, the file, the kind of wait, how
-often a step, how many steps. `make answers` judges the rest: verdicts and gains."""
+"""Programs with planted causes under profrun: what does not depend on how long anything takes. The line, the file, the kind of wait,
+how often per step, how many steps. `make answers` judges the rest: verdicts and gains."""
 import json
 import os
 import shutil
@@ -20,6 +20,8 @@ WAITS = {
     "accumulate": ("item", 4),
 }
 
+
+TRIES = 4
 
 # Their steps are not told apart as the key has them; fails when they are, so that the row goes.
 NOT_YET = {}
@@ -80,10 +82,13 @@ class AnswersTest(unittest.TestCase):
                 self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle, places=3)
 
     def test_clean_programs_are_promised_nothing(self):
-        """Margins are wide here: a tenth of the step."""
+        """Margins are wide here: a tenth of the step. A run that others disturbed too much for a verdict is made again."""
         for name in ("clean_gpu", "clean_graph", "clean_streams"):
             with self.subTest(name):
-                _, process = self.process(name)
+                for _ in range(TRIES):
+                    _, process = self.process(name)
+                    if process["bound"]["verdict"] != "unknown":
+                        break
                 step_ms = process["replay"]["measured_ms"]
                 promised = [row["expected_ms_per_step"] for row in process["advice"]]
                 self.assertLess(max(promised, default=0), 0.1 * step_ms, json.dumps(process["advice"]))

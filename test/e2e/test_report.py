@@ -23,16 +23,26 @@ def report_of(folder):
         return json.load(file)
 
 
+def is_disturbed(run):
+    """Whether the machine was so busy that recording began late, or that one of the recorded steps took much longer than others."""
+    (process,) = run.json["processes"]
+    steps = process["steps"]
+    return steps["schedule_shift"] or steps["recorded_step_ms"]["max"] > 1.2 * steps["step_ms"]["p50"]
+
+
 class Example(Case):
     """One run of the example, looked at from all sides."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.run_ = cls("launch_example").launch_example()
+        for _ in range(5):
+            cls.run_ = cls("launch_example").launch_example()
+            if not is_disturbed(cls.run_):
+                break
 
     def launch_example(self):
-        return self.profiled(script("demo.py") + ["--steps", "200"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
+        return self.profiled(script("demo.py") + ["--steps", "200"], PROF_SCHEDULE="skip_first=150,wait=0,warmup=2,active=5,repeat=1")
 
     def json(self, *arguments):
         run = self.tool("report", self.run_.folder, "--json", *arguments)
@@ -53,7 +63,7 @@ class Example(Case):
         self.assertAlmostEqual(sum(k["pct"] for k in p["kernels"]), 100, delta=0.1)
         (up,) = [c for c in p["copies"] if c["kind"] == "HtoD"]
         self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]), (1, 2 << 20, False))
-        self.assertEqual(p["steps"]["recorded"], [22, 23, 24, 25, 26])
+        self.assertEqual(p["steps"]["recorded"], [152, 153, 154, 155, 156])
 
     def test_idle_time_adds_up(self):
         (p,) = report_of(self.run_.folder)["processes"]
