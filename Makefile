@@ -55,7 +55,9 @@ UNCANCELLED := open close read write pwrite fallocate nanosleep
 LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
-TOOL_LIBS := -ljansson -lz -ldw -lelf -lstdc++ -lpthread -lm
+# libstdc++.a for its demangler alone, which needs no C++ runtime. core/util/demangle.c says why not
+# libstdc++.so.
+TOOL_LIBS := -ljansson -lz -ldw -lelf -l:libstdc++.a -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU

@@ -1,7 +1,7 @@
 /*
  * Finds the real functions. Runs only for calls whose real function is not known yet. The entry
  * points that look functions up by name are in lookup_getproc.c and lookup_dlsym.c; the third one,
- * the exported symbol, needs no code. See docs/architecture.md, "Three entry points".
+ * the exported symbol, needs no code. See docs/internals/entry-points.md.
  */
 #include "preload/lookup.h"
 

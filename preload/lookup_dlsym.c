@@ -1,7 +1,7 @@
 /*
  * The entry point dlsym. Every library of the process calls it, at any time, even before
  * constructors run. So its filter allocates nothing and handles only names of functions of CUDA and
- * its libraries. See docs/architecture.md, "Three entry points".
+ * its libraries. See docs/internals/entry-points.md.
  */
 #include "preload/gpu_yield.h"
 #include "preload/libs.h"

@@ -1,6 +1,6 @@
 /*
  * The entry point cuGetProcAddress. A statically linked runtime looks up some 440 functions by it.
- * See docs/architecture.md, "Three entry points".
+ * See docs/internals/entry-points.md.
  */
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"

@@ -1,6 +1,6 @@
 /*
  * Confidence of an answer: of answers with confidence p, a share p is right. A logistic function of
- * what was seen of the level; docs/steps-suite.md describes how the weights were fitted to
+ * what was seen of the level; docs/internals/steps-suite.md describes how the weights were fitted to
  * generated programs. It does not depend on the kind of program.
  */
 #include "core/steps/levels_believe.h"

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Instruction shapes (s16816: 16x8x16), instructions, and families that use nothing else on the architectures they are for. */
+/* Instruction shapes (s16816: 16x8x16), instructions, and families of kernels that always use
+ * tensor cores on the architectures they are built for. */
 static const char *const tensor_core[] = {
 	"h884",	      "s884",	    "h1688",	     "s1688",	     "c1688",
 	"d884",	      "i8816",	    "16816",	     "16832",	     "8832",
@@ -23,18 +24,18 @@ bool kernel_uses_tensor_cores(const char *name)
 	return false;
 }
 
-/* ---- Optimizers: parts of names, as they stand in mangled and plain ones ---- */
+/* ---- Optimizers: substrings that mangled and demangled names share ---- */
 
-/* A name with one of these parts... ("lamb" alone is in every C++ lambda's name) */
+/* "lamb" alone would match every C++ lambda. */
 static const char *const optimizer_parts[] = {
 	"multi_tensor_apply", /* PyTorch's foreach and fused optimizers, Apex */
-	/* foreach=False: Adam's, once per parameter; its lerp and addcmul are in forward passes, too: token shifts, codebooks, images' colours */
+	/* Adam with foreach=False, once per parameter. Its lerp and addcmul kernels also run in
+	 * forward passes: token shifts, codebooks, image colours. */
 	"addcdiv_cuda_kernel", "adam", "Adam", "sgd", "Sgd", "SGD", "lamb_kernel", "LAMBStage",
 	"kOptimizerStatic", "kPreconditionOptimizer", /* Apex, TensorFlow, bitsandbytes */
 };
 
-/* ...is an optimizer's, unless it also has one of these: gradient scaling and norms come before the
- * step. */
+/* Exceptions: gradient scaling and norms, which run before the optimizer's step. */
 static const char *const other_parts[] = {
 	"non_finite_check",
 	"LpNorm",

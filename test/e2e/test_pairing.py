@@ -69,19 +69,22 @@ class Pairing(Case):
         self.assertEqual(len(by_order), len(by_id))
         self.assertEqual({call[:2] for call in by_order}, {call[:2] for call in by_id})
 
-    def check_same(self, by_order, by_id):
+    def check_same(self, command, **settings):
+        by_id, by_order = self.both_ways(command, **settings)
         self.assertEqual((len(by_order - by_id), len(by_id - by_order)), (0, 0), "wrong, and not found")
+        return by_id
 
-    def check_none_is_wrong(self, by_order, by_id):
+    def check_none_is_wrong(self, command, **settings):
         """Two threads race: what cannot be told at some moment has no call."""
+        by_id, by_order = self.both_ways(command, **settings)
         self.assertEqual(by_order - by_id, set())
         self.assertGreater(len(by_order), 0.9 * len(by_id))
+        return by_id
 
     def test_calls_that_make_no_work(self):
         """Of no bytes, between host and host, refused: among kernels that are mostly alike."""
-        by_id, by_order = self.both_ways([prog("order"), "irregular"], **EVERYTHING)
+        by_id = self.check_same([prog("order"), "irregular"], **EVERYTHING)
         self.assertGreater(len(by_id), 4 * 60)
-        self.check_same(by_order, by_id)
 
     def test_calls_of_no_bytes_are_no_loss(self):
         run = self.profiled([prog("order"), "irregular"], **EVERYTHING)
@@ -89,24 +92,21 @@ class Pairing(Case):
         self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]), (0, 0))
 
     def test_two_devices(self):
-        by_id, by_order = self.both_ways([prog("order"), "devices"], PROFSIM_DEVICES="2", **EVERYTHING)
+        settings = {**EVERYTHING, "PROFSIM_DEVICES": "2"}
+        by_id = self.check_none_is_wrong([prog("order"), "devices"], **settings)
         self.assertEqual(len(by_id), 2 * 60)
-        self.check_none_is_wrong(by_order, by_id)
 
     def test_default_streams_of_threads(self):
-        by_id, by_order = self.both_ways([prog("order"), "own"], **EVERYTHING)
+        by_id = self.check_none_is_wrong([prog("order"), "own"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 60)
-        self.check_none_is_wrong(by_order, by_id)
 
     def test_streams_that_are_made_again(self):
-        by_id, by_order = self.both_ways([prog("order"), "again"], **EVERYTHING)
+        by_id = self.check_none_is_wrong([prog("order"), "again"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 4 * 60)
-        self.check_none_is_wrong(by_order, by_id)
 
     def test_graphs_and_launches_in_turn(self):
-        by_id, by_order = self.both_ways([prog("order"), "graphs"], **EVERYTHING)
+        by_id = self.check_same([prog("order"), "graphs"], **EVERYTHING)
         self.assertGreater(len(by_id), 3 * 60)
-        self.check_same(by_order, by_id)
 
     def test_several_windows(self):
         """Between them alike kernels are launched that no call is recorded of, and have ended when the next one begins."""

@@ -108,15 +108,19 @@ class Backup(RegimeCase):
 
 
 class Regime(RegimeCase):
-    def test_other_work_is_learned_and_numbers_go_on(self):
-        live, made = self.locked()
+    def relearned(self, live):
+        """Other work until its steps are learned, and 100 steps more; returns their number."""
         more = 0
         while self.journal(live).anchor_generation < 2 or self.journal(live).step_state != LOCKED:
             live.do("other 200")
             more += 200
             self.assertLess(more, 40000, live.err())
         live.do("other 100")
-        more += 100
+        return more + 100
+
+    def test_other_work_is_learned_and_numbers_go_on(self):
+        live, made = self.locked()
+        more = self.relearned(live)
         run = live.end()
         journal = run.journal()
         begins = self.begins(journal)
@@ -138,12 +142,7 @@ class Regime(RegimeCase):
         """The schedule waits for steps that nobody counts: what it had recorded by then is none the later for it."""
         live, made = self.locked("skip_first=5000,wait=0,warmup=0,active=2,repeat=1")
         live.do(str(5100 - made))
-        more = 0
-        while self.journal(live).anchor_generation < 2 or self.journal(live).step_state != LOCKED:
-            live.do("other 200")
-            more += 200
-            self.assertLess(more, 40000, live.err())
-        live.do("other 100")
+        self.relearned(live)
         run = live.end()
         self.assertEqual(self.facts(run)["recorded"], [5000, 5001])
         self.assertGreater(self.facts(run)["schedule_shift"], 0)

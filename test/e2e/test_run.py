@@ -169,14 +169,19 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send), "6 signals\n")
 
-    def test_control_c_on_a_terminal_comes_once(self):
-        line, _, env = self.launched([sys.executable, "-c", self.COUNTS])
+    def on_terminal(self, code):
+        """Starts it on a terminal of its own and waits for "ready"."""
+        line, _, env = self.launched([sys.executable, "-c", code])
         pid, terminal = pty.fork()
         if not pid:
             os.execve(line[0], line, env)
         shown = b""
         while b"ready" not in shown:
             shown += os.read(terminal, 4096)
+        return pid, terminal, shown
+
+    def test_control_c_on_a_terminal_comes_once(self):
+        pid, terminal, shown = self.on_terminal(self.COUNTS)
         os.write(terminal, b"\x03")
         try:
             while piece := os.read(terminal, 4096):
@@ -208,13 +213,8 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             self.assertEqual(child.communicate(timeout=20)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        line, _, env = self.launched([sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(60)"])
-        pid, terminal = pty.fork()
-        if not pid:
-            os.execve(line[0], line, env)
-        shown = b""
-        while b"ready" not in shown:
-            shown += os.read(terminal, 4096)
+        code = "import time\nprint('ready', flush=True)\ntime.sleep(60)"
+        pid, terminal, shown = self.on_terminal(code)
         os.close(terminal)
         began = time.monotonic()
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP)

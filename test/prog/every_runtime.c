@@ -7,17 +7,14 @@
 #include <cuda_runtime_api.h>
 
 #include "test/prog/every.h"
+#include "test/prog/register.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 enum { KIB = 1024, BYTES = 64 * KIB, WIDTH = 256, HEIGHT = 16 };
 
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext,
 		       size_t size, int constant, int global);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-			    int threads, void *tid, void *bid, void *block, void *grid, int *warp);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 			       size_t shared, cudaStream_t stream);
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
@@ -28,20 +25,9 @@ static char *here, *there;
 static char host[BYTES];
 static char symbol[4 * KIB]; /* stands for a __device__ variable */
 
-static void spin_5us(void)
-{
-}
-
 static void register_image(void)
 {
-	static const struct {
-		int magic, version;
-		const void *data;
-		void *unused;
-	} image = { 0x466243b1, 1, "no image", NULL };
-	void **handle = __cudaRegisterFatBinary((void *)(uintptr_t)&image);
-	__cudaRegisterFunction(handle, (const char *)(uintptr_t)spin_5us, "spin_5us", "spin_5us",
-			       -1, NULL, NULL, NULL, NULL, NULL);
+	void **handle = register_spin();
 	__cudaRegisterVar(handle, symbol, "symbol", "symbol", 0, sizeof(symbol), 0, 0);
 	__cudaRegisterFatBinaryEnd(handle);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "test/prog/every.h"
+#include "test/prog/register.h"
 
 struct dim {
 	unsigned x, y, z;
@@ -39,34 +40,13 @@ int cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, vo
 			 size_t *first, size_t n, size_t *failed, void *stream);
 int cudaLaunchCooperativeKernelMultiDevice(struct launch_parameters *list, unsigned count,
 					   unsigned flags);
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-			    int threads, void *tid, void *bid, void *block, void *grid, int *warp);
-
-static void spin_5us(void)
-{
-}
-
-static void register_image(void)
-{
-	static const struct {
-		int magic, version;
-		const void *data;
-		void *unused;
-	} image = { 0x466243b1, 1, "no image", NULL };
-	void **handle = __cudaRegisterFatBinary((void *)(uintptr_t)&image);
-	__cudaRegisterFunction(handle, (const char *)(uintptr_t)spin_5us, "spin_5us", "spin_5us",
-			       -1, NULL, NULL, NULL, NULL, NULL);
-	__cudaRegisterFatBinaryEnd(handle);
-}
 
 int main(void)
 {
 	enum { BYTES = 65536 };
 	void *stream = NULL, *begin = NULL, *end = NULL, *p = NULL, *q = NULL;
 	float ms = 0;
-	register_image();
+	__cudaRegisterFatBinaryEnd(register_spin());
 	CALL(cudaStreamCreate, (&stream), "stream=%lx", HEX(stream));
 	CALL(cudaMallocManaged, (&p, BYTES, 1), "arg=%lx bytes=%x", HEX(p), BYTES);
 	CALL(cudaMalloc, (&q, BYTES), "arg=%lx bytes=%x", HEX(q), BYTES);

@@ -15,33 +15,58 @@ typedef CUpti_ActivityKernel10 kernel_record;
 _Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record");
 #endif
 
+/* Declares a zeroed record `r` of its size in a buffer. */
+#define RECORD(type, r, size, number)      \
+	union {                            \
+		type record;               \
+		char bytes[ROUNDED(size)]; \
+	} room;                            \
+	memset(&room, 0, sizeof(room));    \
+	type *r = &room.record;            \
+	r->kind = (number)
+
+#define SET_TIMES(r, op) ((r)->start = (uint64_t)(op)->start_ns, (r)->end = (uint64_t)(op)->end_ns)
+
+#define SET_PLACE(r, op)                                               \
+	((r)->deviceId = (op)->device, (r)->contextId = (op)->context, \
+	 (r)->streamId = (op)->stream, (r)->correlationId = (op)->correlation)
+
+#define SET_NODE(r, op) ((r)->graphId = (op)->graph, (r)->graphNodeId = (op)->graph_node)
+
+#define SET_COPY(r, op)                                                      \
+	((r)->copyKind = (op)->u.copy.kind, (r)->srcKind = (op)->u.copy.src, \
+	 (r)->dstKind = (op)->u.copy.dst, (r)->bytes = (op)->bytes,          \
+	 (r)->flags = (op)->u.copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0)
+
 #define ROUNDED(bytes) (((bytes) + 7) & ~(size_t)7)
+
+/* Kinds, types and sizes of records: first those with a start and an end time, then the others. */
+#define TIMED_RECORDS(ROW)                                                         \
+	ROW(KERNEL, kernel_record, KERNEL_BYTES)                                   \
+	ROW(CONCURRENT_KERNEL, kernel_record, KERNEL_BYTES)                        \
+	ROW(MEMCPY, CUpti_ActivityMemcpy6, sizeof(CUpti_ActivityMemcpy6))          \
+	ROW(MEMCPY2, CUpti_ActivityMemcpyPtoP4, sizeof(CUpti_ActivityMemcpyPtoP4)) \
+	ROW(MEMSET, CUpti_ActivityMemset4, sizeof(CUpti_ActivityMemset4))          \
+	ROW(SYNCHRONIZATION, CUpti_ActivitySynchronization2,                       \
+	    sizeof(CUpti_ActivitySynchronization2))                                \
+	ROW(GRAPH_TRACE, CUpti_ActivityGraphTrace2, sizeof(CUpti_ActivityGraphTrace2))
+#define OTHER_RECORDS(ROW)                                                      \
+	ROW(RUNTIME, CUpti_ActivityAPI, sizeof(CUpti_ActivityAPI))              \
+	ROW(DRIVER, CUpti_ActivityAPI, sizeof(CUpti_ActivityAPI))               \
+	ROW(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation,            \
+	    sizeof(CUpti_ActivityExternalCorrelation))                          \
+	ROW(OVERHEAD, CUpti_ActivityOverhead3, sizeof(CUpti_ActivityOverhead3)) \
+	ROW(MEMORY2, CUpti_ActivityMemory4, sizeof(CUpti_ActivityMemory4))
 
 size_t cupti_record_bytes(CUpti_ActivityKind kind)
 {
 	switch (kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return ROUNDED(KERNEL_BYTES);
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		return ROUNDED(sizeof(CUpti_ActivityMemcpy6));
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return ROUNDED(sizeof(CUpti_ActivityMemcpyPtoP4));
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		return ROUNDED(sizeof(CUpti_ActivityMemset4));
-	case CUPTI_ACTIVITY_KIND_RUNTIME:
-	case CUPTI_ACTIVITY_KIND_DRIVER:
-		return ROUNDED(sizeof(CUpti_ActivityAPI));
-	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-		return ROUNDED(sizeof(CUpti_ActivityExternalCorrelation));
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return ROUNDED(sizeof(CUpti_ActivitySynchronization2));
-	case CUPTI_ACTIVITY_KIND_OVERHEAD:
-		return ROUNDED(sizeof(CUpti_ActivityOverhead3));
-	case CUPTI_ACTIVITY_KIND_MEMORY2:
-		return ROUNDED(sizeof(CUpti_ActivityMemory4));
-	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		return ROUNDED(sizeof(CUpti_ActivityGraphTrace2));
+#define ROW(name, type, bytes)           \
+	case CUPTI_ACTIVITY_KIND_##name: \
+		return ROUNDED(bytes);
+		TIMED_RECORDS(ROW)
+		OTHER_RECORDS(ROW)
+#undef ROW
 	default:
 		abort(); /* only what this file wrote is ever measured */
 	}
@@ -50,19 +75,11 @@ size_t cupti_record_bytes(CUpti_ActivityKind kind)
 uint64_t *cupti_record_times(CUpti_Activity *record)
 {
 	switch (record->kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return &((kernel_record *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		return &((CUpti_ActivityMemcpy6 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return &((CUpti_ActivityMemcpyPtoP4 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		return &((CUpti_ActivityMemset4 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return &((CUpti_ActivitySynchronization2 *)record)->start;
-	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		return &((CUpti_ActivityGraphTrace2 *)record)->start;
+#define ROW(name, type, bytes)           \
+	case CUPTI_ACTIVITY_KIND_##name: \
+		return &((type *)record)->start;
+		TIMED_RECORDS(ROW)
+#undef ROW
 	default:
 		return NULL;
 	}
@@ -76,22 +93,13 @@ static void record_put(const struct sim_op *op, void *record)
 
 static void record_kernel(const struct sim_op *op)
 {
-	union {
-		kernel_record k;
-		char bytes[ROUNDED(KERNEL_BYTES)];
-	} u;
 	bool concurrent = cupti_kind_on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	if ((!concurrent && !cupti_kind_on(CUPTI_ACTIVITY_KIND_KERNEL)) || cupti_kernels_lost())
 		return;
-	memset(&u, 0, sizeof(u));
-	kernel_record *k = &u.k;
-	k->kind = concurrent ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL;
-	k->start = (uint64_t)op->start_ns;
-	k->end = (uint64_t)op->end_ns;
-	k->deviceId = op->device;
-	k->contextId = op->context;
-	k->streamId = op->stream;
-	k->correlationId = op->correlation;
+	RECORD(kernel_record, k, KERNEL_BYTES,
+	       concurrent ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL);
+	SET_TIMES(k, op);
+	SET_PLACE(k, op);
 	k->gridId = (int64_t)op->correlation;
 	k->name = op->name;
 	k->registersPerThread = (uint16_t)op->u.kernel.registers;
@@ -112,8 +120,7 @@ static void record_kernel(const struct sim_op *op)
 	k->launchType = op->u.kernel.cooperative
 				? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
 				: CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-	k->graphId = op->graph;
-	k->graphNodeId = op->graph_node;
+	SET_NODE(k, op);
 	k->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 	k->channelID = op->stream;
 	record_put(op, k);
@@ -121,28 +128,13 @@ static void record_kernel(const struct sim_op *op)
 
 static void record_copy(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivityMemcpy6 c;
-		char bytes[ROUNDED(sizeof(CUpti_ActivityMemcpy6))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMCPY))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivityMemcpy6 *c = &u.c;
-	c->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
-	c->copyKind = op->u.copy.kind;
-	c->srcKind = op->u.copy.src;
-	c->dstKind = op->u.copy.dst;
-	c->flags = op->u.copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
-	c->bytes = op->bytes;
-	c->start = (uint64_t)op->start_ns;
-	c->end = (uint64_t)op->end_ns;
-	c->deviceId = op->device;
-	c->contextId = op->context;
-	c->streamId = op->stream;
-	c->correlationId = op->correlation;
-	c->graphId = op->graph;
-	c->graphNodeId = op->graph_node;
+	RECORD(CUpti_ActivityMemcpy6, c, sizeof(CUpti_ActivityMemcpy6), CUPTI_ACTIVITY_KIND_MEMCPY);
+	SET_COPY(c, op);
+	SET_TIMES(c, op);
+	SET_PLACE(c, op);
+	SET_NODE(c, op);
 	c->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	c->copyCount = 1;
 	record_put(op, c);
@@ -151,76 +143,45 @@ static void record_copy(const struct sim_op *op)
 
 static void record_peer(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivityMemcpyPtoP4 c;
-		char bytes[ROUNDED(sizeof(CUpti_ActivityMemcpyPtoP4))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMCPY2))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivityMemcpyPtoP4 *c = &u.c;
-	c->kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
-	c->copyKind = op->u.copy.kind;
-	c->srcKind = op->u.copy.src;
-	c->dstKind = op->u.copy.dst;
-	c->flags = op->u.copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
-	c->bytes = op->bytes;
-	c->start = (uint64_t)op->start_ns;
-	c->end = (uint64_t)op->end_ns;
-	c->deviceId = op->device;
-	c->contextId = op->context;
-	c->streamId = op->stream;
+	RECORD(CUpti_ActivityMemcpyPtoP4, c, sizeof(CUpti_ActivityMemcpyPtoP4),
+	       CUPTI_ACTIVITY_KIND_MEMCPY2);
+	SET_COPY(c, op);
+	SET_TIMES(c, op);
+	SET_PLACE(c, op);
 	c->srcDeviceId = op->u.copy.src_device;
 	c->dstDeviceId = op->u.copy.dst_device;
 	c->srcContextId = op->u.copy.src_context;
 	c->dstContextId = op->u.copy.dst_context;
-	c->correlationId = op->correlation;
-	c->graphId = op->graph;
-	c->graphNodeId = op->graph_node;
+	SET_NODE(c, op);
 	record_put(op, c);
 }
 
 static void record_set(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivityMemset4 m;
-		char bytes[ROUNDED(sizeof(CUpti_ActivityMemset4))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMSET))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivityMemset4 *m = &u.m;
-	m->kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	RECORD(CUpti_ActivityMemset4, m, sizeof(CUpti_ActivityMemset4), CUPTI_ACTIVITY_KIND_MEMSET);
 	m->value = op->u.set.value;
 	m->bytes = op->bytes;
-	m->start = (uint64_t)op->start_ns;
-	m->end = (uint64_t)op->end_ns;
-	m->deviceId = op->device;
-	m->contextId = op->context;
-	m->streamId = op->stream;
-	m->correlationId = op->correlation;
+	SET_TIMES(m, op);
+	SET_PLACE(m, op);
 	m->flags = op->u.set.async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
 	m->memoryKind = op->u.set.memory;
-	m->graphId = op->graph;
-	m->graphNodeId = op->graph_node;
+	SET_NODE(m, op);
 	m->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 	record_put(op, m);
 }
 
 static void record_sync(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivitySynchronization2 s;
-		char bytes[ROUNDED(sizeof(CUpti_ActivitySynchronization2))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivitySynchronization2 *s = &u.s;
-	s->kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	RECORD(CUpti_ActivitySynchronization2, s, sizeof(CUpti_ActivitySynchronization2),
+	       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 	s->type = (CUpti_ActivitySynchronizationType)op->u.sync.type;
-	s->start = (uint64_t)op->start_ns;
-	s->end = (uint64_t)op->end_ns;
+	SET_TIMES(s, op);
 	s->correlationId = op->correlation;
 	s->contextId = op->context;
 	s->streamId = op->u.sync.type == SIM_SYNC_CONTEXT ? CUPTI_SYNCHRONIZATION_INVALID_VALUE
@@ -233,15 +194,10 @@ static void record_sync(const struct sim_op *op)
 
 static void record_memory(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivityMemory4 m;
-		char bytes[ROUNDED(sizeof(CUpti_ActivityMemory4))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_MEMORY2))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivityMemory4 *m = &u.m;
-	m->kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+	RECORD(CUpti_ActivityMemory4, m, sizeof(CUpti_ActivityMemory4),
+	       CUPTI_ACTIVITY_KIND_MEMORY2);
 	m->memoryOperationType = (CUpti_ActivityMemoryOperationType)op->u.memory.operation;
 	m->memoryKind = (CUpti_ActivityMemoryKind)op->u.memory.memory;
 	m->correlationId = op->correlation;
@@ -259,18 +215,12 @@ static void record_memory(const struct sim_op *op)
 
 static void record_graph(const struct sim_op *op)
 {
-	union {
-		CUpti_ActivityGraphTrace2 g;
-		char bytes[ROUNDED(sizeof(CUpti_ActivityGraphTrace2))];
-	} u;
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
 		return;
-	memset(&u, 0, sizeof(u));
-	CUpti_ActivityGraphTrace2 *g = &u.g;
-	g->kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	RECORD(CUpti_ActivityGraphTrace2, g, sizeof(CUpti_ActivityGraphTrace2),
+	       CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	g->correlationId = op->correlation;
-	g->start = (uint64_t)op->start_ns;
-	g->end = (uint64_t)op->end_ns;
+	SET_TIMES(g, op);
 	g->deviceId = g->endDeviceId = op->device;
 	g->contextId = g->endContextId = op->context;
 	g->streamId = op->stream;

@@ -134,41 +134,18 @@ CUptiResult ct_cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 }
 
 /* Options that change nothing here: what they would add is not recorded. */
-CUptiResult ct_cuptiActivityEnableLatencyTimestamps(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult ct_cuptiActivityEnableLaunchAttributes(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult ct_cuptiActivityEnableAllSyncRecords(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult ct_cuptiActivityEnableAllocationSource(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult ct_cuptiActivityEnableDeviceGraph(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult ct_cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
-{
-	(void)enable;
-	return CUPTI_SUCCESS;
-}
+#define WITHOUT_EFFECT(option)                                     \
+	CUptiResult ct_cuptiActivityEnable##option(uint8_t enable) \
+	{                                                          \
+		(void)enable;                                      \
+		return CUPTI_SUCCESS;                              \
+	}
+WITHOUT_EFFECT(LatencyTimestamps)
+WITHOUT_EFFECT(LaunchAttributes)
+WITHOUT_EFFECT(AllSyncRecords)
+WITHOUT_EFFECT(AllocationSource)
+WITHOUT_EFFECT(DeviceGraph)
+WITHOUT_EFFECT(CudaEventDeviceTimestamps)
 
 CUptiResult ct_cuptiActivityEnableHWTrace(uint8_t enable)
 {

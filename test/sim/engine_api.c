@@ -165,18 +165,13 @@ int engine_frame_leave(struct sim_frame *frame, int status)
 
 CUresult engine_missing(const char *name)
 {
-	static const char *said[512];
-	static int count;
+	static struct sim_said said;
 	if (engine_settings.log < 1)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&engine_lock);
-	bool known = false;
-	for (int i = 0; i < count && !known; i++)
-		known = !strcmp(said[i], name);
-	if (!known && count < 512)
-		said[count++] = name;
+	bool is_new = sim_say_once(&said, name);
 	pthread_mutex_unlock(&engine_lock);
-	if (!known)
+	if (is_new)
 		sim_log("%s is not simulated", name);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }

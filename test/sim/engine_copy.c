@@ -144,58 +144,27 @@ CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr
 	return copy_linear(to, from, bytes, DEVICE, DEVICE, stream, true);
 }
 
+/* A unified address may stand in either of two fields. */
+static CUDA_MEMCPY3D_PEER with_unified(CUDA_MEMCPY3D_PEER c)
+{
+	if (c.srcMemoryType == UNIFIED && !c.srcDevice)
+		c.srcDevice = AT(c.srcHost);
+	if (c.dstMemoryType == UNIFIED && !c.dstDevice)
+		c.dstDevice = AT(c.dstHost);
+	return c;
+}
+
 static CUDA_MEMCPY3D_PEER from_2d(const CUDA_MEMCPY2D *c)
 {
-	return (CUDA_MEMCPY3D_PEER){ .srcXInBytes = c->srcXInBytes,
-				     .srcY = c->srcY,
-				     .srcMemoryType = c->srcMemoryType,
-				     .srcHost = c->srcHost,
-				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice
-							  ? AT(c->srcHost)
-							  : c->srcDevice,
-				     .srcArray = c->srcArray,
-				     .srcPitch = c->srcPitch,
-				     .dstXInBytes = c->dstXInBytes,
-				     .dstY = c->dstY,
-				     .dstMemoryType = c->dstMemoryType,
-				     .dstHost = c->dstHost,
-				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice
-							  ? AT(c->dstHost)
-							  : c->dstDevice,
-				     .dstArray = c->dstArray,
-				     .dstPitch = c->dstPitch,
-				     .WidthInBytes = c->WidthInBytes,
-				     .Height = c->Height,
-				     .Depth = 1 };
+	return with_unified((CUDA_MEMCPY3D_PEER){ SIM_SIDE_2D(src, c), SIM_SIDE_2D(dst, c),
+						  .WidthInBytes = c->WidthInBytes,
+						  .Height = c->Height, .Depth = 1 });
 }
 
 CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *c)
 {
-	return (CUDA_MEMCPY3D_PEER){ .srcXInBytes = c->srcXInBytes,
-				     .srcY = c->srcY,
-				     .srcZ = c->srcZ,
-				     .srcMemoryType = c->srcMemoryType,
-				     .srcHost = c->srcHost,
-				     .srcDevice = c->srcMemoryType == UNIFIED && !c->srcDevice
-							  ? AT(c->srcHost)
-							  : c->srcDevice,
-				     .srcArray = c->srcArray,
-				     .srcPitch = c->srcPitch,
-				     .srcHeight = c->srcHeight,
-				     .dstXInBytes = c->dstXInBytes,
-				     .dstY = c->dstY,
-				     .dstZ = c->dstZ,
-				     .dstMemoryType = c->dstMemoryType,
-				     .dstHost = c->dstHost,
-				     .dstDevice = c->dstMemoryType == UNIFIED && !c->dstDevice
-							  ? AT(c->dstHost)
-							  : c->dstDevice,
-				     .dstArray = c->dstArray,
-				     .dstPitch = c->dstPitch,
-				     .dstHeight = c->dstHeight,
-				     .WidthInBytes = c->WidthInBytes,
-				     .Height = c->Height,
-				     .Depth = c->Depth };
+	return with_unified(
+		(CUDA_MEMCPY3D_PEER){ SIM_SIDE_3D(src, c), SIM_SIDE_3D(dst, c), SIM_EXTENT_3D(c) });
 }
 
 CUresult sim_cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)

@@ -336,19 +336,43 @@ CUresult sim_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *list, s
 	return sim_cuGraphNodeGetDependentNodes_v2(node, list, NULL, count);
 }
 
+static CUresult edge_add(CUgraphNode from, CUgraphNode to)
+{
+	struct graph_node *a = node_checked(from), *b = node_checked(to);
+	return a && b ? node_depend(b, a) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult edge_remove(CUgraphNode from, CUgraphNode to)
+{
+	struct graph_node *b = node_checked(to);
+	int left = 0;
+	if (!b)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (int k = 0; k < b->dependency_count; k++)
+		if ((CUgraphNode)b->dependencies[k] != from)
+			b->dependencies[left++] = b->dependencies[k];
+	bool was_there = left < b->dependency_count;
+	b->dependency_count = left;
+	return was_there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult edges_change(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+			     size_t count, CUresult (*change)(CUgraphNode, CUgraphNode))
+{
+	CUresult rc = graph_checked(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&engine_lock);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = change(from[i], to[i]);
+	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
 CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
 				       const CUgraphNode *to, const CUgraphEdgeData *data,
 				       size_t count)
 {
-	CUresult rc = graph_checked(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	(void)data;
-	pthread_mutex_lock(&engine_lock);
-	for (size_t i = 0; i < count && !rc; i++) {
-		struct graph_node *a = node_checked(from[i]), *b = node_checked(to[i]);
-		rc = a && b ? node_depend(b, a) : CUDA_ERROR_INVALID_VALUE;
-	}
-	pthread_mutex_unlock(&engine_lock);
-	return rc;
+	return edges_change(graph, from, to, count, edge_add);
 }
 
 CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
@@ -361,21 +385,8 @@ CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from
 					  const CUgraphNode *to, const CUgraphEdgeData *data,
 					  size_t count)
 {
-	CUresult rc = graph_checked(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	(void)data;
-	pthread_mutex_lock(&engine_lock);
-	for (size_t i = 0; i < count && !rc; i++) {
-		struct graph_node *b = node_checked(to[i]);
-		int left = 0;
-		for (int k = 0; b && k < b->dependency_count; k++)
-			if ((CUgraphNode)b->dependencies[k] != from[i])
-				b->dependencies[left++] = b->dependencies[k];
-		rc = b && left < b->dependency_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-		if (b)
-			b->dependency_count = left;
-	}
-	pthread_mutex_unlock(&engine_lock);
-	return rc;
+	return edges_change(graph, from, to, count, edge_remove);
 }
 
 CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,

@@ -125,38 +125,22 @@ CUresult sim_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgrap
 	return n ? sim_cuGraphNodeSetParams((CUgraphNode)n, params) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUgraphNodeParams params_kernel(const CUDA_KERNEL_NODE_PARAMS *p)
-{
-	CUgraphNodeParams out = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
-	memcpy(&out.kernel, p, sizeof(*p));
-	return out;
-}
-
+#define PARAMS(name, given, number, member)                    \
+	static CUgraphNodeParams params_##name(const given *p) \
+	{                                                      \
+		CUgraphNodeParams out = { .type = number };    \
+		memcpy(&out.member, p, sizeof(*p));            \
+		return out;                                    \
+	}
+PARAMS(kernel, CUDA_KERNEL_NODE_PARAMS, CU_GRAPH_NODE_TYPE_KERNEL, kernel)
 /* The first version ends before `kern`. */
-static CUgraphNodeParams params_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
-{
-	CUgraphNodeParams out = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
-	memcpy(&out.kernel, p, sizeof(*p));
-	return out;
-}
+PARAMS(kernel_v1, CUDA_KERNEL_NODE_PARAMS_v1, CU_GRAPH_NODE_TYPE_KERNEL, kernel)
+PARAMS(memset, CUDA_MEMSET_NODE_PARAMS, CU_GRAPH_NODE_TYPE_MEMSET, memset)
+PARAMS(host, CUDA_HOST_NODE_PARAMS, CU_GRAPH_NODE_TYPE_HOST, host)
 
 static CUgraphNodeParams params_memcpy(const CUDA_MEMCPY3D *p)
 {
 	return (CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy.copyParams = *p };
-}
-
-static CUgraphNodeParams params_memset(const CUDA_MEMSET_NODE_PARAMS *p)
-{
-	CUgraphNodeParams out = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
-	memcpy(&out.memset, p, sizeof(*p));
-	return out;
-}
-
-static CUgraphNodeParams params_host(const CUDA_HOST_NODE_PARAMS *p)
-{
-	CUgraphNodeParams out = { .type = CU_GRAPH_NODE_TYPE_HOST };
-	memcpy(&out.host, p, sizeof(*p));
-	return out;
 }
 
 static CUgraphNodeParams params_event(CUgraphNodeType type, CUevent event)

@@ -148,47 +148,13 @@ RENAMED(cuMemsetD2D32, cuMemsetD2D32_v2, (D1 to, unsigned p, unsigned v, unsigne
 
 static CUDA_MEMCPY2D widen_2d(const CUDA_MEMCPY2D_v1 *c)
 {
-	return (CUDA_MEMCPY2D){ .srcXInBytes = c->srcXInBytes,
-				.srcY = c->srcY,
-				.srcMemoryType = c->srcMemoryType,
-				.srcHost = c->srcHost,
-				.srcDevice = c->srcDevice,
-				.srcArray = c->srcArray,
-				.srcPitch = c->srcPitch,
-				.dstXInBytes = c->dstXInBytes,
-				.dstY = c->dstY,
-				.dstMemoryType = c->dstMemoryType,
-				.dstHost = c->dstHost,
-				.dstDevice = c->dstDevice,
-				.dstArray = c->dstArray,
-				.dstPitch = c->dstPitch,
-				.WidthInBytes = c->WidthInBytes,
-				.Height = c->Height };
+	return (CUDA_MEMCPY2D){ SIM_SIDE_2D(src, c), SIM_SIDE_2D(dst, c),
+				.WidthInBytes = c->WidthInBytes, .Height = c->Height };
 }
 
 static CUDA_MEMCPY3D widen_3d(const CUDA_MEMCPY3D_v1 *c)
 {
-	return (CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
-				.srcY = c->srcY,
-				.srcZ = c->srcZ,
-				.srcMemoryType = c->srcMemoryType,
-				.srcHost = c->srcHost,
-				.srcDevice = c->srcDevice,
-				.srcArray = c->srcArray,
-				.srcPitch = c->srcPitch,
-				.srcHeight = c->srcHeight,
-				.dstXInBytes = c->dstXInBytes,
-				.dstY = c->dstY,
-				.dstZ = c->dstZ,
-				.dstMemoryType = c->dstMemoryType,
-				.dstHost = c->dstHost,
-				.dstDevice = c->dstDevice,
-				.dstArray = c->dstArray,
-				.dstPitch = c->dstPitch,
-				.dstHeight = c->dstHeight,
-				.WidthInBytes = c->WidthInBytes,
-				.Height = c->Height,
-				.Depth = c->Depth };
+	return (CUDA_MEMCPY3D){ SIM_SIDE_3D(src, c), SIM_SIDE_3D(dst, c), SIM_EXTENT_3D(c) };
 }
 
 CUresult sim_cuMemcpy2D(const CUDA_MEMCPY2D_v1 *copy)

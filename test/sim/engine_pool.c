@@ -38,28 +38,26 @@ static CUresult device_of(int ordinal, struct device **device)
 	return rc;
 }
 
-CUresult sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
+static CUresult get_pool(CUmemoryPool *pool, CUdevice device, bool is_default)
 {
 	struct device *d;
 	CUresult rc = device_of(device, &d);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&engine_lock);
-	*pool = (CUmemoryPool)pool_default(d);
+	*pool = (CUmemoryPool)(is_default || !d->pool ? pool_default(d) : d->pool);
 	pthread_mutex_unlock(&engine_lock);
 	return CUDA_SUCCESS;
 }
 
+CUresult sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
+{
+	return get_pool(pool, device, true);
+}
+
 CUresult sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
 {
-	struct device *d;
-	CUresult rc = device_of(device, &d);
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&engine_lock);
-	*pool = (CUmemoryPool)(d->pool ?: pool_default(d));
-	pthread_mutex_unlock(&engine_lock);
-	return CUDA_SUCCESS;
+	return get_pool(pool, device, false);
 }
 
 CUresult sim_cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)

@@ -436,18 +436,25 @@ CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
 	return rc;
 }
 
-CUresult sim_cuEventSynchronize(CUevent handle)
+/* Gets the moment that an event marks; pass it on to op_wait() or moment_query(). */
+static CUresult event_moment(CUevent handle, struct event **event, struct when *moment)
 {
-	int64_t start = sim_now_ns();
 	pthread_mutex_lock(&engine_lock);
-	struct event *e = event_checked(handle);
+	struct event *e = *event = event_checked(handle);
 	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
 		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
 					 : e->context->error;
-	struct when moment = { .ns = 0 };
-	if (!rc)
-		moment = op_reference(e->at);
+	*moment = rc ? (struct when){ .ns = 0 } : op_reference(e->at);
 	pthread_mutex_unlock(&engine_lock);
+	return rc;
+}
+
+CUresult sim_cuEventSynchronize(CUevent handle)
+{
+	int64_t start = sim_now_ns();
+	struct event *e;
+	struct when moment;
+	CUresult rc = event_moment(handle, &e, &moment);
 	if (rc)
 		return rc;
 	op_wait(moment, e->flags & CU_EVENT_BLOCKING_SYNC);
@@ -457,15 +464,9 @@ CUresult sim_cuEventSynchronize(CUevent handle)
 
 CUresult sim_cuEventQuery(CUevent handle)
 {
-	pthread_mutex_lock(&engine_lock);
-	struct event *e = event_checked(handle);
-	CUresult rc = !e		 ? CUDA_ERROR_INVALID_HANDLE
-		      : e->capture_nodes ? CUDA_ERROR_CAPTURED_EVENT
-					 : e->context->error;
-	struct when moment = { .ns = 0 };
-	if (!rc)
-		moment = op_reference(e->at);
-	pthread_mutex_unlock(&engine_lock);
+	struct event *e;
+	struct when moment;
+	CUresult rc = event_moment(handle, &e, &moment);
 	return rc ?: moment_query(moment);
 }
 

@@ -68,29 +68,16 @@ static CUresult value_submit(CUstream stream, CUdeviceptr address, uint64_t numb
 	return rc;
 }
 
-CUresult sim_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
-				     unsigned flags)
-{
-	return value_submit(stream, address, value, flags, false, false);
-}
-
-CUresult sim_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
-				     unsigned flags)
-{
-	return value_submit(stream, address, value, flags, true, false);
-}
-
-CUresult sim_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
-				    unsigned flags)
-{
-	return value_submit(stream, address, value, flags, false, true);
-}
-
-CUresult sim_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
-				    unsigned flags)
-{
-	return value_submit(stream, address, value, flags, true, true);
-}
+#define STREAM_VALUE(name, type, is_wide, is_wait)                                    \
+	CUresult sim_cuStream##name(CUstream stream, CUdeviceptr address, type value, \
+				    unsigned flags)                                   \
+	{                                                                             \
+		return value_submit(stream, address, value, flags, is_wide, is_wait); \
+	}
+STREAM_VALUE(WriteValue32_v2, cuuint32_t, false, false)
+STREAM_VALUE(WriteValue64_v2, cuuint64_t, true, false)
+STREAM_VALUE(WaitValue32_v2, cuuint32_t, false, true)
+STREAM_VALUE(WaitValue64_v2, cuuint64_t, true, true)
 
 CUresult sim_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *list,
 				   unsigned flags)

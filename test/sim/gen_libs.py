@@ -56,7 +56,8 @@ def written_out():
             with open(os.path.join(HERE, name)) as f:
                 text = f.read()
             done |= set(re.findall(r"^SIM_EXPORT [^(]*?(\w+)\(", text, re.M))
-            done |= set(re.findall(r"^GETTER\((\w+)", text, re.M))
+            done |= set(re.findall(r"^(?:GETTER|LIBS_CREATE|LIBS_MEMBER)\((\w+)", text, re.M))
+            done |= set(re.findall(r"^LIBS_MEMBER\(\w+, (\w+)", text, re.M))
             for letter in re.findall(r"^GEMM\((\w)", text, re.M):
                 done |= {"cublas%sgemm%s" % (letter, end) for end in ("_v2", "Batched", "StridedBatched")}
     return done

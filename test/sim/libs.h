@@ -42,4 +42,26 @@ int libs_set_stream(void *handle, void *stream);
 #define CUBLAS_FAILED 13
 #define CUDNN_FAILED  5000
 
+/* A library's handle: functions that make one, and that set and get a member of it. */
+#define LIBS_CREATE(function)                                 \
+	SIM_EXPORT int function(void **out);                  \
+	SIM_EXPORT int function(void **out)                   \
+	{                                                     \
+		*out = calloc(1, sizeof(struct libs_handle)); \
+		return 0;                                     \
+	}
+#define LIBS_MEMBER(set, get, type, member)                      \
+	SIM_EXPORT int set(struct libs_handle *h, type member);  \
+	SIM_EXPORT int set(struct libs_handle *h, type member)   \
+	{                                                        \
+		h->member = member;                              \
+		return 0;                                        \
+	}                                                        \
+	SIM_EXPORT int get(struct libs_handle *h, type *member); \
+	SIM_EXPORT int get(struct libs_handle *h, type *member)  \
+	{                                                        \
+		*member = h->member;                             \
+		return 0;                                        \
+	}
+
 #endif

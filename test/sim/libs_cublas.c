@@ -8,12 +8,7 @@
 
 #define TILE 64
 
-SIM_EXPORT int cublasCreate_v2(void **out);
-SIM_EXPORT int cublasCreate_v2(void **out)
-{
-	*out = calloc(1, sizeof(struct libs_handle));
-	return 0;
-}
+LIBS_CREATE(cublasCreate_v2)
 
 SIM_EXPORT int cublasDestroy_v2(void *handle);
 SIM_EXPORT int cublasDestroy_v2(void *handle)
@@ -22,47 +17,9 @@ SIM_EXPORT int cublasDestroy_v2(void *handle)
 	return 0;
 }
 
-SIM_EXPORT int cublasSetStream_v2(struct libs_handle *h, void *stream);
-SIM_EXPORT int cublasSetStream_v2(struct libs_handle *h, void *stream)
-{
-	h->stream = stream;
-	return 0;
-}
-
-SIM_EXPORT int cublasGetStream_v2(struct libs_handle *h, void **stream);
-SIM_EXPORT int cublasGetStream_v2(struct libs_handle *h, void **stream)
-{
-	*stream = h->stream;
-	return 0;
-}
-
-SIM_EXPORT int cublasSetMathMode(struct libs_handle *h, int mode);
-SIM_EXPORT int cublasSetMathMode(struct libs_handle *h, int mode)
-{
-	h->math_mode = mode;
-	return 0;
-}
-
-SIM_EXPORT int cublasGetMathMode(struct libs_handle *h, int *mode);
-SIM_EXPORT int cublasGetMathMode(struct libs_handle *h, int *mode)
-{
-	*mode = h->math_mode;
-	return 0;
-}
-
-SIM_EXPORT int cublasSetPointerMode_v2(struct libs_handle *h, int mode);
-SIM_EXPORT int cublasSetPointerMode_v2(struct libs_handle *h, int mode)
-{
-	h->pointer_mode = mode;
-	return 0;
-}
-
-SIM_EXPORT int cublasGetPointerMode_v2(struct libs_handle *h, int *mode);
-SIM_EXPORT int cublasGetPointerMode_v2(struct libs_handle *h, int *mode)
-{
-	*mode = h->pointer_mode;
-	return 0;
-}
+LIBS_MEMBER(cublasSetStream_v2, cublasGetStream_v2, void *, stream)
+LIBS_MEMBER(cublasSetMathMode, cublasGetMathMode, int, math_mode)
+LIBS_MEMBER(cublasSetPointerMode_v2, cublasGetPointerMode_v2, int, pointer_mode)
 
 static int gemm(void *stream, const char *type, int trans_a, int trans_b, long m, long n,
 		long batch)

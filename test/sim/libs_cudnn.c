@@ -6,26 +6,8 @@
 
 #define CUDNN_VERSION 92600
 
-SIM_EXPORT int cudnnCreate(void **out);
-SIM_EXPORT int cudnnCreate(void **out)
-{
-	*out = calloc(1, sizeof(struct libs_handle));
-	return 0;
-}
-
-SIM_EXPORT int cudnnSetStream(struct libs_handle *h, void *stream);
-SIM_EXPORT int cudnnSetStream(struct libs_handle *h, void *stream)
-{
-	h->stream = stream;
-	return 0;
-}
-
-SIM_EXPORT int cudnnGetStream(struct libs_handle *h, void **stream);
-SIM_EXPORT int cudnnGetStream(struct libs_handle *h, void **stream)
-{
-	*stream = h->stream;
-	return 0;
-}
+LIBS_CREATE(cudnnCreate)
+LIBS_MEMBER(cudnnSetStream, cudnnGetStream, void *, stream)
 
 SIM_EXPORT size_t cudnnGetVersion(void);
 SIM_EXPORT size_t cudnnGetVersion(void)

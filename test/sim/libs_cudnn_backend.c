@@ -109,18 +109,9 @@ SIM_EXPORT int cudnnBackendGetAttribute(const struct descriptor *d, int name, in
 /* cudnnDataType_t, as kernels have it in their names: inputs, accumulation, output. */
 static const char *type_name(const struct descriptor *d)
 {
-	switch (d->has_type ? d->type : 0) {
-	case 0:
-		return "f32f32_tf32f32_f32";
-	case 1:
-		return "f64f64_f64f64_f64";
-	case 2:
-		return "f16f16_f16f32_f32";
-	case 9:
-		return "bf16bf16_bf16f32_f32";
-	default:
-		return "generic";
-	}
+	enum { UNNAMED = -1, BF16 = 14 };
+	int type = d->has_type ? (int)d->type : 0;
+	return libs_type_name(type == 9 ? BF16 : type < 0 || type > 2 ? UNNAMED : type);
 }
 
 static const char *kernel_of(const struct descriptor *plan)

@@ -69,6 +69,8 @@ cudaError_t rt_context(void);
 
 /* rt_register.c */
 cudaError_t rt_function(const void *function, CUfunction *handle);
+/* Bits of one channel of an array, 0 for formats that are not simulated. */
+int rt_channel_bits(CUarray_format format);
 cudaError_t rt_symbol(const void *symbol, CUdeviceptr *address, size_t *bytes);
 cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c);
 

@@ -220,16 +220,10 @@ cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
 
 static size_t array_element(cudaArray_const_t array)
 {
-	static const uint8_t sizes[64] = {
-		[CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
-		[CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
-		[CU_AD_FORMAT_SIGNED_INT16] = 2,   [CU_AD_FORMAT_SIGNED_INT32] = 4,
-		[CU_AD_FORMAT_HALF] = 2,	   [CU_AD_FORMAT_FLOAT] = 4
-	};
 	CUDA_ARRAY3D_DESCRIPTOR d;
 	if (DRV(cuArray3DGetDescriptor_v2)(&d, (CUarray)array))
 		return 1;
-	return sizes[d.Format & 63] * d.NumChannels ?: 1;
+	return (size_t)rt_channel_bits(d.Format) / 8 * d.NumChannels ?: 1;
 }
 
 /* Offsets and widths count elements where an array takes part, else bytes. */
@@ -270,19 +264,20 @@ cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *
 	return cudaSuccess;
 }
 
-cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
-{
-	CUDA_MEMCPY3D c;
-	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3D_v2)(&c));
-}
-
-cudaError_t rt_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
-{
-	CUDA_MEMCPY3D c;
-	cudaError_t rc = rt_context() ?: rt_copy_3d_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DAsync_v2)(&c, stream));
-}
+#define COPY_3D(name, now, later, type, to_driver)                                               \
+	cudaError_t rt_cuda##name(const struct cuda##name##Parms *p)                             \
+	{                                                                                        \
+		type c;                                                                          \
+		cudaError_t rc = rt_context() ?: to_driver(p, &c);                               \
+		return rc ?: RT(DRV(now)(&c));                                                   \
+	}                                                                                        \
+	cudaError_t rt_cuda##name##Async(const struct cuda##name##Parms *p, cudaStream_t stream) \
+	{                                                                                        \
+		type c;                                                                          \
+		cudaError_t rc = rt_context() ?: to_driver(p, &c);                               \
+		return rc ?: RT(DRV(later)(&c, stream));                                         \
+	}
+COPY_3D(Memcpy3D, cuMemcpy3D_v2, cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, rt_copy_3d_driver)
 
 static cudaError_t peer_driver(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D_PEER *out)
 {
@@ -296,41 +291,12 @@ static cudaError_t peer_driver(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCP
 					   .extent = p->extent,
 					   .kind = cudaMemcpyDeviceToDevice };
 	cudaError_t rc = rt_copy_3d_driver(&plain, &c);
-	*out = (CUDA_MEMCPY3D_PEER){ .srcXInBytes = c.srcXInBytes,
-				     .srcY = c.srcY,
-				     .srcZ = c.srcZ,
-				     .srcMemoryType = c.srcMemoryType,
-				     .srcDevice = c.srcDevice,
-				     .srcArray = c.srcArray,
-				     .srcPitch = c.srcPitch,
-				     .srcHeight = c.srcHeight,
-				     .dstXInBytes = c.dstXInBytes,
-				     .dstY = c.dstY,
-				     .dstZ = c.dstZ,
-				     .dstMemoryType = c.dstMemoryType,
-				     .dstDevice = c.dstDevice,
-				     .dstArray = c.dstArray,
-				     .dstPitch = c.dstPitch,
-				     .dstHeight = c.dstHeight,
-				     .WidthInBytes = c.WidthInBytes,
-				     .Height = c.Height,
-				     .Depth = c.Depth };
+	*out = (CUDA_MEMCPY3D_PEER){ SIM_SIDE_3D(src, &c), SIM_SIDE_3D(dst, &c),
+				     SIM_EXTENT_3D(&c) };
 	return rc;
 }
 
-cudaError_t rt_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
-{
-	CUDA_MEMCPY3D_PEER c;
-	cudaError_t rc = rt_context() ?: peer_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DPeer)(&c));
-}
-
-cudaError_t rt_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
-{
-	CUDA_MEMCPY3D_PEER c;
-	cudaError_t rc = rt_context() ?: peer_driver(p, &c);
-	return rc ?: RT(DRV(cuMemcpy3DPeerAsync)(&c, stream));
-}
+COPY_3D(Memcpy3DPeer, cuMemcpy3DPeer, cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, peer_driver)
 
 /* ---- peers, symbols, batches ---- */
 

@@ -81,19 +81,14 @@ cudaError_t rt_leave(struct sim_frame *frame, cudaError_t status)
 
 cudaError_t rt_missing(const char *name)
 {
-	static const char *said[512];
-	static int count;
+	static struct sim_said said;
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	bool known = false;
 	if (!rt_tools || rt_tools->settings->log < 1)
 		return cudaErrorNotSupported;
 	pthread_mutex_lock(&lock);
-	for (int i = 0; i < count && !known; i++)
-		known = !strcmp(said[i], name);
-	if (!known && count < 512)
-		said[count++] = name;
+	bool is_new = sim_say_once(&said, name);
 	pthread_mutex_unlock(&lock);
-	if (!known)
+	if (is_new)
 		sim_log("%s is not simulated", name);
 	return cudaErrorNotSupported;
 }

@@ -77,15 +77,17 @@ static cudaError_t device_checked(int device, size_t *total)
 	return rc ?: RT(DRV(cuDeviceTotalMem_v2)(total, device));
 }
 
+#define CLEAR_AND_NAME(p, device)                                                                \
+	(memset(p, 0, sizeof(*(p))), DRV(cuDeviceGetName)((p)->name, sizeof((p)->name), device), \
+	 DRV(cuDeviceGetUuid_v2)((CUuuid *)&(p)->uuid, device))
+
 cudaError_t rt_cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
 	size_t total;
 	cudaError_t rc = p ? device_checked(device, &total) : cudaErrorInvalidValue;
 	if (rc)
 		return rc;
-	memset(p, 0, sizeof(*p));
-	DRV(cuDeviceGetName)(p->name, sizeof(p->name), device);
-	DRV(cuDeviceGetUuid_v2)((CUuuid *)&p->uuid, device);
+	CLEAR_AND_NAME(p, device);
 #define FIELD(name, value) p->name = value;
 #include "test/sim/rt_prop.def"
 #undef FIELD
@@ -99,9 +101,7 @@ cudaError_t rt12_cudaGetDeviceProperties_v2(void *properties, int device)
 	cudaError_t rc = p ? device_checked(device, &total) : cudaErrorInvalidValue;
 	if (rc)
 		return rc;
-	memset(p, 0, sizeof(*p));
-	DRV(cuDeviceGetName)(p->name, sizeof(p->name), device);
-	DRV(cuDeviceGetUuid_v2)((CUuuid *)&p->uuid, device);
+	CLEAR_AND_NAME(p, device);
 #define FIELD(name, value) p->name = value;
 #include "test/sim/rt_prop.def"
 #undef FIELD

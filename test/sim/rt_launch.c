@@ -176,20 +176,14 @@ cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const vo
 	return rc ?: RT(DRV(cuOccupancyAvailableDynamicSMemPerBlock)(bytes, f, blocks, threads));
 }
 
-cudaError_t rt_cudaOccupancyMaxActiveClusters(int *clusters, const void *function,
-					      const cudaLaunchConfig_t *config)
-{
-	CUfunction f;
-	cudaError_t rc = rt_context() ?: rt_function(function, &f);
-	CUlaunchConfig c = config_driver(config);
-	return rc ?: RT(DRV(cuOccupancyMaxActiveClusters)(clusters, f, &c));
-}
-
-cudaError_t rt_cudaOccupancyMaxPotentialClusterSize(int *size, const void *function,
-						    const cudaLaunchConfig_t *config)
-{
-	CUfunction f;
-	cudaError_t rc = rt_context() ?: rt_function(function, &f);
-	CUlaunchConfig c = config_driver(config);
-	return rc ?: RT(DRV(cuOccupancyMaxPotentialClusterSize)(size, f, &c));
-}
+#define CLUSTER_OCCUPANCY(name)                                             \
+	cudaError_t rt_cuda##name(int *answer, const void *function,        \
+				  const cudaLaunchConfig_t *config)         \
+	{                                                                   \
+		CUfunction f;                                               \
+		cudaError_t rc = rt_context() ?: rt_function(function, &f); \
+		CUlaunchConfig c = config_driver(config);                   \
+		return rc ?: RT(DRV(cu##name)(answer, f, &c));              \
+	}
+CLUSTER_OCCUPANCY(OccupancyMaxActiveClusters)
+CLUSTER_OCCUPANCY(OccupancyMaxPotentialClusterSize)

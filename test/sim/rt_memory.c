@@ -86,8 +86,7 @@ cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *array,
 		       ?: RT(DRV(cuMipmappedArrayCreate)((CUmipmappedArray *)array, &d, levels));
 }
 
-cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-				unsigned *flags, cudaArray_t array)
+int rt_channel_bits(CUarray_format format)
 {
 	static const uint8_t bits[64] = {
 		[CU_AD_FORMAT_UNSIGNED_INT8] = 8,   [CU_AD_FORMAT_UNSIGNED_INT16] = 16,
@@ -95,11 +94,17 @@ cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaE
 		[CU_AD_FORMAT_SIGNED_INT16] = 16,   [CU_AD_FORMAT_SIGNED_INT32] = 32,
 		[CU_AD_FORMAT_HALF] = 16,	    [CU_AD_FORMAT_FLOAT] = 32
 	};
+	return bits[format & 63];
+}
+
+cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+				unsigned *flags, cudaArray_t array)
+{
 	CUDA_ARRAY3D_DESCRIPTOR d;
 	cudaError_t rc = rt_context() ?: RT(DRV(cuArray3DGetDescriptor_v2)(&d, (CUarray)array));
 	if (rc)
 		return rc;
-	int size = bits[d.Format & 63];
+	int size = rt_channel_bits(d.Format);
 	if (desc)
 		*desc = (struct cudaChannelFormatDesc){
 			size, d.NumChannels > 1 ? size : 0, d.NumChannels > 2 ? size : 0,

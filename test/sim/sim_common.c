@@ -144,3 +144,13 @@ void sim_settings_read(struct sim_settings *s)
 	}
 	unknown_report();
 }
+
+bool sim_say_once(struct sim_said *said, const char *name)
+{
+	for (int i = 0; i < said->count; i++)
+		if (!strcmp(said->names[i], name))
+			return false;
+	if (said->count < 512)
+		said->names[said->count++] = name;
+	return true;
+}

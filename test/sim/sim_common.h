@@ -42,4 +42,23 @@ int sim_error_parse(const char *text);
 
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* One side (src, dst) of a copy's parameters, taken from those of another version. */
+#define SIM_SIDE_2D(side, c)                                                      \
+	.side##XInBytes = (c)->side##XInBytes, .side##Y = (c)->side##Y,           \
+	.side##MemoryType = (c)->side##MemoryType, .side##Host = (c)->side##Host, \
+	.side##Device = (c)->side##Device, .side##Array = (c)->side##Array,       \
+	.side##Pitch = (c)->side##Pitch
+#define SIM_SIDE_3D(side, c) \
+	SIM_SIDE_2D(side, c), .side##Z = (c)->side##Z, .side##Height = (c)->side##Height
+#define SIM_EXTENT_3D(c) \
+	.WidthInBytes = (c)->WidthInBytes, .Height = (c)->Height, .Depth = (c)->Depth
+
+/* Names that were reported. */
+struct sim_said {
+	const char *names[512];
+	int count;
+};
+/* Returns whether the name is new, and keeps it. The caller holds a lock. */
+bool sim_say_once(struct sim_said *said, const char *name);
+
 #endif

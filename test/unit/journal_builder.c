@@ -209,6 +209,13 @@ void jb_record(struct journal_builder *b, uint32_t slot, const void *record, siz
 	c->committed_bytes += (uint32_t)bytes;
 }
 
+/* Appends a record of a kind; the members follow. */
+#define JB_PUT(b, slot, type, number, ...)                                                         \
+	jb_record(                                                                                 \
+		b, slot,                                                                           \
+		&(struct type){ .kind = (number), .words = sizeof(struct type) / 8, __VA_ARGS__ }, \
+		sizeof(struct type))
+
 static struct rec_call call(enum jb_hook hook, uint64_t begin, uint64_t length)
 {
 	return (struct rec_call){
@@ -249,55 +256,29 @@ void jb_alloc(struct journal_builder *b, uint32_t slot, enum jb_hook hook, uint6
 void jb_step(struct journal_builder *b, uint32_t slot, enum step_event event, uint64_t at,
 	     uint64_t number, enum sched_action action)
 {
-	struct rec_step s = {
-		.kind = REC_STEP,
-		.words = sizeof(s) / 8,
-		.event = (uint8_t)event,
-		.action = (uint8_t)action,
-		.ticks = JB_START + at,
-		.number = number,
-	};
-	jb_record(b, slot, &s, sizeof(s));
+	JB_PUT(b, slot, rec_step, REC_STEP, .event = (uint8_t)event, .action = (uint8_t)action,
+	       .ticks = JB_START + at, .number = number);
 }
 
 void jb_gpu_state(struct journal_builder *b, uint32_t slot, enum gpu_state state, uint64_t at,
 		  uint64_t detail)
 {
-	struct rec_gpu_state s = {
-		.kind = REC_GPU_STATE,
-		.words = sizeof(s) / 8,
-		.state = (uint16_t)state,
-		.ticks = JB_START + at,
-		.detail = detail,
-	};
-	jb_record(b, slot, &s, sizeof(s));
+	JB_PUT(b, slot, rec_gpu_state, REC_GPU_STATE, .state = (uint16_t)state,
+	       .ticks = JB_START + at, .detail = detail);
 }
 
 void jb_external(struct journal_builder *b, uint32_t slot, uint32_t correlation, uint32_t thread,
 		 uint32_t seq)
 {
-	struct rec_external x = {
-		.kind = REC_EXTERNAL,
-		.words = sizeof(x) / 8,
-		.correlation = correlation,
-		.seq = seq,
-		.thread = thread,
-	};
-	jb_record(b, slot, &x, sizeof(x));
+	JB_PUT(b, slot, rec_external, REC_EXTERNAL, .correlation = correlation, .seq = seq,
+	       .thread = thread);
 }
 
 void jb_api(struct journal_builder *b, uint32_t slot, uint32_t correlation, uint32_t tid,
 	    uint64_t begin, uint64_t end)
 {
-	struct rec_api a = {
-		.kind = REC_API,
-		.words = sizeof(a) / 8,
-		.correlation = correlation,
-		.begin_ticks = JB_START + begin,
-		.end_ticks = JB_START + end,
-		.tid = tid,
-	};
-	jb_record(b, slot, &a, sizeof(a));
+	JB_PUT(b, slot, rec_api, REC_API, .correlation = correlation,
+	       .begin_ticks = JB_START + begin, .end_ticks = JB_START + end, .tid = tid);
 }
 
 void jb_work(struct journal_builder *b, uint32_t slot, enum record_kind kind, uint32_t name,
@@ -323,29 +304,15 @@ void jb_work(struct journal_builder *b, uint32_t slot, enum record_kind kind, ui
 void jb_range(struct journal_builder *b, uint32_t slot, enum range_event event, uint64_t at,
 	      uint64_t id, uint32_t name, uint32_t domain)
 {
-	struct rec_range r = {
-		.kind = REC_RANGE,
-		.words = sizeof(r) / 8,
-		.event = (uint16_t)event,
-		.name = name,
-		.ticks = at ? JB_START + at : 0,
-		.id = id,
-		.domain = domain,
-	};
-	jb_record(b, slot, &r, sizeof(r));
+	JB_PUT(b, slot, rec_range, REC_RANGE, .event = (uint16_t)event, .name = name,
+	       .ticks = at ? JB_START + at : 0, .id = id, .domain = domain);
 }
 
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,
 		uint64_t last)
 {
-	struct rec_dropped d = {
-		.kind = REC_DROPPED,
-		.words = sizeof(d) / 8,
-		.count = count,
-		.first_ticks = JB_START + first,
-		.last_ticks = JB_START + last,
-	};
-	jb_record(b, slot, &d, sizeof(d));
+	JB_PUT(b, slot, rec_dropped, REC_DROPPED, .count = count, .first_ticks = JB_START + first,
+	       .last_ticks = JB_START + last);
 	b->header->dropped_records += count;
 }
 

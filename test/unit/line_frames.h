@@ -18,6 +18,8 @@ static struct frame frames[STACKS];
 static const struct frame *frame_lists[STACKS][1];
 static struct site sites[STACKS];
 
+#include "test/unit/frame_stubs.h"
+
 static void make_frames(void)
 {
 	for (uint32_t i = 0; i < STACKS; i++) {
@@ -43,49 +45,6 @@ uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	(void)f;
 	return stack;
-}
-
-const struct site *frames_site_at(const struct frames *f, uint32_t site)
-{
-	(void)f;
-	return &sites[site % STACKS];
-}
-
-uint32_t frames_n_sites(const struct frames *f)
-{
-	(void)f;
-	return STACKS - 1;
-}
-
-const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
-{
-	(void)f;
-	(void)stack;
-	(void)outermost;
-	return "";
-}
-
-size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
-{
-	(void)f;
-	(void)stack;
-	(void)out;
-	(void)most;
-	return 0;
-}
-
-const char *frame_operator(const struct frame *frame)
-{
-	(void)frame;
-	return "";
-}
-
-const char *frames_source(struct frames *f, const char *file, uint32_t line)
-{
-	(void)f;
-	(void)file;
-	(void)line;
-	return "";
 }
 
 void frames_free(struct frames *f)

@@ -7,10 +7,12 @@
 
 static struct model_step made_step;
 
-static inline void made_step_begin(void)
+static inline int made_step_begin(void **state)
 {
+	(void)state;
 	made_forget();
 	vec_push(&made_step.threads, (struct model_thread){ .tid = 1 });
+	return 0;
 }
 
 static inline void made_step_end(void)

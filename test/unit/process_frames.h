@@ -36,13 +36,18 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-static inline int tear_down(void **state)
+static inline void forget_dictionary(void)
 {
-	(void)state;
 	frames_free(frames);
 	frames = NULL;
 	dict_free(&dict);
 	dict = (struct dict){ 0 };
+}
+
+static inline int tear_down(void **state)
+{
+	(void)state;
+	forget_dictionary();
 	jb_free(builder);
 	unlink(journal_path);
 	return 0;

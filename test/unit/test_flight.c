@@ -131,14 +131,14 @@ static void test_one_step_always_fits(void **state)
 
 int main(void)
 {
+#define test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_the_last_are_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_request_is_for_a_moment, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_request_while_a_long_step_goes_on, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_steps_after_the_request, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bounded_in_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_step_always_fits, setup, teardown),
+		test(test_the_last_are_kept),
+		test(test_a_request_is_for_a_moment),
+		test(test_a_request_while_a_long_step_goes_on),
+		test(test_steps_after_the_request),
+		test(test_bounded_in_bytes),
+		test(test_one_step_always_fits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,9 @@ static struct frame frames[STACKS][DEPTH_MOST];
 static const struct frame *lists[STACKS][DEPTH_MOST];
 static struct site sites[STACKS];
 
+#define FRAMES_HAVE_SOURCES
+#include "test/unit/frame_stubs.h"
+
 static size_t depth(uint32_t stack)
 {
 	return 3 + stack % 6 * 2;
@@ -90,46 +93,11 @@ uint32_t frames_site(struct frames *f, uint32_t stack)
 	return is_second ? stack - 1 : stack;
 }
 
-const struct site *frames_site_at(const struct frames *f, uint32_t site)
-{
-	(void)f;
-	return &sites[site % STACKS];
-}
-
-uint32_t frames_n_sites(const struct frames *f)
-{
-	(void)f;
-	return STACKS - 1;
-}
-
-const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
-{
-	(void)f;
-	(void)stack;
-	(void)outermost;
-	return "";
-}
-
 const char *frames_source(struct frames *f, const char *file, uint32_t line)
 {
 	(void)f;
 	(void)file;
 	return line > BEFORE_STEP && line < BEFORE_STEP + 3 ? between : "loss.backward()";
-}
-
-size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
-{
-	(void)f;
-	(void)stack;
-	(void)out;
-	(void)most;
-	return 0;
-}
-
-const char *frame_operator(const struct frame *frame)
-{
-	(void)frame;
-	return "";
 }
 
 /* ---- Programs: a frame takes 1.5 us to enter, half of that to leave ---- */
@@ -379,10 +347,8 @@ static void where_the_host_works_is_said(void **state)
 		uint32_t site;
 		const char *why;
 	} programs[] = {
-		{ user_between, 21,
-		  "between train.py:20 and this line the CPU works" },
-		{ copying_a_batch, BATCH,
-		  "between train.py:11 and this line the step waits" },
+		{ user_between, 21, "between train.py:20 and this line the CPU works" },
+		{ copying_a_batch, BATCH, "between train.py:11 and this line the step waits" },
 	};
 	(void)state;
 	make_frames();

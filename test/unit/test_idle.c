@@ -2,8 +2,7 @@
 #include "core/analysis/idle.h"
 #include "core/analysis/lanes.h"
 #include "core/analysis/summary.h"
-#include "test/unit/fake_frames.h"
-#include "test/unit/step_builder.h"
+#include "test/unit/findings_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,16 +10,9 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct analyzer a;
-	struct findings f;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
+	struct fixture *f = fixture_begin(NULL);
 	fake_add(1, "train.py", 10, "train", "", "");
 	fake_add(2, "train.py", 20, "train", "", "");
 	fake_add(3, "train.py", 30, "train", "", "");
@@ -31,19 +23,8 @@ static int set_up(void **state)
 	fake_add(8, "linear.h", 70, "torch::nn::LinearImpl::forward", "", "");
 	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
 	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
-	analyzer_start(&f->a, &f->b.tables, NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	findings_free(&f->f);
-	analyzer_free(&f->a);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 

@@ -1,28 +1,12 @@
 /* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
 #include "core/source/journal/ingest.h"
-#include "test/unit/journal_builder.h"
+#include "test/unit/journal_ingest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-follow-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
 
 /* What a step's model said, kept after it is gone. */
 struct seen_step {
@@ -85,16 +69,33 @@ static struct seen ingest_file(const struct journal_builder *b, bool killed,
 {
 	struct seen seen = { 0 };
 	struct ingest f;
-	struct err e;
 	const struct ingest_sink sink = { .context = &seen, .step = look_at };
-	jb_write(b, path);
-	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	ingest_read(&f);
-	ingest_finish(&f, killed);
+	ingest_written(&f, b, &sink, killed);
 	if (counts)
 		*counts = f.counts;
 	ingest_close(&f);
 	return seen;
+}
+
+/* Returns the begin of a journal: thread 1, kernel 1 and a GPU that is recorded. */
+static struct journal_builder *kernel_run(void)
+{
+	struct journal_builder *b = jb_new(16, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	return b;
+}
+
+/* Ends the last step, number `step`, and the journal, with all GPU records delivered. */
+static struct seen ingest_flushed(struct journal_builder *b, uint64_t end, uint64_t step,
+				  struct ingest_counts *counts)
+{
+	jb_step(b, 1, STEP_BEGIN, end, step, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, end, 0);
+	jb_end(b, end + 10000);
+	return ingest_file(b, false, counts);
 }
 
 enum { STEP_NS = 400000000, LAUNCHES = 20 };
@@ -182,12 +183,8 @@ static void test_calls_and_work_go_to_their_steps(void **state)
 static void test_counts_what_is_missing(void **state)
 {
 	(void)state;
-	struct journal_builder *b = jb_new(16, 4096);
+	struct journal_builder *b = kernel_run();
 	struct ingest_counts counts;
-	jb_thread(b, 1, 100, "main");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD_AND_SAVE);
 	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7); /* has work */
 	jb_call(b, 1, JB_LAUNCH, 200, 50, 2, 7); /* none came */
@@ -265,12 +262,8 @@ static void test_calls_between_windows_are_no_loss(void **state)
 static void test_a_step_inherits_work_under_way(void **state)
 {
 	(void)state;
-	struct journal_builder *b = jb_new(16, 4096);
+	struct journal_builder *b = kernel_run();
 	struct ingest_counts counts;
-	jb_thread(b, 1, 100, "main");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_WARMUP);
 	for (uint32_t i = 1; i <= 4; i++) {
 		if (i == 3)
@@ -279,10 +272,7 @@ static void test_a_step_inherits_work_under_way(void **state)
 		jb_external(b, 1, i, 1, i);
 		jb_work(b, 1, REC_KERNEL, 1, i * 1700, 1700, i, 7);
 	}
-	jb_step(b, 1, STEP_BEGIN, 9000, 3, SCHED_NONE);
-	jb_gpu_state(b, 1, GPU_FLUSHED, 9000, 0);
-	jb_end(b, 10000);
-	struct seen seen = ingest_file(b, false, &counts);
+	struct seen seen = ingest_flushed(b, 9000, 3, &counts);
 	assert_int_equal(seen.steps.n, 1);
 	assert_int_equal(seen.steps.at[0].n_works, 2);
 	assert_int_equal(seen.steps.at[0].n_earlier, 2);
@@ -297,12 +287,8 @@ static void test_a_step_inherits_work_under_way(void **state)
  */
 static void inherit_work_of_steps_between(uint32_t before)
 {
-	struct journal_builder *b = jb_new(16, 4096);
+	struct journal_builder *b = kernel_run();
 	struct ingest_counts counts;
-	jb_thread(b, 1, 100, "main");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		uint64_t at = 10 + i * 10000;
 		uint32_t number = before + 10 * i + 1;
@@ -317,10 +303,7 @@ static void inherit_work_of_steps_between(uint32_t before)
 	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, before + 16, 7);
 	jb_work(b, 1, REC_KERNEL, 1, 27500, 800, before + 25,
 		7); /* launched behind the step's own: its call is lost */
-	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
-	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
-	jb_end(b, 40000);
-	struct seen seen = ingest_file(b, false, &counts);
+	struct seen seen = ingest_flushed(b, 30010, 4, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 2);
 	assert_int_equal(seen.steps.at[1].n_linked, 1);
@@ -344,12 +327,8 @@ static void test_a_window_inherits_work_of_steps_between(void **state)
 static void test_a_call_lost_before_a_step_begins(void **state)
 {
 	(void)state;
-	struct journal_builder *b = jb_new(16, 4096);
+	struct journal_builder *b = kernel_run();
 	struct ingest_counts counts;
-	jb_thread(b, 1, 100, "main");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		uint64_t at = 10 + i * 10000;
 		jb_step(b, 1, STEP_BEGIN, at, i + 1, i ? SCHED_RECORD : SCHED_NONE);
@@ -360,10 +339,7 @@ static void test_a_call_lost_before_a_step_begins(void **state)
 		jb_work(b, 1, REC_KERNEL, 1, at + 6000, 1000, 10 * i, 7);
 	}
 	jb_work(b, 1, REC_KERNEL, 1, 21000, 800, 15, 7);
-	jb_step(b, 1, STEP_BEGIN, 30010, 4, SCHED_NONE);
-	jb_gpu_state(b, 1, GPU_FLUSHED, 30010, 0);
-	jb_end(b, 40000);
-	struct seen seen = ingest_file(b, false, &counts);
+	struct seen seen = ingest_flushed(b, 30010, 4, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 2);
 	assert_int_equal(counts.works_without_call, 1);
@@ -375,14 +351,10 @@ static void test_a_call_lost_before_a_step_begins(void **state)
 static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 {
 	(void)state;
-	struct journal_builder *b = jb_new(16, 4096);
+	struct journal_builder *b = kernel_run();
 	struct ingest_counts counts;
 	static const uint8_t actions[] = { SCHED_RECORD_AND_SAVE, SCHED_NONE, SCHED_WARMUP,
 					   SCHED_RECORD_AND_SAVE };
-	jb_thread(b, 1, 100, "main");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_gpu_state(b, 1, GPU_ON, 5, 0);
 	for (uint32_t i = 0; i < 4; i++) {
 		uint64_t at = 10 + i * 10000;
 		jb_step(b, 1, STEP_BEGIN, at, i + 1, actions[i]);
@@ -397,10 +369,7 @@ static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 	jb_work(b, 1, REC_KERNEL, 1, 32000, 500, 15, 7);
 	jb_work(b, 1, REC_KERNEL, 1, 33000, 500, 21, 7);
 	jb_work(b, 1, REC_KERNEL, 1, 34000, 500, 31, 7);
-	jb_step(b, 1, STEP_BEGIN, 40010, 5, SCHED_NONE);
-	jb_gpu_state(b, 1, GPU_FLUSHED, 40010, 0);
-	jb_end(b, 50000);
-	struct seen seen = ingest_file(b, false, &counts);
+	struct seen seen = ingest_flushed(b, 40010, 5, &counts);
 	assert_int_equal(seen.steps.n, 2);
 	assert_int_equal(seen.steps.at[1].n_works, 1);
 	assert_int_equal(seen.steps.at[1].n_earlier, 3);

@@ -25,6 +25,8 @@ static struct site sites[] = {
 	{ "/home/me/train.py", "log", 30, true },
 };
 
+#include "test/unit/frame_stubs.h"
+
 static struct frame library(const char *file, uint32_t line)
 {
 	return (struct frame){ .function = "Trainer.inner",
@@ -59,49 +61,6 @@ uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	(void)f;
 	return stack == OF_USER ? OWN : TRAIN;
-}
-
-const struct site *frames_site_at(const struct frames *f, uint32_t site)
-{
-	(void)f;
-	return &sites[site];
-}
-
-uint32_t frames_n_sites(const struct frames *f)
-{
-	(void)f;
-	return OWN;
-}
-
-const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
-{
-	(void)f;
-	(void)stack;
-	(void)outermost;
-	return "";
-}
-
-const char *frames_source(struct frames *f, const char *file, uint32_t line)
-{
-	(void)f;
-	(void)file;
-	(void)line;
-	return "";
-}
-
-size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
-{
-	(void)f;
-	(void)stack;
-	(void)out;
-	(void)most;
-	return 0;
-}
-
-const char *frame_operator(const struct frame *frame)
-{
-	(void)frame;
-	return "";
 }
 
 /* ---- A trainer that checks the loss, and logs it ---- */

@@ -3,7 +3,7 @@
  * holes, and streams in which there is no step to find. Recorded programs are in
  * test_levels_recorded.c.
  */
-#include "test/steps/sequence.h"
+#include "test/unit/level_checks.h"
 
 #include "core/runtime/token.h"
 
@@ -74,21 +74,6 @@ static void train_step(struct sequence *s)
 	backward(s);
 	optimizer(s);
 	sequence_end_step(s);
-}
-
-static void check_steps(const struct sequence *s, double one_per_step, double exact,
-			double within_steps)
-{
-	struct sequence_result r;
-	sequence_run(s, 1, false, &r);
-	if (!r.locked)
-		fail_msg("abstained on %u events, %u steps", s->n, s->n_ends);
-	if (r.one_per_step < one_per_step || r.exact < exact || r.locked_steps > within_steps ||
-	    !r.n_steps)
-		fail_msg("one boundary per step in %.3f, at its end in %.3f of %u, locked after "
-			 "%.1f steps",
-			 r.one_per_step, r.exact, r.n_steps, r.locked_steps);
-	assert_in_range((int)(r.choice.confidence * 1000), 1, 1000);
 }
 
 static void check_abstains(const struct sequence *s, bool conclude)

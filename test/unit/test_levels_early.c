@@ -51,6 +51,24 @@ static void check_known_after(const struct sequence *s, double within_steps)
 			 r.locked, r.corrected, r.locked_steps, r.one_per_step);
 }
 
+/* Steps are found, with one boundary in each. */
+static void check_found(const struct sequence *s, struct sequence_result *r)
+{
+	sequence_run(s, 1, false, r);
+	assert_true(r->locked);
+	assert_true(r->one_per_step == 1);
+}
+
+/* No step, or one boundary in most of them. */
+static void check_mostly_right(const struct sequence *s)
+{
+	struct sequence_result r;
+	sequence_run(s, 1, true, &r);
+	if (r.locked && r.one_per_step < 0.8)
+		fail_msg("after %.1f steps: one boundary a step in %.3f of %u", r.locked_steps,
+			 r.one_per_step, r.n_steps);
+}
+
 /* A loss scale that begins too high: the first steps end without the optimizer. */
 static void test_optimizer_skipped_at_first(void **state)
 {
@@ -142,9 +160,7 @@ static void test_graphs_behind_long_steps(void **state)
 		copy(&s, COPY_D2H, LEVEL_D2H);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	assert_in_range(r.locked_at, begin, begin + 3 * 4);
 	sequence_free(&s);
 }
@@ -283,7 +299,6 @@ static void test_work_of_another_kind(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
-	struct sequence_result r;
 	random_state = 9;
 	for (int i = 0; i < 40; i++) {
 		for (uint32_t k = 0; k < 4 * 60; k++)
@@ -295,10 +310,7 @@ static void test_work_of_another_kind(void **state)
 		launch(&s, OPTIMIZER + (chance(50) ? 5 : 6), 0);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, true, &r);
-	if (r.locked && r.one_per_step < 0.8)
-		fail_msg("after %.1f steps: one boundary a step in %.3f of %u", r.locked_steps,
-			 r.one_per_step, r.n_steps);
+	check_mostly_right(&s);
 	sequence_free(&s);
 }
 
@@ -307,7 +319,6 @@ static void test_chance_is_no_loop(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
-	struct sequence_result r;
 	random_state = 11;
 	for (int i = 0; i < 60; i++) {
 		for (uint32_t k = 0; k < 1600; k++)
@@ -318,10 +329,7 @@ static void test_chance_is_no_loop(void **state)
 				launch(&s, OPTIMIZER + k % 2, LEVEL_OPTIMIZER);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, true, &r);
-	if (r.locked && r.one_per_step < 0.8)
-		fail_msg("after %.1f steps: one boundary a step in %.3f of %u", r.locked_steps,
-			 r.one_per_step, r.n_steps);
+	check_mostly_right(&s);
 	sequence_free(&s);
 }
 
@@ -340,9 +348,7 @@ static void test_first_step_compiles(void **state)
 		launch_range(&s, OPTIMIZER, 6, LEVEL_OPTIMIZER);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	assert_true(r.exact == 1);
 	uint64_t n_ended = 0;
 	while (n_ended < s.n_ends && s.ends[n_ended] <= r.numbered_at)
@@ -364,9 +370,7 @@ static void test_bare_loop_with_a_long_first_iteration(void **state)
 		launch_range(&s, BACKWARD, 5, 0);
 		sequence_end_step(&s);
 	}
-	sequence_run(&s, 1, false, &r);
-	assert_true(r.locked);
-	assert_true(r.one_per_step == 1);
+	check_found(&s, &r);
 	sequence_free(&s);
 }
 

@@ -2,6 +2,7 @@
  * top of the repository. */
 #include "test/steps/recorded.h"
 #include "test/steps/trial.h"
+#include "test/unit/level_checks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,21 +11,6 @@
 #include <cmocka.h>
 
 #define DATA "test/steps/data/"
-
-static void check_steps(const struct sequence *s, double one_per_step, double exact,
-			double within_steps)
-{
-	struct sequence_result r;
-	sequence_run(s, 1, false, &r);
-	if (!r.locked)
-		fail_msg("abstained on %u events, %u steps", s->n, s->n_ends);
-	if (r.one_per_step < one_per_step || r.exact < exact || r.locked_steps > within_steps ||
-	    !r.n_steps)
-		fail_msg("one boundary per step in %.3f, at its end in %.3f of %u, locked after "
-			 "%.1f steps",
-			 r.one_per_step, r.exact, r.n_steps, r.locked_steps);
-	assert_in_range((int)(r.choice.confidence * 1000), 1, 1000);
-}
 
 static void load(struct sequence *s, const char *path, enum evidence evidence)
 {

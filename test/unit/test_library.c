@@ -2,8 +2,7 @@
 #include "core/analysis/peak.h"
 #include "core/analysis/summary.h"
 #include "core/model/library.h"
-#include "test/unit/fake_frames.h"
-#include "test/unit/step_builder.h"
+#include "test/unit/findings_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,30 +10,12 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct analyzer a;
-	struct findings f;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
+	struct fixture *f = fixture_begin(NULL);
 	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
 	fake_add(2, "train.py", 20, "train", "", "aten::mm");
-	analyzer_start(&f->a, &f->b.tables, NULL);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	findings_free(&f->f);
-	analyzer_free(&f->a);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 

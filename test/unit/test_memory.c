@@ -148,22 +148,25 @@ static void a_last_step_is_no_growth(void **state)
 	memory_free(&m);
 }
 
-static void caches_fill_at_first(void **state)
+static bool leaks_after(unsigned steps, unsigned every, unsigned until)
 {
 	struct memory m = { 0 };
-	(void)state;
-	run_steps(&m, 100, 1, 60);
-	assert_false(leaks(&m, 1));
+	run_steps(&m, steps, every, until);
+	bool is_leak = leaks(&m, 1);
 	memory_free(&m);
+	return is_leak;
+}
+
+static void caches_fill_at_first(void **state)
+{
+	(void)state;
+	assert_false(leaks_after(100, 1, 60));
 }
 
 static void too_short_to_tell(void **state)
 {
-	struct memory m = { 0 };
 	(void)state;
-	run_steps(&m, 5, 1, 5);
-	assert_false(leaks(&m, 1));
-	memory_free(&m);
+	assert_false(leaks_after(5, 1, 5));
 }
 
 static void no_leak_if_it_is_given_back(void **state)

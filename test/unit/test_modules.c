@@ -11,19 +11,12 @@
 static struct modules modules;
 static struct module_list list;
 
-static int begin(void **state)
-{
-	(void)state;
-	made_step_begin();
-	return 0;
-}
-
 static int end(void **state)
 {
 	(void)state;
 	made_step_end();
 	modules_free(&modules);
-	vec_free(&list.at);
+	modules = (struct modules){ 0 };
 	return 0;
 }
 
@@ -167,15 +160,16 @@ static void calls_without_stacks_end_nothing(void **state)
 
 int main(void)
 {
+#define test(function) cmocka_unit_test_setup_teardown(function, made_step_begin, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_within_the_other, begin, end),
-		cmocka_unit_test_setup_teardown(called_again_from_the_same_line, begin, end),
-		cmocka_unit_test_setup_teardown(sequential_is_one, begin, end),
-		cmocka_unit_test_setup_teardown(equal_neighbours_are_one, begin, end),
-		cmocka_unit_test_setup_teardown(from_another_line_it_is_another, begin, end),
-		cmocka_unit_test_setup_teardown(native_frames_further_out_do_not_count, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_a_module, begin, end),
-		cmocka_unit_test_setup_teardown(calls_without_stacks_end_nothing, begin, end),
+		test(one_within_the_other),
+		test(called_again_from_the_same_line),
+		test(sequential_is_one),
+		test(equal_neighbours_are_one),
+		test(from_another_line_it_is_another),
+		test(native_frames_further_out_do_not_count),
+		test(what_is_a_module),
+		test(calls_without_stacks_end_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

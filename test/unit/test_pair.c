@@ -1,6 +1,6 @@
 /* Which call caused which GPU work: by pushed ids, by intervals, out of order, with records missing on either side. */
 #include "core/source/journal/pair.h"
-#include "core/util/vec.h"
+#include "test/unit/pair_dict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,22 +9,11 @@
 
 enum { HOOK_LAUNCH = 1, HOOK_SYNC = 2 };
 
-static struct dict dict;
-
 static int set_up(void **state)
 {
 	(void)state;
-	while (dict.hooks.n < 3)
-		vec_push(&dict.hooks, (struct hook_entry){ .category = CAT_COUNT });
-	dict.hooks.at[HOOK_LAUNCH].category = CAT_LAUNCH;
-	dict.hooks.at[HOOK_SYNC].category = CAT_SYNC;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	dict_free(&dict);
+	add_hook(HOOK_LAUNCH, CAT_LAUNCH);
+	add_hook(HOOK_SYNC, CAT_SYNC);
 	return 0;
 }
 
@@ -81,10 +70,20 @@ static const struct pair_input *example(void)
 	return &in;
 }
 
+static void match(const struct rec_external *externals, size_t n_externals,
+		  const struct rec_gpu *works, size_t n_works, uint32_t *answer)
+{
+	struct pair_input in = *example();
+	in.externals = externals;
+	in.n_externals = n_externals;
+	in.works = works;
+	in.n_works = n_works;
+	pair_match(&in, answer);
+}
+
 static void test_by_pushed_ids_in_any_order(void **state)
 {
 	(void)state;
-	struct pair_input in = *example();
 	const struct rec_external externals[] = { external(73, 1, 13), external(71, 1, 11),
 						  external(72, 1, 12), external(80, 2, 5),
 						  external(90, 2, 7) };
@@ -93,11 +92,7 @@ static void test_by_pushed_ids_in_any_order(void **state)
 					 work(80, 9000), work(73, 1310), work(72, 1220),
 					 work(72, 1215) };
 	uint32_t answer[N(works)];
-	in.externals = externals;
-	in.n_externals = N(externals);
-	in.works = works;
-	in.n_works = N(works);
-	pair_match(&in, answer);
+	match(externals, N(externals), works, N(works), answer);
 	const uint32_t wanted[] = { 5, 2, 0, 4, 3, 2, 2 };
 	for (size_t i = 0; i < N(works); i++)
 		assert_int_equal(answer[i], wanted[i]);
@@ -106,17 +101,12 @@ static void test_by_pushed_ids_in_any_order(void **state)
 static void test_tells_earlier_later_lost_and_unknown_apart(void **state)
 {
 	(void)state;
-	struct pair_input in = *example();
 	const struct rec_external externals[] = { external(1, 1, 10), external(2, 1, 14),
 						  external(3, 2, 6), external(4, 9, 1) };
 	const struct rec_gpu works[] = { work(1, 1000), work(2, 1500), work(3, 1100),
 					 work(4, 1100), work(5, 1100), work(6, 1400) };
 	uint32_t answer[N(works)];
-	in.externals = externals;
-	in.n_externals = N(externals);
-	in.works = works;
-	in.n_works = N(works);
-	pair_match(&in, answer);
+	match(externals, N(externals), works, N(works), answer);
 	assert_int_equal(answer[0], PAIR_EARLIER);
 	assert_int_equal(answer[1], PAIR_LATER);
 	assert_int_equal(answer[2], PAIR_LOST);

@@ -1,6 +1,6 @@
 /* The call at whose start CUPTI came on, which has no record of its own: what of the unexplained work is its, and what is nobody's. */
 #include "core/source/journal/pair_first.h"
-#include "core/util/vec.h"
+#include "test/unit/pair_dict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,21 +9,10 @@
 
 enum { HOOK_LAUNCH = 1, ON_TICKS = 900 };
 
-static struct dict dict;
-
 static int set_up(void **state)
 {
 	(void)state;
-	while (dict.hooks.n < 2)
-		vec_push(&dict.hooks, (struct hook_entry){ .category = CAT_COUNT });
-	dict.hooks.at[HOOK_LAUNCH].category = CAT_LAUNCH;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	dict_free(&dict);
+	add_hook(HOOK_LAUNCH, CAT_LAUNCH);
 	return 0;
 }
 

@@ -265,6 +265,15 @@ static void test_lost_work(void **state)
 		assert_int_equal(found(k), k);
 }
 
+/* Every `period`th pair of numbers was given out in the other order. */
+static void check_swapped(uint32_t n, uint32_t period)
+{
+	for (uint32_t k = 1; k <= n; k++) {
+		assert_int_equal(found(k * 2 + (k % period == 0)), k);
+		assert_int_equal(found(k * 2 + (k % period != 0)), 1000000 + k);
+	}
+}
+
 /* Two threads at the same moment: numbers may be given out in the other order. */
 static void test_two_threads_race(void **state)
 {
@@ -276,10 +285,7 @@ static void test_two_threads_race(void **state)
 		work(REC_KERNEL, k * 2 + (k % 3 != 0), k * 1000 + 110, 2);
 	}
 	pair_all();
-	for (uint32_t k = 1; k <= 20; k++) {
-		assert_int_equal(found(k * 2 + (k % 3 == 0)), k);
-		assert_int_equal(found(k * 2 + (k % 3 != 0)), 1000000 + k);
-	}
+	check_swapped(20, 3);
 }
 
 /* The same kernel, too: then the streams tell, which are known by what most have. */
@@ -294,10 +300,7 @@ static void test_streams_tell_racing_twins_apart(void **state)
 		work(REC_KERNEL, k * 2 + !swapped, k * 1000 + 110, 1)->stream = 14;
 	}
 	pair_all();
-	for (uint32_t k = 1; k <= 40; k++) {
-		assert_int_equal(found(k * 2 + (k % 15 == 0)), k);
-		assert_int_equal(found(k * 2 + (k % 15 != 0)), 1000000 + k);
-	}
+	check_swapped(40, 15);
 }
 
 /* No stream is learned where a handle stands for several: the default stream of each thread. */

@@ -30,6 +30,17 @@ static void check_race(uint32_t iteration, uint32_t correlation, uint32_t seq)
 	check_row(1, correlation + !is_swapped, seq);
 }
 
+/* Every iteration with the same handles and streams. */
+static void race_all(const uint16_t *hooks, const uint64_t *handles, const uint32_t *streams,
+		     const uint8_t *devices)
+{
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
+		race(k, k * 2, hooks, handles, streams, devices);
+	pair_all();
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
+		check_race(k, k * 2, k);
+}
+
 static const uint16_t launches[] = { HOOK_LAUNCH, HOOK_LAUNCH };
 static const uint8_t one_device[] = { 0, 0 };
 
@@ -42,11 +53,7 @@ static void test_two_devices(void **state)
 	for (uint32_t way = 0; way < 2; way++) {
 		tear_down(state);
 		set_up(state);
-		for (uint32_t k = 1; k <= ITERATIONS; k++)
-			race(k, k * 2, launches, handles, streams[way], devices);
-		pair_all();
-		for (uint32_t k = 1; k <= ITERATIONS; k++)
-			check_race(k, k * 2, k);
+		race_all(launches, handles, streams[way], devices);
 	}
 }
 
@@ -58,11 +65,7 @@ static void test_default_streams_of_threads(void **state)
 	for (uint32_t way = 0; way < 2; way++) {
 		tear_down(state);
 		set_up(state);
-		for (uint32_t k = 1; k <= ITERATIONS; k++)
-			race(k, k * 2, way ? launches : own, handles[way], streams, one_device);
-		pair_all();
-		for (uint32_t k = 1; k <= ITERATIONS; k++)
-			check_race(k, k * 2, k);
+		race_all(way ? launches : own, handles[way], streams, one_device);
 	}
 }
 

@@ -3,7 +3,7 @@
 #include "export/exporter.h"
 #include "export/perfetto.h"
 #include "export/trace_count.h"
-#include "test/unit/journal_builder.h"
+#include "test/unit/journal_ingest.h"
 #include "test/unit/perfetto_decoder.h"
 
 #include <errno.h>
@@ -18,7 +18,6 @@
 
 /* ---- Traces to decode ---- */
 
-static char path[80];
 static struct decoded decoded;
 
 static void append(void *context, const void *bytes, size_t n)
@@ -49,12 +48,8 @@ static void encode_journal(const struct journal_builder *b)
 {
 	int n_steps = 0;
 	struct ingest f;
-	struct err e;
 	const struct ingest_sink sink = { .context = &n_steps, .step = decode_step };
-	jb_write(b, path);
-	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	ingest_read(&f);
-	ingest_finish(&f, false);
+	ingest_written(&f, b, &sink, false);
 	ingest_close(&f);
 	assert_int_equal(n_steps, 1);
 }
@@ -401,20 +396,6 @@ static void test_leaves_nothing_where_the_disk_is_full(void **state)
 	assert_non_null(strstr(e.text, trace));
 	*strrchr(trace, '/') = 0;
 	assert_int_equal(rmdir(trace), 0); /* only an empty folder goes */
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-perfetto-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
 }
 
 int main(void)

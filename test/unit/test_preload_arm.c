@@ -9,13 +9,24 @@
 
 #include <cmocka.h>
 
-static struct arm recorded(const char *schedule)
+static struct arm started(const char *schedule, bool is_learned)
 {
 	struct schedule s;
 	struct arm a;
 	assert_int_equal(schedule_parse(schedule, &s, NULL), 0);
-	arm_start(&a, &s, true, false);
+	arm_start(&a, &s, true, is_learned);
 	return a;
+}
+
+static struct arm recorded(const char *schedule)
+{
+	return started(schedule, false);
+}
+
+/* Steps are being learned. */
+static struct arm unlocked(const char *schedule)
+{
+	return started(schedule, true);
 }
 
 /* One letter a step from `from` on: N none, W warm-up, R record, S record and save. */
@@ -124,15 +135,12 @@ static void test_asked_beside_the_schedule(void **state)
 static void test_late_lock_moves_the_schedule(void **state)
 {
 	(void)state;
-	struct schedule s;
-	struct arm a;
-	schedule_parse("skip_first=2,warmup=1,active=2,repeat=1", &s, NULL);
-	arm_start(&a, &s, true, true);
+	struct arm a = unlocked("skip_first=2,warmup=1,active=2,repeat=1");
 	expect(&a, 0, "NNNNNNNN");
 	arm_locked(&a, 9);
 	assert_int_equal(a.shift, 7);
 	expect(&a, 7, "NNWRSN");
-	arm_start(&a, &s, true, true);
+	a = unlocked("skip_first=2,warmup=1,active=2,repeat=1");
 	arm_locked(&a, 1);
 	assert_int_equal(a.shift, 0);
 	expect(&a, 0, "NNWRSN");
@@ -142,15 +150,12 @@ static void test_late_lock_moves_the_schedule(void **state)
 static void test_steps_get_their_numbers(void **state)
 {
 	(void)state;
-	struct schedule s;
-	struct arm a;
-	schedule_parse("off", &s, NULL);
-	arm_start(&a, &s, true, true);
+	struct arm a = unlocked("off");
 	arm_ask(&a, 1, 0, 3);
 	expect(&a, 0, "NWWRRSN");
 	arm_renumber(&a, 4, 104);
 	expect(&a, 100, "NWWRRSN");
-	arm_start(&a, &s, true, true);
+	a = unlocked("off");
 	arm_ask(&a, 1, 0, 3);
 	arm_renumber(&a, 6, 3); /* it was over */
 	expect(&a, 0, "NNNNNNNN");
@@ -178,10 +183,7 @@ static void test_flight(void **state)
 static void test_flight_is_not_moved(void **state)
 {
 	(void)state;
-	struct schedule s;
-	struct arm a;
-	schedule_parse("flight=5,skip_first=3", &s, NULL);
-	arm_start(&a, &s, true, true);
+	struct arm a = unlocked("flight=5,skip_first=3");
 	expect(&a, 0, "NNNNNN");
 	arm_locked(&a, 9);
 	assert_int_equal(a.shift, 0);

@@ -290,16 +290,15 @@ static void test_whole(void **state)
 
 int main(void)
 {
+#define test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_versions_that_are_not_known, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_words_of_the_interpreter, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_first_chain, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_walk, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_entries_are_part_of_the_number, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
+		test(test_versions_that_are_not_known),
+		test(test_words_of_the_interpreter),
+		test(test_first_chain),
+		test(test_doubts),
+		test(test_walk),
+		test(test_entries_are_part_of_the_number),
+		test(test_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

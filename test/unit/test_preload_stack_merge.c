@@ -36,30 +36,31 @@ static void make_native(struct unwind_frame *to, unsigned n)
 					       .cfa = 0x100 * (i + 2) };
 }
 
+static void expect(unsigned n_native, const struct python_frame *python, unsigned n_python,
+		   uint32_t flags, const char *text, uint32_t flags_after)
+{
+	struct unwind_frame native[MOST];
+	make_native(native, n_native);
+	assert_string_equal(merged(native, n_native, python, n_python, &flags), text);
+	assert_int_equal(flags, flags_after);
+}
+
 static void test_evaluator_gives_way(void **state)
 {
-	struct unwind_frame native[5];
 	/* two Python functions in one activation (n1), one in another (n3) */
 	const struct python_frame python[] = {
 		{ .code = 1 },
 		{ .code = 2, .is_entry = true, .marker = 0x280 },
 		{ .code = 3, .is_entry = true, .marker = 0x480 },
 	};
-	uint32_t flags = 0;
 	(void)state;
-	make_native(native, 5);
-	assert_string_equal(merged(native, 5, python, 3, &flags), "n0 p0 p1 n2 p2 n4");
-	assert_int_equal(flags, 0);
+	expect(5, python, 3, 0, "n0 p0 p1 n2 p2 n4", 0);
 }
 
 static void test_no_python(void **state)
 {
-	struct unwind_frame native[2];
-	uint32_t flags = 0;
 	(void)state;
-	make_native(native, 2);
-	assert_string_equal(merged(native, 2, NULL, 0, &flags), "n0 n1");
-	assert_int_equal(flags, 0);
+	expect(2, NULL, 0, 0, "n0 n1", 0);
 }
 
 static void test_no_native(void **state)
@@ -74,51 +75,35 @@ static void test_no_native(void **state)
 /* The unwinder stopped at code without unwind information: what lies further out follows, and the stack says so already. */
 static void test_native_truncated(void **state)
 {
-	struct unwind_frame native[2];
 	const struct python_frame python[] = { { .code = 1, .is_entry = true, .marker = 0x780 },
 					       { .code = 2, .is_entry = true, .marker = 0x980 } };
-	uint32_t flags = STACK_TRUNCATED;
 	(void)state;
-	make_native(native, 2);
-	assert_string_equal(merged(native, 2, python, 2, &flags), "n0 n1 p0 p1");
-	assert_int_equal(flags, STACK_TRUNCATED);
+	expect(2, python, 2, STACK_TRUNCATED, "n0 n1 p0 p1", STACK_TRUNCATED);
 }
 
 static void test_no_markers(void **state)
 {
-	struct unwind_frame native[2];
 	const struct python_frame python[] = { { .code = 1, .is_entry = true },
 					       { .code = 2, .is_entry = true } };
-	uint32_t flags = 0;
 	(void)state;
-	make_native(native, 2);
-	assert_string_equal(merged(native, 2, python, 2, &flags), "n0 n1 p0 p1");
-	assert_int_equal(flags, STACK_UNMERGED);
+	expect(2, python, 2, 0, "n0 n1 p0 p1", STACK_UNMERGED);
 }
 
 /* A coroutine library switched stacks: a marker that no frame holds must not keep the others from theirs. */
 static void test_a_missed_run(void **state)
 {
-	struct unwind_frame native[4];
 	const struct python_frame python[] = { { .code = 1, .is_entry = true, .marker = 0x80 },
 					       { .code = 2, .is_entry = true, .marker = 0x380 } };
-	uint32_t flags = 0;
 	(void)state;
-	make_native(native, 4);
-	assert_string_equal(merged(native, 4, python, 2, &flags), "p0 n0 n1 p1 n3");
-	assert_int_equal(flags, STACK_UNMERGED);
+	expect(4, python, 2, 0, "p0 n0 n1 p1 n3", STACK_UNMERGED);
 }
 
 /* The depth limit cut the run's outer frames, its entry with them. */
 static void test_python_truncated(void **state)
 {
-	struct unwind_frame native[2];
 	const struct python_frame python[] = { { .code = 1 }, { .code = 2 } };
-	uint32_t flags = STACK_PYTHON_TRUNCATED;
 	(void)state;
-	make_native(native, 2);
-	assert_string_equal(merged(native, 2, python, 2, &flags), "n0 n1 p0 p1");
-	assert_int_equal(flags, STACK_PYTHON_TRUNCATED);
+	expect(2, python, 2, STACK_PYTHON_TRUNCATED, "n0 n1 p0 p1", STACK_PYTHON_TRUNCATED);
 }
 
 int main(void)

@@ -168,6 +168,16 @@ static void call_code(void *arg)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* The walk ends in code without unwind information. */
+static void check_ends_in_code(bool has_frame_pointer)
+{
+	code = make_code(has_frame_pointer);
+	run_chain(functions, 6, call_code, NULL);
+	assert_int_equal(code_walked.flags, STACK_TRUNCATED);
+	assert_in_range(code_walked.frames[1].ip, (uintptr_t)code, (uintptr_t)code + 64);
+	munmap((void *)code, 4096);
+}
+
 /* A frame record of x86-64 ends its frame; that of aarch64 lies anywhere, so it leads nowhere. */
 #if defined(__x86_64__)
 static void test_code_with_frame_pointer(void **state)
@@ -189,22 +199,14 @@ static void test_code_with_frame_pointer(void **state)
 static void test_code_with_frame_pointer(void **state)
 {
 	(void)state;
-	code = make_code(true);
-	run_chain(functions, 6, call_code, NULL);
-	assert_int_equal(code_walked.flags, STACK_TRUNCATED);
-	assert_in_range(code_walked.frames[1].ip, (uintptr_t)code, (uintptr_t)code + 64);
-	munmap((void *)code, 4096);
+	check_ends_in_code(true);
 }
 #endif
 
 static void test_code_without_frame_pointer(void **state)
 {
 	(void)state;
-	code = make_code(false);
-	run_chain(functions, 6, call_code, NULL);
-	assert_int_equal(code_walked.flags, STACK_TRUNCATED);
-	assert_in_range(code_walked.frames[1].ip, (uintptr_t)code, (uintptr_t)code + 64);
-	munmap((void *)code, 4096);
+	check_ends_in_code(false);
 }
 
 /* ---- Other stacks ---- */

@@ -1,28 +1,12 @@
 /* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
 #include "core/source/journal/ingest.h"
-#include "test/unit/journal_builder.h"
+#include "test/unit/journal_ingest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-ranges-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
 
 /* ---- The log alone ---- */
 
@@ -169,12 +153,8 @@ static struct seen ingest_file(const struct journal_builder *b)
 {
 	struct seen seen = { 0 };
 	struct ingest f;
-	struct err e;
 	const struct ingest_sink sink = { .context = &seen, .step = look_at };
-	jb_write(b, path);
-	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	ingest_read(&f);
-	ingest_finish(&f, false);
+	ingest_written(&f, b, &sink, false);
 	assert_int_equal(f.ranges.closed.n, 0); /* what was shown is forgotten */
 	ingest_close(&f);
 	return seen;

@@ -92,6 +92,12 @@ static void serve(struct job *j, uint64_t now_ms)
 	ranks_start_serve(&j->start, all, 2, folder, now_ms);
 }
 
+static void check_same_start(struct job *j)
+{
+	assert_int_equal(atomic_load(&steps_of(&j->first)->start),
+			 atomic_load(&steps_of(&j->second)->start));
+}
+
 static void all_begin_when_all_know(void **state)
 {
 	(void)state;
@@ -103,8 +109,7 @@ static void all_begin_when_all_know(void **state)
 	knows_its_steps(&j.second);
 	serve(&j, FIRST_MS + 1);
 	assert_true(has_begun(&j.first) && has_begun(&j.second));
-	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
-			 atomic_load(&steps_of(&j.second)->start));
+	check_same_start(&j);
 	end(&j);
 }
 
@@ -124,8 +129,7 @@ static void who_never_knows_is_not_waited_for(void **state)
 	knows_its_steps(&j.second);
 	serve(&j, FIRST_MS + 2 * PATIENCE_MS);
 	assert_true(has_begun(&j.second));
-	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
-			 atomic_load(&steps_of(&j.second)->start));
+	check_same_start(&j);
 	end(&j);
 }
 
@@ -185,8 +189,7 @@ static void who_has_begun_waits_for_the_training_of_all(void **state)
 		serve(&j, FIRST_MS + 100 + i);
 	}
 	assert_true(has_begun(&j.first) && has_begun(&j.second));
-	assert_int_equal(atomic_load(&steps_of(&j.first)->start),
-			 atomic_load(&steps_of(&j.second)->start));
+	check_same_start(&j);
 	end(&j);
 }
 

@@ -2,28 +2,13 @@
 #include "core/source/journal/dict.h"
 #include "core/source/journal/reader.h"
 #include "test/unit/journal_builder.h"
+#include "test/unit/journal_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test-reader-%d.journal", (int)getpid());
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
 
 /* Two threads whose calls alternate, over several chunks each. */
 static struct journal_builder *example(uint32_t n_calls)
@@ -37,6 +22,13 @@ static struct journal_builder *example(uint32_t n_calls)
 		jb_call(b, 1 + i % 2, JB_LAUNCH, i * 1000, 500, i / 2 + 1, 7);
 	jb_end(b, n_calls * 1000);
 	return b;
+}
+
+static void open_written(struct reader *r, const struct journal_builder *b)
+{
+	struct err e;
+	jb_write(b, path);
+	assert_int_equal(reader_open(r, path, false, &e), 0);
 }
 
 struct tally {
@@ -71,9 +63,7 @@ static void test_reads_every_record_in_order(void **state)
 	(void)state;
 	struct journal_builder *b = example(200);
 	struct reader r;
-	struct err e;
-	jb_write(b, path);
-	assert_int_equal(reader_open(&r, path, false, &e), 0);
+	open_written(&r, b);
 	struct tally t = read_everything(&r);
 	assert_int_equal(t.n[1], 100);
 	assert_int_equal(t.n[2], 100);
@@ -234,11 +224,9 @@ static void test_leaves_out_impossible_records(void **state)
 	for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++) {
 		struct journal_builder *b = example(20);
 		struct reader r;
-		struct err e;
 		uint64_t n = 0;
 		jb_work(b, 1, REC_KERNEL, 1, works[i].begin, works[i].length, 1, 7);
-		jb_write(b, path);
-		assert_int_equal(reader_open(&r, path, false, &e), 0);
+		open_written(&r, b);
 		n = read_everything(&r).n[1];
 		assert_int_equal(n, 10);
 		assert_int_equal(r.n_impossible, works[i].is_left_out);
@@ -253,11 +241,9 @@ static void test_calls_behind_the_noted_end_are_kept(void **state)
 	(void)state;
 	struct journal_builder *b = example(20);
 	struct reader r;
-	struct err e;
 	jb_call(b, 1, JB_LAUNCH, 590ull * 1000000000, 500, 11, 7);
 	jb_call(b, 1, JB_LAUNCH, 700ull * 1000000000, 500, 12, 7);
-	jb_write(b, path);
-	assert_int_equal(reader_open(&r, path, false, &e), 0);
+	open_written(&r, b);
 	assert_int_equal(read_everything(&r).n[1], 11);
 	assert_int_equal(r.n_impossible, 1);
 	reader_close(&r);
@@ -270,10 +256,8 @@ static void test_steps_over_a_torn_dictionary_record(void **state)
 	(void)state;
 	struct journal_builder *b = example(0);
 	struct reader r;
-	struct err e;
 	memset(b->bytes + b->header->dictionary_offset, 0, 8);
-	jb_write(b, path);
-	assert_int_equal(reader_open(&r, path, false, &e), 0);
+	open_written(&r, b);
 	assert_null(reader_next_dictionary(&r, false));
 	int n = 0;
 	while (reader_next_dictionary(&r, true))

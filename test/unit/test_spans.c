@@ -6,19 +6,12 @@
 static struct spans spans;
 static struct span_list found;
 
-static int begin(void **state)
-{
-	(void)state;
-	made_step_begin();
-	return 0;
-}
-
 static int end(void **state)
 {
 	(void)state;
 	made_step_end();
 	spans_free(&spans);
-	span_list_free(&found);
+	spans = (struct spans){ 0 };
 	return 0;
 }
 
@@ -265,7 +258,7 @@ static void test_whatever_comes_nests(void **state)
 					     "at::_ops::y", "at::_ops::z", "kernel" };
 	for (int round = 0; round < 300; round++) {
 		uint64_t now = 10;
-		begin(state);
+		made_step_begin(state);
 		for (int i = 0; i < 20; i++) {
 			const char *picked[PICKED_MOST];
 			size_t n = random_below(PICKED_MOST);
@@ -292,23 +285,20 @@ static void test_whatever_comes_nests(void **state)
 		find();
 		end(state);
 	}
-	begin(state); /* for the tear-down */
+	made_step_begin(state); /* for the tear-down */
 }
 
 int main(void)
 {
+#define test(function) cmocka_unit_test_setup_teardown(function, made_step_begin, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_calls_of_one_operator_make_one_span, begin,
-						end),
-		cmocka_unit_test_setup_teardown(test_two_runs_of_an_operator_are_two_spans, begin,
-						end),
-		cmocka_unit_test_setup_teardown(test_an_operator_that_begins_again_is_another_run,
-						begin, end),
-		cmocka_unit_test_setup_teardown(test_operators_end_where_ranges_do, begin, end),
-		cmocka_unit_test_setup_teardown(test_operators_begin_where_they_allocate, begin,
-						end),
-		cmocka_unit_test_setup_teardown(test_blocks_do_not_reach_over_ranges, begin, end),
-		cmocka_unit_test_setup_teardown(test_ranges_that_cross_stand_beside, begin, end),
+		test(test_calls_of_one_operator_make_one_span),
+		test(test_two_runs_of_an_operator_are_two_spans),
+		test(test_an_operator_that_begins_again_is_another_run),
+		test(test_operators_end_where_ranges_do),
+		test(test_operators_begin_where_they_allocate),
+		test(test_blocks_do_not_reach_over_ranges),
+		test(test_ranges_that_cross_stand_beside),
 		cmocka_unit_test_teardown(test_whatever_comes_nests, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,9 +3,8 @@
 #include "core/analysis/summary_run.h"
 #include "core/source/journal/ingest.h"
 #include "core/symbols/phase_rules.h"
-#include "test/unit/fake_frames.h"
+#include "test/unit/findings_fixture.h"
 #include "test/unit/journal_builder.h"
-#include "test/unit/step_builder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,32 +13,14 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct analyzer a;
-	struct findings f;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
+	struct fixture *f = fixture_begin((struct frames *)fake_frames);
 	fake_add(1, "train.py", 10, "train", "", "aten::addmm");
 	fake_add(2, "train.py", 10, "train", "", "aten::relu");
 	fake_add(3, "train.py", 30, "train", "", "aten::addmm");
 	fake_add(4, "train.py", 40, "train", "", "");
-	analyzer_start(&f->a, &f->b.tables, (struct frames *)fake_frames);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	findings_free(&f->f);
-	analyzer_free(&f->a);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 

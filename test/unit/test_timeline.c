@@ -2,8 +2,7 @@
 #include "core/analysis/timeline.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/order.h"
-#include "test/unit/fake_frames.h"
-#include "test/unit/step_builder.h"
+#include "test/unit/findings_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,27 +10,11 @@
 
 #include <cmocka.h>
 
-struct fixture {
-	struct step_builder b;
-	struct analyzer a;
-};
-
 static int set_up(void **state)
 {
-	struct fixture *f = mem_zero(sizeof(*f));
-	fake_forget();
-	analyzer_start(&f->a, &f->b.tables, NULL);
+	struct fixture *f = fixture_begin(NULL);
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	analyzer_free(&f->a);
-	sb_free(&f->b);
-	free(f);
 	return 0;
 }
 
@@ -221,65 +204,26 @@ static uint8_t copy(void **state, const char *name, uint8_t copy, uint8_t source
 
 enum { PAGEABLE = 1, PINNED, DEVICE };
 
-static void copy_synchronous(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpy", COPY_D2H, DEVICE, PINNED, 300, 250, 299, 4),
-			 WAIT_COPY);
-}
-
-static void copy_within_the_device(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpy", COPY_D2D, DEVICE, DEVICE, 104, 110, 150, 4),
-			 WAIT_NONE);
-}
-
+#define COPY(test, expected, ...)                                     \
+	static void test(void **state)                                \
+	{                                                             \
+		assert_int_equal(copy(state, __VA_ARGS__), expected); \
+	}
+COPY(copy_synchronous, WAIT_COPY, "cudaMemcpy", COPY_D2H, DEVICE, PINNED, 300, 250, 299, 4)
+COPY(copy_within_the_device, WAIT_NONE, "cudaMemcpy", COPY_D2D, DEVICE, DEVICE, 104, 110, 150, 4)
 /* However late the call came back. */
-static void copy_within_the_device_that_came_back_late(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2D, DEVICE, DEVICE, 300, 250, 299, 4),
-			 WAIT_NONE);
-}
-
-static void copy_out_to_pageable(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2H, DEVICE, PAGEABLE, 300, 250, 299,
-			      4),
-			 WAIT_COPY);
-}
-
-static void copy_out_to_pinned(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2H, DEVICE, PINNED, 104, 250, 299, 4),
-			 WAIT_NONE);
-}
-
-static void copy_in_small(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_H2D, PAGEABLE, DEVICE, 110, 105, 112,
-			      1024),
-			 WAIT_NONE);
-}
-
-static void copy_in_from_pageable(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_H2D, PAGEABLE, DEVICE, 300, 250, 299,
-			      1 << 20),
-			 WAIT_COPY);
-}
-
-static void copy_that_came_back_before(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpy", COPY_H2D, PAGEABLE, DEVICE, 110, 250, 299,
-			      1 << 20),
-			 WAIT_NONE);
-}
-
-static void copy_that_blocked_all_the_same(void **state)
-{
-	assert_int_equal(copy(state, "cudaMemcpyAsync", COPY_D2H, DEVICE, PINNED, 300, 250, 299,
-			      1 << 20),
-			 WAIT_COPY);
-}
+COPY(copy_within_the_device_that_came_back_late, WAIT_NONE, "cudaMemcpyAsync", COPY_D2D, DEVICE,
+     DEVICE, 300, 250, 299, 4)
+COPY(copy_out_to_pageable, WAIT_COPY, "cudaMemcpyAsync", COPY_D2H, DEVICE, PAGEABLE, 300, 250, 299,
+     4)
+COPY(copy_out_to_pinned, WAIT_NONE, "cudaMemcpyAsync", COPY_D2H, DEVICE, PINNED, 104, 250, 299, 4)
+COPY(copy_in_small, WAIT_NONE, "cudaMemcpyAsync", COPY_H2D, PAGEABLE, DEVICE, 110, 105, 112, 1024)
+COPY(copy_in_from_pageable, WAIT_COPY, "cudaMemcpyAsync", COPY_H2D, PAGEABLE, DEVICE, 300, 250, 299,
+     1 << 20)
+COPY(copy_that_came_back_before, WAIT_NONE, "cudaMemcpy", COPY_H2D, PAGEABLE, DEVICE, 110, 250, 299,
+     1 << 20)
+COPY(copy_that_blocked_all_the_same, WAIT_COPY, "cudaMemcpyAsync", COPY_D2H, DEVICE, PINNED, 300,
+     250, 299, 1 << 20)
 
 /* A kernel until 200 us, then this call from 100 us on. */
 static uint8_t memory_call(void **state, const char *name, uint8_t category, uint8_t space,

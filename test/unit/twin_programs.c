@@ -2,30 +2,29 @@
 
 #include <math.h>
 
-/* A wait in every layer; the device has more to do than the host. */
-void device_bound(struct twin *tw)
+/* A launch of `gpu_us` in each layer and a wait after it, then an update. */
+static void layers(struct twin *tw, double host_us, double gpu_us, double update_us)
 {
 	for (int i = 0; i < LAYERS; i++) {
-		twin_host(tw, 20);
-		twin_launch(tw, 1, 60, "layer", 1 + (uint32_t)i);
+		twin_host(tw, host_us);
+		twin_launch(tw, 1, gpu_us, "layer", 1 + (uint32_t)i);
 		if (!tw->is_mended)
 			twin_wait_stream(tw, 1, WAIT);
 	}
-	twin_host(tw, 15);
+	twin_host(tw, update_us);
 	twin_launch(tw, 1, 10, "update", NEXT);
+}
+
+/* A wait in every layer; the device has more to do than the host. */
+void device_bound(struct twin *tw)
+{
+	layers(tw, 20, 60, 15);
 }
 
 /* The same with a host that has more to do. */
 void host_bound(struct twin *tw)
 {
-	for (int i = 0; i < LAYERS; i++) {
-		twin_host(tw, 50);
-		twin_launch(tw, 1, 15, "layer", 1 + (uint32_t)i);
-		if (!tw->is_mended)
-			twin_wait_stream(tw, 1, WAIT);
-	}
-	twin_host(tw, 30);
-	twin_launch(tw, 1, 10, "update", NEXT);
+	layers(tw, 50, 15, 30);
 }
 
 /* As device_bound, but for an event that is asked over and over. */

@@ -207,6 +207,24 @@ static void host_functions(void)
 	      (double)ms);
 }
 
+/* The first half of a diamond: work on `a`, then work on `b` that waits for it. */
+static void launch_fork(cudaStream_t a, cudaStream_t b, cudaEvent_t fork)
+{
+	launch(half_ms, a);
+	NEED(cudaEventRecord(fork, a));
+	NEED(cudaStreamWaitEvent(b, fork, 0));
+	launch(half_ms, b);
+}
+
+/* The second: more work on `a`, then some that waits for `b`, too. */
+static void launch_join(cudaStream_t a, cudaStream_t b, cudaEvent_t join)
+{
+	launch(half_ms, a);
+	NEED(cudaEventRecord(join, b));
+	NEED(cudaStreamWaitEvent(a, join, 0));
+	launch(half_ms, a);
+}
+
 static void graphs(void)
 {
 	cudaStream_t a, b;
@@ -222,34 +240,19 @@ static void graphs(void)
 	NEED(cudaEventCreate(&begin));
 	NEED(cudaEventCreate(&end));
 	NEED(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-	launch(half_ms, a);
-	NEED(cudaEventRecord(fork, a));
-	NEED(cudaStreamWaitEvent(b, fork, 0));
-	launch(half_ms, b);
-	launch(half_ms, a);
-	NEED(cudaEventRecord(join, b));
-	NEED(cudaStreamWaitEvent(a, join, 0));
-	launch(half_ms, a);
+	launch_fork(a, b, fork);
+	launch_join(a, b, join);
 	check(cudaStreamSynchronize(b) == cudaErrorStreamCaptureUnsupported,
 	      "no sync during capture", "it worked");
 	check(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated,
 	      "the sync spoils the capture", "it did not");
 	NEED(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
-	launch(half_ms, a);
-	NEED(cudaEventRecord(fork, a));
-	NEED(cudaStreamWaitEvent(b, fork, 0));
-	launch(half_ms, b);
+	launch_fork(a, b, fork);
 	check(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureUnjoined,
 	      "a stream that is not joined", "joined");
 	NEED(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
-	launch(half_ms, a);
-	NEED(cudaEventRecord(fork, a));
-	NEED(cudaStreamWaitEvent(b, fork, 0));
-	launch(half_ms, b);
-	launch(half_ms, a);
-	NEED(cudaEventRecord(join, b));
-	NEED(cudaStreamWaitEvent(a, join, 0));
-	launch(half_ms, a);
+	launch_fork(a, b, fork);
+	launch_join(a, b, join);
 	NEED(cudaStreamEndCapture(a, &graph));
 	NEED(cudaGraphGetNodes(graph, NULL, &nodes));
 	NEED(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
