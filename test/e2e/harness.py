@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,14 @@ LAUNCHER = os.path.join(ROOT, "profrun.sh")
 TOOL = os.path.join(BUILD, "profrun")
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")  # what profrun itself says: the launcher, and the library with its pid
 EVERYTHING = {"PROF_SCHEDULE": "always"}
+PATIENCE_S = 100  # for what takes a moment on an idle machine: only a hang takes longer
+PACED = {"PACE_MS": 50}  # for loop of test/prog, which waits for the collector: test/prog/known.h
+
+# A job of a shell script and a program under nohup inherit ignored signals; the programs here are to have a terminal's.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def prog(name):
@@ -115,7 +124,7 @@ class Case(unittest.TestCase):
         type(self).counter += 1
         return os.path.join(self.base, f"run{self.counter}")
 
-    def execute(self, command, folder, env, stdin="", cwd=None, timeout=60):
+    def execute(self, command, folder, env, stdin="", cwd=None, timeout=PATIENCE_S):
         command = [command] if isinstance(command, str) else list(command)
         child = subprocess.Popen(command, env=env, text=True, errors="replace", cwd=cwd or self.base, stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -141,7 +150,7 @@ class Case(unittest.TestCase):
         command = [command] if isinstance(command, str) else list(command)
         return [LAUNCHER, "--sim", "-o", folder, *options, "--", *command], folder, environment(**settings)
 
-    def profiled(self, command, options=(), stdin="", timeout=60, **settings):
+    def profiled(self, command, options=(), stdin="", timeout=PATIENCE_S, **settings):
         line, folder, env = self.launched(command, options, **settings)
         return self.execute(line, folder, env, stdin, timeout=timeout)
 
@@ -149,12 +158,62 @@ class Case(unittest.TestCase):
         """profrun.sh with a subcommand."""
         return self.execute([LAUNCHER, *arguments], self.base, environment(**settings))
 
-    def eventually(self, what, condition, within_s=10):
+    def eventually(self, what, condition, within_s=PATIENCE_S):
+        """Waits until condition() is true, and returns what it gave."""
         until = time.monotonic() + within_s
-        while not condition():
+        while not (found := condition()):
             if time.monotonic() > until:
                 self.fail(f"not within {within_s} s: {what}")
             time.sleep(0.01)
+        return found
+
+    def collector(self, folder):
+        """The process id of the run's collector, which may have yet to start."""
+        return self.eventually("the collector starts", lambda: collectors(folder))[0]
+
+
+def read_proc(pid, name):
+    """The bytes of /proc/PID/NAME; empty where the process has gone."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def collectors(folder):
+    """Process ids of the collectors that write to `folder`."""
+    found = ((int(pid), read_proc(pid, "cmdline").split(b"\0")) for pid in os.listdir("/proc") if pid.isdigit())
+    return [pid for pid, words in found if b"collect" in words and folder.encode() in words]
+
+
+def children(pid):
+    return [int(word) for word in read_proc(pid, f"task/{pid}/children").split()]
+
+
+def process_name(pid):
+    """None where it has gone or is a zombie."""
+    fields = dict(line.split(":\t", 1) for line in read_proc(pid, "status").decode().splitlines() if ":\t" in line)
+    return None if fields.get("State", "Z").startswith("Z") else fields["Name"]
+
+
+def applications(folder):
+    """Process ids of those that have a journal in the run's folder."""
+    try:
+        return [int(name.split(".")[0]) for name in os.listdir(os.path.join(folder, "journal"))]
+    except FileNotFoundError:
+        return []
+
+
+def journals(folder):
+    """The journals of a run that goes on; one that is just being made is left out."""
+    found = []
+    for path in Run(0, "", "", folder).paths("journal/*.journal"):
+        try:
+            found.append(Journal(path))
+        except (AssertionError, ValueError, struct.error):
+            continue
+    return found
 
 
 def truth(path):

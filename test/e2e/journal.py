@@ -29,13 +29,15 @@ class Record(dict):
 
 
 class Journal:
-    def __init__(self, path):
+    def __init__(self, path, header_only=False):
         with open(path, "rb") as file:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # sparse: a read would be 256 MiB of zeros
         self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
         self.modules, self.codes, self.stacks, self.libraries = {}, {}, {}, {}
         self.records = []  # all, by thread and then in order; `slot` says whose
         self._read_header()
+        if header_only:
+            return
         self._read_dictionary()
         self._read_chunks()
 
@@ -51,7 +53,8 @@ class Journal:
          self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
          self.lost, _, _, self.backup, _, _, self.slices,
          _, self.sure_generation, self.void_generation, _, _,
-         self.overdue_ticks, self.by_optimizer) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQI", self.data, HEADER.size + 40)
+         self.overdue_ticks, self.by_optimizer, _, self.looked_ticks) = struct.unpack_from(
+             "<IIQQIIIIQQIIQIIIIQIIIIIIIIQIIQ", self.data, HEADER.size + 40)
 
     def ns_per_tick(self):
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point

@@ -4,7 +4,7 @@ import os
 import sys
 import unittest
 
-from harness import SIM, Case, prog
+from harness import PACED, SIM, Case, prog
 from journal import CALL, EXTERNAL
 from trace import Trace
 
@@ -46,7 +46,7 @@ print("all told")
 
 class Cupti(Case):
     def loop(self, **settings):
-        run = self.profiled([prog("loop"), "12"], **{**ARMED, **settings})
+        run = self.profiled([prog("loop"), "12"], **{**ARMED, **PACED, **settings})
         self.assertEqual((run.status, run.out), (0, "12 steps\n"), run.err)
         self.assertEqual(run.trace_steps(), [3, 4], run.err)
         (process,) = run.json["processes"]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import EVERYTHING, Case, environment, prog
+from harness import EVERYTHING, PATIENCE_S, Case, environment, prog
 
 
 def count(journal, *categories):
@@ -152,7 +152,7 @@ class Ends(Unchanged):
                 pass
             child.send_signal(number)
             child.stdout.read()
-            child.wait(10)
+            child.wait(PATIENCE_S)
         finally:
             child.kill()
             child.wait()

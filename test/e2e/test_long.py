@@ -9,7 +9,8 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, Run, prog
+from harness import PATIENCE_S, Case, Run, prog
+from test_trigger import STEADY, Live
 from trace import Trace
 
 WINDOWS = "skip_first=5,wait=15,warmup=1,active=3,repeat=0"
@@ -87,35 +88,28 @@ class Long(Case):
         rng = random.Random(5)
         n_whole = 0
         for _ in range(5):
-            line, folder, env = self.launched([prog("loop"), "1500", "plain", "1000"], PROF_STEP="kernel:first",
+            line, folder, env = self.launched(prog("steady"), PROF_STEP=STEADY,
                                               PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=2,repeat=0")
-            child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     text=True, start_new_session=True)
+            live = Live(self, line, folder, env)
+            live.go(1000)
             self.eventually("a trace", lambda: Run(0, "", "", folder).traces())
             time.sleep(rng.uniform(0, 0.3))
-            os.kill(self.collector(child.pid), signal.SIGKILL)
-            out, err = child.communicate(timeout=30)
-            self.assertEqual((child.returncode, out), (0, "1500 steps\n"), err)
-            self.assertIn("the collector died", err)
+            os.kill(self.collector(folder), signal.SIGKILL)
+            live.stop()
+            run = live.end()
+            self.assertEqual(run.status, 0, run.err)
+            self.assertIn("the collector has died", run.err)
             n_whole += self.whole(folder)
             left = [name for _, _, names in os.walk(folder) for name in names if name.endswith(".part")]
             self.assertEqual(left, [], "pieces of traces are swept away")
         self.assertGreater(n_whole, 6)
-
-    def collector(self, launcher):
-        with open(f"/proc/{launcher}/task/{launcher}/children") as file:
-            for pid in file.read().split():
-                with open(f"/proc/{pid}/cmdline", "rb") as words:
-                    if b"collect" in words.read().split(b"\0"):
-                        return int(pid)
-        self.fail("no collector")
 
     def test_files_of_a_size_that_is_not_allowed(self):
         """ulimit -f: neither library nor collector die of it, one line says it, and the job runs on."""
         line, folder, env = self.launched([prog("loop"), "50", "plain"], PROF_STEP="kernel:first", PROF_SCHEDULE="always",
                                           PROF_BUFFER_MB=8)
         limit = 1000
-        run = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60,
+        run = subprocess.run(line, env=env, capture_output=True, text=True, timeout=PATIENCE_S,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
         self.assertEqual((run.returncode, run.stdout), (0, "50 steps\n"), run.stderr)
         self.assertIn("ulimit -f", run.stderr)

@@ -1,11 +1,11 @@
 """A step that does not end when it is due: the program evaluates, or trains another model."""
-import glob
 import os
 import signal
 import time
 import unittest
 
-from journal import STEP
+from harness import Run
+from journal import STEP, Journal
 from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
 from test_regime import LOST_CALLS
 from trace import Trace
@@ -28,7 +28,7 @@ class OverdueCase(ProbationCase):
         made = 0
         while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
             live.do("generator 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             made += 1
             self.assertLess(made * GENERATOR_CALLS, LOST_CALLS, live.err())
         live.do("generator 20")
@@ -38,6 +38,17 @@ class OverdueCase(ProbationCase):
         """All but what nobody can have seen, and the last one, which is a step only once another begins."""
         self.assertGreaterEqual(self.facts(run)["count"], made - UNSEEN_STEPS - 1)
         self.assertLessEqual(self.facts(run)["count"], made)
+
+
+    def let_it_look(self, live):
+        """While the library journals for the collector to look for other steps: until the collector has read twice."""
+        (path,) = Run(0, "", "", live.folder).paths("journal/*.journal")
+        for _ in range(2):
+            before = Journal(path, header_only=True)
+            if not before.overdue_ticks:
+                return
+            self.eventually("the collector has looked", lambda: (now := Journal(path, header_only=True)).overdue_ticks == 0
+                            or now.looked_ticks != before.looked_ticks)
 
 
 class AnotherModel(OverdueCase):
@@ -78,7 +89,7 @@ class AnotherModel(OverdueCase):
         again = 0
         while self.journal(live).anchor_generation == before or not self.is_sure(live):
             live.do("critic 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             again += 1
             self.assertLess(again * CRITIC_CALLS, LOST_CALLS, live.err())
         live.do("critic 20")
@@ -94,25 +105,13 @@ class NeverCounted(OverdueCase):
     def measured(self, schedule=WINDOW):
         live = self.start(schedule, step=None)
         live.do("state")  # it is armed
-        collector = self.collector_of(live.folder)
+        collector = self.collector(live.folder)
         os.kill(collector, signal.SIGSTOP)  # else it may look in the middle of them
         live.do("other 100")
         os.kill(collector, signal.SIGCONT)
         self.eventually("an anchor", lambda: self.journal(live).sure_generation == 1)
         self.assertEqual([r for r in self.journal(live).of(STEP) if r.event == "counted"], [])
         return live
-
-    @staticmethod
-    def collector_of(folder):
-        for path in glob.glob("/proc/[0-9]*/cmdline"):
-            try:
-                with open(path, "rb") as file:
-                    words = file.read().split(b"\0")
-            except OSError:  # it has ended meanwhile
-                continue
-            if b"collect" in words and folder.encode() in words:
-                return int(path.split("/")[2])
-        raise AssertionError("no collector")
 
     def test_steps_of_an_optimizer_take_its_place(self):
         live = self.measured()
@@ -150,7 +149,7 @@ class Evaluations(OverdueCase):
         """Long enough for somebody to think about it."""
         for _ in range(10):
             live.do(f"long {BATCHES // 10}")
-            time.sleep(0.01)
+            self.let_it_look(live)
 
     def evaluate_again_and_again(self, schedule, times=20):
         live, made = self.trained(schedule)

@@ -5,8 +5,9 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, Run, prog
+from harness import PACED, Case, Run, journals, prog
 from journal import STEP
+from test_regime import LOCKED
 
 RECORD = 2  # enum sched_action of core/runtime/record.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
@@ -58,7 +59,7 @@ class Ranks(Case):
         self.assertEqual(len(run.journals()), 1)
 
     def same_steps(self, specs, steps, **settings):
-        run = self.job(specs, [prog("loop"), steps, "plain", 500], **settings)
+        run = self.job(specs, [prog("loop"), steps, "plain", 500], **PACED, **settings)
         armed = self.armed(run)
         start = run.json["ranks_start"]["step"]
         self.assertEqual(sorted(armed), list(range(len(specs))), run.err)
@@ -66,27 +67,28 @@ class Ranks(Case):
         return run
 
     def test_same_steps(self):
-        self.same_steps(["0:0", "1:0"], 1500)
+        self.same_steps(["0:0", "1:0"], 500)
 
     def test_same_steps_of_late_ranks(self):
-        run = self.same_steps(["0:0.3", "1:0", "2:0.1", "3:0.4"], 3000)
+        run = self.same_steps(["0:0.3", "1:0", "2:0.1", "3:0.4"], 1000)
         self.assertEqual((run.json["ranks_start"]["ranks"], run.json["ranks_start"]["of"]), (4, 4))
 
     def test_a_rank_that_is_left_out_is_not_awaited(self):
-        run = self.job(["0:0", "1:0"], [prog("loop"), 1500, "plain", 500], PROF_RANKS="1")
+        run = self.job(["0:0", "1:0"], [prog("loop"), 500, "plain", 500], PROF_RANKS="1", **PACED)
         self.assertEqual(self.armed(run), {1: [run.json["ranks_start"]["step"] + k for k in (2, 3, 4)]})
 
     def test_a_rank_that_ended_is_not_awaited(self):
         """Rank 1 is over before its steps are known."""
-        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 1500 plain 500")
-        run = self.profiled(["sh", "-c", text])
+        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500")
+        run = self.profiled(["sh", "-c", text], **PACED)
         start = run.json["ranks_start"]
         self.assertEqual(start["ranks"], 2)
         self.assertEqual(self.armed(run)[0], [start["step"] + k for k in (2, 3, 4)])
 
     def test_over_before_the_other_rank_knows_its_steps(self):
         """No schedule of 60 steps would have begun sooner."""
-        run = self.job(["0:0", "1:3"], [prog("loop"), 60, "plain", 5000])
+        one = "RANK={} LOCAL_WORLD_SIZE=2 " + prog("loop") + " 60 plain 5000; "
+        run = self.profiled(["sh", "-c", one.format(0) + one.format(1)], **PACED)
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
         self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but steps were detected too late for it (ranks start together", remark)
         self.assertNotIn("skip_first", remark)
@@ -103,36 +105,39 @@ class Ranks(Case):
             begun.append([journal.ns(r.ticks) / 1e9 for r in slices if r.action >= RECORD])
         self.assertEqual([len(times) for times in begun], [2, 2], begun)
         for one, other in zip(*begun):
-            self.assertAlmostEqual(one, other, delta=0.1)  # with the first launch of a whole second
-            self.assertLess(one % 1, 0.1)
+            # with the first launch of a whole second, and a process may get no processor for a while just then
+            self.assertAlmostEqual(one, other, delta=0.5)
+            self.assertLess(max(one % 1, other % 1), 0.5)
 
-    def asked_for_two(self, specs, steps, *options):
-        """What `trigger` answers a job of 3 s after two of them, and what it records."""
+    def asked_for_two(self, specs, steps, is_ready, *options):
+        """What `trigger` answers once both ranks are ready, and the finished run."""
         text = JOB.format(specs=specs, size=2, command=f"{prog('loop')} {steps} plain 500")
-        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off", *options])
+        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off", *options], **PACED)
         with subprocess.Popen(line, env=env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
-            time.sleep(2)
+            self.eventually("two ranks are ready", lambda: [is_ready(journal) for journal in journals(folder)] == [True, True])
             asked = self.tool("trigger", folder, "--steps", "2")
             _, err = job.communicate()
         windows = [(int(first), int(last)) for first, last in re.findall(r"steps (\d+) to (\d+) are recorded", asked.out)]
         self.assertEqual(len(windows), 2, asked.out + asked.err)
-        return windows, self.armed(Run(0, "", err, folder))
+        return windows, Run(0, "", err, folder)
 
     def test_trigger_names_the_same_steps(self):
         """Of ranks that are some hundred steps apart."""
-        windows, armed = self.asked_for_two("0:0 1:0.2", 5000)
+        windows, run = self.asked_for_two("0:0 1:0.2", 5000, lambda journal: journal.step_state == LOCKED)
         self.assertEqual(windows[0], windows[1])
-        self.assertEqual(armed, {0: list(windows[0]), 1: list(windows[0])})
+        self.assertEqual(self.armed(run), {0: list(windows[0]), 1: list(windows[0])})
 
     def test_trigger_of_steps_of_time(self):
         """Their numbers tell how long a rank has run: the same ones would come at other times."""
-        windows, _ = self.asked_for_two("0:0 1:1.2", 5000, "--step", "time:100")
-        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), 12, delta=2)
+        windows, run = self.asked_for_two("0:0 1:1.2", 5000, lambda journal: journal.current_step > 0, "--step", "time:100")
+        first, second = sorted(journal.first_point[1] for journal in run.journals())
+        self.assertGreater(second - first, 1e9)
+        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), (second - first) / 1e8, delta=2)
 
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""
         once = "for r in 0 1; do RANK=$r LOCAL_WORLD_SIZE=2 {} {} plain 500 & done; wait; "
-        run = self.profiled(["sh", "-c", once.format(prog("loop"), 2500) + once.format(prog("loop"), 1200)])
+        run = self.profiled(["sh", "-c", once.format(prog("loop"), 800) + once.format(prog("loop"), 500)], **PACED)
         by_rank = [(p["rank"], p["steps"]["recorded"]) for p in run.json["processes"]]
         self.assertEqual(len(by_rank), 4, run.err)
         for _, armed in by_rank:

@@ -32,7 +32,7 @@ class Example(Case):
         cls.run_ = cls("launch_example").launch_example()
 
     def launch_example(self):
-        return self.profiled(script("demo.py") + ["--steps", "60"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
+        return self.profiled(script("demo.py") + ["--steps", "200"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
 
     def json(self, *arguments):
         run = self.tool("report", self.run_.folder, "--json", *arguments)
@@ -124,7 +124,7 @@ class Example(Case):
 
     def test_run_is_described(self):
         run = self.json()["run"]
-        self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "60"])
+        self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "200"])
         for report in (run, report_of(self.run_.folder)["run"]):
             self.assertGreater(report["wall_s"], 0)
 

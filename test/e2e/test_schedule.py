@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from harness import Case, prog, script
+from harness import PACED, Case, prog, script
 from journal import STEP
 from trace import Trace
 
@@ -83,7 +83,7 @@ class Steps(Case):
         self.assertEqual(run.trace_steps(), [0, 1, 2, 3, 4, 5])
 
     def test_auto(self):
-        run = self.loop("plain", 150, 500)
+        run = self.loop("plain", 150, 500, **PACED)
         steps = self.facts(run)["steps"]
         self.assertEqual(steps["detector"], "auto")
         self.assertEqual(len(run.trace_steps()), 3, run.err)
@@ -95,7 +95,7 @@ class Steps(Case):
 
     def test_nothing_is_journaled_between_windows(self):
         """The step before a window is counted only, as any other: launches and copies of those that are sure stand in no journal."""
-        run = self.loop("plain", 300, 300, PROF_SCHEDULE="skip_first=200,wait=1,warmup=1,active=1,repeat=10")
+        run = self.loop("plain", 300, 300, PROF_SCHEDULE="skip_first=200,wait=1,warmup=1,active=1,repeat=10", **PACED)
         journal = run.journal()
         begins = sorted((r for r in journal.of(STEP) if r.event == "begin"), key=lambda r: r.ticks)
         waits = [(a.ticks, b.ticks) for a, b in zip(begins, begins[1:]) if not a.action and b.action]
@@ -104,9 +104,9 @@ class Steps(Case):
         self.assertEqual([sum(begin < t < end for t in launches) for begin, end in waits], [0] * 10)
 
     def test_auto_on_the_example(self):
-        run = self.profiled(script("demo.py"))
+        run = self.profiled(script("demo.py") + ["--steps", "200"])
         self.assertEqual(len(run.trace_steps()), 3, run.err)
-        self.assertIn(self.facts(run)["steps"]["count"], (80, 81))
+        self.assertIn(self.facts(run)["steps"]["count"], (200, 201))
         for path in run.traces():
             kernels = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
             self.assertEqual(len(kernels), 27)
@@ -133,13 +133,13 @@ class Steps(Case):
         self.assertEqual(" ".join(self.tool("report", run.folder).out.split()).count(words), 2)  # among the reasons, and what cannot be said
 
     def test_auto_locks_late_and_moves_the_window(self):
-        run = self.loop("plain", 1500, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1")
+        run = self.loop("plain", 150, 500, PROF_SCHEDULE="skip_first=0,wait=0,warmup=1,active=2,repeat=1", **PACED)
         first = run.trace_steps()[0]
         self.check_steps(run, [first, first + 1])
         self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
         late = f"recording began {first - 1} steps later than scheduled: steps were detected too late"
         self.assertEqual(" ".join(run.err.split()).count(late), 1, run.err)
-        in_time = self.loop("plain", 260, 2000, PROF_SCHEDULE="skip_first=200,wait=0,warmup=1,active=2,repeat=1")
+        in_time = self.loop("plain", 210, 500, PROF_SCHEDULE="skip_first=200,wait=0,warmup=1,active=2,repeat=1", **PACED)
         self.check_steps(in_time, [201, 202])
         self.assertNotIn("later than PROF_SCHEDULE", in_time.err)
         self.assertEqual(self.iteration_of(run, first), first)

@@ -1,7 +1,7 @@
 """PROF_STEP=python:FILE-SUFFIX:FUNCTION: a step is a call of that function, with the Python that runs the tests."""
 import unittest
 
-from harness import Case, script
+from harness import PACED, Case, script
 from trace import Trace
 
 SCHEDULE = "skip_first=30,wait=0,warmup=1,active=2,repeat=1"
@@ -12,7 +12,7 @@ STEPS = 80
 class StepFunction(Case):
     def steps(self, function, evaluate_every=0, decode=(), **settings):
         run = self.profiled([*script("python_steps.py"), str(STEPS), str(evaluate_every), *decode], PROF_STEP=function,
-                            **{"PROF_SCHEDULE": SCHEDULE, **settings})
+                            **{"PROF_SCHEDULE": SCHEDULE, **PACED, **settings})
         self.assertEqual((run.status, run.out), (0, f"{STEPS} steps\n"), run.err)
         (process,) = run.json["processes"]
         return run, process
@@ -48,20 +48,20 @@ class StepFunction(Case):
 
     def test_calls_that_are_nothing_but_iterations_of_a_loop(self):
         """Nothing is launched outside of the loop: the calls cannot be told, and are not said to be as many as the turns."""
-        run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"])
-        said = [line for line in run.own_lines() if "cannot be distinguished by what they launch" in line]
+        run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"], PACE_MS=0)
+        said = [line for line in run.own_lines() if "could not be told apart" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertEqual(process["steps"]["detector"], "none")
 
     def test_one_that_is_never_called(self):
         for function in ("python:python_steps.py:never_called", "python:steps.py:train_step"):
-            run, process = self.steps(function)
-            said = [line for line in run.own_lines() if "nothing was launched from a function of that name" in line]
+            run, process = self.steps(function, PACE_MS=0)
+            said = [line for line in run.own_lines() if "no launch came from a function of that name" in line]
             self.assertEqual(len(said), 1, run.err)
             self.assertEqual(process["steps"]["detector"], "none")
 
     def test_without_frames(self):
-        run, _ = self.steps("python:python_steps.py:train_step", PROF_PYTHON="off")
+        run, _ = self.steps("python:python_steps.py:train_step", PROF_PYTHON="off", PACE_MS=0)
         self.assertIn("PROF_PYTHON and PROF_STACKS are not off", run.err)
 
     def test_a_setting_that_names_no_function(self):

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import LAUNCHER, LIBRARY, ROOT, SIM, Case, environment, prog
+from harness import LAUNCHER, LIBRARY, PACED, PATIENCE_S, ROOT, SIM, Case, Run, collectors, environment, journals, prog
+from test_trigger import STEADY, Live
 
 # Signals as a C program has them; Python ignores both.
 USES_CUDA = """
@@ -37,7 +38,7 @@ class Stderr(Case):
         env = environment(LD_PRELOAD=LIBRARY, PROF_OUT=self.folder(), PROF_SCHEDULE="nonsense")
         child = subprocess.Popen(program(before), env=env, stdout=subprocess.PIPE, stderr=stderr, text=True, preexec_fn=limit)
         try:
-            out, err = child.communicate(timeout=30)
+            out, err = child.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             child.kill()
             child.communicate()
@@ -105,18 +106,23 @@ class Namespaces(Case):
         return [(p["pid"], p["state"], p["steps"]["count"], p["n_traces"]) for p in run.json["processes"]]
 
     def test_one(self):
-        run = self.profiled([*self.OWN_NUMBERS, prog("loop"), "1000", "plain", "500"])
+        run = self.profiled([*self.OWN_NUMBERS, prog("loop"), "1000", "plain", "500"], **PACED)
         self.assertEqual(self.states(run), [(1, "ended", 1000, 3)], run.err)
 
     def test_two_at_a_time_and_one_after_them(self):
         loop = " ".join([*self.OWN_NUMBERS, prog("loop"), "500", "plain", "500"])
-        run = self.profiled(["bash", "-c", f"{loop} & {loop} & wait; {loop}"])
+        run = self.profiled(["bash", "-c", f"{loop} & {loop} & wait; {loop}"], **PACED)
         self.assertEqual(self.states(run), 3 * [(1, "ended", 500, 3)], run.err)
 
     def test_killed(self):
-        code = f"timeout -s KILL 1 {prog('loop')} 100000 plain 1000; true"
-        run = self.profiled([*self.OWN_NUMBERS, "--mount-proc", "bash", "-c", code])
-        ((_, state, count, _),) = self.states(run)
+        ready = os.path.join(self.base, "ready")
+        code = f"{prog('loop')} 1000000 plain 1000 & until [ -e {ready} ]; do sleep 0.1; done; kill -KILL $!; wait; true"
+        line, folder, env = self.launched([*self.OWN_NUMBERS, "--mount-proc", "bash", "-c", code])
+        job = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.eventually("300 steps", lambda: [journal for journal in journals(folder) if journal.current_step > 300])
+        open(ready, "w").close()
+        _, err = job.communicate(timeout=PATIENCE_S)
+        ((_, state, count, _),) = self.states(Run(job.returncode, "", err, folder))
         self.assertEqual(state, "killed")
         self.assertGreater(count, 300)
 
@@ -171,36 +177,28 @@ class Sanitizer(Case):
         self.assertIn("does not come first", run.err)
 
 
-def collectors(folder):
-    """Those of the run that goes to `folder`."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            continue
-        if b"collect" in words and folder.encode() in words:
-            found.append(int(pid))
-    return found
-
-
 class LeftBehind(Case):
     """What a script has started and not waited for."""
 
     def test_a_program_that_has_not_yet_used_cuda(self):
-        run = self.profiled(["bash", "-c", f"(sleep 1; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"])
+        begin = os.path.join(self.base, "begin")
+        code = f"(until [ -e {begin} ]; do sleep 0.1; done; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"
+        run = self.profiled(["bash", "-c", code], **PACED)
         self.assertEqual((run.status, run.out), (0, "started\n"))
         self.assertIn("of the run still running; their traces are written as steps close", run.err)
         self.assertNotIn("never used", run.err)
+        open(begin, "w").close()
         self.eventually("it is recorded to its end", lambda: [p["state"] for p in run.json.get("processes", [])] == ["ended"])
         self.assertEqual(run.json["processes"][0]["steps"]["count"], 300)
         self.assertEqual(len(run.traces()), 3)
 
     def test_it_uses_no_cuda(self):
-        run = self.profiled(["bash", "-c", "(exec -a left sleep 2) >/dev/null 2>&1 & echo started"])
+        fifo = os.path.join(self.base, "fifo")
+        os.mkfifo(fifo)
+        run = self.profiled(["bash", "-c", f"(exec cat {fifo}) >/dev/null 2>&1 & echo started"])
         self.assertEqual((run.status, run.out), (0, "started\n"))
         self.assertTrue(collectors(run.folder))
+        open(fifo, "w").close()  # which ends it
         self.eventually("the collector ends with it", lambda: not collectors(run.folder))
 
 
@@ -232,15 +230,17 @@ class Places(Case):
         self.assertIn("runs on without profiling", run.err)
 
     def test_a_folder_that_is_removed_meanwhile(self):
-        line, folder, env = self.launched([prog("loop"), "1000", "plain", "1000"], PROF_STEP="kernel:first",
+        line, folder, env = self.launched(prog("steady"), PROF_STEP=STEADY,
                                           PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=2,repeat=1")
-        child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.eventually("traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "step-*"))) == 2)
+        live = Live(self, line, folder, env)
+        live.do(20)
+        self.eventually("traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "step-*.gz"))) == 2)
         while os.path.exists(folder):  # the collector may rename a file in it just then
             shutil.rmtree(folder, ignore_errors=True)
-        out, err = child.communicate(timeout=20)
-        self.assertEqual((child.returncode, out), (0, "1000 steps\n"), err)
-        self.assertNotIn("traces are in", err)
+        live.do(1000)
+        run = live.end()
+        self.assertEqual(run.status, 0, run.err)
+        self.assertNotIn("traces are in", run.err)
 
 
 class Words(Case):
@@ -253,26 +253,21 @@ class Words(Case):
 
 class Collector(Case):
     def test_it_is_not_waited_for_by_one_who_interrupts(self):
-        folder = self.folder()
-        stops = "os.kill([int(p) for p in os.listdir('/proc') if p.isdigit() and is_collector(p)][0], signal.SIGSTOP)"
-        before = f"""
-def is_collector(pid):
-    try:
-        return b"collect" in (words := open('/proc/' + pid + '/cmdline', 'rb').read().split(b"\\0")) and {folder!r}.encode() in words
-    except OSError:
-        return False
-{stops}
-"""
-        child = subprocess.Popen([LAUNCHER, "--sim", "-o", folder, "--", *program(before)], env=environment(PROF_SCHEDULE="always"),
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        line, folder, env = self.launched(program("sys.stdin.readline()"), PROF_SCHEDULE="always")
+        child = subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 start_new_session=True)
+        collector = self.collector(folder)
+        os.kill(collector, signal.SIGSTOP)
+        child.stdin.write("\n")
+        child.stdin.flush()
         self.assertEqual(child.stdout.readline(), "done\n")
         with self.assertRaises(subprocess.TimeoutExpired):
             child.wait(1)
         child.send_signal(signal.SIGINT)
         try:
-            _, err = child.communicate(timeout=10)
+            _, err = child.communicate(timeout=PATIENCE_S)
         finally:
-            subprocess.run(["pkill", "-CONT", "-f", folder], check=False)
+            os.kill(collector, signal.SIGCONT)
             child.kill()
         self.assertEqual(child.returncode, 0, "the application's own status")
         self.assertIn("profrun: interrupted; traces are still being written", err)

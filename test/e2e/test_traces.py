@@ -45,7 +45,7 @@ class InPerfetto(Case):
         return theirs
 
     def test_example(self):
-        run = self.profiled(script("demo.py"))
+        run = self.profiled(script("demo.py") + ["--steps", "200"])
         self.assertEqual(len(run.traces()), 3, run.err)
         trace = self.check(run.traces()[1])
         tracks = {row["name"] for row in trace.sql("select name from track")}

@@ -26,7 +26,7 @@ class Training(OverdueCase):
         trained = 0
         while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
             live.do("train 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             trained += 1
             self.assertLess(trained, 200, live.err())
         live.do("train 20")
@@ -59,20 +59,21 @@ class Training(OverdueCase):
             made = 0
             while self.journal(live).anchor_generation < generation or not self.is_sure(live):
                 live.do(command)
-                time.sleep(0.005)
+                time.sleep(0.02)
                 made += 20
                 self.assertLess(made, 3000, live.err())
             live.do(command)
         run = live.end()
         self.assertEqual(len(run.trace_steps()), 2)
         self.assertNotIn("trains_from", self.facts(run))
-        self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 10)
+        of_the_first = min(number for generation, number in self.begins(run.journal()) if generation == 2)
+        self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - of_the_first)
 
     def test_where_none_comes_little_is_journaled(self):
         live, passes = self.evaluated()
-        for _ in range(100):
-            live.do("pass 100")
-            time.sleep(0.001)
+        for _ in range(1000):
+            live.do("pass 10")
+            self.let_it_look(live)
         run = live.end()
         journal = run.journal()
         self.assertEqual((journal.anchor_generation, self.facts(run)["period"]), (1, PASS_CALLS))
@@ -80,7 +81,8 @@ class Training(OverdueCase):
         self.assertEqual([r for r in journal.of(STEP) if r.event == "cut"], [])
         sure = 128 * PASS_CALLS
         launches = [c for c in journal.calls() if c.category == "launch"]
-        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 16)
+        # one step in six at the most, where steps happen to take longer now and then (preload/doubt.c)
+        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 6)
 
 
 if __name__ == "__main__":
