@@ -215,7 +215,8 @@ def picked(programs, pattern):
 
 def check_programs(pattern):
     built = os.path.exists(os.path.join(ROOT, "build/libprofrun.so"))
-    return picked([Program("check-so", ["scripts/check-so"], 120)] if built else [], pattern)
+    of_library = [Program("check-so", ["scripts/check-so"], 120)] if built else []
+    return picked(of_library, pattern) + folder_programs("check", 120)(pattern)
 
 
 # Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.

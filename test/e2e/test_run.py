@@ -170,8 +170,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
-    def test_control_c_on_a_terminal_comes_once(self):
-        line, _, env = self.launched([sys.executable, "-c", self.THREE])
+    def on_terminal(self, code):
+        """Starts it on a terminal of its own and waits for "ready"."""
+        line, _, env = self.launched([sys.executable, "-c", code])
         pid, terminal = pty.fork()
         if not pid:
             os.execve(line[0], line, env)
@@ -181,7 +182,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         return pid, terminal, shown
 
     def test_control_c_on_a_terminal_comes_once(self):
-        pid, terminal, shown = self.on_terminal(self.COUNTS)
+        pid, terminal, shown = self.on_terminal(self.THREE)
         os.write(terminal, b"\x03")
         while b"got 2" not in shown:
             shown += os.read(terminal, 4096)
@@ -348,7 +349,7 @@ class NeverUsed(Case):
         self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("true never used CUDA: nothing was recorded", run.err)
         has_driver = any(os.path.exists(path) for path in self.DRIVER)
-        self.assertEqual("there is no NVIDIA driver here: --sim runs it" in run.err, not has_driver, run.err)
+        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver, run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 
 

@@ -83,7 +83,7 @@ $(PROG)/together: test/prog/together.cu
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
 
 # The library's Python half for ctypes; needs no CUDA. The wrapped function lets a test spoil the layout.
-PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) $(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock journal/pylines)
+PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) $(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock source/journal/pylines)
 prog: $(PROG)/python_frames.so
 $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) $(wildcard preload/python*.h preload/python*.def core/*/*.h)
 	$(call say,CC,$<)
