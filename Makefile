@@ -1,5 +1,6 @@
 # profrun's only Makefile: `make help` lists the goals. Objects go to build/obj, products to build/.
-#   V=1 shows whole commands, QUIET=1 none, WERROR=1 makes warnings errors, SAN=address,undefined builds into build/san-address-undefined.
+#   V=1 shows whole commands, QUIET=1 none, WERROR=1 makes warnings errors,
+#   SAN=address,undefined builds into build/san-address-undefined.
 # A fragment (test/*/NAME.mk) adds what it builds as prerequisites of sim, prog or bench-programs; it may use
 # $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(NVCC) (empty where there is none) and $(Q).
 
@@ -82,7 +83,7 @@ $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 $(addprefix $(BUILD)/obj/lib/preload/,hooks.o libs.o blocks.o): LIB_CFLAGS += -O2 -foptimize-sibling-calls
 # A launch's sizes come in registers, are stored in parts and moved on: as one vector they would wait for those stores, 5 ns.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
-# A fifth of the compile time of the file that takes longest; only a debugger misses it, in optimized code.
+# A fifth of the compile time of the slowest file; only a debugger misses it, in optimized code.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-var-tracking
 
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)

@@ -387,9 +387,10 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	if (!is_recorded)
 		is_recorded = has_begun_meanwhile();
 	/*
-	 * The time is read after the table has changed. A record that is earlier than a list of live blocks, although the
-	 * list has seen the table before the change, would be lost: while this thread has no processor, recording may end
-	 * and begin again. Inside a hooked call only a signal handler can be, in the middle of its record.
+	 * The time is read after the table has changed. While this thread has no processor, recording
+	 * may end and begin again, and list the live blocks as they were before the change. A record
+	 * with an earlier time than that list would be lost.
+	 * Inside a hooked call only a signal handler can be, in the middle of its record.
 	 */
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, hook_ticks(),
