@@ -387,9 +387,9 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	if (!is_recorded)
 		is_recorded = has_begun_meanwhile();
 	/*
-	 * The time is read after the table has changed. While this thread has no processor, recording
-	 * may end and begin again, and list the live blocks as they were before the change. A record
-	 * with an earlier time than that list would be lost.
+	 * The time is read after the table has changed. While this thread has no processor,
+	 * recording may end and begin again, and list the live blocks as they were before the
+	 * change. A record with an earlier time than that list would be lost.
 	 * Inside a hooked call only a signal handler can be, in the middle of its record.
 	 */
 	if (is_recorded && LIKELY(!hook_thread.depth))

@@ -7,7 +7,8 @@ A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check
 inspect what was built), sim, e2e, browser and answers (programs with planted causes); torch and
 torch-timed run only when asked for. All programs of the tiers run in parallel, the long ones first:
 twice as many as there are processors, since most of them wait most of the time. So a test must not
-depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run alone.
+depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run
+alone.
 
 Each test counts under its own name; a program that dies or runs out of time counts as one more
 failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a

@@ -85,7 +85,7 @@ class AnswersTest(unittest.TestCase):
                 self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle, places=3)
 
     def test_clean_programs_are_promised_nothing(self):
-        """Margins are wide: a tenth of the step. A run that is too disturbed for a verdict is repeated."""
+        """Margins are wide: a tenth of the step. A run too disturbed for a verdict is repeated."""
         for name in ("clean_gpu", "clean_graph", "clean_streams"):
             with self.subTest(name):
                 for _ in range(TRIES):

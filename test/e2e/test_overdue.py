@@ -41,7 +41,7 @@ class OverdueCase(ProbationCase):
 
 
     def let_it_look(self, live):
-        """Waits until the collector has read twice, if the library journals for it to look for other steps."""
+        """Waits until the collector has read twice, if the library journals for it."""
         (path,) = Run(0, "", "", live.folder).paths("journal/*.journal")
         for _ in range(2):
             before = Journal(path, header_only=True)

@@ -14,8 +14,8 @@ from harness import BUILD, ROOT
 PYTHON = os.path.join(BUILD, "perfetto-venv", "bin", "python")
 HEADER = os.path.join(ROOT, "export", "perfetto_schema.h")
 
-# Reads names such as "TrackEvent.type" (a field) or "TrackEvent.Type.TYPE_INSTANT" (an enum's value),
-# prints their numbers.
+# Reads names such as "TrackEvent.type" (a field) or "TrackEvent.Type.TYPE_INSTANT" (a value of an
+# enum), prints their numbers.
 LOOK_UP = """
 import json, sys
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as trace

@@ -79,7 +79,10 @@ class Ranks(Case):
 
     def test_a_rank_that_ended_is_not_awaited(self):
         """Rank 1 is over before its steps are known."""
-        text = f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500"
+        text = (
+            f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; "
+            f"RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500"
+        )
         run = self.profiled(["sh", "-c", text], **PACED)
         start = run.json["ranks_start"]
         self.assertEqual(start["ranks"], 2)

@@ -129,7 +129,10 @@ class Namespaces(Case):
 
     def test_killed(self):
         ready = os.path.join(self.base, "ready")
-        code = f"{prog('loop')} 1000000 plain 1000 & until [ -e {ready} ]; do sleep 0.1; done; kill -KILL $!; wait; true"
+        code = (
+            f"{prog('loop')} 1000000 plain 1000 & until [ -e {ready} ]; do sleep 0.1; done; "
+            "kill -KILL $!; wait; true"
+        )
         line, folder, env = self.launched([*self.OWN_NUMBERS, "--mount-proc", "bash", "-c", code])
         job = subprocess.Popen(
             line,
@@ -205,7 +208,10 @@ class LeftBehind(Case):
 
     def test_a_program_that_has_not_yet_used_cuda(self):
         begin = os.path.join(self.base, "begin")
-        code = f"(until [ -e {begin} ]; do sleep 0.1; done; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"
+        code = (
+            f"(until [ -e {begin} ]; do sleep 0.1; done; exec {prog('loop')} 300 plain 500) "
+            ">/dev/null 2>&1 & echo started"
+        )
         run = self.profiled(["bash", "-c", code], **PACED)
         self.assertEqual((run.status, run.out), (0, "started\n"))
         self.assertIn("of the run still go on; traces are written as they come", run.err)
