@@ -2,7 +2,6 @@
 import os
 import re
 import subprocess
-import time
 import unittest
 
 from harness import PACED, Case, Run, journals, prog

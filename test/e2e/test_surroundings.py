@@ -10,7 +10,6 @@ import sys
 import unittest
 
 from harness import (
-    LAUNCHER,
     LIBRARY,
     PACED,
     PATIENCE_S,
