@@ -3,15 +3,18 @@
 
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-j N] [-v] [--slowest N]
 
-A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that inspect what was built), sim,
-e2e, browser and answers (programs with planted causes); torch and torch-timed run only when asked for. All programs of
-the tiers run in parallel, the long ones first: twice as many as there are processors, since most of them wait most of the time.
-A test must therefore not depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run alone.
+A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that
+inspect what was built), sim, e2e, browser and answers (programs with planted causes); torch and
+torch-timed run only when asked for. All programs of the tiers run in parallel, the long ones first:
+twice as many as there are processors, since most of them wait most of the time. So a test must not
+depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run
+alone.
 
-Each test counts under its own name; a program that dies or runs out of time counts as one more failure. The output of a
-program that failed is shown in full, of one that passed not at all. Exit status 77 of a program, or a `skip` line, is a
-skip; its reason is printed.
+Each test counts under its own name; a program that dies or runs out of time counts as one more
+failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a
+program, or a `skip` line, is a skip; its reason is printed.
 """
+
 import argparse
 import collections
 import concurrent.futures
@@ -36,12 +39,13 @@ TOOK = re.compile(r"^took (\S+) s: (.*)$")  # of this file's child alone
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
-# own_results: the program takes the number of a descriptor as its last argument and writes its result lines there.
+# own_results: the program takes the number of a descriptor as its last argument, and writes its
+# result lines to it.
 Program = collections.namedtuple("Program", "name command limit_s own_results", defaults=(False,))
 
 
 class Report:
-    """Names of a program's tests by outcome, its output, and the seconds of each test that took longest."""
+    """Names of a program's tests by outcome, its output, and how many seconds each test took."""
 
     def __init__(self, name):
         self.name, self.passed, self.failed, self.skipped, self.output, self.seconds = name, [], [], [], "", 0.0
@@ -192,11 +196,13 @@ def list_child(pattern, *paths):
 
 
 def unittest_child(path, name, pattern, fd):
-    """The program that runs one class of a test_*.py: result lines to fd, everything else to standard output."""
+    """Runs one class of a test_*.py: result lines to fd, everything else to standard output."""
     with os.fdopen(fd, "w") as file:
         os.set_inheritable(fd, False)
         result = LineResult(file)
-        unittest.TestSuite(test for test in load_file(path, pattern) if type(test).__name__ == name).run(result)
+        unittest.TestSuite(
+            test for test in load_file(path, pattern) if type(test).__name__ == name
+        ).run(result)
         for test, text in result.failures + result.errors:
             print(f"== {test}\n{text}", flush=True)
     return 0 if result.wasSuccessful() else 1
@@ -205,7 +211,11 @@ def unittest_child(path, name, pattern, fd):
 def unit_programs(pattern):
     built = sorted(glob.glob(os.path.join(ROOT, "build/test/unit/test_*")))
     sources = {os.path.basename(path)[:-2] for path in glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))}
-    programs = [Program(os.path.basename(path), [path], 300) for path in built if os.path.basename(path) in sources]
+    programs = [
+        Program(os.path.basename(path), [path], 300)
+        for path in built
+        if os.path.basename(path) in sources
+    ]
     return picked(programs, pattern)
 
 
@@ -219,22 +229,46 @@ def check_programs(pattern):
     return picked(of_library, pattern) + folder_programs("check", 120)(pattern)
 
 
-# Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.
+# Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds,
+# eight ranks on two cores.
 TIMED = {"torch": ("test_ranks.py", "test_reports.py", "test_steps.py")}
 
 
 def folder_programs(folder, limit_s, timed=False):
-    """run-tests.sh of a folder under test/, and each class of every test_*.py there, of the files in TIMED or of the others."""
+    """Finds run-tests.sh of a folder under test/, and each class of its test_*.py.
+
+    timed: of the files in TIMED only, else of all others.
+    """
     def find(pattern):
         script = os.path.join(ROOT, "test", folder, "run-tests.sh")
-        found = picked([Program(f"{folder}/run-tests.sh", ["sh", script], limit_s)] if os.path.exists(script) else [], pattern)
+        found = picked(
+            (
+                [Program(f"{folder}/run-tests.sh", ["sh", script], limit_s)]
+                if os.path.exists(script)
+                else []
+            ),
+            pattern,
+        )
         paths = [path for path in sorted(glob.glob(os.path.join(ROOT, "test", folder, "test_*.py")))
                  if (os.path.basename(path) in TIMED.get(folder, ())) == timed]
         own = [sys.executable, os.path.abspath(__file__)]
-        listed = subprocess.run([*own, "--list", pattern or "", *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        listed = subprocess.run(
+            [*own, "--list", pattern or "", *paths],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         for path, *classes in map(str.split, listed.stdout.splitlines()):
-            found += [Program(f"{folder}/{os.path.basename(path)} {name}", [*own, "--unittest", path, name, pattern or ""],
-                              limit_s, True) for name in classes]
+            found += [
+                Program(
+                    f"{folder}/{os.path.basename(path)} {name}",
+                    [*own, "--unittest", path, name, pattern or ""],
+                    limit_s,
+                    True,
+                )
+                for name in classes
+            ]
         return found
     return find
 
@@ -253,8 +287,18 @@ TIERS = {
 DEFAULT_TIERS = [name for name in TIERS if not name.startswith("torch")]
 EXCLUSIVE = ("torch-timed",)
 # Parts of the names of programs that take longest.
-LONG = ("test_answers", "test_perfetto_ui", "test_python_frames", "test_trigger", "test_run.py Signals", "test_ranks.py",
-        "test_traces", "test_regime", "test_long", "test_levels")
+LONG = (
+    "test_answers",
+    "test_perfetto_ui",
+    "test_python_frames",
+    "test_trigger",
+    "test_run.py Signals",
+    "test_ranks.py",
+    "test_traces",
+    "test_regime",
+    "test_long",
+    "test_levels",
+)
 
 
 def show(report, verbose):
@@ -268,19 +312,23 @@ def show(report, verbose):
 
 
 def run_all(programs, at_a_time, verbose):
-    """Runs the programs, LONG ones first; returns their reports in the order in which they ended."""
+    """Runs the programs, LONG ones first; returns their reports in the order of their ends."""
     programs = sorted(programs, key=lambda program: not any(name in program.name for name in LONG))
     reports = []
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run_program, program) for program in programs]):
+        for future in concurrent.futures.as_completed(
+            [pool.submit(run_program, program) for program in programs]
+        ):
             reports.append(future.result())
             show(reports[-1], verbose)
     return reports
 
 
 def conclude(reports, n_slowest):
-    """Prints the slowest tests, the reasons of the skips, and the last line; returns the exit status."""
-    for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[:n_slowest]:
+    """Prints the slowest tests, reasons of skips and the last line; returns the exit status."""
+    for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[
+        :n_slowest
+    ]:
         print(f"took {seconds:.1f} s: {name}")
     skipped = [(report.name, why) for report in reports for why in report.skipped]
     for name, why in skipped:
@@ -300,15 +348,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default=",".join(DEFAULT_TIERS), help="of " + ", ".join(TIERS))
     parser.add_argument("-k", metavar="TEXT", help="only tests, or programs, with this in their name")
-    parser.add_argument("-j", metavar="N", type=int, default=2 * len(os.sched_getaffinity(0)), help="programs at a time")
+    parser.add_argument(
+        "-j",
+        metavar="N",
+        type=int,
+        default=2 * len(os.sched_getaffinity(0)),
+        help="programs at a time",
+    )
     parser.add_argument("-v", action="store_true", help="show all output")
-    parser.add_argument("--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end")
+    parser.add_argument(
+        "--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end"
+    )
     args = parser.parse_args()
     tiers = args.tier.split(",")
     unknown = [tier for tier in tiers if tier not in TIERS]
     if unknown:
         parser.error(f"no tier '{unknown[0]}': there are {', '.join(TIERS)}")
-    parallel = [program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)]
+    parallel = [
+        program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)
+    ]
     alone = [program for tier in tiers if tier in EXCLUSIVE for program in TIERS[tier](args.k)]
     return conclude(run_all(parallel, args.j, args.v) + run_all(alone, 1, args.v), args.slowest)
 

@@ -1,5 +1,8 @@
-"""Programs with planted causes under profrun: what does not depend on how long anything takes. The line, the file, the kind of wait,
-how often per step, how many steps. `make answers` judges the rest: verdicts and gains."""
+"""Programs with planted causes under profrun: what does not depend on how long anything takes.
+
+The line, the file, the kind of wait, how often per step, how many steps. `make answers` judges the
+rest: verdicts and gains.
+"""
 import json
 import os
 import shutil
@@ -82,7 +85,7 @@ class AnswersTest(unittest.TestCase):
                 self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle, places=3)
 
     def test_clean_programs_are_promised_nothing(self):
-        """Margins are wide here: a tenth of the step. A run that others disturbed too much for a verdict is made again."""
+        """Margins are wide: a tenth of the step. A run too disturbed for a verdict is repeated."""
         for name in ("clean_gpu", "clean_graph", "clean_streams"):
             with self.subTest(name):
                 for _ in range(TRIES):

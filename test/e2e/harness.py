@@ -28,7 +28,8 @@ EVERYTHING = {"PROF_SCHEDULE": "always"}
 PATIENCE_S = 100  # for what takes a moment on an idle machine: only a hang takes longer
 PACED = {"PACE_MS": 50}  # for loop of test/prog, which waits for the collector: test/prog/known.h
 
-# A job of a shell script and a program under nohup inherit ignored signals; the programs here are to have a terminal's.
+# A background job of a script and a program under nohup inherit ignored signals. The programs that
+# run here must have those of a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
@@ -183,7 +184,11 @@ def read_proc(pid, name):
 
 def collectors(folder):
     """Process ids of the collectors that write to `folder`."""
-    found = ((int(pid), read_proc(pid, "cmdline").split(b"\0")) for pid in os.listdir("/proc") if pid.isdigit())
+    found = (
+        (int(pid), read_proc(pid, "cmdline").split(b"\0"))
+        for pid in os.listdir("/proc")
+        if pid.isdigit()
+    )
     return [pid for pid, words in found if b"collect" in words and folder.encode() in words]
 
 
@@ -193,7 +198,11 @@ def children(pid):
 
 def process_name(pid):
     """None where it has gone or is a zombie."""
-    fields = dict(line.split(":\t", 1) for line in read_proc(pid, "status").decode().splitlines() if ":\t" in line)
+    fields = dict(
+        line.split(":\t", 1)
+        for line in read_proc(pid, "status").decode().splitlines()
+        if ":\t" in line
+    )
     return None if fields.get("State", "Z").startswith("Z") else fields["Name"]
 
 

@@ -41,14 +41,17 @@ class OverdueCase(ProbationCase):
 
 
     def let_it_look(self, live):
-        """While the library journals for the collector to look for other steps: until the collector has read twice."""
+        """Waits until the collector has read twice, if the library journals for it."""
         (path,) = Run(0, "", "", live.folder).paths("journal/*.journal")
         for _ in range(2):
             before = Journal(path, header_only=True)
             if not before.overdue_ticks:
                 return
-            self.eventually("the collector has looked", lambda: (now := Journal(path, header_only=True)).overdue_ticks == 0
-                            or now.looked_ticks != before.looked_ticks)
+            self.eventually(
+                "the collector has looked",
+                lambda: (now := Journal(path, header_only=True)).overdue_ticks == 0
+                or now.looked_ticks != before.looked_ticks,
+            )
 
 
 class AnotherModel(OverdueCase):

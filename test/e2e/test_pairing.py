@@ -131,8 +131,12 @@ class Pairing(Case):
     def test_steps_between_windows_are_not_taken_for_theirs(self):
         """CUPTI stays on through nine steps that are not recorded, each like those that are, to the end of a window."""
         ran = os.path.join(self.base, "truth")
-        run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:last", PROFSIM_TRUTH=ran,
-                            PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0")
+        run = self.profiled(
+            [prog("loop"), "120", "plain", "1000"],
+            PROF_STEP="kernel:last",
+            PROFSIM_TRUTH=ran,
+            PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0",
+        )
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["recorded"]), 11)
         self.assertEqual([process["losses"][what] for what in ("calls_without_gpu_work", "gpu_work_without_call", "late")], [0, 0, 0])
@@ -141,16 +145,24 @@ class Pairing(Case):
         for path in run.traces_in_order():
             trace, number = Trace(path), int(re.search(r"step-(\d+)", path)[1])
             calls = dict(trace.flows_out)
-            works = [work for _, work in sorted(trace.flows_in, key=lambda pair: calls[pair[0]].time)]
-            own = rows[lasts[number]:][:6]  # what the GPU ran of this step's calls; a millisecond lies between two steps
+            works = [
+                work for _, work in sorted(trace.flows_in, key=lambda pair: calls[pair[0]].time)
+            ]
+            # what the GPU ran of this step's calls; a millisecond lies between two steps
+            own = rows[lasts[number] : lasts[number] + 6]
             self.assertEqual(len(works), 6)
             for work, row in zip(works, own):
                 self.assertAlmostEqual(work.time, row.start, delta=1e5)
 
     def test_windows_while_the_gpu_is_behind(self):
         """Steps between two windows have work like theirs, still under way when the second begins: by time alone it could be its own."""
-        for schedule in ("skip_first=100,wait=3,warmup=0,active=1,repeat=10", "skip_first=100,wait=1,warmup=1,active=3,repeat=5"):
-            run = self.profiled([prog("order"), "ahead"], PROF_STEP="kernel:spin", PROF_SCHEDULE=schedule)
+        for schedule in (
+            "skip_first=100,wait=3,warmup=0,active=1,repeat=10",
+            "skip_first=100,wait=1,warmup=1,active=3,repeat=5",
+        ):
+            run = self.profiled(
+                [prog("order"), "ahead"], PROF_STEP="kernel:spin", PROF_SCHEDULE=schedule
+            )
             (process,) = run.json["processes"]
             self.assertGreater(len(process["steps"]["recorded"]), 5)
             self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)

@@ -23,7 +23,7 @@ class ProbationCase(RegimeCase):
         return live, n
 
     def is_sure(self, live):
-        """Whether the library counts by an anchor that stands. It has adopted the newest one once that has a base."""
+        """Whether the library counts by a confirmed anchor. It has adopted one that has a base."""
         journal = self.journal(live)
         return (journal.sure_generation == journal.anchor_generation == journal.base_generation
                 and journal.step_state == LOCKED)

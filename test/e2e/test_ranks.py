@@ -2,7 +2,6 @@
 import os
 import re
 import subprocess
-import time
 import unittest
 
 from harness import PACED, Case, Run, journals, prog
@@ -79,7 +78,10 @@ class Ranks(Case):
 
     def test_a_rank_that_ended_is_not_awaited(self):
         """Rank 1 is over before its steps are known."""
-        text = (f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500")
+        text = (
+            f"RANK=1 LOCAL_WORLD_SIZE=2 {prog('loop')} 2 plain; "
+            f"RANK=0 LOCAL_WORLD_SIZE=2 {prog('loop')} 500 plain 500"
+        )
         run = self.profiled(["sh", "-c", text], **PACED)
         start = run.json["ranks_start"]
         self.assertEqual(start["ranks"], 2)
@@ -105,16 +107,21 @@ class Ranks(Case):
             begun.append([journal.ns(r.ticks) / 1e9 for r in slices if r.action >= RECORD])
         self.assertEqual([len(times) for times in begun], [2, 2], begun)
         for one, other in zip(*begun):
-            # with the first launch of a whole second, and a process may get no processor for a while just then
+            # with the first launch of a whole second; the process may get no processor just then
             self.assertAlmostEqual(one, other, delta=0.5)
             self.assertLess(max(one % 1, other % 1), 0.5)
 
     def asked_for_two(self, specs, steps, is_ready, *options):
         """What `trigger` answers once both ranks are ready, and the finished run."""
         text = JOB.format(specs=specs, size=2, command=f"{prog('loop')} {steps} plain 500")
-        line, folder, env = self.launched(["sh", "-c", text], ["--schedule", "off", *options], **PACED)
+        line, folder, env = self.launched(
+            ["sh", "-c", text], ["--schedule", "off", *options], **PACED
+        )
         with subprocess.Popen(line, env=env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
-            self.eventually("two ranks are ready", lambda: [is_ready(journal) for journal in journals(folder)] == [True, True])
+            self.eventually(
+                "two ranks are ready",
+                lambda: [is_ready(journal) for journal in journals(folder)] == [True, True],
+            )
             asked = self.tool("trigger", folder, "--steps", "2")
             _, err = job.communicate()
         windows = [(int(first), int(last)) for first, last in re.findall(r"steps (\d+) to (\d+) are recorded", asked.out)]
@@ -123,13 +130,17 @@ class Ranks(Case):
 
     def test_trigger_names_the_same_steps(self):
         """Of ranks that are some hundred steps apart."""
-        windows, run = self.asked_for_two("0:0 1:0.2", 5000, lambda journal: journal.step_state == LOCKED)
+        windows, run = self.asked_for_two(
+            "0:0 1:0.2", 5000, lambda journal: journal.step_state == LOCKED
+        )
         self.assertEqual(windows[0], windows[1])
         self.assertEqual(self.armed(run), {0: list(windows[0]), 1: list(windows[0])})
 
     def test_trigger_of_steps_of_time(self):
         """Their numbers tell how long a rank has run: the same ones would come at other times."""
-        windows, run = self.asked_for_two("0:0 1:1.2", 5000, lambda journal: journal.current_step > 0, "--step", "time:100")
+        windows, run = self.asked_for_two(
+            "0:0 1:1.2", 5000, lambda journal: journal.current_step > 0, "--step", "time:100"
+        )
         first, second = sorted(journal.first_point[1] for journal in run.journals())
         self.assertGreater(second - first, 1e9)
         self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), (second - first) / 1e8, delta=2)
@@ -137,7 +148,9 @@ class Ranks(Case):
     def test_two_jobs_in_one_run(self):
         """What the first one's ranks agreed on is nothing to the second."""
         once = "for r in 0 1; do RANK=$r LOCAL_WORLD_SIZE=2 {} {} plain 500 & done; wait; "
-        run = self.profiled(["sh", "-c", once.format(prog("loop"), 800) + once.format(prog("loop"), 500)], **PACED)
+        run = self.profiled(
+            ["sh", "-c", once.format(prog("loop"), 800) + once.format(prog("loop"), 500)], **PACED
+        )
         by_rank = [(p["rank"], p["steps"]["recorded"]) for p in run.json["processes"]]
         self.assertEqual(len(by_rank), 4, run.err)
         for _, armed in by_rank:

@@ -24,10 +24,12 @@ def report_of(folder):
 
 
 def is_disturbed(run):
-    """Whether the machine was so busy that recording began late, or that one of the recorded steps took much longer than others."""
+    """Whether recording began late, or a recorded step took much longer, on a busy machine."""
     (process,) = run.json["processes"]
     steps = process["steps"]
-    return steps["schedule_shift"] or steps["recorded_step_ms"]["max"] > 1.2 * steps["step_ms"]["p50"]
+    return (
+        steps["schedule_shift"] or steps["recorded_step_ms"]["max"] > 1.2 * steps["step_ms"]["p50"]
+    )
 
 
 class Example(Case):
@@ -42,7 +44,10 @@ class Example(Case):
                 break
 
     def launch_example(self):
-        return self.profiled(script("demo.py") + ["--steps", "200"], PROF_SCHEDULE="skip_first=150,wait=0,warmup=2,active=5,repeat=1")
+        return self.profiled(
+            script("demo.py") + ["--steps", "200"],
+            PROF_SCHEDULE="skip_first=150,wait=0,warmup=2,active=5,repeat=1",
+        )
 
     def json(self, *arguments):
         run = self.tool("report", self.run_.folder, "--json", *arguments)

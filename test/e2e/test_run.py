@@ -10,8 +10,19 @@ import sys
 import time
 import unittest
 
-from harness import (LAUNCHER, LIBRARY, PATIENCE_S, ROOT, Case, applications, children, environment, process_name, prog,
-                     script)
+from harness import (
+    LAUNCHER,
+    LIBRARY,
+    PATIENCE_S,
+    ROOT,
+    Case,
+    applications,
+    children,
+    environment,
+    process_name,
+    prog,
+    script,
+)
 from test_trigger import Live
 from trace import Trace
 
@@ -86,8 +97,15 @@ class Transparent(Case):
 class Signals(Case):
     def start(self, command, options=(), stdin=subprocess.DEVNULL, **settings):
         line, folder, env = self.launched(command, options, **settings)
-        child = subprocess.Popen(line, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 start_new_session=True)
+        child = subprocess.Popen(
+            line,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.addCleanup(self.end, child)
         return child, folder
 
@@ -135,7 +153,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 """
     THREE = COUNTS.format(signals="(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)")
     # Any signal but what ends or stops it come what may, and its children's.
-    EVERY = COUNTS.format(signals="signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}")
+    EVERY = COUNTS.format(
+        signals="signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}"
+    )
     SETTLE_S = 0.3  # in which a signal would come a second time
 
     def counted(self, send, program=THREE):
@@ -199,7 +219,10 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
     def witness(self, child):
         """The process that shares the application's group; it may have yet to name itself."""
-        return self.eventually("the witness", lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"])[0]
+        return self.eventually(
+            "the witness",
+            lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"],
+        )[0]
 
     def test_signals_come_once_where_the_watchdog_was_killed(self):
         def send(child):
@@ -211,14 +234,22 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
     def test_a_timer_that_was_set_before_reaches_the_application(self):
         line, _, env = self.launched([sys.executable, "-c", self.EVERY])
-        with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 4)) as child:
+        with subprocess.Popen(
+            line,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 4),
+        ) as child:
             self.ready(child)  # before the timer expires
             self.assertEqual(child.stdout.readline(), "got 14\n")
             self.assertEqual(child.communicate("\n", timeout=PATIENCE_S)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        line, _, env = self.launched([sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"])
+        line, _, env = self.launched(
+            [sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"]
+        )
         pid, terminal = pty.fork()
         if not pid:
             os.execve(line[0], line, env)
@@ -227,7 +258,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             shown += os.read(terminal, 4096)
         os.close(terminal)
         self.addCleanup(lambda: process_name(pid) and os.kill(pid, signal.SIGKILL))
-        _, status = self.eventually("it ends", lambda: (ended := os.waitpid(pid, os.WNOHANG))[0] and ended)
+        _, status = self.eventually(
+            "it ends", lambda: (ended := os.waitpid(pid, os.WNOHANG))[0] and ended
+        )
         self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGHUP)
 
     def test_the_watchdog_ends_with_the_launcher(self):
@@ -258,8 +291,11 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(read_json(folder)["processes"][0]["state"], "killed")
 
     def test_killing_the_collector_leaves_what_export_needs(self):
-        line, folder, env = self.launched(prog("steady"), PROF_STEP="kernel:first",
-                                          PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1")
+        line, folder, env = self.launched(
+            prog("steady"),
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1",
+        )
         live = Live(self, line, folder, env)
         live.do(50)
         os.kill(self.collector(folder), signal.SIGKILL)
@@ -272,7 +308,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(run.status, 0, run.err)
         self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
-            self.assertEqual(len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4)
+            self.assertEqual(
+                len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4
+            )
 
     def test_a_journal_that_is_removed_ends_nothing(self):
         child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_SCHEDULE="skip_first=100000,active=1")
@@ -298,8 +336,11 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.eventually("the end in run.json", lambda: read_json(folder)["processes"][0]["state"] == "ended")
 
     def test_a_steps_trace_is_there_before_the_run_ends(self):
-        child, folder = self.start([prog("loop"), "10000000", "plain", "1000"], PROF_STEP="kernel:first",
-                                   PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1")
+        child, folder = self.start(
+            [prog("loop"), "10000000", "plain", "1000"],
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1",
+        )
         self.eventually("the trace of step 6", lambda: list_traces(folder))
         self.assertIsNone(child.poll(), "the run has ended before")
 

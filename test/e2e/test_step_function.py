@@ -48,7 +48,9 @@ class StepFunction(Case):
 
     def test_calls_that_are_nothing_but_iterations_of_a_loop(self):
         """Nothing is launched outside of the loop: the calls cannot be told, and are not said to be as many as the turns."""
-        run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"], PACE_MS=0)
+        run, process = self.steps(
+            "python:python_steps.py:decode", decode=["decode-alone"], PACE_MS=0
+        )
         said = [line for line in run.own_lines() if "could not be told apart" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertEqual(process["steps"]["detector"], "none")

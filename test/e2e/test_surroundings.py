@@ -9,7 +9,19 @@ import subprocess
 import sys
 import unittest
 
-from harness import LAUNCHER, LIBRARY, PACED, PATIENCE_S, ROOT, SIM, Case, Run, collectors, environment, journals, prog
+from harness import (
+    LIBRARY,
+    PACED,
+    PATIENCE_S,
+    ROOT,
+    SIM,
+    Case,
+    Run,
+    collectors,
+    environment,
+    journals,
+    prog,
+)
 from test_trigger import STEADY, Live
 
 # Signals as a C program has them; Python ignores both.
@@ -116,10 +128,23 @@ class Namespaces(Case):
 
     def test_killed(self):
         ready = os.path.join(self.base, "ready")
-        code = f"{prog('loop')} 1000000 plain 1000 & until [ -e {ready} ]; do sleep 0.1; done; kill -KILL $!; wait; true"
+        code = (
+            f"{prog('loop')} 1000000 plain 1000 & until [ -e {ready} ]; do sleep 0.1; done; "
+            "kill -KILL $!; wait; true"
+        )
         line, folder, env = self.launched([*self.OWN_NUMBERS, "--mount-proc", "bash", "-c", code])
-        job = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        self.eventually("300 steps", lambda: [journal for journal in journals(folder) if journal.current_step > 300])
+        job = subprocess.Popen(
+            line,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.eventually(
+            "300 steps",
+            lambda: [journal for journal in journals(folder) if journal.current_step > 300],
+        )
         open(ready, "w").close()
         _, err = job.communicate(timeout=PATIENCE_S)
         ((_, state, count, _),) = self.states(Run(job.returncode, "", err, folder))
@@ -182,7 +207,10 @@ class LeftBehind(Case):
 
     def test_a_program_that_has_not_yet_used_cuda(self):
         begin = os.path.join(self.base, "begin")
-        code = f"(until [ -e {begin} ]; do sleep 0.1; done; exec {prog('loop')} 300 plain 500) >/dev/null 2>&1 & echo started"
+        code = (
+            f"(until [ -e {begin} ]; do sleep 0.1; done; exec {prog('loop')} 300 plain 500) "
+            ">/dev/null 2>&1 & echo started"
+        )
         run = self.profiled(["bash", "-c", code], **PACED)
         self.assertEqual((run.status, run.out), (0, "started\n"))
         self.assertIn("of the run still running; their traces are written as steps close", run.err)
@@ -234,7 +262,9 @@ class Places(Case):
                                           PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=2,repeat=1")
         live = Live(self, line, folder, env)
         live.do(20)
-        self.eventually("traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "step-*.gz"))) == 2)
+        self.eventually(
+            "traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "step-*.gz"))) == 2
+        )
         while os.path.exists(folder):  # the collector may rename a file in it just then
             shutil.rmtree(folder, ignore_errors=True)
         live.do(1000)
@@ -254,8 +284,15 @@ class Words(Case):
 class Collector(Case):
     def test_it_is_not_waited_for_by_one_who_interrupts(self):
         line, folder, env = self.launched(program("sys.stdin.readline()"), PROF_SCHEDULE="always")
-        child = subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 start_new_session=True)
+        child = subprocess.Popen(
+            line,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         collector = self.collector(folder)
         os.kill(collector, signal.SIGSTOP)
         child.stdin.write("\n")

@@ -66,7 +66,9 @@ class Training(OverdueCase):
         run = live.end()
         self.assertEqual(len(run.trace_steps()), 2)
         self.assertNotIn("trains_from", self.facts(run))
-        of_the_first = min(number for generation, number in self.begins(run.journal()) if generation == 2)
+        of_the_first = min(
+            number for generation, number in self.begins(run.journal()) if generation == 2
+        )
         self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - of_the_first)
 
     def test_where_none_comes_little_is_journaled(self):
@@ -81,7 +83,7 @@ class Training(OverdueCase):
         self.assertEqual([r for r in journal.of(STEP) if r.event == "cut"], [])
         sure = 128 * PASS_CALLS
         launches = [c for c in journal.calls() if c.category == "launch"]
-        # one step in six at the most, where steps happen to take longer now and then (preload/doubt.c)
+        # one step in six at most, if steps happen to take longer now and then (preload/doubt.c)
         self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 6)
 
 

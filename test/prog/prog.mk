@@ -48,7 +48,8 @@ $(PROG)/slots_at_exit.so: test/prog/slots_at_exit.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -o $@
 
-# The loader maps both where they ask for it, since nothing else does: an object takes the place of one that has gone.
+# The loader maps both at the address that they ask for, which nothing else uses: one takes the
+# place of the other.
 PROG_SAME_PLACE := -Wl,-Ttext-segment=0x2000000000
 $(PROG)/slots_caller.so: test/prog/slots_caller.c $(PROG_SIM13)
 	$(call say,CC,$<)

@@ -7,7 +7,8 @@ SIM_GEN := $(BUILD)/gen/sim
 SIM_PYTHON ?= python3
 
 # Generated code reads arguments of the runtime as the driver's types of the same layout.
-# They are stripped of debug information (below), and how fast they run is of no matter: so they compile in half the time.
+# Their debug information is stripped (below) and their speed does not matter: this halves the
+# compile time.
 SIM_CFLAGS := $(if $(SAN),,-O1 -g0) -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
 	-isystem $(CUDA_INCLUDE) -MMD -MP
 # Without debug information, as NVIDIA's libraries are: no line of theirs may pass for the user's.
@@ -24,7 +25,8 @@ SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.
 
 .PHONY: sim-cuda
 sim: $(SIM_LIBRARIES)
-sim-cuda: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 # what a program of CUDA 13 needs that calls no library
+# What a program of CUDA 13 needs that calls no other library.
+sim-cuda: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13
 
 $(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def test/sim/rt_twelve.h $(wildcard test/sim/*.c) \
 		$(wildcard test/sim/exports/*.txt) $(CUDA_INCLUDE)/cuda.h

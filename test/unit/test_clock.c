@@ -56,7 +56,7 @@ static double off_the_line(uint32_t kind)
 	return (double)(b.ticks - a.ticks) * slope - (double)(b.monotonic_ns - a.monotonic_ns);
 }
 
-/* Within the microsecond that a point may be off, unless the thread lost its processor in the middle of one. */
+/* Within the microsecond that a point may be off, unless the thread was preempted in one. */
 static void test_three_points_lie_on_a_line(void **state)
 {
 	(void)state;

@@ -10,7 +10,7 @@
 
 static const void *half_ms, *one_ms;
 
-/* For what must not wait for the device: this thread may get no processor for some milliseconds, but not for so long. */
+/* For what must not wait for the device: longer than this thread goes without a processor. */
 static const void *long_kernel;
 #define LONG_US 100000
 #define AT_ONCE (0.9 * LONG_US)
@@ -72,7 +72,10 @@ static void streams(void)
 	(void)cudaGetLastError();
 }
 
-/* Two kernels on one stream, or the second on another one that waits for the first: the time from `begin` to `end`. */
+/*
+ * The time from `begin` to `end` of two kernels on one stream, or of which the second is on another
+ * one that waits for the first.
+ */
 static float between_events(cudaStream_t a, cudaStream_t b, cudaEvent_t begin, cudaEvent_t middle,
 			    cudaEvent_t end)
 {
@@ -352,7 +355,7 @@ static void queue(void)
 	}
 	/* 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176 kernels of 20 us. */
 	check(least > 24000 && most > 15000, "launches run ahead of the device",
-	      "%.0f us in all, %.0f of them behind the launches", least, most);
+	      "%.0f us in all, %.0f of them after the launches", least, most);
 	t = now_us();
 	for (int i = 0; i < 3000; i++)
 		launch(kernel, NULL);
