@@ -56,7 +56,7 @@ class StepFunction(Case):
         are not counted as calls."""
         run, process = self.steps("python:python_steps.py:decode", decode=["decode-alone"],
                                   PACE_MS=0)
-        said = [line for line in run.own_lines() if "could not be told apart" in line]
+        said = [line for line in run.own_lines() if "cannot be distinguished" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertEqual(process["steps"]["detector"], "none")
 
@@ -64,7 +64,7 @@ class StepFunction(Case):
         for function in ("python:python_steps.py:never_called", "python:steps.py:train_step"):
             run, process = self.steps(function, PACE_MS=0)
             said = [line for line in run.own_lines()
-                    if "no launch came from a function of that name" in line]
+                    if "nothing was launched from a function of that name" in line]
             self.assertEqual(len(said), 1, run.err)
             self.assertEqual(process["steps"]["detector"], "none")
 
