@@ -1,7 +1,7 @@
 """A second reader of journals: the tests' oracle for core/source/journal/reader.c.
 
-It was written from core/runtime/record.h alone. It reads whole files, trusts them, and returns
-plain lists and dictionaries.
+It was written from core/runtime/record.h and kinds.h alone. It reads whole files, trusts them, and
+returns plain lists and dictionaries.
 """
 import bisect
 import mmap

@@ -31,7 +31,7 @@ CONSTANTS = {
     "NCCL": [("preload/libs.c", "MISSING_NCCL", "ncclSystemError"),
              ("preload/comms.c", "IN_PROGRESS", "ncclInProgress")],
     "BLAS": [("preload/libs.c", "MISSING_BLAS", "CUBLAS_STATUS_NOT_INITIALIZED")] + [
-        ("core/runtime/record.h", "LIBRARY_" + ours, "CUDA_" + theirs) for ours, theirs in (
+        ("core/runtime/kinds.h", "LIBRARY_" + ours, "CUDA_" + theirs) for ours, theirs in (
             ("F32", "R_32F"), ("F64", "R_64F"), ("F16", "R_16F"), ("I8", "R_8I"), ("C32", "C_32F"),
             ("C64", "C_64F"), ("BF16", "R_16BF"), ("F8_E4M3", "R_8F_E4M3"),
             ("F8_E5M2", "R_8F_E5M2"))],

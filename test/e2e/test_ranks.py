@@ -12,7 +12,7 @@ from harness import PACED, Case, Run, journals, prog
 from journal import STEP
 from test_regime import LOCKED
 
-RECORD = 2  # enum sched_action of core/runtime/record.h
+RECORD = 2  # enum sched_action of core/runtime/kinds.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
 JOB = ('for spec in {specs}; do (sleep ${{spec#*:}}; RANK=${{spec%:*}} LOCAL_WORLD_SIZE={size} '
        'exec {command}) & done; wait')
