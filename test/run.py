@@ -31,11 +31,11 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SKIP = 77  # exit status, as automake has it
+SKIP = 77  # exit status, as in automake
 
-# Lines of cmocka's TAP, of the shell runners and of this file's own child for unittest files.
+# Lines of cmocka's TAP, of the shell runners, and of this file's own child for unittest files.
 RESULT = re.compile(r"^(ok|not ok|skip) (?:\d+ )?(?:- )?(.*)$")
-TOOK = re.compile(r"^took (\S+) s: (.*)$")  # of this file's child alone
+TOOK = re.compile(r"^took (\S+) s: (.*)$")  # only of this file's own child
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
@@ -48,8 +48,8 @@ class Report:
     """Names of a program's tests by outcome, its output, and how many seconds each test took."""
 
     def __init__(self, name):
-        self.name, self.passed, self.failed, self.skipped, self.output, self.seconds = name, [], [], [], "", 0.0
-        self.took = []
+        self.name, self.output, self.seconds = name, "", 0.0
+        self.passed, self.failed, self.skipped, self.took = [], [], [], []
 
 
 def read_results(report, text):
@@ -66,19 +66,22 @@ def read_results(report, text):
             if what.startswith("# SKIP"):
                 report.skipped.append(what[6:].strip())
             else:
-                {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}[outcome].append(what)
+                by_outcome = {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}
+                by_outcome[outcome].append(what)
     return planned
 
 
 def run_program(program):
-    """Runs a program in a process group of its own, which is gone when this returns."""
+    """Runs a program in its own process group; no process of it is left when this returns."""
     name, command, limit_s, own_results = program
     report, began, late_s = Report(name), time.monotonic(), None
     env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile("w+", errors="replace") as results:
-        child = subprocess.Popen(command + ([str(results.fileno())] if own_results else []), cwd=ROOT, env=env, text=True,
+        arguments = [str(results.fileno())] if own_results else []
+        child = subprocess.Popen(command + arguments, cwd=ROOT, env=env, text=True,
                                  errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),), start_new_session=True)
+                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),),
+                                 start_new_session=True)
         try:
             report.output, _ = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -101,7 +104,7 @@ def kill_group(child):
 
 
 def judge(report, planned, status, late_s):
-    """Adds what no result line can say: a death, a time-out, an exit status that the lines do not explain."""
+    """Adds failures without a result line: a death, a time-out, an unexplained exit status."""
     counted = len(report.passed) + len(report.failed) + len(report.skipped)
     if late_s:
         report.failed.append(f"stopped after {late_s} s")
@@ -118,7 +121,10 @@ def judge(report, planned, status, late_s):
 
 
 class LineResult(unittest.TestResult):
-    """Writes a line for each test to a file that nothing else writes to, so that no test's output can look like one."""
+    """Writes a line for each test to a file that only this writes to.
+
+    So no test's output can look like a result.
+    """
 
     def __init__(self, file):
         super().__init__()
@@ -170,7 +176,7 @@ class LineResult(unittest.TestResult):
 
 
 def load_file(path, pattern):
-    """The tests of one test_*.py whose full name has pattern in it."""
+    """Returns the tests of one test_*.py whose full names contain the pattern."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{pattern}*"] if pattern else None
@@ -210,7 +216,8 @@ def unittest_child(path, name, pattern, fd):
 
 def unit_programs(pattern):
     built = sorted(glob.glob(os.path.join(ROOT, "build/test/unit/test_*")))
-    sources = {os.path.basename(path)[:-2] for path in glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))}
+    sources = glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))
+    sources = {os.path.basename(path)[:-2] for path in sources}
     programs = [
         Program(os.path.basename(path), [path], 300)
         for path in built
@@ -273,7 +280,7 @@ def folder_programs(folder, limit_s, timed=False):
     return find
 
 
-# Name, what finds its programs.
+# Name: the function that finds its programs.
 TIERS = {
     "unit": unit_programs,
     "check": check_programs,
@@ -307,8 +314,8 @@ def show(report, verbose):
     for what in report.failed:
         print(f"FAILED {report.name}: {what}")
     outcome = f"{len(report.passed)} passed, {len(report.failed)} failed"
-    print(f"{report.name}: {outcome}{f', {len(report.skipped)} skipped' if report.skipped else ''} ({report.seconds:.1f} s)",
-          flush=True)
+    skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
+    print(f"{report.name}: {outcome}{skipped} ({report.seconds:.1f} s)", flush=True)
 
 
 def run_all(programs, at_a_time, verbose):
@@ -345,9 +352,10 @@ def main():
         return list_child(*sys.argv[2:])
     if sys.argv[1:2] == ["--unittest"]:
         return unittest_child(*sys.argv[2:5], int(sys.argv[5]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default=",".join(DEFAULT_TIERS), help="of " + ", ".join(TIERS))
-    parser.add_argument("-k", metavar="TEXT", help="only tests, or programs, with this in their name")
+    parser.add_argument("-k", metavar="TEXT", help="only tests or programs with this in their name")
     parser.add_argument(
         "-j",
         metavar="N",

@@ -16,17 +16,24 @@ import cases  # noqa: E402
 import judge  # noqa: E402
 import run  # noqa: E402
 
-# What each line with a wait is, and how often it waits in a step.
+# The kind of each line's wait, and how often it waits per step.
 WAITS = {
-    "explicit_sync": ("explicit", 6), "read_per_layer": ("item", 8), "second_thread": ("explicit", 5), "log_copy": ("item", 1 / 3),
-    "engine": ("explicit", 4), "copy_back": ("item", 6), "pageable_copy": ("copy", 1), "layers": ("event", 6),
+    "explicit_sync": ("explicit", 6),
+    "read_per_layer": ("item", 8),
+    "second_thread": ("explicit", 5),
+    "log_copy": ("item", 1 / 3),
+    "engine": ("explicit", 4),
+    "copy_back": ("item", 6),
+    "pageable_copy": ("copy", 1),
+    "layers": ("event", 6),
     "accumulate": ("item", 4),
 }
 
 
 TRIES = 4
 
-# Their steps are not told apart as the key has them; fails when they are, so that the row goes.
+# Programs whose steps differ from the key; a test fails once they are right, so that the row is
+# removed.
 NOT_YET = {}
 
 
@@ -47,7 +54,8 @@ class AnswersTest(unittest.TestCase):
         steps, report = run.profiled(case, os.path.join(self.base, name), gpu=False)
         process = judge.main_process(report)
         is_right = abs(process["steps"]["count"] - steps) <= judge.STEPS_OFF
-        self.assertEqual(is_right, name not in NOT_YET, f"{process['steps']['count']} steps found of {steps}")
+        self.assertEqual(is_right, name not in NOT_YET,
+                         f"{process['steps']['count']} steps found of {steps}")
         if not is_right:
             self.skipTest(f"{name}: {NOT_YET[name]}")
         return case, process
@@ -82,7 +90,8 @@ class AnswersTest(unittest.TestCase):
             with self.subTest(name):
                 _, process = self.process(name)
                 idle = sum(gpu["idle_ms_per_step"] for gpu in process["gpu"])
-                self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle, places=3)
+                self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle,
+                                       places=3)
 
     def test_clean_programs_are_promised_nothing(self):
         """Margins are wide: a tenth of the step. A run too disturbed for a verdict is repeated."""
@@ -94,7 +103,8 @@ class AnswersTest(unittest.TestCase):
                         break
                 step_ms = process["replay"]["measured_ms"]
                 promised = [row["expected_ms_per_step"] for row in process["advice"]]
-                self.assertLess(max(promised, default=0), 0.1 * step_ms, json.dumps(process["advice"]))
+                self.assertLess(max(promised, default=0), 0.1 * step_ms,
+                                json.dumps(process["advice"]))
                 self.assertEqual(process["bound"]["verdict"], "gpu")
 
 

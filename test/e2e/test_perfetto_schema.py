@@ -30,7 +30,7 @@ for name in json.load(sys.stdin):
 print(json.dumps(found))
 """
 
-# What each number of the header is in Perfetto; several where messages share a number.
+# Perfetto's name of each number; several if messages share a number.
 WORDS = {
     "TRACE_PACKET": "Trace.packet",
     "PACKET_CLOCK_SNAPSHOT": "TracePacket.clock_snapshot",
@@ -111,7 +111,7 @@ WORDS = {
     "ARG_ARRAY": "DebugAnnotation.array_values",
     "ARG_STRING_IID": "DebugAnnotation.string_value_iid",
 }
-OWN = {"CLOCK_DELTA_ID": range(64, 128)}  # a sequence chooses its own clock's number
+OWN = {"CLOCK_DELTA_ID": range(64, 128)}  # a sequence chooses the number of its own clock
 
 
 def header_numbers():

@@ -1,4 +1,4 @@
-"""Loops that ask over and over whether the GPU is done: what is kept of them, and that they are told as the waits they are."""
+"""Loops that query until the GPU is done: what is recorded, and that they count as waits."""
 import json
 from statistics import median
 
@@ -7,7 +7,7 @@ from trace import Trace
 
 
 class Queries(Case):
-    def test_their_number_and_how_long_they_took(self):
+    def test_number_and_duration_of_queries(self):
         run = self.preloaded([prog("loop"), "8", "polls"], **EVERYTHING)
         self.assertEqual((run.status, run.out), (0, "8 steps\n"), run.err)
         calls = [call for call in run.journal().calls() if call.category == "query"]
@@ -19,7 +19,7 @@ class Queries(Case):
         took_ns = [(call.seq << 10) * journal.ns_per_tick() for call in calls]
         self.assertGreater(median(took_ns), 30e6)
 
-    def test_the_report_tells_of_a_wait(self):
+    def test_the_report_has_a_wait(self):
         run = self.profiled([prog("loop"), "8", "polls"], PROF_STEP="kernel:first",
                             PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=3,repeat=1")
         (process,) = json.loads(self.tool("report", run.folder, "--json").out)["processes"]
@@ -35,7 +35,7 @@ class Queries(Case):
         self.assertGreater(median(loop.end - loop.time for loop in loops), 30e6)
         self.assertGreater(median(loop.args["said_not_ready"] for loop in loops), 20)
 
-    def test_who_does_something_between_does_not_wait(self):
+    def test_a_loop_that_works_between_queries_is_no_wait(self):
         run = self.profiled([prog("loop"), "4", "polls", "1000"], **EVERYTHING)
         (path,) = run.traces()
         queries = [call for call in Trace(path).slices if call.name == "cudaEventQuery"]

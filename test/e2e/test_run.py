@@ -1,4 +1,7 @@
-"""profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
+"""profrun.sh passes on the application's output, status, signals and input.
+
+Also: which files remain, and what happens when a process of the run is killed.
+"""
 import json
 import os
 import pty
@@ -30,13 +33,17 @@ STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
 
 
 class Transparent(Case):
-    VICTIMS = [["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"], ["fork", "before"], ["fork", "after"],
-               ["fork", "after-tries"], ["fork", "grandchild"], ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
-               ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"], ["ends", "exit"], ["ends", "_exit"],
-               ["ends", "_Exit"], ["ends", "quick_exit"], ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"],
-               ["ends", "segv"], ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
-               ["process", "resets"], ["process", "closes-all"], ["process", "chdir"], ["process", "limits"], ["process", "umask"],
-               ["process", "errno"], ["process", "handler"], ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
+    VICTIMS = [
+        ["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"],
+        ["fork", "before"], ["fork", "after"], ["fork", "after-tries"], ["fork", "grandchild"],
+        ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
+        ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"],
+        ["ends", "exit"], ["ends", "_exit"], ["ends", "_Exit"], ["ends", "quick_exit"],
+        ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"], ["ends", "segv"],
+        ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
+        ["process", "resets"], ["process", "closes-all"], ["process", "chdir"],
+        ["process", "limits"], ["process", "umask"], ["process", "errno"], ["process", "handler"],
+        ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
 
     def test_output_and_status_of_every_victim(self):
         for name, *arguments in self.VICTIMS:
@@ -46,10 +53,11 @@ class Transparent(Case):
                 except unittest.SkipTest:
                     continue
                 bare, run = self.bare(command), self.profiled(command)
-                if name != "lookups":  # its messages hold names of files
+                if name != "lookups":  # its messages contain file names
                     self.assertEqual(run.out, bare.out)
-                # a shell's convention: the launcher, too, may say 128 + n for a death by signal n
-                self.assertIn(run.status, {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status})
+                # As a shell does, the launcher may return 128 + n for a death by signal n.
+                statuses = {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status}
+                self.assertIn(run.status, statuses)
                 self.assertEqual(run.other_err(), bare.err)
 
     def test_standard_input(self):
@@ -57,7 +65,8 @@ class Transparent(Case):
         self.assertEqual(run.out, "read one\nread two\ninput good\n")
 
     def test_environment_is_kept(self):
-        code = "import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', '').endswith('/mine'))"
+        code = ("import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', "
+                "'').endswith('/mine'))")
         line, folder, env = self.launched([sys.executable, "-c", code], KEPT="kept")
         env["LD_LIBRARY_PATH"] = "/mine"
         self.assertEqual(self.execute(line, folder, env).out, "kept True\n")
@@ -68,15 +77,18 @@ class Transparent(Case):
         env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
         self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
 
-    def test_what_is_installed_is_whole(self):
+    def test_the_installation_is_complete(self):
         target = os.path.join(self.base, "usr")
-        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target], check=True)
+        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target],
+                       check=True)
         folder = os.path.join(target, "share", "doc", "profrun")
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
             links = [link for link in re.findall(r"\]\(([^)#]+)", file.read()) if "://" not in link]
         self.assertGreater(len(links), 10)
-        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))], [])
-        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))],
+                         [])
+        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"],
+                             stdout=subprocess.PIPE, text=True, check=True)
         self.assertIn("PROF_SCHEDULE", run.stdout)
 
     def test_quiet(self):
@@ -135,7 +147,7 @@ class Signals(Case):
     def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
         self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
 
-    # Says each signal that comes, until its input ends.
+    # Prints each signal that comes, until its input ends.
     COUNTS = """
 import signal, sys
 seen = []
@@ -182,7 +194,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             out = self.counted(lambda child: self.sent(child, os.kill, child.pid, number))
             self.assertEqual(out, f"1 signals: [{int(number)}]\n")
 
-    def test_one_after_the_other(self):
+    def test_signals_to_launcher_and_group_come_once_each(self):
         def send(child):
             for _ in range(3):
                 self.sent(child, os.kill, child.pid, signal.SIGTERM)
@@ -191,7 +203,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
     def on_terminal(self, code):
-        """Starts it on a terminal of its own and waits for "ready"."""
+        """Starts Python code on a new terminal and waits for "ready"."""
         line, _, env = self.launched([sys.executable, "-c", code])
         pid, terminal = pty.fork()
         if not pid:
@@ -211,7 +223,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         try:
             while piece := os.read(terminal, 4096):
                 shown += piece
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # the other end of the terminal is closed
             pass
         os.close(terminal)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
@@ -224,7 +236,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"],
         )[0]
 
-    def test_signals_come_once_where_the_watchdog_was_killed(self):
+    def test_signals_come_once_after_the_watchdog_was_killed(self):
         def send(child):
             os.kill(self.witness(child), signal.SIGKILL)
             for number in (signal.SIGTERM, signal.SIGUSR1):
@@ -232,7 +244,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send, self.EVERY), "2 signals: [10, 15]\n")
 
-    def test_a_timer_that_was_set_before_reaches_the_application(self):
+    def test_an_earlier_timer_reaches_the_application(self):
         line, _, env = self.launched([sys.executable, "-c", self.EVERY])
         with subprocess.Popen(
             line,
@@ -270,14 +282,15 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         os.kill(child.pid, signal.SIGKILL)
         self.eventually("the witness is gone", lambda: process_name(witness) != "group")
 
-    def test_control_c_kills_an_application_that_does_not(self):
+    def test_control_c_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
 
     def test_term_to_the_launcher_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGTERM, False, {143, -signal.SIGTERM})
 
-    def test_killing_the_application_keeps_closed_steps(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
+    def test_killing_the_application_keeps_completed_steps(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_STEP="kernel:first",
                                    PROF_SCHEDULE="skip_first=0,wait=1,warmup=1,active=2,repeat=0")
         self.eventually("traces of steps", lambda: len(list_traces(folder)) >= 4)
         (application,) = applications(folder)
@@ -306,14 +319,16 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(list_traces(folder), [])
         run = self.tool("export", folder, "--format", "perfetto")
         self.assertEqual(run.status, 0, run.err)
-        self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
+        self.assertEqual([os.path.basename(path) for path in list_traces(folder)],
+                         ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
             self.assertEqual(
                 len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4
             )
 
-    def test_a_journal_that_is_removed_ends_nothing(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_SCHEDULE="skip_first=100000,active=1")
+    def test_removing_the_journal_ends_nothing(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_SCHEDULE="skip_first=100000,active=1")
         self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
         self.eventually("the collector has found it", lambda: read_json(folder).get("processes"))
         (application,) = applications(folder)
@@ -333,7 +348,8 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
         child.kill()
         self.eventually("traces", lambda: len(list_traces(folder)) == 2)
-        self.eventually("the end in run.json", lambda: read_json(folder)["processes"][0]["state"] == "ended")
+        self.eventually("the end in run.json",
+                        lambda: read_json(folder)["processes"][0]["state"] == "ended")
 
     def test_a_steps_trace_is_there_before_the_run_ends(self):
         child, folder = self.start(
@@ -342,19 +358,20 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1",
         )
         self.eventually("the trace of step 6", lambda: list_traces(folder))
-        self.assertIsNone(child.poll(), "the run has ended before")
+        self.assertIsNone(child.poll(), "the run ended first")
 
 
 class WithoutLauncher(Case):
-    def test_library_alone_leaves_a_journal_that_export_iterations_into_traces(self):
-        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+    def test_export_makes_traces_from_the_librarys_journal(self):
+        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first",
+                             PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         self.assertEqual(os.listdir(run.folder), ["journal"])
         self.assertEqual(run.err, "")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
         self.assertEqual(run.trace_steps(), [3, 4])
 
-    def test_export_learns_the_steps_that_nobody_has_learned(self):
+    def test_export_detects_the_steps(self):
         run = self.preloaded(script("demo.py") + ["--steps", "40"], PROF_SCHEDULE="always")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
@@ -363,17 +380,22 @@ class WithoutLauncher(Case):
     def test_default_folder(self):
         command = [prog("loop"), "2"]
         self.execute(command, self.base, environment(LD_PRELOAD=LIBRARY), cwd=self.base)
-        self.assertTrue([name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
+        self.assertTrue(
+            [name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
 
     def test_export_writes_the_same_as_the_collector(self):
-        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         again = self.folder()
-        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
+        self.assertEqual(
+            self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
         for path in run.traces():
             name = os.path.basename(path)
-            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again) if name in files]
+            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again)
+                        if name in files]
             one, two = Trace(path), Trace(other)
-            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices], [(s.name, s.time, s.end, s.args) for s in two.slices])
+            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices],
+                             [(s.name, s.time, s.end, s.args) for s in two.slices])
 
     def test_link_to_the_launcher(self):
         link = os.path.join(self.base, "profrun")
@@ -385,19 +407,21 @@ class WithoutLauncher(Case):
 class NeverUsed(Case):
     DRIVER = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
 
-    def test_why_it_may_be(self):
+    def test_the_message_says_why(self):
         run = self.execute([LAUNCHER, "-o", self.folder(), "true"], self.base, environment())
         self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("true never used CUDA: nothing was recorded", run.err)
         has_driver = any(os.path.exists(path) for path in self.DRIVER)
-        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver, run.err)
+        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver,
+                         run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 
 
 class Ranks(Case):
     def test_ranks_name_the_folders(self):
         code = ("import os, subprocess, sys\n"
-                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) "
+                "for i in range(2)]\n"
                 "sys.exit(max(p.wait() for p in all))\n")
         run = self.profiled([sys.executable, "-c", code, prog("loop")], **STEPS)
         self.assertEqual(run.status, 0, run.err)
@@ -406,7 +430,8 @@ class Ranks(Case):
 
 
 def list_traces(folder):
-    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces")) for name in files]
+    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces"))
+             for name in files]
     return sorted(path for path in found if path.endswith(".pftrace.gz"))
 
 
