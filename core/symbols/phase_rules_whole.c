@@ -1,4 +1,4 @@
-/* Finds the phase of a whole stack from the parts that phase_rules.c assigns to its frames. */
+/* Derives the phase of a whole stack from the parts that phase_rules.c assigns to its frames. */
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
 
@@ -10,9 +10,9 @@ static bool is_forward(uint8_t part)
 }
 
 /*
- * A module called within a backward pass is recomputed, one within a loader transforms data. Within
- * an optimizer's step a module is still forward: L-BFGS, and Lightning with any optimizer, run the
- * whole pass in a closure there.
+ * A module called within a backward pass is recomputed. One called within a loader transforms data.
+ * Within an optimizer's step a module is still forward: L-BFGS, and Lightning with any optimizer,
+ * run the whole pass in a closure there.
  */
 static uint8_t within(uint8_t inner, uint8_t outer)
 {
@@ -41,8 +41,10 @@ static uint8_t add_outer(uint8_t inner, uint8_t outer)
 	return is_forward(inner) ? within(inner, outer) : inner;
 }
 
-/* For stacks without Python frames. Weak evidence: clipping and averaging use these operators
- * too. */
+/*
+ * Guesses the part for stacks without Python frames. Weak evidence: clipping and averaging use
+ * these operators too.
+ */
 static uint8_t guess(struct frames *f, uint32_t stack)
 {
 	static const char *const of_optimizers[] = { "aten::_foreach_", "aten::_fused_" };
@@ -53,8 +55,10 @@ static uint8_t guess(struct frames *f, uint32_t stack)
 	return *operator? PART_FUNCTIONAL : PART_NONE;
 }
 
-/* Whether a frame may be a callback, such as an optimizer's closure: user code, or a local function
- * of a library that is not a framework (skorch). */
+/*
+ * Returns whether a frame may be a callback, such as an optimizer's closure: user code, or a local
+ * function of a library that is not a framework (skorch).
+ */
 static bool may_be_callback(const struct frame *frame)
 {
 	if (frame->kind != FRAME_KIND_PYTHON)
@@ -63,8 +67,10 @@ static bool may_be_callback(const struct frame *frame)
 	       (strstr(frame->function, ".<locals>.") && !origin_is_framework(frame->file));
 }
 
-/* Whether this is an optimizer's own step(), not PyTorch's wrapper around every step(): a step()
- * that the user wrote is called directly by the wrapper. */
+/*
+ * Returns whether this is an optimizer's own step(), which may call a closure. PyTorch's wrapper
+ * around every step() does not count: user code that it calls is a step() that the user wrote.
+ */
 static bool runs_closures(const struct frame *frame, uint8_t part)
 {
 	return part == PART_OPTIMIZER && frame->kind == FRAME_KIND_PYTHON &&
@@ -146,7 +152,7 @@ bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other)
 
 /* ---- Modules ---- */
 
-/* Python frames of hooks and decorators between a module's call and its forward(). */
+/* Limit of Python frames, of hooks and decorators, between a module's call and its forward(). */
 enum { BETWEEN_MOST = 8 };
 
 const char *phase_rules_module(const struct frame_list *list, size_t i)

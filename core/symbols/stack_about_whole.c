@@ -1,5 +1,7 @@
-/* Derives why a call was made from its whole stack: from the frames (stack_about.c), the operators
- * and the phase. */
+/*
+ * Derives why a call was made from its whole stack: from the frames (stack_about.c), the operators
+ * and the phase.
+ */
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 

@@ -1,4 +1,5 @@
-# Benchmarks: each budget's figure, against the bare call in the same run. `make bench` runs them.
+# Benchmarks: each compares a figure with its budget and with the bare call in the same run.
+# `make bench` runs them.
 BENCH := $(BUILD)/test/bench
 BENCH_CC = $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE)
 bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_bench \

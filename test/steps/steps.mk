@@ -1,5 +1,5 @@
-# Step learning: the tool that prints how well it works (make steps), and what unit tests share with
-# it.
+# Step learning: the tool that prints how often it is right (`make steps`), and the code that unit
+# tests share with it.
 STEPS_SHARED := $(patsubst %,$(BUILD)/obj/tool/test/steps/%.o,sequence program network noise \
 	recorded kinds kinds_train kinds_other trial tally anchors)
 STEPS_OBJ := $(BUILD)/obj/tool/test/steps/steps.o $(STEPS_SHARED)
@@ -16,7 +16,7 @@ $(STEPS_UNIT): UNIT_EXTRA += $(STEPS_SHARED)
 $(STEPS_UNIT): $(STEPS_SHARED)
 
 .PHONY: steps
-steps: steps-tool ## how well step learning works (STEPS_FILES=..., STEPS_ARGS='-k KIND -v')
+steps: steps-tool ## how often step learning is right (STEPS_FILES=..., STEPS_ARGS="-k KIND -v")
 	$(Q)$(BUILD)/test/steps/steps $(STEPS_ARGS) $(STEPS_FILES)
 
 -include $(STEPS_OBJ:.o=.d)
