@@ -1,8 +1,8 @@
 /* See left_behind.h. Whose child a process was is forgotten when its parent ends; what it was started with stays. */
 #include "export/left_behind.h"
 
+#include "core/util/procfs.h"
 #include "core/util/vec.h"
-#include "export/procfs.h"
 
 #include <dirent.h>
 #include <limits.h>

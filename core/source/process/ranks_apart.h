@@ -2,8 +2,8 @@
  * How far apart two ranks number the same step. Ranks that train together are in the same step most of the time, so the numbers of what
  * is under way in both, looked at again and again for some steps, differ by that most often; now and then one of them is a step ahead.
  */
-#ifndef EXPORT_RANKS_APART_H
-#define EXPORT_RANKS_APART_H
+#ifndef CORE_RANKS_APART_H
+#define CORE_RANKS_APART_H
 
 #include <stdbool.h>
 #include <stdint.h>
