@@ -9,21 +9,21 @@
 #include "export/report_fill.h"
 
 struct analysis {
-	const struct ingest *ingest;
+	const struct run *run;
 	struct analyzer analyzer;
 	struct block_summary blocks;
 	bool is_reported;  /* recorded steps are kept for a report */
-	uint32_t training; /* `ingest->run.training` when steps were last added */
+	uint32_t training; /* struct run's, of the steps that were added */
 };
 
-struct analysis *analysis_new(const struct ingest *f, bool is_reported)
+struct analysis *analysis_new(const struct run *run, bool is_reported)
 {
 	struct analysis *a = mem_zero(sizeof(*a));
-	a->ingest = f;
+	a->run = run;
 	a->is_reported = is_reported;
-	analyzer_start(&a->analyzer, f->run.tables, f->run.frames);
-	a->analyzer.timeline.pid = f->run.pid;
-	a->training = f->run.training;
+	analyzer_start(&a->analyzer, run->tables, run->frames);
+	a->analyzer.timeline.pid = run->pid;
+	a->training = run->training;
 	return a;
 }
 
@@ -39,11 +39,11 @@ void analysis_free(struct analysis *a)
 /* Drops the steps so far if training has begun since: an evaluation before it is in no figure. */
 static void mind_training(struct analysis *a)
 {
-	if (a->training == a->ingest->run.training)
+	if (a->training == a->run->training)
 		return;
 	analyzer_restart(&a->analyzer);
 	block_summary_free(&a->blocks);
-	a->training = a->ingest->run.training;
+	a->training = a->run->training;
 }
 
 /*
@@ -67,8 +67,7 @@ static bool is_kept(const struct analysis *a, const struct model_step *m)
 const struct analyzed_step *analysis_step(struct analysis *a, const struct model_step *m)
 {
 	mind_training(a);
-	bool counts = a->is_reported && !is_left_over(a, m) &&
-		      m->number >= a->ingest->run.trains_from;
+	bool counts = a->is_reported && !is_left_over(a, m) && m->number >= a->run->trains_from;
 	const struct analyzed_step *step = analyzer_add(&a->analyzer, m, counts && is_kept(a, m));
 	if (counts)
 		block_summary_add(&a->blocks, m, step->phases, a->analyzer.timeline.frames);
@@ -88,8 +87,8 @@ size_t analysis_n_steps(struct analysis *a)
 static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
-	struct cost_found cost = cost_find(&a->ingest->run.cost);
-	step_times_fill(&f, &a->ingest->run.baseline, &a->ingest->run.recorded_step_ms);
+	struct cost_found cost = cost_find(&a->run->cost);
+	step_times_fill(&f, &a->run->baseline, &a->run->recorded_step_ms);
 	a->analyzer.timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
 	a->analyzer.timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
 }
@@ -108,8 +107,8 @@ void analysis_report(struct analysis *a, struct report_process *to)
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
 	if (a->analyzer.timeline.steps.n)
 		summary_fill(&f, &a->analyzer.timeline);
-	block_summary_fill(&a->blocks, &f, &a->ingest->run);
-	summary_fill_run(&f, &a->ingest->run);
+	block_summary_fill(&a->blocks, &f, a->run);
+	summary_fill_run(&f, a->run);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
 	report_fill(to, &f);

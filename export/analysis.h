@@ -6,16 +6,13 @@
 #define EXPORT_ANALYSIS_H
 
 #include "core/analysis/analyzer.h"
-#include "core/source/journal/ingest.h"
+#include "core/model/run.h"
 
 struct report_process;
 struct analysis;
 
-/*
- * Returns a new analysis of what `f` reads. `f` must outlive it. `is_reported`: keep recorded steps
- * for a report.
- */
-struct analysis *analysis_new(const struct ingest *f, bool is_reported);
+/* `run` outlives it. `is_reported`: recorded steps are kept for a report. */
+struct analysis *analysis_new(const struct run *run, bool is_reported);
 void analysis_free(struct analysis *a);
 
 /* Analyzes a step. The result is valid until the next call. */

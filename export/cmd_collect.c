@@ -7,12 +7,12 @@
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/config.h"
+#include "core/source/process/journals.h"
+#include "core/source/process/ranks_start.h"
+#include "core/util/procfs.h"
 #include "export/command.h"
-#include "export/journals.h"
-#include "export/leftover_processes.h"
 #include "export/process.h"
-#include "export/procfs.h"
-#include "export/ranks_start.h"
+#include "export/leftover_processes.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_keep.h"
@@ -89,9 +89,27 @@ static uint64_t count_news(const struct collector *c)
 	for (size_t i = 0; i < c->watched.n; i++)
 		if (c->watched.at[i].process)
 			n += 1 + c->watched.at[i].process->n_traces +
-			     c->watched.at[i].process->is_finished +
-			     c->watched.at[i].process->ingest.counts.steps;
+			     driver_is_finished(c->watched.at[i].process->driver) +
+			     driver_boundaries(c->watched.at[i].process->driver);
 	return n;
+}
+
+static void describe_ranks(const struct collector *c, json_t *root)
+{
+	const struct ranks_start *start = &c->start;
+	journals_ranks left_out = journals_ranks_left_out(c->folder);
+	json_t *list = json_array();
+	for (size_t i = 0; i < left_out.n; i++)
+		json_array_append_new(list, json_integer(left_out.at[i]));
+	if (left_out.n)
+		json_object_set(root, "ranks_left_out", list);
+	json_decref(list);
+	vec_free(&left_out);
+	if (start->is_named)
+		json_object_set_new(root, "ranks_start",
+				    json_pack("{s:I, s:I, s:I}", "step", (json_int_t)start->start,
+					      "ranks", (json_int_t)start->n_present, "of",
+					      (json_int_t)start->n_expected));
 }
 
 static json_t *describe(const struct collector *c)
@@ -104,13 +122,7 @@ static json_t *describe(const struct collector *c)
 		json_array_append_new(messages, json_string(c->messages.at[i]));
 	json_object_set_new(root, "processes", processes);
 	json_object_set_new(root, "messages", messages);
-	json_t *left_out = journals_ranks_left_out(c->folder);
-	if (json_array_size(left_out))
-		json_object_set(root, "ranks_left_out", left_out);
-	json_decref(left_out);
-	json_t *start = ranks_start_describe(&c->start);
-	if (start)
-		json_object_set_new(root, "ranks_start", start);
+	describe_ranks(c, root);
 	return root;
 }
 
@@ -231,23 +243,25 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 	if (!w->process && !w->is_given_up)
 		open_journal(c, w);
 	struct process *p = w->process;
-	if (!p || p->is_finished)
+	if (!p || driver_is_finished(p->driver))
 		return w->is_given_up || p ? IDLE_MS : LEARNING_MS;
-	bool is_gone = ask && !process_is_alive(p);
+	bool is_gone = ask && !driver_is_alive(p->driver);
 	bool is_new = process_poll(p);
 	if (is_gone)
 		process_finish(p);
 	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
-	if (process_is_learning(p))
+	if (driver_is_learning(p->driver))
 		return w->n_quiet < QUIET_POLLS ? LEARNING_MS : BUSY_MS;
 	return is_new ? BUSY_MS : IDLE_MS;
 }
 
 static void serve_ranks(struct collector *c)
 {
-	VEC(struct process *) all = { 0 };
-	for (size_t i = 0; i < c->watched.n; i++)
-		vec_push(&all, c->watched.at[i].process);
+	VEC(struct driver *) all = { 0 };
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct process *p = c->watched.at[i].process;
+		vec_push(&all, p ? p->driver : NULL);
+	}
 	ranks_start_serve(&c->start, all.at, all.n, c->folder, c->now_ms);
 	vec_free(&all);
 }
@@ -272,7 +286,7 @@ static size_t count_running(const struct collector *c)
 	size_t n = 0;
 	for (size_t i = 0; i < c->watched.n; i++) {
 		const struct watched *w = &c->watched.at[i];
-		n += w->process ? !w->process->is_finished : !w->is_given_up;
+		n += w->process ? !driver_is_finished(w->process->driver) : !w->is_given_up;
 	}
 	return n;
 }

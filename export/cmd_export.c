@@ -1,8 +1,8 @@
 /* `profrun export DIR --format F[,F...] [-o PATH]`: makes traces from the journals alone. No
  * collector is needed. */
+#include "core/source/process/journals.h"
 #include "export/command.h"
 #include "export/files_words.h"
-#include "export/journals.h"
 #include "export/outfile.h"
 #include "export/process.h"
 #include "export/runfile.h"
@@ -38,20 +38,20 @@ static const struct command_option options[] = {
 
 static void report(const struct process *p, const char *where)
 {
-	const struct ingest *f = &p->ingest;
+	const char *stem = driver_stem(p->driver), *diagnostic = driver_diagnostic(p->driver);
 	struct arena arena = { 0 };
 	struct process_facts facts;
 	char text[240];
 	process_describe(p, &facts, &arena);
-	printf("%s: %s in %s", p->stem, files_count(text, sizeof(text), &facts), where);
-	if (f->last_number != UINT64_MAX)
-		printf(", %llu steps (%s)", (unsigned long long)ingest_count_steps(f),
-		       step_detector_name(&f->reader.header->steps));
+	printf("%s: %s in %s", stem, files_count(text, sizeof(text), &facts), where);
+	if (driver_has_steps(p->driver))
+		printf(", %lld steps (%s)", (long long)facts.steps.count,
+		       driver_detector(p->driver));
 	printf("\n");
 	if (*files_emptiness(text, sizeof(text), &facts))
-		printf("%s: %s\n", p->stem, text);
-	if (p->diagnostic.text[0])
-		printf("%s: %s\n", p->stem, p->diagnostic.text);
+		printf("%s: %s\n", stem, text);
+	if (*diagnostic)
+		printf("%s: %s\n", stem, diagnostic);
 	arena_free(&arena);
 }
 
@@ -66,8 +66,8 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 			status = data_error("%s", e.text);
 			continue;
 		}
-		if (p.trouble.text[0])
-			status = data_error("%s", p.trouble.text);
+		if (*driver_trouble(p.driver))
+			status = data_error("%s", driver_trouble(p.driver));
 		if (process_complain_of_damage(&p))
 			status = EXIT_DATA;
 		report(&p, out->folder);

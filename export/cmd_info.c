@@ -1,7 +1,7 @@
 /* `profrun info DIR|JOURNAL|TRACE`: prints what it contains. */
+#include "core/source/process/journals.h"
 #include "export/command.h"
 #include "export/files_words.h"
-#include "export/journals.h"
 #include "export/process.h"
 #include "export/report_words.h"
 #include "export/runfile.h"
@@ -12,128 +12,127 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void print_steps(const struct process *p)
+static void print_steps(const struct process *p, const struct process_facts *facts,
+			const struct driver_details *details)
 {
-	const struct ingest *f = &p->ingest;
-	const struct journal_steps *s = &f->reader.header->steps;
-	if (f->last_number == UINT64_MAX) {
-		printf("  steps      none detected (PROF_STEP %s)\n", step_detector_name(s));
+	const struct facts_steps *s = &facts->steps;
+	const struct sample *step_ms = &driver_run(p->driver)->step_ms;
+	if (!driver_has_steps(p->driver)) {
+		printf("  steps      none detected (PROF_STEP %s)\n", driver_detector(p->driver));
 		return;
 	}
-	printf("  steps      %" PRIu64 " by %s", ingest_count_steps(f), step_detector_name(s));
-	if (s->mode == STEP_MODE_AUTO)
-		printf(", confidence %.2f", p->confidence);
-	if (f->run.step_ms.n)
-		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", f->run.step_ms.mean,
-		       sample_percentile(&f->run.step_ms, 0.5),
-		       sample_percentile(&f->run.step_ms, 0.95), f->run.step_ms.n);
+	printf("  steps      %" PRId64 " by %s", s->count, driver_detector(p->driver));
+	if (details->is_learned)
+		printf(", confidence %.2f", s->confidence);
+	if (step_ms->n)
+		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", step_ms->mean,
+		       sample_percentile(step_ms, 0.5), sample_percentile(step_ms, 0.95),
+		       step_ms->n);
 	printf("\n  recorded   ");
-	for (size_t i = 0; i < f->recorded.n && i < 20; i++)
-		printf("%s%" PRIu64, i ? ", " : "steps ", f->recorded.at[i]);
-	printf("%s\n", f->recorded.n > 20 ? ", ..." : f->recorded.n ? "" : "no step");
+	for (size_t i = 0; i < s->recorded.n && i < 20; i++)
+		printf("%s%" PRId64, i ? ", " : "steps ", s->recorded.at[i]);
+	printf("%s\n", s->recorded.n > 20 ? ", ..." : s->recorded.n ? "" : "no step");
 }
 
-static void print_counts(const struct ingest *f)
+static void print_counts(const struct process_facts *facts, const struct driver_details *details)
 {
-	const struct ingest_counts *c = &f->counts;
-	printf("  calls      %" PRIu64, c->calls);
+	const struct facts_records *r = facts->records;
+	const struct facts_losses *l = &facts->losses;
+	printf("  calls      %" PRId64, r->calls);
 	for (unsigned i = 0; i <= CAT_COUNT; i++)
-		if (c->calls_by_category[i])
-			printf(", %s %" PRIu64, category_name((uint8_t)i), c->calls_by_category[i]);
-	printf("\n  gpu work   %" PRIu64 ", kernels %" PRIu64 ", copies %" PRIu64
-	       ", memsets %" PRIu64 ", waits %" PRIu64 "\n",
-	       c->works, c->works_by_kind[REC_KERNEL], c->works_by_kind[REC_MEMCPY],
-	       c->works_by_kind[REC_MEMSET], c->works_by_kind[REC_GPU_SYNC]);
-	printf("  pairing    %" PRIu64 " calls paired, %" PRIu64 " calls without work, %" PRIu64
-	       " pieces of work without call, %" PRIu64 " late\n",
-	       c->paired, c->calls_without_work, c->works_without_call, c->late);
+		if (details->calls_by_category[i])
+			printf(", %s %" PRIu64, category_name((uint8_t)i),
+			       details->calls_by_category[i]);
+	printf("\n  gpu work   %" PRIu64 ", kernels %" PRId64 ", copies %" PRId64
+	       ", memsets %" PRId64 ", waits %" PRId64 "\n",
+	       details->n_works, r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
+	printf("  pairing    %" PRId64 " calls paired, %" PRId64 " calls without work, %" PRId64
+	       " pieces of work without call, %" PRId64 " late\n",
+	       r->paired, l->calls_without_gpu_work, l->gpu_work_without_call, l->late);
 }
 
-static void print_stacks(const struct dict *d)
+static void print_stacks(const struct driver_details *d)
 {
-	if (d->stacks.n)
+	if (d->n_stacks)
 		printf("  stacks     %zu different, over %zu objects and %zu Python functions\n",
-		       d->stacks.n, d->modules.n, d->codes.n);
+		       d->n_stacks, d->n_modules, d->n_codes);
 	else
 		printf("  stacks     none\n");
 }
 
-static void print_losses(const struct ingest *f)
+static void print_losses(const struct facts_losses *l, const struct driver_details *details)
 {
-	const struct journal_header *h = f->reader.header;
-	uint64_t dropped = atomic_load(&h->dropped_records),
-		 names = atomic_load(&h->dropped_dictionary);
-	printf("  dropped    %" PRIu64 " records", dropped);
-	if (names)
-		printf(", %" PRIu64 " names", names);
-	if (f->counts.gpu_lost)
-		printf(", %" PRIu64 " by CUPTI", f->counts.gpu_lost);
-	if (f->reader.n_damaged + f->dict.n_damaged)
-		printf(", %" PRIu64 " damaged places skipped",
-		       f->reader.n_damaged + f->dict.n_damaged);
-	if (f->reader.n_impossible)
-		printf(", %" PRIu64 " records with impossible times", f->reader.n_impossible);
-	printf("%s\n", f->reader.is_truncated ? "; the file is cut short" : "");
+	printf("  dropped    %" PRId64 " records", l->dropped);
+	if (l->dropped_names)
+		printf(", %" PRId64 " names", l->dropped_names);
+	if (l->dropped_by_cupti)
+		printf(", %" PRId64 " by CUPTI", l->dropped_by_cupti);
+	if (l->damaged_places)
+		printf(", %" PRId64 " damaged places skipped", l->damaged_places);
+	if (l->impossible_records)
+		printf(", %" PRId64 " records with impossible times", l->impossible_records);
+	printf("%s\n", details->is_truncated ? "; the file is cut short" : "");
 }
 
 /* Prints which recorded steps of a process that died are complete. The step in which it died has no
  * end, and CUPTI delivers GPU times late. */
-static void print_whole(const struct ingest *f)
+static void print_whole(const struct process_facts *facts)
 {
-	bool is_cut = f->recorded.n && f->recorded.at[f->recorded.n - 1] == f->last_number;
+	const struct facts_steps *s = &facts->steps;
+	bool is_cut = s->recorded.n && s->recorded.at[s->recorded.n - 1] == s->last;
 	printf("  whole      ");
-	if (!f->recorded.n)
+	if (!s->recorded.n)
 		printf("nothing: no step was recorded");
 	else if (is_cut)
-		printf("%s, not %" PRIu64 ", which it died in",
-		       f->recorded.n > 1 ? "all recorded steps before" : "no recorded step",
-		       f->last_number);
+		printf("%s, not %" PRId64 ", which it died in",
+		       s->recorded.n > 1 ? "all recorded steps before" : "no recorded step",
+		       s->last);
 	else
 		printf("all recorded steps");
-	if (f->counts.calls_without_work)
-		printf("; GPU times of %" PRIu64 " calls did not come any more",
-		       f->counts.calls_without_work);
+	if (facts->losses.calls_without_gpu_work)
+		printf("; GPU times of %" PRId64 " calls did not come any more",
+		       facts->losses.calls_without_gpu_work);
 	printf("\n");
 }
 
-static void print_death(const struct process *p, const struct report_run *run)
+static void print_death(const struct process *p, const struct process_facts *facts,
+			const struct report_run *run)
 {
 	char death[200];
-	struct arena arena = { 0 };
-	struct process_facts facts;
-	process_describe(p, &facts, &arena);
-	printf("  state      %s\n", report_death(death, sizeof(death), run, &facts));
-	arena_free(&arena);
-	if (p->ingest.last_number != UINT64_MAX)
-		print_whole(&p->ingest);
+	printf("  state      %s\n", report_death(death, sizeof(death), run, facts));
+	if (driver_has_steps(p->driver))
+		print_whole(facts);
 }
 
 static void print_process(const struct process *p, const struct report_run *run)
 {
-	const struct ingest *f = &p->ingest;
-	const struct journal_header *h = f->reader.header;
-	const char *command = tables_fact(&f->dict.t, "command"),
-		   *rank = tables_fact(&f->dict.t, "rank");
-	const char *cupti = tables_fact(&f->dict.t, "cupti");
-	bool is_alive = !atomic_load(&h->ended_ticks) && process_is_alive(p);
-	printf("process %u%s%s: %s\n", h->pid, rank ? ", rank " : "", rank ? rank : "",
+	const struct driver *d = p->driver;
+	const struct tables *t = driver_run(d)->tables;
+	const char *command = tables_fact(t, "command"), *rank = tables_fact(t, "rank"),
+		   *cupti = tables_fact(t, "cupti");
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	struct driver_details details;
+	bool is_alive = !driver_has_ended(d) && driver_is_alive(d);
+	process_describe(p, &facts, &arena);
+	driver_details(d, &details);
+	printf("process %" PRId64 "%s%s: %s\n", facts.pid, rank ? ", rank " : "", rank ? rank : "",
 	       command ? command : "(unknown command)");
-	if (is_alive || p->state != PROCESS_KILLED)
+	if (is_alive || driver_state(d) != PROCESS_KILLED)
 		printf("  state      %s\n", is_alive ? "running" : "ended");
 	else
-		print_death(p, run);
-	printf("  threads    %zu\n", f->dict.t.threads.n);
-	for (size_t i = 0; i < f->dict.t.devices.n; i++)
-		printf("  device %u   %s\n", f->dict.t.devices.at[i].id,
-		       f->dict.t.devices.at[i].name);
-	print_steps(p);
-	print_counts(f);
-	print_stacks(&f->dict);
-	print_losses(f);
-	printf("  clock      %s%s\n",
-	       h->clock.kind == CLOCK_KIND_TSC ? "time-stamp counter" : "CLOCK_MONOTONIC",
-	       f->time.is_estimate ? ", its rate is a guess" : "");
-	printf("  cupti      %s\n", cupti ? cupti : f->saw_gpu_on ? "used" : "not used");
+		print_death(p, &facts, run);
+	printf("  threads    %zu\n", t->threads.n);
+	for (size_t i = 0; i < t->devices.n; i++)
+		printf("  device %u   %s\n", t->devices.at[i].id, t->devices.at[i].name);
+	print_steps(p, &facts, &details);
+	print_counts(&facts, &details);
+	print_stacks(&details);
+	print_losses(&facts.losses, &details);
+	printf("  clock      %s%s\n", details.has_tsc ? "time-stamp counter" : "CLOCK_MONOTONIC",
+	       details.guesses_clock ? ", its rate is a guess" : "");
+	printf("  cupti      %s\n", cupti ? cupti : driver_saw_cupti(d) ? "used" : "not used");
+	arena_free(&arena);
 }
 
 /* `run`: the member of run.json in its folder, or NULL. */

@@ -1,6 +1,6 @@
 /* `profrun report DIR... [--json] [--top N]`: prints the report as text or JSON. */
+#include "core/source/process/journals.h"
 #include "export/command.h"
-#include "export/journals.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"

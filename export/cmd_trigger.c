@@ -1,16 +1,12 @@
 /*
  * `profrun trigger PID|DIR [--steps N]`: requests steps from a running job. Writes the request into
- * the headers of its journals (struct journal_trigger in core/runtime/record.h) and waits briefly
- * for the answer, which names the steps.
+ * its journals (core/source/process/target.h) and waits briefly for the answer, which names the
+ * steps.
  */
-#include "core/runtime/clock.h"
-#include "core/runtime/ranks.h"
-#include "core/runtime/schedule.h"
-#include "core/source/journal/dict.h"
-#include "core/source/journal/reader.h"
+#include "core/source/process/journals.h"
+#include "core/source/process/target.h"
+#include "core/util/procfs.h"
 #include "export/command.h"
-#include "export/journals.h"
-#include "export/procfs.h"
 #include "export/ranks_meet.h"
 
 #include <errno.h>
@@ -22,8 +18,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define FOUND_WITHIN_NS 3000000000ull
-
 enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
@@ -31,19 +25,17 @@ enum {
 	WATCH_MS = 50, /* to measure the speed of ranks: 50 ms hold a hundred steps of 0.4 ms */
 };
 
-/* A journal of a running process. */
-struct target {
-	struct reader reader;
-	struct dict dict;
+/* A running process. */
+struct asked {
+	struct target *target;
 	char folder[PATH_MAX];
 	bool can_be_asked;
-	uint32_t request; /* 0: not requested */
 };
 
 struct asking {
 	unsigned n_steps; /* 0: as many as in the schedule */
 	const char *what; /* PID or DIR */
-	VEC(struct target *) targets;
+	VEC(struct asked) targets;
 	VEC(struct rank_look) looks; /* of each target */
 	size_t n_over;		     /* journals of ended processes */
 	int status;
@@ -51,54 +43,24 @@ struct asking {
 
 /* ---- Whom to ask ---- */
 
-static bool is_alive(const struct journal_header *h)
-{
-	uint32_t pid = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
-	return !atomic_load(&h->ended_ticks) && pid && procfs_is_alive(pid, h->process_start);
-}
-
-/* Waits for the collector to find a process whose profiling has just begun. */
-static bool has_collector(const struct journal_header *h)
-{
-	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
-	for (;;) {
-		uint32_t collector = atomic_load(&h->collector);
-		if (collector)
-			return procfs_start(collector);
-		if (clock_read_ns(CLOCK_MONOTONIC) - h->clock.first.monotonic_ns > FOUND_WITHIN_NS)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-}
-
-static void free_target(struct target *t)
-{
-	dict_free(&t->dict);
-	reader_close(&t->reader);
-	free(t);
-}
-
 /* `pid`: only that process's journal; 0: any. */
 static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
 {
-	struct target *t = mem_zero(sizeof(*t));
+	struct asked added = { 0 };
 	struct err e;
-	if (reader_open(&t->reader, path, true, &e)) {
+	if (target_open(&added.target, path, &e)) {
 		a->status = data_error("%s", e.text);
-		free(t);
 		return;
 	}
-	bool is_wanted = !pid || t->reader.header->pid == pid;
-	if (is_wanted && is_alive(t->reader.header)) {
-		const struct dict_head *entry;
-		while ((entry = reader_next_dictionary(&t->reader, false)))
-			dict_add(&t->dict, entry);
-		snprintf(t->folder, sizeof(t->folder), "%s", folder);
-		vec_push(&a->targets, t);
+	bool is_wanted = !pid || target_pid(added.target) == pid;
+	if (is_wanted && target_is_alive(added.target)) {
+		target_read_facts(added.target);
+		snprintf(added.folder, sizeof(added.folder), "%s", folder);
+		vec_push(&a->targets, added);
 		return;
 	}
 	a->n_over += is_wanted;
-	free_target(t);
+	target_close(added.target);
 }
 
 static int add_folder(struct asking *a, const char *folder, uint32_t pid)
@@ -155,29 +117,27 @@ static int find_targets(struct asking *a, const char *what)
 
 /* ---- Asking ---- */
 
-static const char *who(const struct target *t)
+static const char *who(const struct asked *t)
 {
 	static char text[32];
-	snprintf(text, sizeof(text), "process %u", t->reader.header->pid);
+	snprintf(text, sizeof(text), "process %u", target_pid(t->target));
 	return text;
 }
 
 /* Without a collector, steps cannot be learned. Known steps can be recorded, and exported later. */
-static bool can_be_asked(struct asking *a, const struct target *t)
+static bool can_be_asked(struct asking *a, const struct asked *t)
 {
-	const struct journal_header *h = t->reader.header;
-	uint32_t accepts = atomic_load(&h->trigger.accepts), state = atomic_load(&h->steps.state);
-	bool is_learning = step_state_is_learning(state);
-	if (!(accepts & 1u << TRIGGER_FILE)) {
+	bool is_learning = target_is_learning(t->target);
+	if (!target_accepts_file(t->target)) {
 		a->status = data_error("%s: its PROF_TRIGGER does not have file, so it does not "
 				       "listen%s",
 				       who(t),
-				       accepts & 1u << TRIGGER_SIGNAL
+				       target_accepts_signal(t->target)
 					       ? "; it has signal: kill -USR2 arms it"
 					       : "");
 		return false;
 	}
-	if (has_collector(h))
+	if (target_has_collector(t->target))
 		return true;
 	a->status = data_error("%s: its collector is gone, so nothing writes traces: `profrun.sh "
 			       "collect %s &` starts one%s",
@@ -187,35 +147,17 @@ static bool can_be_asked(struct asking *a, const struct target *t)
 
 /* ---- Several ranks ---- */
 
-static const char *in_journal(void *context, const char *name)
-{
-	const struct dict *d = context;
-	return tables_fact(&d->t, name);
-}
-
-/* Returns whether it is one of several ranks with common step numbers. A rank that evaluated before
- * it trained may count differently; numbers of time slices depend on when the rank started. */
-static bool is_rank(struct target *t)
-{
-	const struct journal_steps *s = &t->reader.header->steps;
-	uint32_t state = atomic_load(&s->state);
-	return t->can_be_asked && ranks_number(tables_fact(&t->dict.t, "rank")) >= 0 &&
-	       ranks_local_size(in_journal, &t->dict) > 1 &&
-	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
-	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_BEHIND_OTHERS;
-}
-
 /* Returns the number of ranks. */
 static size_t look_at_ranks(struct asking *a)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < a->targets.n; i++) {
-		struct target *t = a->targets.at[i];
+		const struct asked *t = &a->targets.at[i];
 		struct rank_look *look = &a->looks.at[i];
 		look->was_one = look->is_one;
 		look->then = look->now;
-		look->is_one = is_rank(t);
-		look->now = atomic_load(&t->reader.header->steps.current);
+		look->is_one = t->can_be_asked && target_is_rank(t->target);
+		look->now = target_step(t->target);
 		n += look->is_one;
 	}
 	return n;
@@ -236,27 +178,19 @@ static void ask(struct asking *a)
 {
 	/* before the ranks' steps are read: waiting for one would let the others advance */
 	for (size_t i = 0; i < a->targets.n; i++) {
-		a->targets.at[i]->can_be_asked = can_be_asked(a, a->targets.at[i]);
+		a->targets.at[i].can_be_asked = can_be_asked(a, &a->targets.at[i]);
 		vec_push(&a->looks, (struct rank_look){ 0 });
 	}
 	uint64_t from = common_step(a);
-	for (size_t i = 0; i < a->targets.n; i++) {
-		struct target *t = a->targets.at[i];
-		struct journal_trigger *to = &t->reader.header->trigger;
-		if (!t->can_be_asked)
-			continue;
-		atomic_store(&to->asked_steps, a->n_steps);
-		atomic_store(&to->asked_from, a->looks.at[i].is_one ? from : 0);
-		/* release: whoever sees the request also sees which steps it asks for */
-		t->request = atomic_fetch_add_explicit(&to->asked, 1, memory_order_release) + 1;
-	}
+	for (size_t i = 0; i < a->targets.n; i++)
+		if (a->targets.at[i].can_be_asked)
+			target_request(a->targets.at[i].target, a->n_steps,
+				       a->looks.at[i].is_one ? from : 0);
 }
 
-static bool is_answered(const struct target *t)
+static bool is_awaited(const struct asked *t)
 {
-	uint32_t taken =
-		atomic_load_explicit(&t->reader.header->trigger.taken, memory_order_acquire);
-	return (int32_t)(taken - t->request) >= 0;
+	return target_was_requested(t->target) && !target_has_answered(t->target);
 }
 
 static void wait_for_answers(const struct asking *a)
@@ -265,7 +199,7 @@ static void wait_for_answers(const struct asking *a)
 	for (int waited = 0; waited < ANSWER_WITHIN_MS; waited += LOOK_EVERY_MS) {
 		bool are_all = true;
 		for (size_t i = 0; i < a->targets.n; i++)
-			are_all &= !a->targets.at[i]->request || is_answered(a->targets.at[i]);
+			are_all &= !is_awaited(&a->targets.at[i]);
 		if (are_all)
 			return;
 		nanosleep(&pause, NULL);
@@ -274,59 +208,52 @@ static void wait_for_answers(const struct asking *a)
 
 /* ---- The answer ---- */
 
-static void say_window(const struct target *t, const char *what)
+static void say_window(const struct asked *t, const struct target_window *w, const char *what)
 {
-	const struct journal_trigger *from = &t->reader.header->trigger;
-	unsigned long long first = atomic_load(&from->first), n = atomic_load(&from->n);
-	unsigned warmup = atomic_load(&from->n_warmup);
+	unsigned long long first = w->first, n = w->n;
 	printf("%s: %s", who(t), what);
 	if (n == 1)
 		printf(" %llu is recorded", first);
 	else
 		printf("s %llu to %llu are recorded", first, first + n - 1);
-	if (warmup)
-		printf(", after %u to warm up", warmup);
+	if (w->n_warmup)
+		printf(", after %u to warm up", w->n_warmup);
 	printf("; traces come to %s/traces\n", t->folder);
 }
 
-static void say_kept(const struct target *t)
+static void say_kept(const struct asked *t, unsigned long long n)
 {
-	unsigned long long n = atomic_load(&t->reader.header->trigger.n);
 	printf("%s: the steps that the flight recorder keeps are written", who(t));
 	if (n)
 		printf(", and the next %llu", n);
 	printf("; traces come to %s/traces\n", t->folder);
 }
 
-static bool is_flying(const struct target *t)
+static void say_unanswered(const struct asked *t)
 {
-	const char *text = tables_fact(&t->dict.t, "PROF_SCHEDULE");
-	struct schedule schedule;
-	return text && !schedule_parse(text, &schedule, NULL) && schedule.flight;
-}
-
-static void say_unanswered(const struct target *t)
-{
-	const struct journal_steps *s = &t->reader.header->steps;
-	bool is_learning = step_state_is_learning(atomic_load(&s->state));
 	printf("%s: asked, but in %d s %s; %s, traces come to %s/traces\n", who(t),
 	       ANSWER_WITHIN_MS / 1000,
-	       is_learning ? "it made no step that could be told" : "it began no step",
-	       is_flying(t) ? "the steps that the flight recorder keeps are written as they are"
-			    : "steps are recorded from its next one on",
+	       target_is_learning(t->target) ? "it made no step that could be told"
+					     : "it began no step",
+	       target_has_flight(t->target)
+		       ? "the steps that the flight recorder keeps are written as they are"
+		       : "steps are recorded from its next one on",
 	       t->folder);
 }
 
-static void say(const struct target *t)
+static void say(const struct asked *t)
 {
-	uint32_t answer = atomic_load(&t->reader.header->trigger.answer);
-	if (!is_answered(t))
+	if (!target_has_answered(t->target)) {
 		say_unanswered(t);
-	else if (answer == TRIGGER_FROM_KEPT)
-		say_kept(t);
+		return;
+	}
+	struct target_window w = target_window(t->target);
+	if (w.answer == TARGET_KEPT)
+		say_kept(t, w.n);
 	else
-		say_window(t, answer == TRIGGER_BY_TIME ? "its steps are not known yet: time slice"
-							: "step");
+		say_window(t, &w,
+			   w.answer == TARGET_SLICES ? "its steps are not known yet: time slice"
+						     : "step");
 }
 
 /* ---- The command ---- */
@@ -362,10 +289,9 @@ static int run(int argc, char **argv)
 		wait_for_answers(&a);
 	}
 	for (size_t i = 0; i < a.targets.n; i++) {
-		struct target *t = a.targets.at[i];
-		if (t->request)
-			say(t);
-		free_target(t);
+		if (target_was_requested(a.targets.at[i].target))
+			say(&a.targets.at[i]);
+		target_close(a.targets.at[i].target);
 	}
 	vec_free(&a.targets);
 	vec_free(&a.looks);

@@ -1,7 +1,7 @@
 /* `profrun whatif DIR ...`: how long a step would take with something changed. */
+#include "core/source/process/journals.h"
 #include "core/whatif/whatif.h"
 #include "export/command.h"
-#include "export/journals.h"
 #include "export/process.h"
 #include "export/report_json.h"
 #include "export/report_words.h"

@@ -6,7 +6,7 @@
 #ifndef EXPORT_FIELDS_H
 #define EXPORT_FIELDS_H
 
-#include "core/util/arena.h"
+#include "core/util/list.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -48,21 +48,6 @@ struct fields {
 	const struct field *at;
 	size_t n, bytes; /* bytes of the struct */
 };
-
-struct field_range {
-	double low, high;
-};
-
-/* at NULL: not known. */
-#define LIST(type)        \
-	struct {          \
-		type *at; \
-		size_t n; \
-	}
-
-/* Allocates `count` items, all zero bytes. */
-#define list_make(a, list, count) \
-	((list)->n = (count), (list)->at = arena_zero(a, (list)->n * sizeof(*(list)->at)))
 
 /* Sets all members to not known. */
 void fields_clear(const struct fields *f, void *s);

@@ -4,8 +4,8 @@
  */
 #include "export/leftover_processes.h"
 
+#include "core/util/procfs.h"
 #include "core/util/vec.h"
-#include "export/procfs.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,13 +1,12 @@
 /* Saying that a journal is damaged or cut short, for the commands that read one. */
-#include "core/source/journal/damage.h"
 #include "export/command.h"
 #include "export/process.h"
 
 bool process_complain_of_damage(const struct process *p)
 {
-	char damage[DAMAGE_BYTES];
-	if (!*process_damage(p, damage, sizeof(damage)))
+	char damage[DRIVER_DAMAGE_BYTES];
+	if (!*driver_damage(p->driver, damage, sizeof(damage)))
 		return false;
-	data_error("%s: %s", p->path, damage);
+	data_error("%s: %s", driver_path(p->driver), damage);
 	return true;
 }

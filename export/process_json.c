@@ -1,181 +1,6 @@
-/* What run.json says about a process: see process_facts.h. */
+/* What run.json says about a process. */
 #include "export/process.h"
-
-#include "core/source/journal/damage.h"
 #include "export/process_facts.h"
-
-static const char *state_name(enum process_state state)
-{
-	static const char *const names[] = { "running", "ended", "killed" };
-	return names[state];
-}
-
-static const char *text_or_none(const char *text)
-{
-	return text ? text : "";
-}
-
-/* What the dictionary has under that name, "" for nothing. */
-static const char *info(const struct process *p, const char *name)
-{
-	return text_or_none(tables_fact(&p->ingest.dict.t, name));
-}
-
-static struct step_lengths *lengths_of(const struct sample *s, struct arena *a)
-{
-	if (!s->n)
-		return NULL;
-	struct step_lengths *l = arena_zero(a, sizeof(*l));
-	double deviation = sample_deviation(s);
-	*l = (struct step_lengths){ .n = (int64_t)s->n,
-				    .mean = s->mean,
-				    .std = deviation,
-				    .cv = s->mean > 0 ? deviation / s->mean : 0,
-				    .min = s->min,
-				    .p50 = sample_percentile(s, 0.5),
-				    .p95 = sample_percentile(s, 0.95),
-				    .p99 = sample_percentile(s, 0.99),
-				    .max = s->max };
-	return l;
-}
-
-/* Steps by which the schedule's first window came late; later shifts do not count. */
-static uint64_t steps_late(const struct ingest *f)
-{
-	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
-	if (!f->recorded.n || f->schedule.off)
-		return 0;
-	uint64_t first = schedule_first_recorded(&f->schedule) + f->schedule.warmup,
-		 late = f->recorded.at[0] > first ? f->recorded.at[0] - first : 0;
-	return late < shift ? late : shift;
-}
-
-static void fill_triggers(struct facts_steps *to, const struct process *p, struct arena *a)
-{
-	static const char *const causes[TRIGGER_CAUSES] = { "none", "trigger", "signal",
-							    "slow step" };
-	list_make(a, &to->triggers, p->triggers.n);
-	for (size_t i = 0; i < p->triggers.n; i++) {
-		const struct process_trigger *t = &p->triggers.at[i];
-		to->triggers.at[i] = (struct facts_trigger){
-			.by = t->cause < TRIGGER_CAUSES ? causes[t->cause] : "unknown",
-			.n = (int64_t)t->n,
-			.first = (int64_t)t->first,
-		};
-	}
-}
-
-/* Steps that the flight recorder kept, and why. */
-static void fill_kept(struct facts_steps *to, const struct process *p, struct arena *a)
-{
-	list_make(a, &to->kept, p->flight.kept.n);
-	for (size_t i = 0; i < p->flight.kept.n; i++) {
-		const struct flight_kept *k = &p->flight.kept.at[i];
-		to->kept.at[i] = (struct facts_kept){ .why = flight_why_name(k->why),
-						      .n = (int64_t)k->n,
-						      .first = (int64_t)k->first,
-						      .last = (int64_t)k->last };
-	}
-}
-
-static void fill_corrected(struct facts_steps *to, const struct journal_steps *shared,
-			   struct arena *a)
-{
-	if (!atomic_load(&shared->n_corrected))
-		return;
-	to->corrected = arena_zero(a, sizeof(*to->corrected));
-	to->corrected->times = (int64_t)atomic_load(&shared->n_corrected);
-	to->corrected->period_before = (int64_t)atomic_load(&shared->void_calls_per_step);
-}
-
-/* What only steps that were found have. */
-static void fill_found_steps(struct facts_steps *to, const struct process *p)
-{
-	to->confidence = p->confidence;
-	to->last = (int64_t)p->ingest.last_number;
-	if (p->period) {
-		to->period = p->period;
-		to->boundary = level_boundary_name(p->boundary);
-	}
-}
-
-static void fill_steps(struct facts_steps *to, const struct process *p, struct arena *a)
-{
-	const struct ingest *f = &p->ingest;
-	const struct journal_steps *shared = &f->reader.header->steps;
-	bool has_steps = f->last_number != UINT64_MAX;
-	to->count = (int64_t)ingest_count_steps(f);
-	to->detector = !has_steps	       ? "none"
-		       : process_has_slices(p) ? STEP_SLICES_NAME
-					       : arena_text(a, step_detector_name(shared));
-	list_make(a, &to->recorded, f->recorded.n);
-	for (size_t i = 0; i < f->recorded.n; i++)
-		to->recorded.at[i] = (int64_t)f->recorded.at[i];
-	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
-	to->schedule_late = (int64_t)steps_late(f);
-	to->step_ms = lengths_of(&f->run.step_ms, a);
-	to->recorded_step_ms = lengths_of(&f->run.recorded_step_ms, a);
-	if (atomic_load(&shared->slices))
-		to->slices = (int64_t)atomic_load(&shared->slices);
-	if (f->run.trains_from)
-		to->trains_from = (int64_t)f->run.trains_from;
-	fill_corrected(to, shared, a);
-	if (has_steps)
-		fill_found_steps(to, p);
-	if (p->n_triggers)
-		fill_triggers(to, p, a);
-	if (f->schedule.flight)
-		fill_kept(to, p, a);
-}
-
-static struct facts_records *records_of(const struct ingest *f, struct arena *a)
-{
-	const struct ingest_counts *c = &f->counts;
-	struct facts_records *r = arena_zero(a, sizeof(*r));
-	*r = (struct facts_records){ .records = (int64_t)c->records,
-				     .calls = (int64_t)c->calls,
-				     .launches = (int64_t)c->launches,
-				     .kernels = (int64_t)c->works_by_kind[REC_KERNEL],
-				     .memcpys = (int64_t)c->works_by_kind[REC_MEMCPY],
-				     .memsets = (int64_t)c->works_by_kind[REC_MEMSET],
-				     .gpu_syncs = (int64_t)c->works_by_kind[REC_GPU_SYNC],
-				     .paired = (int64_t)c->paired };
-	return r;
-}
-
-static struct facts_losses losses_of(const struct ingest *f)
-{
-	const struct ingest_counts *c = &f->counts;
-	const struct journal_header *h = f->reader.header;
-	return (struct facts_losses){
-		.dropped = (int64_t)atomic_load(&h->dropped_records),
-		.dropped_names = (int64_t)atomic_load(&h->dropped_dictionary),
-		.dropped_by_cupti = (int64_t)c->gpu_lost,
-		.calls_without_gpu_work = (int64_t)c->calls_without_work,
-		.gpu_work_without_call = (int64_t)c->works_without_call,
-		.late = (int64_t)c->late,
-		.too_many_in_a_step = (int64_t)c->cut,
-		.damaged_places = (int64_t)(f->reader.n_damaged + f->dict.n_damaged),
-		.impossible_records = (int64_t)f->reader.n_impossible,
-	};
-}
-
-static const char *cupti_state(const struct ingest *f)
-{
-	static const char *const states[] = { "off", "on",	"on", "unavailable",
-					      "on",  "yielded", "on" };
-	if (f->gpu_state == GPU_OFF)
-		return f->saw_gpu_on ? "used" : "not used";
-	return f->gpu_state < sizeof(states) / sizeof(*states) ? states[f->gpu_state] : "unknown";
-}
-
-static void fill_devices(struct process_facts *to, const struct dict *d, struct arena *a)
-{
-	list_make(a, &to->devices, d->t.devices.n);
-	for (size_t i = 0; i < d->t.devices.n; i++)
-		to->devices.at[i] = (struct facts_device){ d->t.devices.at[i].id,
-							   arena_text(a, d->t.devices.at[i].name) };
-}
 
 static void fill_files(struct process_facts *to, const struct process *p, struct arena *a)
 {
@@ -188,36 +13,14 @@ static void fill_files(struct process_facts *to, const struct process *p, struct
 
 void process_describe(const struct process *p, struct process_facts *to, struct arena *a)
 {
-	const struct ingest *f = &p->ingest;
-	const struct journal_header *h = f->reader.header;
-	const struct cost_found cost = cost_find(&f->run.cost);
-	char journal[sizeof("journal/.journal") + sizeof(p->stem)], damage[DAMAGE_BYTES];
+	const struct cost_found cost = cost_find(&driver_run(p->driver)->cost);
 	fields_clear(&process_facts_fields, to);
-	snprintf(journal, sizeof(journal), "journal/%s.journal", p->stem);
-	to->pid = h->pid;
-	to->ppid = h->ppid;
-	to->state = state_name(p->state);
-	to->rank = arena_text(a, info(p, "rank"));
-	to->command = arena_text(a, info(p, "command"));
-	to->version = arena_text(a, info(p, "version"));
-	to->clock = h->clock.kind == CLOCK_KIND_TSC ? "tsc" : "monotonic";
-	to->journal = arena_text(a, journal);
-	to->journal_is_whole = !p->was_recycled;
-	to->threads = (int64_t)f->dict.t.threads.n;
-	fill_devices(to, &f->dict, a);
-	fill_steps(&to->steps, p, a);
-	to->records = records_of(f, a);
-	to->losses = losses_of(f);
+	driver_describe(p->driver, to, a);
 	to->overhead = facts_overhead(&cost);
-	to->cupti = (struct facts_cupti){ cupti_state(f), arena_text(a, info(p, "cupti")),
-					  arena_text(a, info(p, "copies")) };
 	fill_files(to, p, a);
 	to->n_traces = (int64_t)p->n_traces;
 	to->n_traces_removed = (int64_t)p->traces.n_removed;
 	to->n_traces_failed = (int64_t)p->n_failed;
-	to->damage = arena_text(a, process_damage(p, damage, sizeof(damage)));
-	to->diagnostic = arena_text(a, p->diagnostic.text);
-	to->trouble = arena_text(a, p->trouble.text);
 }
 
 json_t *process_to_json(const struct process *p)
@@ -226,8 +29,8 @@ json_t *process_to_json(const struct process *p)
 	struct process_facts facts;
 	process_describe(p, &facts, &arena);
 	json_t *o = fields_write(&process_facts_fields, &facts);
-	json_t *versions =
-		versions_describe(&p->versions, tables_fact(&p->ingest.dict.t, "python"));
+	json_t *versions = versions_describe(&p->versions,
+					     tables_fact(driver_run(p->driver)->tables, "python"));
 	if (versions)
 		json_object_set_new(o, "versions", versions);
 	json_object_set_new(o, "traces", trace_keep_list(&p->traces));

@@ -14,10 +14,10 @@ static bool is_due(const struct report_keep *k, const struct process *p, uint64_
 {
 	if (k->is_final || !p->analysis)
 		return false;
-	if (p->is_finished || is_last)
+	if (driver_is_finished(p->driver) || is_last)
 		return true;
 	return (analysis_n_steps(p->analysis) != k->n_steps ||
-		p->ingest.run.training != k->training) &&
+		driver_run(p->driver)->training != k->training) &&
 	       now_ms >= k->next_ms;
 }
 
@@ -31,10 +31,10 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	process_describe(p, &k->report->facts, &k->report->arena);
 	analysis_report(p->analysis, k->report);
 	k->n_steps = analysis_n_steps(p->analysis);
-	k->training = p->ingest.run.training;
+	k->training = driver_run(p->driver)->training;
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
 	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
-	if (p->is_finished) { /* nothing will be added */
+	if (driver_is_finished(p->driver)) { /* nothing will be added */
 		k->is_final = true;
 		process_forget_analysis(p);
 	}

@@ -7,7 +7,7 @@
 
 struct report_keep {
 	struct report_process *report; /* held; NULL: none was made yet */
-	size_t n_steps;		       /* that it covers; `training` as in struct ingest */
+	size_t n_steps;		       /* that it covers; `training` as in struct run */
 	uint32_t training;
 	uint64_t next_ms;
 	bool is_final;

@@ -1,11 +1,10 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
-#include "core/source/journal/damage.h"
+#include "core/source/process/journals.h"
 #include "core/util/path.h"
-#include "export/journals.h"
+#include "core/util/procfs.h"
 #include "export/process.h"
-#include "export/procfs.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_ranks.h"
@@ -57,10 +56,10 @@ static void split_command(struct report_run *run, const char *text, struct arena
 /* The run as its first process's journal describes it, for want of run.json. */
 static void read_run(struct report_run *run, const struct process *p, struct arena *a)
 {
-	const struct dict *d = &p->ingest.dict;
-	const char *command = tables_fact(&d->t, "command"), *host = tables_fact(&d->t, "host"),
-		   *cwd = tables_fact(&d->t, "cwd"), *version = tables_fact(&d->t, "version");
-	time_t began = (time_t)(p->ingest.reader.header->clock.first.realtime_ns / 1000000000);
+	const struct tables *t = driver_run(p->driver)->tables;
+	const char *command = tables_fact(t, "command"), *host = tables_fact(t, "host"),
+		   *cwd = tables_fact(t, "cwd"), *version = tables_fact(t, "version");
+	time_t began = (time_t)(driver_began_ns(p->driver) / 1000000000);
 	char start[64];
 	struct tm broken;
 	run->host = arena_text(a, host ? host : "");
@@ -105,7 +104,7 @@ static struct report_process *analyse(struct report_made *made, const char *path
 /* Damage is reported: the figures cover what is left. */
 static void note_damage(struct report_made *r, const char *journal, const char *damage)
 {
-	char text[PATH_MAX + DAMAGE_BYTES];
+	char text[PATH_MAX + DRIVER_DAMAGE_BYTES];
 	if (!*damage)
 		return;
 	snprintf(text, sizeof(text), "%s: %s", journal, damage);
@@ -131,13 +130,7 @@ int report_make_from_journal(const char *path, struct report_made *r, struct err
 
 static bool is_collected_now(const char *path)
 {
-	struct journal_header h = { 0 };
-	FILE *f = fopen(path, "rbe");
-	if (!f)
-		return false;
-	size_t n = fread(&h, 1, sizeof(h), f);
-	fclose(f);
-	uint32_t collector = n == sizeof(h) ? atomic_load(&h.collector) : 0;
+	uint32_t collector = journals_collector(path);
 	return collector && procfs_start(collector);
 }
 

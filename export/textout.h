@@ -5,12 +5,13 @@
 #ifndef EXPORT_TEXTOUT_H
 #define EXPORT_TEXTOUT_H
 
+#include "core/util/text.h"
 #include "core/util/vec.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { TEXT_COLUMNS = 80, TEXT_BYTES = 1024 /* of one line, with escapes, in UTF-8 */ };
+enum { TEXT_COLUMNS = 80 };
 
 enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_RED, TEXT_GREEN };
 
@@ -23,15 +24,6 @@ struct textout {
 
 /* Returns whether `fd` is a terminal with colour; NO_COLOR and TERM=dumb switch it off. */
 bool text_wants_colour(int fd);
-
-/* Returns the columns of the cleaned text on a terminal. */
-size_t text_width(const char *text);
-
-/* Where a long text is cut: names in the middle, paths at the head, sentences at the tail. */
-enum text_cut { CUT_TAIL, CUT_MIDDLE, CUT_HEAD };
-
-/* Cleans the text and cuts it to `columns`. Returns `to`. */
-char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum text_cut cut);
 
 /* Prints one line, cut at the screen's edge. */
 __attribute__((format(printf, 3, 4))) void text_line(struct textout *o, enum text_style style,

@@ -4,6 +4,8 @@
  */
 #include "core/runtime/clock.h"
 
+#include "core/runtime/record.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

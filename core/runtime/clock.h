@@ -5,7 +5,7 @@
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 
-#include "core/runtime/record.h"
+#include "core/runtime/kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,8 +43,8 @@ static inline uint64_t clock_ticks(uint32_t kind)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* Reads the three clocks at one moment. Keeps the tightest of several tries, so that a preemption
- * does not distort the slope. */
+/* Reads the three clocks of a point (core/runtime/record.h) at one moment. Keeps the tightest of
+ * several tries, so that a preemption does not distort the slope. */
 struct journal_clock_point clock_point(uint32_t kind);
 
 #endif

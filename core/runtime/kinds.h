@@ -9,6 +9,9 @@
 
 #define DEVICE_UNKNOWN 255u
 
+/* What a run's ticks are. */
+enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
+
 /* ---- Categories of hooked functions, for the schedule, the pairing and the reports. ---- */
 
 /*           id         name          records GPU work */

@@ -477,8 +477,6 @@ struct dict_stack {
 
 /* ---- The header and the directory: shared memory that both sides write. ---- */
 
-enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
-
 /* Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment (within about 100 ns). */
 struct journal_clock_point {
 	uint64_t ticks, monotonic_ns, realtime_ns;
@@ -488,7 +486,7 @@ struct journal_clock_point {
  * newest point. The reader may take further points itself while the machine is up: the time-stamp
  * counter is the same in all processes. */
 struct journal_clock {
-	uint32_t kind;
+	uint32_t kind; /* enum journal_clock_kind */
 	uint32_t reserved;
 	struct journal_clock_point first;
 	struct journal_clock_point last; /* written at the orderly exit; ticks 0 until then */

@@ -7,7 +7,7 @@
 #define CORE_SCHEDULE_H
 
 #include "core/runtime/err.h"
-#include "core/runtime/record.h"
+#include "core/runtime/kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>

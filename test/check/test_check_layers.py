@@ -109,6 +109,40 @@ class Layers(unittest.TestCase):
         os.remove(os.path.join(self.root, "core/util/map.c"))
         self.assertEqual(self.check(), (0, ""))
 
+    def test_the_journal_is_closed_above_the_model(self):
+        """Through no include, also not through another header's."""
+        self.write("core/runtime/record.h", "struct record;\n")
+        self.write("core/source/journal/dict.h", '#include "core/runtime/record.h"\n')
+        self.write("core/source/process/parts.h", '#include "core/source/journal/dict.h"\n')
+        self.write("core/source/process/driver.h", "struct driver;\n")
+        self.write("core/source/process/driver.c", '#include "core/source/process/driver.h"\n'
+                   '#include "core/source/process/parts.h"\n', product=None)
+        self.write("export/good.c", '#include "core/source/process/driver.h"\n', product=None)
+        self.write("export/one.c", '#include "core/source/journal/dict.h"\n', product=None)
+        self.write("export/two.c", '#include "core/source/process/parts.h"\n', product=None)
+        self.write("core/analysis/three.c", '#include "core/runtime/record.h"\n', product=None)
+        self.write("core/verdict/four.h", '#include "core/source/process/driver.h"\n')
+        self.assertEqual(self.check(), (1, """\
+core/analysis/three.c:1: core/analysis may not include core/runtime/record.h ("core/runtime/record.h")
+core/verdict/four.h:1: core/verdict may not include core/source/process ("core/source/process/driver.h")
+export/one.c:1: export may not include core/source/journal ("core/source/journal/dict.h")
+export/two.c:1: export may not include core/source/journal ("core/source/process/parts.h" includes core/source/journal/dict.h)
+"""))
+
+    def test_calls_of_what_reads_journals(self):
+        self.write("core/runtime/journal.c", "int journal_open(void) { return 1; }\n")
+        self.write("core/runtime/err.c", "int err_set(void) { return 1; }\n")
+        self.write("core/steps/learn.c", "int learn_start(void) { return 1; }\n")
+        self.write("core/whatif/replay.c", "int err_set(void);\nint replay(void) { return err_set(); }\n")
+        self.write("core/analysis/idle.c", "int replay(void);\nint idle(void) { return replay(); }\n")
+        self.write("export/main.c", "int journal_open(void);\nint learn_start(void);\nint err_set(void);\n"
+                   "int main(void) { return journal_open() + learn_start() + err_set(); }\n")
+        self.assertEqual(self.check(), (1, """\
+core/analysis/idle.c: core/analysis may not use core/whatif (replay of core/whatif/replay.c)
+export/main.c: export may not use core/runtime/journal.c (journal_open of core/runtime/journal.c)
+export/main.c: export may not use core/steps (learn_start of core/steps/learn.c)
+"""))
+
     def test_nothing_is_built(self):
         self.write("core/util/map.c", "int map_find(void) { return 1; }\n", product=None)
         status, said = self.check()

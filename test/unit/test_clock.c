@@ -1,5 +1,6 @@
 /* Both kinds of clock against the kernel's own, and the points that tie them together. */
 #include "core/runtime/clock.h"
+#include "core/runtime/record.h"
 
 #include <math.h>
 #include <setjmp.h>

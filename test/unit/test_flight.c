@@ -1,5 +1,5 @@
 /* The flight recorder's ring: what is kept, what a request gets, and that it stays bounded. */
-#include "export/flight.h"
+#include "core/source/process/flight.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 /* Journals of PROF_STEP=auto made into traces afterwards: steps learned from the journal alone, numbers mended backwards. */
 #include "core/runtime/token.h"
+#include "core/source/process/driver_parts.h"
 #include "export/process.h"
+#include "export/process_facts.h"
 #include "test/unit/journal_builder.h"
 
 #include <ftw.h>
@@ -82,13 +84,13 @@ static struct answer export_run(const struct journal_builder *b)
 	snprintf(out.folder, sizeof(out.folder), "%s", folder);
 	jb_write(b, path);
 	assert_int_equal(process_export(&p, &out, path, &e), 0);
-	assert_string_equal(p.trouble.text, "");
-	a.n_steps = ingest_count_steps(&p.ingest);
+	assert_string_equal(driver_trouble(p.driver), "");
+	a.n_steps = ingest_count_steps(p.driver->ingest);
 	a.n_traces = p.n_traces;
-	a.mean_ms = p.ingest.run.step_ms.mean;
-	for (size_t i = 0; i < p.ingest.recorded.n; i++)
-		vec_push(&a.recorded, p.ingest.recorded.at[i]);
-	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", p.diagnostic.text);
+	a.mean_ms = p.driver->ingest->run.step_ms.mean;
+	for (size_t i = 0; i < p.driver->ingest->recorded.n; i++)
+		vec_push(&a.recorded, p.driver->ingest->recorded.at[i]);
+	snprintf(a.diagnostic, sizeof(a.diagnostic), "%s", driver_diagnostic(p.driver));
 	struct arena arena = { 0 };
 	struct process_facts facts;
 	process_describe(&p, &facts, &arena);

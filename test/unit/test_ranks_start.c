@@ -1,5 +1,6 @@
 /* When the ranks of a job begin: once all know their steps, or those that do have waited long enough. */
-#include "export/ranks_start.h"
+#include "core/source/process/driver_parts.h"
+#include "core/source/process/ranks_start.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -27,7 +28,7 @@ static int remove_folder(void **state)
 }
 
 /* A rank of two whose process is alive, as the collector has it. */
-static void open_rank(struct process *p, struct output *out, const char *rank)
+static struct driver *open_rank(const char *rank)
 {
 	struct journal_builder *b = jb_new(8, 4096);
 	struct err e = { "" };
@@ -38,64 +39,63 @@ static void open_rank(struct process *p, struct output *out, const char *rank)
 	snprintf(path, sizeof(path), "%s/%s.journal", folder, rank);
 	jb_write(b, path);
 	jb_free(b);
-	assert_int_equal(process_open(p, out, path, true, &e), 0);
+	struct driver *d;
+	const struct driver_sink sink = { .no_trace = true };
+	assert_int_equal(driver_open(&d, path, true, &sink, &e), 0);
 	unlink(path);
-	process_poll(p);
+	driver_poll(d);
+	return d;
 }
 
-static struct journal_steps *steps_of(struct process *p)
+static struct journal_steps *steps_of(struct driver *d)
 {
-	return &p->ingest.reader.header->steps;
+	return driver_steps(d);
 }
 
-static void asks_for(struct process *p, enum start_of of)
+static void asks_for(struct driver *d, enum start_of of)
 {
-	atomic_store(&steps_of(p)->start_of, of);
-	atomic_fetch_add(&steps_of(p)->waits_for_start, 1);
+	atomic_store(&steps_of(d)->start_of, of);
+	atomic_fetch_add(&steps_of(d)->waits_for_start, 1);
 }
 
-static void knows_its_steps(struct process *p)
+static void knows_its_steps(struct driver *d)
 {
-	asks_for(p, START_OF_STEPS);
+	asks_for(d, START_OF_STEPS);
 }
 
-static bool has_begun(struct process *p)
+static bool has_begun(struct driver *d)
 {
-	uint32_t asked = atomic_load(&steps_of(p)->waits_for_start);
-	return asked && atomic_load(&steps_of(p)->start_is_named) == asked;
+	uint32_t asked = atomic_load(&steps_of(d)->waits_for_start);
+	return asked && atomic_load(&steps_of(d)->start_is_named) == asked;
 }
 
 struct job {
-	struct output out;
-	struct process first, second;
+	struct driver *first, *second;
 	struct ranks_start start;
 };
 
 static void begin(struct job *j)
 {
-	*j = (struct job){ .out = { .is_plain = true } };
-	open_rank(&j->first, &j->out, "0");
-	open_rank(&j->second, &j->out, "1");
+	*j = (struct job){ .first = open_rank("0"), .second = open_rank("1") };
 }
 
 static void end(struct job *j)
 {
 	ranks_start_free(&j->start);
-	process_close(&j->first);
-	process_close(&j->second);
-	output_free(&j->out);
+	driver_close(j->first);
+	driver_close(j->second);
 }
 
 static void serve(struct job *j, uint64_t now_ms)
 {
-	struct process *all[] = { &j->first, &j->second };
+	struct driver *all[] = { j->first, j->second };
 	ranks_start_serve(&j->start, all, 2, folder, now_ms);
 }
 
 static void check_same_start(struct job *j)
 {
-	assert_int_equal(atomic_load(&steps_of(&j->first)->start),
-			 atomic_load(&steps_of(&j->second)->start));
+	assert_int_equal(atomic_load(&steps_of(j->first)->start),
+			 atomic_load(&steps_of(j->second)->start));
 }
 
 static void all_begin_when_all_know(void **state)
@@ -103,12 +103,12 @@ static void all_begin_when_all_know(void **state)
 	(void)state;
 	struct job j;
 	begin(&j);
-	knows_its_steps(&j.first);
+	knows_its_steps(j.first);
 	serve(&j, FIRST_MS);
-	assert_false(has_begun(&j.first));
-	knows_its_steps(&j.second);
+	assert_false(has_begun(j.first));
+	knows_its_steps(j.second);
 	serve(&j, FIRST_MS + 1);
-	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	assert_true(has_begun(j.first) && has_begun(j.second));
 	check_same_start(&j);
 	end(&j);
 }
@@ -118,17 +118,17 @@ static void who_never_knows_is_not_waited_for(void **state)
 	(void)state;
 	struct job j;
 	begin(&j);
-	knows_its_steps(&j.first);
+	knows_its_steps(j.first);
 	serve(&j, FIRST_MS);
 	serve(&j, FIRST_MS + PATIENCE_MS);
-	assert_false(has_begun(&j.first));
+	assert_false(has_begun(j.first));
 	serve(&j, FIRST_MS + PATIENCE_MS + 1);
-	assert_true(has_begun(&j.first));
-	assert_false(has_begun(&j.second));
+	assert_true(has_begun(j.first));
+	assert_false(has_begun(j.second));
 	/* the same step for one that knows later */
-	knows_its_steps(&j.second);
+	knows_its_steps(j.second);
 	serve(&j, FIRST_MS + 2 * PATIENCE_MS);
-	assert_true(has_begun(&j.second));
+	assert_true(has_begun(j.second));
 	check_same_start(&j);
 	end(&j);
 }
@@ -136,8 +136,8 @@ static void who_never_knows_is_not_waited_for(void **state)
 /* Step `number` of the second one is under way, `apart` more in the first; which may be one ahead. */
 static void are_in_step(struct job *j, uint64_t number, uint64_t apart, bool is_ahead)
 {
-	atomic_store(&steps_of(&j->second)->current, number);
-	atomic_store(&steps_of(&j->first)->current, number + apart + is_ahead);
+	atomic_store(&steps_of(j->second)->current, number);
+	atomic_store(&steps_of(j->first)->current, number + apart + is_ahead);
 }
 
 /* One has evaluated alone, and taken that for 400 steps. */
@@ -147,23 +147,23 @@ static void all_begin_anew_when_all_train(void **state)
 	struct job j;
 	uint64_t now_ms = FIRST_MS;
 	begin(&j);
-	knows_its_steps(&j.first);
+	knows_its_steps(j.first);
 	serve(&j, now_ms);
-	asks_for(&j.first, START_BEHIND_OTHERS);
+	asks_for(j.first, START_BEHIND_OTHERS);
 	are_in_step(&j, 8, 400, false);
 	serve(&j, ++now_ms);
-	assert_false(has_begun(&j.first));
-	asks_for(&j.second, START_OF_TRAINING);
-	for (uint64_t i = 0; i < 100 && !has_begun(&j.first); i++) {
+	assert_false(has_begun(j.first));
+	asks_for(j.second, START_OF_TRAINING);
+	for (uint64_t i = 0; i < 100 && !has_begun(j.first); i++) {
 		are_in_step(&j, 10 + i / 2, 400, i % 4 == 3);
 		serve(&j, ++now_ms);
-		assert_int_equal(has_begun(&j.first), has_begun(&j.second));
+		assert_int_equal(has_begun(j.first), has_begun(j.second));
 	}
-	assert_true(has_begun(&j.first) && has_begun(&j.second));
-	assert_int_equal(atomic_load(&steps_of(&j.first)->start) - 400,
-			 atomic_load(&steps_of(&j.second)->start));
-	assert_true(atomic_load(&steps_of(&j.first)->start) >
-		    atomic_load(&steps_of(&j.first)->current));
+	assert_true(has_begun(j.first) && has_begun(j.second));
+	assert_int_equal(atomic_load(&steps_of(j.first)->start) - 400,
+			 atomic_load(&steps_of(j.second)->start));
+	assert_true(atomic_load(&steps_of(j.first)->start) >
+		    atomic_load(&steps_of(j.first)->current));
 	end(&j);
 }
 
@@ -173,22 +173,22 @@ static void who_has_begun_waits_for_the_training_of_all(void **state)
 	(void)state;
 	struct job j;
 	begin(&j);
-	knows_its_steps(&j.first);
-	knows_its_steps(&j.second);
+	knows_its_steps(j.first);
+	knows_its_steps(j.second);
 	serve(&j, FIRST_MS);
-	assert_true(has_begun(&j.first) && has_begun(&j.second));
-	asks_for(&j.second, START_BEHIND_OTHERS);
+	assert_true(has_begun(j.first) && has_begun(j.second));
+	asks_for(j.second, START_BEHIND_OTHERS);
 	for (uint64_t i = 0; i < 100; i++) {
 		are_in_step(&j, 10 + i, 0, false);
 		serve(&j, FIRST_MS + i);
 	}
-	assert_false(has_begun(&j.second));
-	asks_for(&j.first, START_BEHIND_OTHERS);
+	assert_false(has_begun(j.second));
+	asks_for(j.first, START_BEHIND_OTHERS);
 	for (uint64_t i = 0; i < 100; i++) {
 		are_in_step(&j, 110 + i, 0, false);
 		serve(&j, FIRST_MS + 100 + i);
 	}
-	assert_true(has_begun(&j.first) && has_begun(&j.second));
+	assert_true(has_begun(j.first) && has_begun(j.second));
 	check_same_start(&j);
 	end(&j);
 }
@@ -200,8 +200,8 @@ static void nobody_waits(void **state)
 	begin(&j);
 	serve(&j, FIRST_MS);
 	serve(&j, FIRST_MS + 10 * PATIENCE_MS);
-	assert_false(has_begun(&j.first) || has_begun(&j.second));
-	assert_null(ranks_start_describe(&j.start));
+	assert_false(has_begun(j.first) || has_begun(j.second));
+	assert_false(j.start.is_named);
 	end(&j);
 }
 

@@ -1,9 +1,11 @@
 /* See ranks_start.h. A run's jobs come one after the other: when all ranks of one have ended the next begins anew. */
-#include "export/ranks_start.h"
+#include "core/source/process/ranks_start.h"
+
+#include "core/source/process/driver_parts.h"
 
 #include "core/runtime/clock.h"
 #include "core/runtime/ranks.h"
-#include "export/journals.h"
+#include "core/source/process/journals.h"
 
 /* So far ahead of the foremost rank lies the common step: the longest nap of the collector twice. */
 #define AHEAD_NS  100000000ull
@@ -15,41 +17,41 @@ static const char *in_journal(void *context, const char *name)
 	return tables_fact(&d->t, name);
 }
 
-static long rank_of(const struct process *p)
+static long rank_of(const struct driver *d)
 {
-	return p ? ranks_number(tables_fact(&p->ingest.dict.t, "rank")) : -1;
+	return d ? ranks_number(driver_fact(d, "rank")) : -1;
 }
 
-static struct journal_steps *steps_of(const struct process *p)
+static struct journal_steps *steps_of(const struct driver *d)
 {
-	return &p->ingest.reader.header->steps;
+	return driver_steps(d);
 }
 
-static bool has_asked(const struct process *p)
+static bool has_asked(const struct driver *d)
 {
-	return p && !p->is_finished && atomic_load(&steps_of(p)->waits_for_start);
+	return d && !d->is_finished && atomic_load(&steps_of(d)->waits_for_start);
 }
 
-static bool waits(const struct process *p)
+static bool waits(const struct driver *d)
 {
-	return has_asked(p) && atomic_load(&steps_of(p)->waits_for_start) !=
-				       atomic_load(&steps_of(p)->start_is_named);
+	return has_asked(d) && atomic_load(&steps_of(d)->waits_for_start) !=
+				       atomic_load(&steps_of(d)->start_is_named);
 }
 
-static enum start_of start_of(const struct process *p)
+static enum start_of start_of(const struct driver *d)
 {
-	return (enum start_of)atomic_load(&steps_of(p)->start_of);
+	return (enum start_of)atomic_load(&steps_of(d)->start_of);
 }
 
 /* It knows the steps that all are to begin with, or has ended and never will. */
-static bool is_present(const struct ranks_start *r, const struct process *p)
+static bool is_present(const struct ranks_start *r, const struct driver *d)
 {
-	return p &&
-	       (p->is_finished || (has_asked(p) && (!r->trains || start_of(p) != START_OF_STEPS)));
+	return d &&
+	       (d->is_finished || (has_asked(d) && (!r->trains || start_of(d) != START_OF_STEPS)));
 }
 
 /* Workers of a rank carry its number too. */
-static long count_present(const struct ranks_start *r, struct process *const *all, size_t n)
+static long count_present(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	long present = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -64,9 +66,9 @@ static long count_present(const struct ranks_start *r, struct process *const *al
 
 static long count_left_out(const char *folder)
 {
-	json_t *left_out = journals_ranks_left_out(folder);
-	long n = (long)json_array_size(left_out);
-	json_decref(left_out);
+	journals_ranks left_out = journals_ranks_left_out(folder);
+	long n = (long)left_out.n;
+	vec_free(&left_out);
 	return n;
 }
 
@@ -84,51 +86,51 @@ static uint64_t step_ns(const struct ingest *f)
 }
 
 /* The first step that this rank can surely begin with. */
-static uint64_t earliest_start(const struct process *p)
+static uint64_t earliest_start(const struct driver *d)
 {
-	uint64_t ns = step_ns(&p->ingest), first = schedule_first_recorded(&p->ingest.schedule);
-	uint64_t next = atomic_load(&steps_of(p)->current) + 2 + (ns ? AHEAD_NS / ns : 0);
+	uint64_t ns = step_ns(d->ingest), first = schedule_first_recorded(&d->ingest->schedule);
+	uint64_t next = atomic_load(&steps_of(d)->current) + 2 + (ns ? AHEAD_NS / ns : 0);
 	return next > first ? next : first;
 }
 
 /* Of slices of time, which in all ranks begin with a second of the machine's clock: that of the one under way. */
-static uint64_t second_of(const struct process *p, const struct step_mark *mark)
+static uint64_t second_of(const struct driver *d, const struct step_mark *mark)
 {
-	return timebase_ns(&p->ingest.time, mark->ticks) / SECOND_NS;
+	return timebase_ns(&d->ingest->time, mark->ticks) / SECOND_NS;
 }
 
-static const struct step_mark *newest(const struct process *p)
+static const struct step_mark *newest(const struct driver *d)
 {
-	return &p->ingest.marks.at[p->ingest.marks.n - 1];
+	return &d->ingest->marks.at[d->ingest->marks.n - 1];
 }
 
 /* The first second with which the schedule can surely begin: the one after the next. */
-static uint64_t earliest_second(const struct process *p)
+static uint64_t earliest_second(const struct driver *d)
 {
-	const struct step_mark *mark = newest(p);
-	uint64_t first = schedule_first_recorded(&p->ingest.schedule), next = mark->number + 2;
-	return second_of(p, mark) + (next > first ? next : first) - mark->number;
+	const struct step_mark *mark = newest(d);
+	uint64_t first = schedule_first_recorded(&d->ingest->schedule), next = mark->number + 2;
+	return second_of(d, mark) + (next > first ? next : first) - mark->number;
 }
 
 /* The slice that begins with it; 0: it was over before this rank's first one. */
-static uint64_t slice_of(const struct process *p, uint64_t second)
+static uint64_t slice_of(const struct driver *d, uint64_t second)
 {
-	const struct step_mark *mark = newest(p);
-	uint64_t number = mark->number + second, began = second_of(p, mark);
+	const struct step_mark *mark = newest(d);
+	uint64_t number = mark->number + second, began = second_of(d, mark);
 	return number > began ? number - began : 0;
 }
 
 /* All that wait are without steps. */
-static bool are_sliced(struct process *const *all, size_t n)
+static bool are_sliced(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (waits(all[i]) && !process_has_slices(all[i]))
+		if (waits(all[i]) && !driver_has_slices(all[i]))
 			return false;
 	return true;
 }
 
 /* Whether the slices that are under way have been read of. */
-static bool are_slices_read(struct process *const *all, size_t n)
+static bool are_slices_read(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (waits(all[i]) &&
@@ -137,7 +139,7 @@ static bool are_slices_read(struct process *const *all, size_t n)
 	return true;
 }
 
-static uint64_t common_second(struct process *const *all, size_t n)
+static uint64_t common_second(struct driver *const *all, size_t n)
 {
 	uint64_t common = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -147,15 +149,15 @@ static uint64_t common_second(struct process *const *all, size_t n)
 	return common;
 }
 
-static void name_start(struct process *p, uint32_t asked, uint64_t start)
+static void name_start(struct driver *d, uint32_t asked, uint64_t start)
 {
-	struct journal_steps *s = steps_of(p);
+	struct journal_steps *s = steps_of(d);
 	atomic_store(&s->start, start);
 	/* release: who sees that it is named sees it */
 	atomic_store_explicit(&s->start_is_named, asked, memory_order_release);
 }
 
-static bool does_any_wait(struct process *const *all, size_t n, bool *trains)
+static bool does_any_wait(struct driver *const *all, size_t n, bool *trains)
 {
 	bool any = false;
 	*trains = false;
@@ -168,22 +170,22 @@ static bool does_any_wait(struct process *const *all, size_t n, bool *trains)
 }
 
 /* `q` may have ended. */
-static bool are_numbers_alike(const struct process *p, const struct process *q)
+static bool are_numbers_alike(const struct driver *d, const struct driver *q)
 {
-	return !q || (start_of(p) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
+	return !q || (start_of(d) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
 }
 
 /* What rank `i` and the leader ask for: either may ask again, with other numbers, and another one may lead. */
-static uint64_t asked_for(const struct ranks_start *r, struct process *const *all, size_t i)
+static uint64_t asked_for(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	return (uint64_t)atomic_load(&steps_of(all[i])->waits_for_start) << 32 |
 	       (uint64_t)r->leader << 16 | atomic_load(&steps_of(all[r->leader])->waits_for_start);
 }
 
 /* Looks how far each one's numbers are from the leader's. True: it is known of all that wait. */
-static bool compare_numbers(struct ranks_start *r, struct process *const *all, size_t n)
+static bool compare_numbers(struct ranks_start *r, struct driver *const *all, size_t n)
 {
-	const struct process *leader = all[r->leader];
+	const struct driver *leader = all[r->leader];
 	bool is_known = true;
 	while (r->apart.n < n)
 		vec_push(&r->apart, (struct ranks_apart){ 0 });
@@ -195,13 +197,13 @@ static bool compare_numbers(struct ranks_start *r, struct process *const *all, s
 	return is_known;
 }
 
-static int64_t numbers_apart(const struct ranks_start *r, struct process *const *all, size_t i)
+static int64_t numbers_apart(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	return are_numbers_alike(all[i], all[r->leader]) ? 0 : ranks_apart(&r->apart.at[i]);
 }
 
 /* In the leader's numbers: a little ahead of the foremost. */
-static uint64_t common_start(const struct ranks_start *r, struct process *const *all, size_t n)
+static uint64_t common_start(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	int64_t common = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -213,7 +215,7 @@ static uint64_t common_start(const struct ranks_start *r, struct process *const 
 	return (uint64_t)common;
 }
 
-static bool is_anybody_under_way(struct process *const *all, size_t n)
+static bool is_anybody_under_way(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (has_asked(all[i]) && !waits(all[i]))
@@ -221,23 +223,23 @@ static bool is_anybody_under_way(struct process *const *all, size_t n)
 	return false;
 }
 
-static double seconds_since_start(const struct process *p)
+static double seconds_since_start(const struct driver *d)
 {
-	const struct journal_clock *c = &p->ingest.reader.header->clock;
+	const struct journal_clock *c = &driver_header(d)->clock;
 	return (double)(clock_point(c->kind).monotonic_ns - c->first.monotonic_ns) / 1e9;
 }
 
 /* Whether all are here, or those that are have waited long enough. */
-static bool is_time(struct ranks_start *r, const struct process *p, struct process *const *all,
+static bool is_time(struct ranks_start *r, const struct driver *d, struct driver *const *all,
 		    size_t n, const char *folder, uint64_t now_ms)
 {
 	if (!r->first_ms) {
 		r->first_ms = now_ms;
-		r->patience_s = ranks_patience_s(seconds_since_start(p),
-						 atomic_load(&steps_of(p)->current));
+		r->patience_s = ranks_patience_s(seconds_since_start(d),
+						 atomic_load(&steps_of(d)->current));
 	}
 	r->n_present = count_present(r, all, n);
-	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&p->ingest.dict);
+	r->n_expected = ranks_local_size(in_journal, (void *)(uintptr_t)&d->ingest->dict);
 	if (r->n_present < r->n_expected)
 		r->n_expected -= count_left_out(folder);
 	return r->n_present >= r->n_expected ||
@@ -245,10 +247,10 @@ static bool is_time(struct ranks_start *r, const struct process *p, struct proce
 }
 
 /* False: it is not time. */
-static bool find_start(struct ranks_start *r, struct process *const *all, size_t n,
+static bool find_start(struct ranks_start *r, struct driver *const *all, size_t n,
 		       const char *folder, uint64_t now_ms)
 {
-	const struct process *leader = all[r->leader];
+	const struct driver *leader = all[r->leader];
 	if (!is_time(r, leader, all, n, folder, now_ms))
 		return false;
 	bool is_sliced = are_sliced(all, n);
@@ -260,16 +262,16 @@ static bool find_start(struct ranks_start *r, struct process *const *all, size_t
 }
 
 /* The same one in a rank's own numbers. */
-static uint64_t start_of_rank(const struct ranks_start *r, struct process *const *all, size_t i)
+static uint64_t start_of_rank(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
-	if (r->second && process_has_slices(all[i]))
+	if (r->second && driver_has_slices(all[i]))
 		return slice_of(all[i], r->second);
 	int64_t start = (int64_t)r->start + numbers_apart(r, all, i);
 	return start > 0 ? (uint64_t)start : 0;
 }
 
 /* One that waits and knows what all are to begin with; `n`: none does. */
-static size_t choose_leader(const struct ranks_start *r, struct process *const *all, size_t n)
+static size_t choose_leader(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	size_t i = 0;
 	while (i < n && !(waits(all[i]) && is_present(r, all[i])))
@@ -277,7 +279,7 @@ static size_t choose_leader(const struct ranks_start *r, struct process *const *
 	return i;
 }
 
-static void begin_anew(struct ranks_start *r, struct process *const *all, size_t n, bool trains)
+static void begin_anew(struct ranks_start *r, struct driver *const *all, size_t n, bool trains)
 {
 	r->is_named = false;
 	r->trains = trains;
@@ -285,7 +287,7 @@ static void begin_anew(struct ranks_start *r, struct process *const *all, size_t
 	r->leader = choose_leader(r, all, n);
 }
 
-void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
+void ranks_start_serve(struct ranks_start *r, struct driver *const *all, size_t n,
 		       const char *folder, uint64_t now_ms)
 {
 	bool trains;
@@ -312,12 +314,4 @@ void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t
 void ranks_start_free(struct ranks_start *r)
 {
 	vec_free(&r->apart);
-}
-
-json_t *ranks_start_describe(const struct ranks_start *r)
-{
-	if (!r->is_named)
-		return NULL;
-	return json_pack("{s:I, s:I, s:I}", "step", (json_int_t)r->start, "ranks",
-			 (json_int_t)r->n_present, "of", (json_int_t)r->n_expected);
 }

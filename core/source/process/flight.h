@@ -2,12 +2,12 @@
  * The flight recorder (PROF_SCHEDULE=flight=K): keeps the last K recorded steps of a process in memory, and hands them on when
  * something asks for them: a trigger, a crash, the end. Bounded in steps and in bytes. One thread.
  */
-#ifndef EXPORT_FLIGHT_H
-#define EXPORT_FLIGHT_H
+#ifndef CORE_FLIGHT_H
+#define CORE_FLIGHT_H
 
 #include "core/model/model.h"
 
-/* Why steps were kept: the causes of core/runtime/record.h, then the collector's own. */
+/* Why steps were kept: the causes of core/runtime/kinds.h, then the collector's own. */
 enum flight_why {
 	FLIGHT_TRIGGER = TRIGGER_FILE,
 	FLIGHT_SIGNAL = TRIGGER_SIGNAL,

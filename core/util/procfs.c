@@ -1,5 +1,5 @@
 /* Reading /proc/PID/stat, where the name may hold spaces and brackets, and maps. */
-#include "export/procfs.h"
+#include "core/util/procfs.h"
 
 #include <ctype.h>
 #include <dirent.h>

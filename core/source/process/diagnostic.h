@@ -1,16 +1,16 @@
 /* What the user should know about a process's steps, in `diagnostic`, which the run's summary and the report say. */
-#ifndef EXPORT_PROCESS_DIAGNOSTIC_H
-#define EXPORT_PROCESS_DIAGNOSTIC_H
+#ifndef CORE_DIAGNOSTIC_H
+#define CORE_DIAGNOSTIC_H
 
-#include "export/process.h"
+#include "core/source/process/driver_parts.h"
 
 /* Its steps are slices of time. */
-void process_explain_slices(struct process *p);
+void explain_slices(struct driver *d);
 
 /* The schedule was applied afterwards: while the steps went on, nobody knew that they were ones to time. */
-void process_explain_late_steps(struct process *p);
+void explain_late_steps(struct driver *d);
 
 /* No step was recorded. */
-void process_explain_nothing_recorded(struct process *p);
+void explain_nothing_recorded(struct driver *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* What /proc says about processes. */
-#ifndef EXPORT_PROCFS_H
-#define EXPORT_PROCFS_H
+#ifndef CORE_PROCFS_H
+#define CORE_PROCFS_H
 
 #include "core/util/vec.h"
 

@@ -1,22 +1,21 @@
-/* See process_diagnostic.h. */
-#include "export/process_diagnostic.h"
+/* See diagnostic.h. */
+#include "core/source/process/diagnostic.h"
 
-#include "core/source/journal/damage.h"
-#include "export/textout.h"
+#include "core/util/text.h"
 
-void process_explain_slices(struct process *p)
+void explain_slices(struct driver *d)
 {
-	const char *patience_s = tables_fact(&p->ingest.dict.t, "PROF_LEARN_S");
-	if (process_has_slices(p))
-		err_set(&p->diagnostic, 0,
+	const char *patience_s = tables_fact(&d->ingest->dict.t, "PROF_LEARN_S");
+	if (driver_has_slices(d))
+		err_set(&d->diagnostic, 0,
 			"no repeating step found in %.20s s of launches: steps are slices of one "
 			"second; set PROF_STEP, or PROF_LEARN_S to search longer",
 			patience_s ? patience_s : "60");
 }
 
-void process_explain_late_steps(struct process *p)
+void explain_late_steps(struct driver *d)
 {
-	const struct ingest *f = &p->ingest;
+	const struct ingest *f = d->ingest;
 	const char *cupti = tables_fact(&f->dict.t, "PROF_CUPTI");
 	char to[32] = "";
 	bool is_off = cupti && !strcmp(cupti, "off");
@@ -25,7 +24,7 @@ void process_explain_late_steps(struct process *p)
 	if (f->recorded.n > 1)
 		snprintf(to, sizeof(to), " to %llu",
 			 (unsigned long long)f->recorded.at[f->recorded.n - 1]);
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"step%s %llu%s without GPU times: the run ended before its steps were detected; "
 		"set PROF_STEP or PROF_SCHEDULE=always",
 		f->recorded.n > 1 ? "s" : "", (unsigned long long)f->recorded.at[0], to);
@@ -33,32 +32,32 @@ void process_explain_late_steps(struct process *p)
 
 /* ---- Why no step was detected, by PROF_STEP ---- */
 
-static void explain_auto(struct process *p, const char *value)
+static void explain_auto(struct driver *d, const char *value)
 {
 	(void)value;
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"no repeating step found: set PROF_STEP or PROF_SCHEDULE=always");
 }
 
-static void explain_optimizer(struct process *p, const char *value)
+static void explain_optimizer(struct driver *d, const char *value)
 {
 	(void)value;
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"PROF_STEP=optimizer: no loop with an optimizer step found; optimizers are "
 		"recognized by Python frames (PROF_PYTHON, PROF_STACKS) or kernel names; without "
 		"these set PROF_STEP=auto");
 }
 
-static void explain_function(struct process *p, const char *value)
+static void explain_function(struct driver *d, const char *value)
 {
-	if (p->n_function_calls)
-		err_set(&p->diagnostic, 0,
+	if (d->n_function_calls)
+		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.80s: calls of that function cannot be distinguished by what "
 			"they launch; name one that is called once per step and launches from "
 			"more than one of its lines, not only in an inner loop",
 			value);
 	else
-		err_set(&p->diagnostic, 0,
+		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.80s: nothing was launched from a function of that name in a "
 			"file of that name; check both, and that PROF_PYTHON and PROF_STACKS are "
 			"not off",
@@ -93,75 +92,75 @@ static void list_launched(const struct dict *d, char *to, size_t bytes)
 }
 
 /* A step ends with the second launch: one launch alone makes no step. */
-static void explain_kernel(struct process *p, const char *value)
+static void explain_kernel(struct driver *d, const char *value)
 {
 	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
-	list_launched(&p->ingest.dict, launched, sizeof(launched));
-	err_set(&p->diagnostic, 0,
+	list_launched(&d->ingest->dict, launched, sizeof(launched));
+	err_set(&d->diagnostic, 0,
 		"PROF_STEP=%.40s: no kernel whose (mangled) name matches was launched more than "
 		"once%s",
 		value, launched);
 }
 
-static void explain_graph(struct process *p, const char *value)
+static void explain_graph(struct driver *d, const char *value)
 {
-	err_set(&p->diagnostic, 0, "PROF_STEP=%.40s: no CUDA graph was launched more than once",
+	err_set(&d->diagnostic, 0, "PROF_STEP=%.40s: no CUDA graph was launched more than once",
 		value);
 }
 
-static void explain_sync(struct process *p, const char *value)
+static void explain_sync(struct driver *d, const char *value)
 {
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"PROF_STEP=%.40s: no launch followed a synchronization (such as "
 		"cudaDeviceSynchronize; a blocking cudaMemcpy does not count), so no step ended",
 		value);
 }
 
-static void explain_time(struct process *p, const char *value)
+static void explain_time(struct driver *d, const char *value)
 {
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"PROF_STEP=%.40s: the program launched nothing more after that time", value);
 }
 
-static void explain_api(struct process *p, const char *value)
+static void explain_api(struct driver *d, const char *value)
 {
-	err_set(&p->diagnostic, 0,
+	err_set(&d->diagnostic, 0,
 		"PROF_STEP=%.40s: neither cudaProfilerStart() nor profrun_step() was called",
 		value);
 }
 
-static void explain_nvtx(struct process *p, const char *value)
+static void explain_nvtx(struct driver *d, const char *value)
 {
-	if (tables_fact(&p->ingest.dict.t, JOURNAL_INFO_STEP_RANGE))
-		err_set(&p->diagnostic, 0,
+	if (tables_fact(&d->ingest->dict.t, JOURNAL_INFO_STEP_RANGE))
+		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.60s: only one NVTX range of that name began; a step lasts "
 			"from one to the next",
 			value);
 	else
-		err_set(&p->diagnostic, 0,
+		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.60s: no NVTX range of that name began; check the name, and "
 			"that neither PROF_NVTX=off nor another tool's NVTX_INJECTION64_PATH hides "
 			"the ranges",
 			value);
 }
 
-static void explain_no_steps(struct process *p)
+static void explain_no_steps(struct driver *d)
 {
-	static void (*const by_mode[])(struct process * p, const char *value) = {
+	static void (*const by_mode[])(struct driver * d, const char *value) = {
 		[STEP_MODE_AUTO] = explain_auto,   [STEP_MODE_KERNEL] = explain_kernel,
 		[STEP_MODE_GRAPH] = explain_graph, [STEP_MODE_SYNC] = explain_sync,
 		[STEP_MODE_TIME] = explain_time,   [STEP_MODE_API] = explain_api,
 		[STEP_MODE_NVTX] = explain_nvtx,
 	};
-	const struct journal_steps *s = &p->ingest.reader.header->steps;
-	const char *value = tables_fact(&p->ingest.dict.t, "PROF_STEP");
+	const struct journal_steps *s = driver_steps(d);
+	const char *value = tables_fact(&d->ingest->dict.t, "PROF_STEP");
 	value = value ? value : step_detector_name(s);
 	if (s->wants_function)
-		explain_function(p, value);
+		explain_function(d, value);
 	else if (s->wants_optimizer)
-		explain_optimizer(p, value);
+		explain_optimizer(d, value);
 	else if (s->mode < sizeof(by_mode) / sizeof(*by_mode))
-		by_mode[s->mode](p, value);
+		by_mode[s->mode](d, value);
 }
 
 enum { FITTING_STEPS = 6 }; /* two to warm up, three, and the last one, which has no end */
@@ -177,40 +176,40 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 }
 
 /* Where steps were detected too late for a schedule that would fit the run, no other schedule helps. */
-static void explain_too_short(struct process *p, uint64_t first)
+static void explain_too_short(struct driver *d, uint64_t first)
 {
-	const struct journal_steps *s = &p->ingest.reader.header->steps;
-	uint64_t n_steps = ingest_count_steps(&p->ingest), shift = atomic_load(&s->schedule_shift);
+	const struct journal_steps *s = driver_steps(d);
+	uint64_t n_steps = ingest_count_steps(d->ingest), shift = atomic_load(&s->schedule_shift);
 	char fitting[96];
 	if (first - shift < n_steps)
-		err_set(&p->diagnostic, 0,
+		err_set(&d->diagnostic, 0,
 			"the run ended before recording could start: of %llu steps the schedule's "
 			"first is step %llu (from 0), but steps were detected too late for it%s; "
 			"make the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
-			tables_fact(&p->ingest.dict.t, "rank")
+			tables_fact(&d->ingest->dict.t, "rank")
 				? " (ranks start together, once each has detected its steps)"
 				: "");
 	else
-		err_set(&p->diagnostic, 0,
+		err_set(&d->diagnostic, 0,
 			"only %llu steps ran; recording starts at step %llu (from 0); set "
 			"%sPROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)first,
 			fitting_schedule(fitting, sizeof(fitting), n_steps));
 }
 
-void process_explain_nothing_recorded(struct process *p)
+void explain_nothing_recorded(struct driver *d)
 {
-	const struct ingest *f = &p->ingest;
+	const struct ingest *f = d->ingest;
 	uint64_t first = schedule_first_recorded(&f->schedule) + f->schedule.warmup +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
-	char damage[DAMAGE_BYTES];
-	if (*process_damage(p, damage, sizeof(damage)))
-		err_set(&p->diagnostic, 0, "the intact part of the journal has no recorded step");
+	char damage[DRIVER_DAMAGE_BYTES];
+	if (*driver_damage(d, damage, sizeof(damage)))
+		err_set(&d->diagnostic, 0, "the intact part of the journal has no recorded step");
 	else if (f->schedule.off)
-		err_set(&p->diagnostic, 0, "PROF_SCHEDULE=off: no step was recorded");
-	else if (!p->has_steps)
-		explain_no_steps(p);
+		err_set(&d->diagnostic, 0, "PROF_SCHEDULE=off: no step was recorded");
+	else if (!d->has_steps)
+		explain_no_steps(d);
 	else
-		explain_too_short(p, first);
+		explain_too_short(d, first);
 }

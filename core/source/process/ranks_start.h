@@ -7,11 +7,11 @@
  * Evaluations may come before the training, in all ranks or in one alone, and be taken for steps. So a rank asks again once it trains, and all
  * begin anew. Its numbers then count other steps than another rank's, and are compared by when the steps are under way.
  */
-#ifndef EXPORT_RANKS_START_H
-#define EXPORT_RANKS_START_H
+#ifndef CORE_RANKS_START_H
+#define CORE_RANKS_START_H
 
-#include "export/process.h"
-#include "export/ranks_apart.h"
+#include "core/source/process/driver.h"
+#include "core/source/process/ranks_apart.h"
 
 struct ranks_start {
 	bool is_named;
@@ -28,12 +28,9 @@ struct ranks_start {
 };
 
 /* `all`: the run's processes, NULL where one is not open. The folder tells which ranks are left out. */
-void ranks_start_serve(struct ranks_start *r, struct process *const *all, size_t n,
+void ranks_start_serve(struct ranks_start *r, struct driver *const *all, size_t n,
 		       const char *folder, uint64_t now_ms);
 
 void ranks_start_free(struct ranks_start *r);
-
-/* For run.json; NULL where no job of several ranks waited. New reference. */
-json_t *ranks_start_describe(const struct ranks_start *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* See ranks_apart.h. */
-#include "export/ranks_apart.h"
+#include "core/source/process/ranks_apart.h"
 
 enum { LOOKS = 32, STEPS = 8 };
 

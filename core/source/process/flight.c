@@ -1,5 +1,5 @@
 /* See flight.h. */
-#include "export/flight.h"
+#include "core/source/process/flight.h"
 
 const char *flight_why_name(enum flight_why why)
 {

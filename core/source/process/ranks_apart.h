@@ -3,8 +3,8 @@
  * in the same step most of the time; sometimes one of them is a step ahead. So their current step
  * numbers are compared repeatedly over some steps, and the most frequent difference is the result.
  */
-#ifndef EXPORT_RANKS_APART_H
-#define EXPORT_RANKS_APART_H
+#ifndef CORE_RANKS_APART_H
+#define CORE_RANKS_APART_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Listing DIR/journal/. */
-#include "export/journals.h"
+#include "core/source/process/journals_parts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -112,17 +112,22 @@ void journals_free(struct journals *j)
 	vec_free(&j->paths);
 }
 
+uint32_t journals_collector(const char *path)
+{
+	struct journal_header h;
+	return journals_header(path, &h) ? atomic_load(&h.collector) : 0;
+}
+
 static int by_number(const void *a, const void *b)
 {
-	const json_int_t *x = a, *y = b;
+	const int64_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
 }
 
-json_t *journals_ranks_left_out(const char *folder)
+journals_ranks journals_ranks_left_out(const char *folder)
 {
 	char path[PATH_MAX];
-	VEC(json_int_t) ranks = { 0 };
-	json_t *list = json_array();
+	journals_ranks ranks = { 0 };
 	snprintf(path, sizeof(path), "%s/journal", folder);
 	DIR *d = opendir(path);
 	for (struct dirent *entry; d && (entry = readdir(d));) {
@@ -136,8 +141,5 @@ json_t *journals_ranks_left_out(const char *folder)
 		closedir(d);
 	if (ranks.n)
 		qsort(ranks.at, ranks.n, sizeof(*ranks.at), by_number);
-	for (size_t i = 0; i < ranks.n; i++)
-		json_array_append_new(list, json_integer(ranks.at[i]));
-	vec_free(&ranks);
-	return list;
+	return ranks;
 }

@@ -1,0 +1,190 @@
+/* See driver.h. */
+#include "core/source/process/driver_parts.h"
+
+#include "core/runtime/clock.h"
+#include "core/source/process/driver_flight.h"
+#include "core/source/process/journals_parts.h"
+#include "core/util/path.h"
+#include "core/util/procfs.h"
+
+#include <unistd.h>
+
+void driver_take_step(struct driver *d, struct ingest *f, struct model_step *m)
+{
+	d->n_shown++;
+	if (f->schedule.flight)
+		flight_take(&d->flight, m, f->schedule.flight);
+	else if (d->sink.step)
+		d->sink.step(d->sink.context, m);
+}
+
+static void on_step(void *context, struct ingest *f, struct model_step *m)
+{
+	driver_take_step(context, f, m);
+}
+
+void driver_take_kept(void *driver, struct model_step *m)
+{
+	struct driver *d = driver;
+	ingest_note_recorded(d->ingest, m->number);
+	if (d->sink.step)
+		d->sink.step(d->sink.context, m);
+}
+
+static void on_call(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call)
+{
+	struct driver *d = context;
+	if (driver_is_auto(d) && learn_is_feeding(&d->learn))
+		learn_feed(&d->learn, f, thread, call);
+}
+
+static void on_counted(void *context, struct ingest *f, uint32_t thread,
+		       const struct rec_step *step)
+{
+	struct driver *d = context;
+	(void)thread;
+	learn_count(&d->learn, f, step);
+}
+
+static void set_stem(struct driver *d)
+{
+	snprintf(d->stem, sizeof(d->stem), "%.60s", path_base(d->path));
+	char *dot = strrchr(d->stem, '.');
+	if (dot && dot != d->stem)
+		*dot = 0;
+}
+
+static void start(struct driver *d)
+{
+	const struct journal_header *h = driver_header(d);
+	d->pid_here = procfs_number_here(h->pid, h->process_start, h->pid_namespace);
+	driver_flight_start(d, driver_take_kept);
+	if (d->is_live) {
+		atomic_store(&driver_header(d)->collector, (uint32_t)getpid());
+		d->was_seen_alive = driver_is_alive(d);
+	}
+	if (driver_is_auto(d))
+		learn_start(&d->learn);
+	else
+		d->ingest->sink.call = NULL;
+}
+
+int driver_open(struct driver **to, const char *path, bool live, const struct driver_sink *sink,
+		struct err *e)
+{
+	struct driver *d = mem_zero(sizeof(*d));
+	const struct ingest_sink ingest_sink = {
+		.context = d,
+		.call = on_call,
+		.counted = on_counted,
+		.triggered = driver_triggered,
+		.no_trace = sink->no_trace,
+		.step = on_step,
+	};
+	d->ingest = mem_zero(sizeof(*d->ingest));
+	d->sink = *sink;
+	d->is_live = live;
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	set_stem(d);
+	int error = ingest_open(d->ingest, path, live, &ingest_sink, e);
+	if (error) {
+		free(d->ingest);
+		free(d);
+		return error;
+	}
+	start(d);
+	*to = d;
+	return 0;
+}
+
+void driver_close(struct driver *d)
+{
+	if (d->is_live)
+		atomic_store(&driver_header(d)->collector, 0);
+	vec_free(&d->triggers);
+	flight_free(&d->flight);
+	learn_stop(&d->learn);
+	ingest_close(d->ingest);
+	free(d->ingest);
+	free(d);
+}
+
+void driver_fix_backwards(struct driver *d)
+{
+	const struct journal_steps *s = driver_steps(d);
+	const struct anchor a = {
+		.anchor = atomic_load(&s->anchor),
+		.backup = atomic_load(&s->backup),
+		.backup_within = atomic_load(&s->backup_within),
+		.apart = atomic_load(&s->anchors_apart),
+		.is_late = atomic_load(&s->is_late),
+		.has_base = true,
+		.base = atomic_load(&s->base),
+		.generation = d->learn.generation,
+	};
+	struct err e;
+	d->ingest->last_has_come = a.is_late;
+	if (!d->was_recycled || d->ingest->schedule.always)
+		anchors_mark(d->ingest, d->path, &a, UINT64_MAX, &e);
+}
+
+bool driver_poll(struct driver *d)
+{
+	uint64_t before = d->ingest->counts.records;
+	if (driver_is_auto(d))
+		learn_watch(&d->learn, d->ingest);
+	ingest_read(d->ingest);
+	if (driver_is_auto(d) && learn_tell(&d->learn, d->ingest))
+		driver_fix_backwards(d);
+	if (ingest_recycle(d->ingest))
+		d->was_recycled = true;
+	driver_flight_serve(d);
+	ahead_prepare(&d->ahead, &d->ingest->reader);
+	return d->ingest->counts.records != before;
+}
+
+bool driver_is_learning(const struct driver *d)
+{
+	uint32_t state = atomic_load(&driver_steps(d)->state);
+	return !d->is_finished &&
+	       (step_state_is_learning(state) || d->learn.is_provisional || d->learn.is_overdue);
+}
+
+/* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. Such a name may be that
+ * of another process with the same number, too: a later one, or one in another namespace of pids. */
+static bool has_successor(const struct driver *d)
+{
+	char path[PATH_MAX];
+	const char *dash = strchr(d->stem, '-');
+	int number = dash ? atoi(dash + 1) : 1;
+	int folder = (int)(strrchr(d->path, '/') ? strrchr(d->path, '/') - d->path : 0);
+	const struct journal_header *h = driver_header(d);
+	struct journal_header next;
+	if (snprintf(path, sizeof(path), "%.*s/%u-%d.journal", folder, d->path, h->pid,
+		     number + 1) >= (int)sizeof(path))
+		return false;
+	return journals_header(path, &next) && next.process_start == h->process_start &&
+	       next.pid_namespace == h->pid_namespace;
+}
+
+bool driver_is_alive(const struct driver *d)
+{
+	const struct journal_header *h = driver_header(d);
+	return d->pid_here && procfs_is_alive(d->pid_here, h->process_start) && !has_successor(d);
+}
+
+void driver_describe_choice(struct driver *d, double confidence, uint32_t period,
+			    enum level_boundary boundary)
+{
+	d->confidence = confidence;
+	d->period = period;
+	d->boundary = boundary;
+}
+
+void driver_describe_told(struct driver *d)
+{
+	const struct journal_steps *s = driver_steps(d);
+	driver_describe_choice(d, atomic_load(&s->confidence_permille) / 1000.0,
+			       atomic_load(&s->calls_per_step),
+			       (enum level_boundary)atomic_load(&s->boundary));
+}

@@ -1,0 +1,120 @@
+/* What a driver knows of its process. */
+#include "core/source/journal/damage.h"
+#include "core/source/process/driver_parts.h"
+
+_Static_assert((int)DRIVER_DAMAGE_BYTES >= (int)DAMAGE_BYTES, "room for damage_say()");
+
+char *driver_damage(const struct driver *d, char *to, size_t bytes)
+{
+	to[0] = 0;
+	return d->is_live ? to : damage_say(to, bytes, &d->ingest->reader, &d->ingest->dict);
+}
+
+/* Whether steps were looked for in vain, and slices of time recorded. */
+bool driver_has_slices(const struct driver *d)
+{
+	const struct journal_steps *s = driver_steps(d);
+	return atomic_load(&s->slices) && !atomic_load(&s->base_generation);
+}
+
+bool driver_has_ended(const struct driver *d)
+{
+	return atomic_load(&driver_header(d)->ended_ticks);
+}
+
+bool driver_has_steps(const struct driver *d)
+{
+	return d->ingest->last_number != UINT64_MAX;
+}
+
+bool driver_is_finished(const struct driver *d)
+{
+	return d->is_finished;
+}
+
+enum process_state driver_state(const struct driver *d)
+{
+	return d->state;
+}
+
+const struct run *driver_run(const struct driver *d)
+{
+	return &d->ingest->run;
+}
+
+void driver_forget_stacks(struct driver *d)
+{
+	ingest_forget_stacks(d->ingest);
+}
+
+const char *driver_path(const struct driver *d)
+{
+	return d->path;
+}
+
+const char *driver_stem(const struct driver *d)
+{
+	return d->stem;
+}
+
+uint32_t driver_pid_here(const struct driver *d)
+{
+	return d->pid_here;
+}
+
+uint64_t driver_began_ns(const struct driver *d)
+{
+	return driver_header(d)->clock.first.realtime_ns;
+}
+
+const char *driver_detector(const struct driver *d)
+{
+	return step_detector_name(driver_steps(d));
+}
+
+bool driver_has_records(const struct driver *d)
+{
+	return d->ingest->counts.records > 0;
+}
+
+bool driver_saw_cupti(const struct driver *d)
+{
+	return d->ingest->saw_gpu_on;
+}
+
+uint64_t driver_boundaries(const struct driver *d)
+{
+	return d->ingest->counts.steps;
+}
+
+void driver_note_trouble(struct driver *d, const struct err *e)
+{
+	if (!d->trouble.text[0])
+		d->trouble = *e;
+}
+
+const char *driver_trouble(const struct driver *d)
+{
+	return d->trouble.text;
+}
+
+const char *driver_diagnostic(const struct driver *d)
+{
+	return d->diagnostic.text;
+}
+
+void driver_details(const struct driver *d, struct driver_details *to)
+{
+	const struct ingest *f = d->ingest;
+	*to = (struct driver_details){
+		.is_learned = driver_is_auto(d),
+		.n_works = f->counts.works,
+		.n_stacks = f->dict.stacks.n,
+		.n_modules = f->dict.modules.n,
+		.n_codes = f->dict.codes.n,
+		.is_truncated = f->reader.is_truncated,
+		.has_tsc = driver_header(d)->clock.kind == CLOCK_KIND_TSC,
+		.guesses_clock = f->time.is_estimate,
+	};
+	memcpy(to->calls_by_category, f->counts.calls_by_category, sizeof(to->calls_by_category));
+}

@@ -1,0 +1,103 @@
+/*
+ * What is known of a process without an analysis: its part of run.json, and the head of its part of
+ * report.json.
+ */
+#ifndef CORE_FACTS_H
+#define CORE_FACTS_H
+
+#include "core/util/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct driver;
+
+/* Milliseconds. */
+struct step_lengths {
+	int64_t n;
+	double mean, std, cv, min, p50, p95, p99, max;
+};
+
+struct facts_device {
+	int64_t id;
+	const char *name;
+};
+
+struct facts_trigger {
+	const char *by;
+	int64_t n, first;
+};
+
+struct facts_kept {
+	const char *why;
+	int64_t n, first, last;
+};
+
+struct facts_corrected {
+	int64_t times, period_before;
+};
+
+struct facts_steps {
+	int64_t count;
+	const char *detector;
+	double confidence;
+	LIST(int64_t) recorded;
+	int64_t schedule_shift, schedule_late;
+	struct step_lengths *step_ms, *recorded_step_ms;
+	int64_t slices;
+	struct facts_corrected *corrected;
+	int64_t last, trains_from;
+	int64_t period; /* calls of a learned step */
+	const char *boundary;
+	LIST(struct facts_trigger) triggers;
+	LIST(struct facts_kept) kept; /* by the flight recorder */
+};
+
+struct facts_records {
+	int64_t records, calls, launches, kernels, memcpys, memsets, gpu_syncs, paired;
+};
+
+struct facts_losses {
+	int64_t dropped, dropped_names, dropped_by_cupti, calls_without_gpu_work,
+		gpu_work_without_call, late, too_many_in_a_step, damaged_places, impossible_records;
+};
+
+/* Recording overhead, and what remains of it after the first window, in percent of a step. */
+struct facts_overhead {
+	double pct, left_pct;
+	struct field_range ci, left_ci;
+};
+
+struct facts_cupti {
+	const char *state, *reason, *copies;
+};
+
+struct facts_file {
+	const char *format;
+	int64_t n, n_empty;
+};
+
+struct process_facts {
+	int64_t pid, ppid;
+	const char *state; /* "running", "ended", "killed" */
+	const char *rank, *command, *version, *clock, *journal;
+	bool journal_is_whole;
+	int64_t threads;
+	LIST(struct facts_device) devices;
+	struct facts_steps steps;
+	struct facts_records *records;
+	struct facts_losses losses;
+	struct facts_overhead overhead;
+	struct facts_cupti cupti;
+	LIST(struct facts_file) files;
+	int64_t n_traces, n_traces_removed, n_traces_failed;
+	const char *damage, *diagnostic, *trouble;
+};
+
+/*
+ * Fills in what the source knows. All members must be cleared before (fields_clear() of
+ * export/fields.h). Left out: overhead, files and traces. Texts and lists belong to `a`.
+ */
+void driver_describe(const struct driver *d, struct process_facts *to, struct arena *a);
+
+#endif

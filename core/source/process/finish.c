@@ -1,0 +1,56 @@
+/* The end of a live process. */
+#include "core/source/process/diagnostic.h"
+#include "core/source/process/driver_flight.h"
+#include "core/source/process/driver_parts.h"
+
+#include "core/runtime/clock.h"
+
+static void note_closing_clock(struct driver *d)
+{
+	struct journal_header *h = driver_header(d);
+	if (!h->clock.last.ticks)
+		h->clock.last = clock_point(h->clock.kind);
+}
+
+static void finish(struct driver *d)
+{
+	struct err e;
+	bool killed = driver_was_killed(d);
+	bool is_auto = driver_is_auto(d);
+	note_closing_clock(d);
+	ingest_read(d->ingest);
+	if (is_auto && learn_tell(&d->learn, d->ingest))
+		driver_fix_backwards(d);
+	if (is_auto && !d->was_recycled)
+		learn_end_provisional(&d->learn, d->ingest);
+	/* a journal that was recycled cannot be read again from the start */
+	bool is_locked = !is_auto || d->learn.has_base || d->was_recycled ||
+			 d->learn.continues_numbers || atomic_load(&driver_steps(d)->slices);
+	d->is_finished = true;
+	d->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
+	d->confidence = 1;
+	if (is_auto)
+		driver_describe_told(d);
+	if (is_locked) {
+		ingest_finish(d->ingest, killed);
+		d->has_steps = d->ingest->last_number != UINT64_MAX;
+		explain_slices(d);
+		if (d->n_shown || d->trouble.text[0])
+			return;
+	}
+	/* too short for the lock, or nothing was recorded: now that all is there, more can be told */
+	atomic_store(&driver_header(d)->collector, 0);
+	d->is_live = false;
+	if (!d->was_recycled && driver_reread_all(d, &e))
+		driver_note_trouble(d, &e);
+}
+
+/* A process that was seen and is gone is surely dead; one that never was may be writing under another pid. */
+void driver_finish(struct driver *d)
+{
+	struct err e;
+	finish(d);
+	driver_flight_end(d, d->state == PROCESS_KILLED ? FLIGHT_CRASH : FLIGHT_EXIT);
+	if (d->was_seen_alive && reader_shrink(d->path, &e))
+		driver_note_trouble(d, &e);
+}
