@@ -47,7 +47,7 @@ static const struct command commands[] = {
 	  cmd_whatif },
 	{ "export", "DIR --format F[,F...] [-o PATH]",
 	  "write a run's traces again, from its journals alone",
-	  "  --format F     perfetto (default), memory: PyTorch's memory snapshots\n"
+	  "  --format F     the formats, separated by commas: see PROF_FORMAT\n"
 	  "  -o PATH        write PATH/<rank or pid>/step-<N>.*, not into the run's folder\n",
 	  cmd_export },
 	{ "info", "DIR|JOURNAL|TRACE", "what is in there: processes, steps, records, losses", "",

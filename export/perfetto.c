@@ -3,15 +3,9 @@
  * grouped as they are meant to be. Slices that overlap on a track would silently get wrong
  * lengths; the walk guarantees that none do.
  */
-#include "export/perfetto.h"
-
 #include "export/exporter.h"
-#include "export/outfile.h"
 #include "export/perfetto_writer.h"
 #include "export/trace_walk.h"
-
-/* For 2 M events level 6 takes five times as long and saves a sixth of the size. */
-enum { GZIP_LEVEL = 1 };
 
 struct encoder {
 	struct perfetto_writer w;
@@ -152,29 +146,14 @@ static void point(void *context, uint64_t ns, int64_t value)
 
 /* ---- Files ---- */
 
-void perfetto_encode(const struct analyzed_step *step, perfetto_write *write, void *context)
+static void encode(const struct analyzed_step *step, exporter_sink *sink, void *context)
 {
 	static const struct trace_visitor visitor = { process,	 track,	  slice,
 						      slice_end, instant, point };
 	struct encoder e = { .pid = 0 };
-	perfetto_start(&e.w, write, context);
+	perfetto_start(&e.w, sink, context);
 	trace_walk(step, &visitor, &e);
 	perfetto_stop(&e.w);
-}
-
-static void to_file(void *context, const void *bytes, size_t n)
-{
-	outfile_write(context, bytes, n);
-}
-
-static int write_step(const struct analyzed_step *step, const char *path, struct err *e)
-{
-	struct outfile out;
-	int error = outfile_open(&out, path, GZIP_LEVEL, e);
-	if (error)
-		return error;
-	perfetto_encode(step, to_file, &out);
-	return outfile_close(&out, e);
 }
 
 const struct exporter exporter_perfetto = {
@@ -182,6 +161,8 @@ const struct exporter exporter_perfetto = {
 	.folder = "traces",
 	.suffix = ".pftrace.gz",
 	.noun = "trace",
+	.title = "Perfetto trace",
 	.viewer = "https://ui.perfetto.dev",
-	.write_step = write_step,
+	.encode = encode,
+	.count = trace_count_file,
 };

@@ -10,7 +10,7 @@ enum {
 static void flush(struct perfetto_writer *w)
 {
 	if (pb_used(&w->out))
-		w->write(w->context, w->out.start, pb_used(&w->out));
+		w->sink(w->context, w->out.start, pb_used(&w->out));
 	w->out.at = w->out.start;
 }
 
@@ -23,9 +23,9 @@ static uint8_t *packet_begin(struct perfetto_writer *w, size_t extra)
 	return pb_begin(&w->out, TRACE_PACKET);
 }
 
-void perfetto_start(struct perfetto_writer *w, perfetto_write *write, void *context)
+void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context)
 {
-	*w = (struct perfetto_writer){ .write = write, .context = context };
+	*w = (struct perfetto_writer){ .sink = sink, .context = context };
 }
 
 void perfetto_stop(struct perfetto_writer *w)

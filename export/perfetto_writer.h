@@ -6,9 +6,8 @@
 #ifndef EXPORT_PERFETTO_WRITER_H
 #define EXPORT_PERFETTO_WRITER_H
 
-#include "core/model/model.h"
+#include "export/exporter.h"
 #include "export/pb.h"
-#include "export/perfetto.h"
 #include "export/perfetto_schema.h"
 #include "export/trace_walk.h"
 
@@ -20,7 +19,7 @@ enum perfetto_use { USE_EVENT_NAME, USE_ARG_TEXT, USES };
 
 struct perfetto_writer {
 	struct pb out;
-	perfetto_write *write;
+	exporter_sink *sink;
 	void *context;
 	const struct trace_words *words;
 	uint32_t sequence;		 /* of the packets being written; one per track */
@@ -28,7 +27,7 @@ struct perfetto_writer {
 	VEC(uint32_t) sequence_of[USES]; /* by word: the last sequence that defined it */
 };
 
-void perfetto_start(struct perfetto_writer *w, perfetto_write *write, void *context);
+void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context);
 void perfetto_stop(struct perfetto_writer *w);
 
 /* Writes the first packet, which relates the clocks. */

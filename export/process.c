@@ -58,7 +58,7 @@ static void write_with(struct process *p, int format, const struct analyzed_step
 				p->output->folder);
 		return;
 	}
-	if (x->write_step(step, path, &e)) {
+	if (exporter_write_step(x, step, path, &e)) {
 		p->n_failed++;
 		if (!p->trouble.text[0])
 			p->trouble = e;
