@@ -86,8 +86,8 @@ struct trace_slice {
 	enum trace_category category;
 	const struct trace_arg *args;
 	size_t n_args;
-	/* Arrows from calls to the GPU work that they launched. The number of an arrow occurs in two
-	 * slices of the step. */
+	/* Arrows from calls to the GPU work that they launched. The number of an arrow occurs in
+	 * two slices of the step. */
 	const uint32_t *flows_out; /* of the arrows that begin here */
 	size_t n_flows_out;
 	bool has_flow_in;

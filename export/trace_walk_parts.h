@@ -35,7 +35,7 @@ static inline void walk_track(struct walk *w, const struct trace_track *t)
 		w->visitor->track(w->context, t);
 }
 
-/* ---- A slice: first walk_slice() or walk_slice_named(), then its arguments, then walk_begin() ---- */
+/* ---- A slice: first walk_slice() or walk_slice_named(), then arguments, then walk_begin() ---- */
 
 static inline void walk_slice(struct walk *w, enum trace_category category, uint32_t word,
 			      uint64_t begin_ns, uint64_t end_ns)

@@ -1,4 +1,5 @@
-/* Ranges that the application marked (NVTX): one by one, and those that need tracks of their own. */
+/* Ranges that the application marked (NVTX): one by one, and those that need tracks of their
+ * own. */
 #include "export/trace_walk_parts.h"
 
 void walk_range(struct walk *w, const struct model_range *r)

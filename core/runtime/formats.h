@@ -6,9 +6,10 @@
 #define CORE_FORMATS_H
 
 /* X(name, what it is) */
-#define FORMATS(X)                         \
-	X(perfetto, "traces for Perfetto") \
-	X(memory, "PyTorch memory snapshots")
+#define FORMATS(X)                            \
+	X(perfetto, "traces for Perfetto")    \
+	X(memory, "PyTorch memory snapshots") \
+	X(chrome, "traces in Chrome's JSON")
 
 /* "; perfetto: traces for Perfetto; memory: ..." */
 #define FORMAT_MEANING(name, what) "; " #name ": " what
