@@ -1,11 +1,11 @@
 /* `profrun info DIR|JOURNAL|TRACE`: prints what it contains. */
 #include "core/source/process/journals.h"
 #include "export/command.h"
+#include "export/exporter.h"
 #include "export/files_words.h"
 #include "export/process.h"
 #include "export/report_words.h"
 #include "export/runfile.h"
-#include "export/trace_count.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -207,14 +207,25 @@ static bool has_suffix(const char *path, const char *suffix)
 	return n >= m && !strcmp(path + n - m, suffix);
 }
 
+/* Of the format that writes files with such a name; of another name, as Perfetto's. */
+static const struct exporter *exporter_of(const char *path)
+{
+	const struct exporter *x;
+	for (size_t i = 0; (x = exporter_at(i)); i++)
+		if (x->count && has_suffix(path, x->suffix))
+			return x;
+	return &exporter_perfetto;
+}
+
 static int info_trace(const char *path)
 {
+	const struct exporter *x = exporter_of(path);
 	struct trace_count c;
 	struct err e;
-	if (trace_count_file(path, &c, &e))
+	if (x->count(path, &c, &e))
 		return data_error("%s", e.text);
-	printf("Perfetto trace %s\n", path);
-	printf("  packets    %" PRIu64 "\n", c.packets);
+	printf("%s %s\n", x->title, path);
+	printf("  records    %" PRIu64 "\n", c.records);
 	printf("  processes  %" PRIu64 "\n", c.processes);
 	printf("  tracks     %" PRIu64 ", of them threads %" PRIu64 ", counters %" PRIu64 "\n",
 	       c.tracks, c.threads, c.counters);

@@ -1,6 +1,8 @@
 /* See pickle.h. Numbers are little-endian. */
 #include "export/pickle.h"
 
+#include "core/util/utf8.h"
+
 #include <string.h>
 
 enum opcode {
@@ -129,24 +131,6 @@ void pickle_keep(struct pickle *p, uint64_t key)
 	*map_at(&p->known, key, NULL) = p->n_known++;
 }
 
-/* Returns the length of the character at `text`, or 0 if it is not valid UTF-8. */
-static size_t whole_character(const uint8_t *text)
-{
-	size_t n = text[0] < 0x80   ? 1
-		   : text[0] < 0xc2 ? 0
-		   : text[0] < 0xe0 ? 2
-		   : text[0] < 0xf0 ? 3
-		   : text[0] < 0xf5 ? 4
-				    : 0;
-	for (size_t i = 1; i < n; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 enum { TEXT_MOST = 4096 };
 
 void pickle_text(struct pickle *p, const char *text)
@@ -157,7 +141,7 @@ void pickle_text(struct pickle *p, const char *text)
 	if (pickle_again(p, key))
 		return;
 	while (*text && used < TEXT_MOST) {
-		size_t n = whole_character((const uint8_t *)text);
+		size_t n = utf8_valid_bytes(text);
 		if (n)
 			memcpy(clean + used, text, n);
 		else

@@ -44,7 +44,7 @@ static void write_with(struct process *p, int format, const struct analyzed_step
 		driver_note_trouble(p->driver, &e);
 		return;
 	}
-	if (x->write_step(step, path, &e)) {
+	if (exporter_write_step(x, step, path, &e)) {
 		p->n_failed++;
 		driver_note_trouble(p->driver, &e);
 		return;

@@ -97,7 +97,7 @@ static bool count_packet(struct span s, struct trace_count *c)
 {
 	struct field f;
 	bool is_bad = false, is_good = true;
-	c->packets++;
+	c->records++;
 	while (is_good && next_field(&s, &f, &is_bad)) {
 		if (f.number == PACKET_TRACK_EVENT && f.wire == 2)
 			is_good = count_event(f.bytes, c);
@@ -135,7 +135,7 @@ static int count_stream(gzFile file, const char *path, struct trace_count *c, st
 		if (gzread(file, packet.at, (unsigned)length) != (int)length) {
 			error = err_set(e, -EINVAL,
 					"%.180s: the trace is cut short after %llu packets", path,
-					(unsigned long long)c->packets);
+					(unsigned long long)c->records);
 			break;
 		}
 		if (!count_packet((struct span){ packet.at, packet.at + length }, c)) {
@@ -149,10 +149,10 @@ static int count_stream(gzFile file, const char *path, struct trace_count *c, st
 	if (!error && (zlib == Z_BUF_ERROR || zlib == Z_DATA_ERROR))
 		return err_set(e, -EINVAL,
 			       "%.180s: the trace is cut short or damaged after %llu packets", path,
-			       (unsigned long long)c->packets);
-	if (!error && (got < 0 || !c->packets))
+			       (unsigned long long)c->records);
+	if (!error && (got < 0 || !c->records))
 		return err_set(e, -EINVAL, "%.180s: not a Perfetto trace%s", path,
-			       c->packets ? ", or a damaged one" : "");
+			       c->records ? ", or a damaged one" : "");
 	return error;
 }
 

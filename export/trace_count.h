@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 struct trace_count {
-	uint64_t packets, tracks, processes, threads, counters; /* descriptors */
+	uint64_t records;			       /* Perfetto's packets, Chrome's events */
+	uint64_t tracks, processes, threads, counters; /* descriptors */
 	uint64_t slices, instants, counter_points, flows, flow_ends;
 };
 

@@ -5,6 +5,7 @@
  */
 #include "core/runtime/config.h"
 
+#include "core/runtime/formats.h"
 #include "core/runtime/ranks.h"
 #include "core/runtime/record.h"
 #include "core/runtime/schedule.h"
@@ -54,22 +55,34 @@ static int check_trigger(const char *text, struct err *e)
 
 static int refuse_format(const char *at, size_t n, struct err *e)
 {
+#define X(format, what) "|" #format
+	const char *known = FORMATS(X) + 1;
+#undef X
+#define X(format, what) " " #format
+	const char *list = FORMATS(X);
+#undef X
 	char name[61], meant[SPELLING_MEANT_BYTES];
 	snprintf(name, sizeof(name), "%.*s", (int)n, at);
-	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats: perfetto, memory",
-		       name, spelling_did_you_mean(meant, sizeof(meant), name, "perfetto|memory"));
+	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats:%s", name,
+		       spelling_did_you_mean(meant, sizeof(meant), name, known), list);
 }
 
-/* The formats are those of export/exporters.c. */
+static bool is_format(const char *at, size_t n)
+{
+#define X(format, what) #format,
+	static const char *const known[] = { FORMATS(X) };
+#undef X
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i]) == n && !strncmp(known[i], at, n))
+			return true;
+	return false;
+}
+
 static int check_format(const char *text, struct err *e)
 {
-	static const char *const known[] = { "perfetto", "memory" };
 	for (const char *at = text;; at++) {
-		size_t n = strcspn(at, ","), i = 0;
-		while (i < sizeof(known) / sizeof(*known) &&
-		       (strlen(known[i]) != n || strncmp(known[i], at, n) != 0))
-			i++;
-		if (i == sizeof(known) / sizeof(*known))
+		size_t n = strcspn(at, ",");
+		if (!is_format(at, n))
 			return refuse_format(at, n, e);
 		at += n;
 		if (!*at)

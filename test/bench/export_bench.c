@@ -1,12 +1,11 @@
 /*
- * How fast a journal becomes a Perfetto trace: one step of N launches (default 1,000,000), each
- * with its kernel. Prints the time of each stage: reading and pairing, encoding alone, encoding
- * with gzip into a file. First for bare calls, then for calls from 2,000 stacks of 20 Python
- * frames, with an NVTX range around every ten calls.
+ * How fast a journal becomes traces: one step of N launches (default 1,000,000), each with its
+ * kernel. Prints what each stage takes: reading and pairing, analysis, then for each format of
+ * traces encoding alone and encoding with gzip into a file; first of calls without stacks, then of
+ * calls from 2,000 stacks of 20 Python frames, with an NVTX range around every ten.
  */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
-#include "export/perfetto.h"
 #include "test/unit/journal_builder.h"
 
 #include <sys/resource.h>
@@ -132,12 +131,44 @@ static void print_rate(const char *what, uint64_t n, double s, const char *more)
 	printf("%-44s %8.2f M events/s  (%.3f s%s)\n", what, (double)n / s / 1e6, s, more);
 }
 
+static long file_bytes(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file || fseek(file, 0, SEEK_END))
+		exit(1);
+	long bytes = ftell(file);
+	fclose(file);
+	return bytes;
+}
+
+static void measure_format(const struct exporter *x, const struct analyzed_step *step, uint64_t n)
+{
+	char path[128], more[64], what[64];
+	struct err e;
+	uint64_t bytes = 0;
+	double begin = now_s();
+	x->encode(step, count_bytes, &bytes);
+	snprintf(more, sizeof(more), ", %.1f MB, %.0f bytes an event", (double)bytes / 1e6,
+		 (double)bytes / (double)n);
+	snprintf(what, sizeof(what), "%s: encoding alone", x->name);
+	print_rate(what, n, now_s() - begin, more);
+	snprintf(path, sizeof(path), "%s/step%s", folder, x->suffix);
+	begin = now_s();
+	if (exporter_write_step(x, step, path, &e)) {
+		fprintf(stderr, "export_bench: %s\n", e.text);
+		exit(1);
+	}
+	double s = now_s() - begin;
+	snprintf(more, sizeof(more), ", %.1f MB", (double)file_bytes(path) / 1e6);
+	snprintf(what, sizeof(what), "%s: encoding, gzip, written", x->name);
+	print_rate(what, n, s, more);
+	unlink(path);
+}
+
 static void measure(void *context, struct ingest *f, struct model_step *m)
 {
 	struct result *r = context;
-	char path[128], more[64];
-	struct err e;
-	uint64_t bytes = 0;
+	const struct exporter *x;
 	(void)f;
 	r->n_events = m->calls.n + m->works.n;
 	print_rate("journal to model (read, pair, sort)", r->n_events, now_s() - r->began_s, "");
@@ -146,29 +177,13 @@ static void measure(void *context, struct ingest *f, struct model_step *m)
 	analyzer_start(&a, m->tables, m->frames);
 	const struct analyzed_step *step = analyzer_add(&a, m, false);
 	print_rate("analysis of the step", r->n_events, now_s() - begin, "");
-	begin = now_s();
-	perfetto_encode(step, count_bytes, &bytes);
-	snprintf(more, sizeof(more), ", %.1f MB, %.0f bytes an event", (double)bytes / 1e6,
-		 (double)bytes / (double)r->n_events);
-	print_rate("Perfetto encoding alone", r->n_events, now_s() - begin, more);
-	snprintf(path, sizeof(path), "%s/step.pftrace.gz", folder);
-	begin = now_s();
-	if (exporter_perfetto.write_step(step, path, &e)) {
-		fprintf(stderr, "export_bench: %s\n", e.text);
-		exit(1);
-	}
-	double s = now_s() - begin;
-	FILE *file = fopen(path, "rb");
-	if (!file || fseek(file, 0, SEEK_END))
-		exit(1);
-	snprintf(more, sizeof(more), ", %.1f MB", (double)ftell(file) / 1e6);
-	fclose(file);
-	print_rate("Perfetto encoding, gzip, written", r->n_events, s, more);
-	unlink(path);
+	for (size_t i = 0; (x = exporter_at(i)); i++)
+		if (x->encode)
+			measure_format(x, step, r->n_events);
 	analyzer_free(&a);
 }
 
-/* Returns false if not everything could be read back. */
+/* Returns false if not everything came back. */
 static bool run(uint32_t n, bool has_stacks)
 {
 	char path[64];

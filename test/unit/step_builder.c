@@ -95,13 +95,18 @@ static void sort_calls(struct step_builder *b)
 	free(place);
 }
 
-void sb_end(struct step_builder *b, struct analyzer *a)
+const struct analyzed_step *sb_analyze(struct step_builder *b, struct analyzer *a)
 {
 	if (b->m.calls.n)
 		sort_calls(b);
 	model_finish(&b->m);
 	model_count_in_flight(&b->m);
-	analyzer_add(a, &b->m, true);
+	return analyzer_add(a, &b->m, true);
+}
+
+void sb_end(struct step_builder *b, struct analyzer *a)
+{
+	sb_analyze(b, a);
 	model_free(&b->m);
 }
 

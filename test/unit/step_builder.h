@@ -1,4 +1,5 @@
-/* Steps made by hand, call by call, as models: what the summaries are tested with. Times are microseconds. */
+/* Steps made by hand, call by call, as models: what the summaries are tested with. Times are
+ * microseconds. */
 #ifndef TEST_UNIT_STEP_BUILDER_H
 #define TEST_UNIT_STEP_BUILDER_H
 
@@ -40,7 +41,10 @@ void sb_work(struct step_builder *b, struct sb_work w);
 void sb_launch(struct step_builder *b, double at_us, double begin_us, double end_us,
 	       uint32_t stack);
 
-/* Sorts calls by thread, finishes the model, adds it and forgets it. */
+/* Sorts calls by thread, finishes the model and adds it. The caller frees b->m. */
+const struct analyzed_step *sb_analyze(struct step_builder *b, struct analyzer *a);
+
+/* The same, and frees the model. */
 void sb_end(struct step_builder *b, struct analyzer *a);
 void sb_free(struct step_builder *b);
 

@@ -1,7 +1,6 @@
 /* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
-#include "export/perfetto.h"
 #include "export/trace_count.h"
 #include "test/unit/journal_ingest.h"
 #include "test/unit/perfetto_decoder.h"
@@ -37,7 +36,7 @@ static void decode_step(void *context, struct ingest *f, struct model_step *m)
 	struct analyzer a;
 	(void)f;
 	analyzer_start(&a, m->tables, m->frames);
-	perfetto_encode(analyzer_add(&a, m, false), append, &bytes);
+	exporter_perfetto.encode(analyzer_add(&a, m, false), append, &bytes);
 	analyzer_free(&a);
 	decode(&decoded, bytes.at, bytes.n);
 	vec_free(&bytes);
@@ -315,7 +314,7 @@ static int write_alone(const struct model_step *m, const char *to, struct err *e
 {
 	struct analyzer a;
 	analyzer_start(&a, m->tables, m->frames);
-	int error = exporter_perfetto.write_step(analyzer_add(&a, m, false), to, e);
+	int error = exporter_write_step(&exporter_perfetto, analyzer_add(&a, m, false), to, e);
 	analyzer_free(&a);
 	return error;
 }

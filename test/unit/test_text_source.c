@@ -143,7 +143,7 @@ static void perfetto(void **state)
 	struct analyzer alone;
 	analyzer_start(&alone, &f->source.tables, f->source.run.frames);
 	const struct analyzed_step *step = analyzer_add(&alone, &f->source.steps.at[0], false);
-	assert_int_equal(exporter_perfetto.write_step(step, f->trace, &e), 0);
+	assert_int_equal(exporter_write_step(&exporter_perfetto, step, f->trace, &e), 0);
 	analyzer_free(&alone);
 	assert_int_equal(trace_count_file(f->trace, &count, &e), 0);
 	assert_int_equal(count.flows, 2);

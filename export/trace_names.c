@@ -1,0 +1,18 @@
+/* The tables of trace_names.h as texts. */
+#include "export/trace_names.h"
+
+const char *const trace_arg_names[TRACE_ARG_NAMES] = { [TRACE_ARG_NONE] = "",
+#define X(id, name) [TRACE_ARG_##id] = name,
+						       TRACE_ARGS(X)
+#undef X
+};
+
+const char *const trace_category_names[TRACE_CATEGORY_NAMES] = {
+#define X(id, name, gpu) [CAT_##id] = name,
+	RECORD_CATEGORIES(X)
+#undef X
+		[TRACE_CATEGORY_OTHER] = "other",
+#define X(id, name) [TRACE_CATEGORY_##id] = name,
+	TRACE_CATEGORIES(X)
+#undef X
+};

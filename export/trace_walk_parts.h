@@ -1,0 +1,161 @@
+/*
+ * What the parts of the walk share: trace_walk.c (the process, the step, counters, notes),
+ * trace_walk_threads.c (threads), trace_walk_calls.c (their calls), trace_walk_ranges.c (NVTX),
+ * trace_walk_libraries.c, trace_walk_phases.c (phases, modules), trace_walk_gpu.c (streams),
+ * trace_walk_idle.c and trace_walk_overheads.c. Only these include it.
+ */
+#ifndef EXPORT_TRACE_WALK_PARTS_H
+#define EXPORT_TRACE_WALK_PARTS_H
+
+#include "export/trace_stacks.h"
+#include "export/trace_walk.h"
+
+struct walk {
+	const struct trace_visitor *visitor;
+	void *context;
+	const struct analyzed_step *step;
+	const struct model_step *m; /* the step's */
+	struct trace_words words;
+	struct trace_stacks stacks;
+	uint64_t now_ns; /* of the track's last event: a track's time never runs backwards */
+	/* Groups, where several devices are shown. The streams of a single device need none: the UI
+	 * would show it closed. */
+	struct trace_track *gpus; /* by device */
+	bool has_one_device;
+	/* the slice that is being put together */
+	struct trace_slice slice;
+	struct trace_arg args[TRACE_ARGS_MOST];
+};
+
+/* Begins a track: the events that follow are on it. */
+static inline void walk_track(struct walk *w, const struct trace_track *t)
+{
+	w->now_ns = t->begin_ns;
+	if (w->visitor->track)
+		w->visitor->track(w->context, t);
+}
+
+/* ---- A slice: first walk_slice() or walk_slice_named(), then arguments, then walk_begin() ---- */
+
+static inline void walk_slice(struct walk *w, enum trace_category category, uint32_t word,
+			      uint64_t begin_ns, uint64_t end_ns)
+{
+	w->slice = (struct trace_slice){ .begin_ns = begin_ns,
+					 .end_ns = end_ns,
+					 .word = word,
+					 .category = category,
+					 .args = w->args };
+}
+
+/* The same with a name that occurs once or rarely. `text` is kept until the slice has begun. */
+static inline void walk_slice_named(struct walk *w, enum trace_category category, const char *text,
+				    uint64_t begin_ns, uint64_t end_ns)
+{
+	walk_slice(w, category, 0, begin_ns, end_ns);
+	w->slice.text = text;
+}
+
+static inline struct trace_arg *walk_arg(struct walk *w, enum trace_arg_name name,
+					 enum trace_arg_kind kind)
+{
+	struct trace_arg *arg = &w->args[w->slice.n_args++];
+	arg->name = (uint8_t)name;
+	arg->kind = (uint8_t)kind;
+	return arg;
+}
+
+static inline void walk_uint(struct walk *w, enum trace_arg_name name, uint64_t value)
+{
+	walk_arg(w, name, TRACE_UINT)->uint = value;
+}
+
+static inline void walk_pointer(struct walk *w, enum trace_arg_name name, uint64_t value)
+{
+	walk_arg(w, name, TRACE_POINTER)->uint = value;
+}
+
+static inline void walk_double(struct walk *w, enum trace_arg_name name, double value)
+{
+	walk_arg(w, name, TRACE_DOUBLE)->real = value;
+}
+
+static inline void walk_text(struct walk *w, enum trace_arg_name name, const char *text)
+{
+	walk_arg(w, name, TRACE_TEXT)->text = text;
+}
+
+/* `word` 0: there is nothing to say, and no argument. */
+static inline void walk_word(struct walk *w, enum trace_arg_name name, uint32_t word)
+{
+	if (word)
+		walk_arg(w, name, TRACE_WORD)->word = word;
+}
+
+static inline void walk_triple(struct walk *w, enum trace_arg_name name, const uint32_t value[3])
+{
+	walk_arg(w, name, TRACE_TRIPLE)->triple = value;
+}
+
+/* Bytes, and per second if `ns` is not 0. */
+void walk_bytes(struct walk *w, uint64_t bytes, uint64_t ns);
+
+static inline void walk_keep_time(struct walk *w)
+{
+	struct trace_slice *s = &w->slice;
+	s->begin_ns = s->begin_ns > w->now_ns ? s->begin_ns : w->now_ns;
+	s->end_ns = s->end_ns > s->begin_ns ? s->end_ns : s->begin_ns;
+	w->now_ns = s->begin_ns;
+}
+
+static inline void walk_begin(struct walk *w)
+{
+	walk_keep_time(w);
+	if (w->visitor->slice)
+		w->visitor->slice(w->context, &w->slice);
+}
+
+/* Ends the slice that began last and has not ended. */
+static inline void walk_end(struct walk *w, uint64_t ns)
+{
+	w->now_ns = ns > w->now_ns ? ns : w->now_ns;
+	if (w->visitor->slice_end)
+		w->visitor->slice_end(w->context, w->now_ns);
+}
+
+/* A slice in which nothing lies. */
+static inline void walk_leaf(struct walk *w)
+{
+	walk_begin(w);
+	walk_end(w, w->slice.end_ns);
+}
+
+static inline void walk_instant(struct walk *w)
+{
+	walk_keep_time(w);
+	if (w->visitor->instant)
+		w->visitor->instant(w->context, &w->slice);
+}
+
+/* ---- The parts ---- */
+
+/* Puts a call's slice together. */
+void walk_call(struct walk *w, const struct model_call *c, uint64_t begin_ns, uint64_t end_ns);
+/* Puts a range's slice together; of a mark its instant. */
+void walk_range(struct walk *w, const struct model_range *r);
+void walk_library(struct walk *w, const struct model_library *l);
+
+void walk_phases(struct walk *w);
+void walk_modules(struct walk *w);
+void walk_threads(struct walk *w);
+/* The ranges of a thread that cross others: on tracks of their own. */
+void walk_crossing_ranges(struct walk *w, size_t thread);
+void walk_started_ranges(struct walk *w);
+void walk_gpus(struct walk *w);
+/* `rank`: of the next track among its siblings; advanced. */
+void walk_idle(struct walk *w, uint32_t *rank);
+void walk_overheads(struct walk *w);
+
+/* Returns the device's group; NULL if its tracks stand directly below the process. */
+const struct trace_track *walk_gpu_group(const struct walk *w, uint32_t device);
+
+#endif
