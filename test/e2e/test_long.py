@@ -109,7 +109,7 @@ class Long(Case):
             live.stop()
             run = live.end()
             self.assertEqual(run.status, 0, run.err)
-            self.assertIn("the collector has died", run.err)
+            self.assertIn("the collector died", run.err)
             n_whole += self.whole(folder)
             left = [name for _, _, names in os.walk(folder) for name in names
                     if name.endswith(".part")]
