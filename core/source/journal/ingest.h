@@ -147,6 +147,9 @@ void ingest_read(struct ingest *f);
 /* Nobody writes any more: takes in the rest and hands on the last step too. `killed`: it ended without saying so. */
 void ingest_finish(struct ingest *f, bool killed);
 
+/* Returns false for an allocation of impossible size, from a damaged journal. */
+bool ingest_takes_call(const struct ingest *f, const struct rec_call *c);
+
 /* Marks that were found out afterwards. Sorted in; those before the step under way are ignored. */
 void ingest_add_mark(struct ingest *f, const struct step_mark *mark);
 

@@ -31,6 +31,7 @@ struct reader {
 	int fd;
 	bool is_live;	     /* header and directory are mapped and writable; else a private copy */
 	bool is_truncated;   /* the file is shorter than its header says */
+	bool has_read;	     /* some records */
 	bool is_in_gap;	     /* the dictionary's walk looks for the next thing that is a record */
 	uint64_t file_bytes; /* when it was opened */
 	struct plausible plausible;
@@ -84,6 +85,12 @@ void reader_free_chunk(struct reader *r, uint32_t index);
 
 /* Live only: chunks the library could still take, backed or not. */
 uint32_t reader_count_free(const struct reader *r);
+
+/*
+ * Returns how many readers of this program have read records that were not live. Of one journal that
+ * is how often it was read; tests check it.
+ */
+uint64_t reader_count_passes(void);
 
 /* Cuts off what was never used of a journal that nobody writes any more: a store of a living process would kill it. */
 int reader_shrink(const char *path, struct err *e);
