@@ -2,6 +2,7 @@
 
 #include "core/runtime/iteration.h"
 #include "core/runtime/token.h"
+#include "core/steps/launch_log.h"
 
 uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 {
@@ -62,50 +63,37 @@ enum hit { HIT_NONE, HIT_ANCHOR, HIT_BACKUP };
 
 struct finder_thread {
 	struct token_window window;
-	uint32_t n;	   /* launches */
 	enum hit last_hit; /* what its last launch completed */
 	bool has_anchor;   /* the anchor has occurred */
 };
 
 struct finder {
 	VEC(struct finder_thread) threads;
-	struct map thread_of_slot;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups;
 	anchor_hits hits;     /* their ticks are those of the next launch */
 	VEC(uint64_t) begins; /* of steps, in order */
 	/* ticks of STEP_COUNTED 1, and of the first step that the library numbered itself */
 	uint64_t first_counted, first_numbered;
-	uint32_t generation;
 	uint64_t floor, floor_ticks; /* last step of the previous generation */
-	const struct ingest *ingest; /* has the list of void generations */
 };
 
-static struct finder_thread *thread_of(struct finder *x, uint32_t slot)
+static void find_hits(struct finder *x, const struct logged_thread *log)
 {
-	bool is_new;
-	uint64_t *at = map_at(&x->thread_of_slot, slot, &is_new);
-	if (is_new) {
-		*at = x->threads.n;
-		vec_push(&x->threads, (struct finder_thread){ 0 });
+	struct finder_thread t = { 0 };
+	for (size_t i = 0; i < log->launches.n; i++) {
+		const struct logged_launch *launch = &log->launches.at[i];
+		if (t.last_hit)
+			vec_push(&x->hits,
+				 ((struct anchor_hit){ launch->ticks, log->slot, (uint32_t)i,
+						       t.last_hit == HIT_BACKUP }));
+		uint64_t hash = token_window_push_for(&t.window, launch->token, x->anchor);
+		t.last_hit = hash == x->anchor	 ? HIT_ANCHOR
+			     : hash == x->backup ? HIT_BACKUP
+						 : HIT_NONE;
+		t.has_anchor |= t.last_hit == HIT_ANCHOR;
 	}
-	return &x->threads.at[*at];
-}
-
-static void find_call(struct finder *x, const struct dict *d, uint32_t slot,
-		      const struct rec_call *c)
-{
-	uint64_t token = anchor_token(c, dict_category(d, c->hook));
-	if (!token)
-		return;
-	struct finder_thread *t = thread_of(x, slot);
-	if (t->last_hit)
-		vec_push(&x->hits, ((struct anchor_hit){ c->begin_ticks, slot, t->n,
-							 t->last_hit == HIT_BACKUP }));
-	t->n++;
-	uint64_t hash = token_window_push_for(&t->window, token, x->anchor);
-	t->last_hit = hash == x->anchor ? HIT_ANCHOR : hash == x->backup ? HIT_BACKUP : HIT_NONE;
-	t->has_anchor |= t->last_hit == HIT_ANCHOR;
+	vec_push(&x->threads, t);
 }
 
 /* Removes the first `n_early` backups: they occurred before the first step. */
@@ -139,80 +127,25 @@ static void find_begins(struct finder *x, bool backup_follows)
 	}
 }
 
-static void find_step(struct finder *x, const struct rec_step *s)
+/* Finds the steps that the library numbered itself. */
+static void find_numbered(struct finder *x, const struct launch_log *log, uint32_t generation,
+			  const struct ingest *f)
 {
-	if (s->event == STEP_COUNTED && s->number == 1 && s->generation == x->generation)
-		x->first_counted = s->ticks;
-	if (s->event != STEP_BEGIN || !s->number)
-		return;
-	if (ingest_is_void(x->ingest, s->generation))
-		return;
-	bool is_earlier = x->generation > 1 && s->generation < x->generation;
-	if (is_earlier && s->number > x->floor) {
-		x->floor = s->number;
-		x->floor_ticks = s->ticks;
+	x->first_numbered = UINT64_MAX;
+	for (size_t i = 0; i < log->generations.n; i++) {
+		const struct logged_generation *g = &log->generations.at[i];
+		bool is_earlier = generation > 1 && g->generation < generation;
+		if (g->generation == generation)
+			x->first_counted = g->counted_ticks;
+		if (ingest_is_void(f, g->generation))
+			continue;
+		if (is_earlier && g->last_number > x->floor) {
+			x->floor = g->last_number;
+			x->floor_ticks = g->last_ticks;
+		}
+		if (!is_earlier && g->first_ticks < x->first_numbered)
+			x->first_numbered = g->first_ticks;
 	}
-	if (!is_earlier && s->ticks < x->first_numbered)
-		x->first_numbered = s->ticks;
-}
-
-static void set_backup(struct anchor *a, const struct rec_step *s)
-{
-	a->backup = s->detail;
-	a->backup_within = (uint32_t)s->number;
-	a->apart = (uint32_t)(s->number >> 32);
-}
-
-static void remove_generation(anchors *list, uint32_t generation)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < list->n; i++)
-		if (list->at[i].generation != generation)
-			list->at[n++] = list->at[i];
-	list->n = n;
-}
-
-static void list_step(anchors *list, anchor_generations *voided, const struct rec_step *s)
-{
-	size_t i = list->n;
-	if (s->event == STEP_CORRECTED)
-		vec_push(voided, (uint32_t)s->detail);
-	if (s->event == STEP_BACKUP)
-		for (size_t k = 0; k < list->n; k++)
-			if (list->at[k].generation == s->generation)
-				set_backup(&list->at[k], s);
-	if (s->event != STEP_NUMBERED)
-		return;
-	vec_push(list, ((struct anchor){ .anchor = s->detail,
-					 .has_base = true,
-					 .base = s->number,
-					 .begins_training = s->action & NUMBERED_TRAINING,
-					 .is_late = s->action & NUMBERED_LATE,
-					 .generation = s->generation }));
-	for (; i && list->at[i - 1].generation > s->generation; i--) {
-		struct anchor moved = list->at[i - 1];
-		list->at[i - 1] = list->at[i];
-		list->at[i] = moved;
-	}
-}
-
-int anchors_list(const char *path, anchors *list, anchor_generations *voided, struct err *e)
-{
-	struct reader r;
-	struct reader_batch batch;
-	const struct rec_head *head;
-	int error = reader_open(&r, path, false, e);
-	if (error)
-		return error;
-	reader_begin_pass(&r);
-	while (reader_next_batch(&r, &batch))
-		while ((head = reader_next_record(&r, &batch)))
-			if (head->kind == REC_STEP)
-				list_step(list, voided, (const struct rec_step *)head);
-	reader_close(&r);
-	for (size_t i = 0; i < voided->n; i++)
-		remove_generation(list, voided->at[i]);
-	return 0;
 }
 
 /* Whether any thread's last calls are the anchor's, or the calls that a step ends with. */
@@ -225,32 +158,6 @@ static bool ends_whole(const struct finder *x, uint64_t end)
 			return true;
 	}
 	return false;
-}
-
-static int find(struct finder *x, const char *path, struct err *e)
-{
-	struct reader r;
-	struct dict d = { 0 };
-	struct reader_batch batch;
-	const struct dict_head *entry;
-	const struct rec_head *head;
-	int error = reader_open(&r, path, false, e);
-	if (error)
-		return error;
-	while ((entry = reader_next_dictionary(&r, true)))
-		dict_add(&d, entry);
-	reader_begin_pass(&r);
-	while (reader_next_batch(&r, &batch)) {
-		while ((head = reader_next_record(&r, &batch))) {
-			if (head->kind == REC_CALL)
-				find_call(x, &d, batch.thread, (const struct rec_call *)head);
-			else if (head->kind == REC_STEP)
-				find_step(x, (const struct rec_step *)head);
-		}
-	}
-	dict_free(&d);
-	reader_close(&r);
-	return 0;
 }
 
 /*
@@ -277,21 +184,19 @@ static void add_marks(struct ingest *f, const struct finder *x, const struct anc
 	}
 }
 
-long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, uint64_t before_ticks,
-		  struct err *e)
+void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a)
 {
-	struct finder x = { .ingest = f,
-			    .anchor = a->anchor,
+	struct finder x = { .anchor = a->anchor,
 			    .backup = a->backup,
 			    .apart = a->apart,
-			    .n_early_backups = a->n_early_backups,
-			    .generation = a->generation,
-			    .first_numbered = UINT64_MAX };
-	int error = find(&x, path, e);
+			    .n_early_backups = a->n_early_backups };
+	for (size_t i = 0; i < log->threads.n; i++)
+		find_hits(&x, &log->threads.at[i]);
+	find_numbered(&x, log, a->generation, f);
 	find_begins(&x, !a->backup_within);
-	uint64_t end = before_ticks;
+	uint64_t end = UINT64_MAX;
 	bool has_base = a->has_base && x.first_counted;
-	if (has_base && x.first_counted < end)
+	if (has_base)
 		end = x.first_counted;
 	if (x.first_numbered < end)
 		end = x.first_numbered;
@@ -303,8 +208,7 @@ long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, ui
 	struct anchor usable = *a;
 	usable.has_base = has_base;
 	/* STEP_COUNTED 1 has a mark of its own and is not among the first `n` */
-	if (!error)
-		add_marks(f, &x, &usable, n);
+	add_marks(f, &x, &usable, n);
 	f->last_has_come = a->is_late;
 	/*
 	 * If no launch followed the last anchor, the last step is still complete, unless the
@@ -312,9 +216,6 @@ long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, ui
 	 */
 	f->last_is_whole |= ends_whole(&x, a->end) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);
-	map_free(&x.thread_of_slot);
-	long found = error ? error : (long)x.begins.n;
 	vec_free(&x.begins);
 	vec_free(&x.hits);
-	return found;
 }

@@ -1,7 +1,7 @@
 /*
- * Finds a step's anchor in a journal: lists the anchors that the library counted with, and adds a
- * mark to the ingest for each step that ended before the library had the anchor. For what an anchor
- * is, see struct journal_steps in core/runtime/record.h.
+ * Finds where a step's anchor occurs in a journal, and adds a mark to the ingest for each step that
+ * ended before the library had the anchor. For what an anchor is, see struct journal_steps in
+ * core/runtime/record.h.
  */
 #ifndef CORE_ANCHORS_H
 #define CORE_ANCHORS_H
@@ -56,18 +56,12 @@ typedef VEC(uint32_t) anchor_generations;
 /* Adds a mark for a STEP_COUNTED of the anchor's generation. The step's number is base + count. */
 void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a);
 
-/*
- * Lists the anchors that the library counted with in the journal at `path`, oldest first. Leaves
- * out anchors that were withdrawn, and adds their generations to `voided`. Returns 0 or -errno.
- */
-int anchors_list(const char *path, anchors *list, anchor_generations *voided, struct err *e);
+struct launch_log;
 
 /*
- * Reads the journal at `path` again. Adds a mark to `f` for each step that the anchor ends before
- * `before_ticks` and that the library did not number itself. Returns the number of step boundaries
- * found, or -errno.
+ * Adds a mark to `f` for each step that the anchor ends and that the library did not number itself,
+ * from the launches of its journal.
  */
-long anchors_mark(struct ingest *f, const char *path, const struct anchor *a, uint64_t before_ticks,
-		  struct err *e);
+void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a);
 
 #endif

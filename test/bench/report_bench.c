@@ -1,8 +1,8 @@
 /*
  * Time and memory of a report on a long recording: a journal of N events (default 1,000,000:
  * launches and their kernels), read by `profrun report`. Calls come from 5,000 stacks of 20 Python
- * and 10 native frames; values are read on fifty lines. Prints the time and the largest memory;
- * medians of five runs.
+ * and 10 native frames; values are read on fifty lines. Prints the time,
+ * the rate from journal to report, and the largest memory; medians of five runs.
  * usage: report_bench BUILD [N]
  */
 #include "test/unit/journal_builder.h"
@@ -38,16 +38,18 @@ static const struct shape {
 	const char *text;
 	uint32_t launches_in_step; /* 0: all of them */
 	bool has_stacks;
-	bool by_order; /* CUPTI recorded no calls */
+	bool by_order;	 /* CUPTI recorded no calls */
+	bool is_learned; /* nothing in the journal says what a step is */
 } shapes[] = {
-	{ "steps of 5,000 calls, no stacks", 5000, false, false },
-	{ "steps of 25,000 calls", 25000, true, false },
-	{ "steps of 100 calls", 100, true, false },
-	{ "one step", 0, true, false },
-	{ "steps of 5,000 calls, no stacks, paired by order", 5000, false, true },
-	{ "steps of 25,000 calls, paired by order", 25000, true, true },
-	{ "steps of 100 calls, paired by order", 100, true, true },
-	{ "one step, paired by order", 0, true, true },
+	{ "steps of 5,000 calls, no stacks", 5000, false, false, false },
+	{ "steps of 25,000 calls", 25000, true, false, false },
+	{ "steps of 100 calls", 100, true, false, false },
+	{ "one step", 0, true, false, false },
+	{ "steps of 5,000 calls, no stacks, paired by order", 5000, false, true, false },
+	{ "steps of 25,000 calls, paired by order", 25000, true, true, false },
+	{ "steps of 100 calls, paired by order", 100, true, true, false },
+	{ "one step, paired by order", 0, true, true, false },
+	{ "steps of 100 calls, no stacks, detected afterwards", 100, false, false, true },
 };
 
 static char folder[] = "/tmp/profrun-bench-XXXXXX";
@@ -180,11 +182,17 @@ static struct journal_builder *build(const struct shape *shape, uint32_t n_event
 		add_stacks(m.b);
 	}
 	jb_gpu_state(m.b, 1, GPU_ON, 1, 0);
+	if (shape->is_learned) {
+		m.b->header->steps.mode = STEP_MODE_AUTO;
+		jb_info(m.b, "PROF_SCHEDULE", "always");
+	}
 	for (uint32_t i = 0; i < n_steps; i++) {
-		jb_step(m.b, 1, STEP_BEGIN, at, i, SCHED_RECORD);
+		if (!shape->is_learned)
+			jb_step(m.b, 1, STEP_BEGIN, at, i, SCHED_RECORD);
 		at = add_step(&m, at + 1000);
 	}
-	jb_step(m.b, 1, STEP_BEGIN, at, n_steps, SCHED_NONE);
+	if (!shape->is_learned)
+		jb_step(m.b, 1, STEP_BEGIN, at, n_steps, SCHED_NONE);
 	jb_end(m.b, at + 1000);
 	return m.b;
 }
@@ -232,14 +240,19 @@ static void measure(const struct shape *shape, uint32_t n_events, const char *pr
 {
 	struct cost costs[RUNS];
 	struct journal_builder *b = build(shape, n_events);
+	struct stat status;
 	jb_write(b, path);
 	jb_free(b);
+	if (stat(path, &status))
+		exit(1);
 	for (int i = 0; i < RUNS; i++)
 		costs[i] = run_report(program);
 	qsort(costs, RUNS, sizeof(*costs), by_cpu);
 	const struct cost *median = &costs[RUNS / 2];
-	printf("report of %u events, %s: %.2f s (processor time %.2f s), %.0f MiB at most\n",
-	       n_events, shape->text, median->wall_s, median->cpu_s, median->mib);
+	printf("report of %u events, %s: %.2f s (processor time %.2f s: %.2f million events/s, "
+	       "%.0f MB/s of journal), %.0f MiB at most\n",
+	       n_events, shape->text, median->wall_s, median->cpu_s, n_events / median->cpu_s / 1e6,
+	       (double)status.st_size / median->cpu_s / 1e6, median->mib);
 	unlink(path);
 }
 

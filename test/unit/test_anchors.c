@@ -1,6 +1,7 @@
 /* core/steps/anchors.h: how many steps there were where none was known while they were made. */
 #include "core/runtime/token.h"
 #include "core/steps/anchors.h"
+#include "core/steps/launch_log.h"
 #include "test/unit/journal_builder.h"
 
 #include <setjmp.h>
@@ -30,6 +31,7 @@ static uint64_t count_steps(const struct anchor *a, uint32_t n_before, uint32_t 
 {
 	char path[64];
 	struct journal_builder *b = jb_new(16, 4096);
+	struct launch_log log;
 	struct ingest f;
 	struct err e;
 	const struct ingest_sink sink = { .context = NULL };
@@ -45,7 +47,9 @@ static uint64_t count_steps(const struct anchor *a, uint32_t n_before, uint32_t 
 	jb_write(b, path);
 	jb_free(b);
 	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
-	assert_true(anchors_mark(&f, path, a, UINT64_MAX, &e) >= 0);
+	assert_int_equal(launch_log_read(&log, path, NULL, &e), 0);
+	anchors_mark(&f, &log, a);
+	launch_log_free(&log);
 	ingest_read(&f);
 	ingest_finish(&f, false);
 	uint64_t count = ingest_count_steps(&f);

@@ -67,7 +67,7 @@ static struct journal_builder *learning_run(const char *schedule)
 }
 
 struct answer {
-	uint64_t n_steps, n_traces;
+	uint64_t n_steps, n_traces, n_passes;
 	double mean_ms;
 	VEC(uint64_t) recorded;
 	char diagnostic[240], detector[32];
@@ -83,7 +83,9 @@ static struct answer export_run(const struct journal_builder *b)
 	snprintf(path, sizeof(path), "%s/%u.journal", folder, JB_PID);
 	snprintf(out.folder, sizeof(out.folder), "%s", folder);
 	jb_write(b, path);
+	uint64_t n_passes = reader_count_passes();
 	assert_int_equal(process_export(&p, &out, path, &e), 0);
+	a.n_passes = reader_count_passes() - n_passes;
 	assert_string_equal(driver_trouble(p.driver), "");
 	a.n_steps = ingest_count_steps(p.driver->ingest);
 	a.n_traces = p.n_traces;
@@ -107,6 +109,7 @@ static void test_learns_steps_from_the_journal_alone(void **state)
 	struct journal_builder *b = learning_run("skip_first=10,wait=0,warmup=2,active=3,repeat=1");
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
+	assert_int_equal(a.n_passes, 2);
 	assert_int_equal(a.n_traces, 3);
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(a.recorded.at[i], 12 + i);
@@ -134,6 +137,7 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
+	assert_int_equal(a.n_passes, 3); /* lengths of steps, then the run as a whole */
 	assert_non_null(strstr(a.diagnostic, "only 40 steps ran; "));
 	assert_non_null(strstr(a.diagnostic, "starts at step 100 (from 0)"));
 	vec_free(&a.recorded);
@@ -153,6 +157,7 @@ static void test_abstains_where_nothing_repeats(void **state)
 	struct answer a = export_run(b);
 	assert_int_equal(a.n_steps, 0);
 	assert_int_equal(a.n_traces, 1);
+	assert_int_equal(a.n_passes, 2);
 	assert_non_null(strstr(a.diagnostic, "no repeating step"));
 	vec_free(&a.recorded);
 	jb_free(b);
@@ -166,6 +171,7 @@ static void test_says_what_told_the_steps(void **state)
 		b->header->steps.wants_optimizer = wants;
 		struct answer a = export_run(b);
 		assert_int_equal(a.n_steps, STEPS);
+		assert_int_equal(a.n_passes, 2);
 		assert_string_equal(a.detector, wants ? "optimizer" : "auto");
 		vec_free(&a.recorded);
 		jb_free(b);
@@ -203,6 +209,7 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 		jb_info(b, "PROF_STEP", cases[i].value);
 		struct answer a = export_run(b);
 		assert_int_equal(a.n_traces, 0);
+		assert_int_equal(a.n_passes, 1);
 		assert_ptr_equal(strstr(a.diagnostic, cases[i].why), a.diagnostic);
 		vec_free(&a.recorded);
 		jb_free(b);
@@ -241,7 +248,60 @@ static void test_numbers_are_mended_backwards(void **state)
 	for (uint64_t i = 0; i < STEPS; i++)
 		assert_int_equal(a.recorded.at[i], i);
 	assert_int_equal(a.n_traces, STEPS);
+	assert_int_equal(a.n_passes, 2);
 	assert_true(a.mean_ms > 0.999 && a.mean_ms < 1.001);
+	vec_free(&a.recorded);
+	jb_free(b);
+}
+
+static void add_event(struct journal_builder *b, uint64_t ticks, const struct rec_step *of)
+{
+	struct rec_step s = *of;
+	s.kind = REC_STEP;
+	s.words = sizeof(s) / 8;
+	s.ticks = JB_START + ticks;
+	jb_record(b, 1, &s, sizeof(s));
+}
+
+/*
+ * The library counted with two anchors, one after the other: both are in the journal, and the steps
+ * that each one ended unseen are found in the same two passes.
+ */
+static void test_several_anchors_take_two_passes(void **state)
+{
+	(void)state;
+	struct journal_builder *b = learning_run("always");
+	struct journal_steps *s = &b->header->steps;
+	const uint32_t last = LAUNCHES - 1;
+	s->state = STEP_STATE_LOCKED;
+	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
+				  token_of_launch(last));
+	s->anchor_generation = s->base_generation = 2;
+	s->base = 30;
+	for (uint32_t generation = 1; generation <= 2; generation++) {
+		const uint32_t base = generation == 1 ? 10 : 30;
+		add_event(b, 980 + (uint64_t)base * STEP_NS,
+			  &(struct rec_step){ .event = STEP_NUMBERED,
+					      .generation = generation,
+					      .detail = s->anchor,
+					      .number = base });
+		add_event(b, 990 + (uint64_t)(base + 1) * STEP_NS,
+			  &(struct rec_step){
+				  .event = STEP_COUNTED, .generation = generation, .number = 1 });
+	}
+	for (uint32_t step = 32; step < STEPS; step++)
+		add_event(b, 990 + (uint64_t)step * STEP_NS,
+			  &(struct rec_step){ .event = STEP_BEGIN,
+					      .generation = 2,
+					      .number = step,
+					      .action = SCHED_RECORD });
+	struct answer a = export_run(b);
+	assert_int_equal(a.n_passes, 2);
+	assert_int_equal(a.n_steps, STEPS - 1); /* the last one has no end */
+	/* 0 to 10 before the first base, its step 11, and all of the second's */
+	for (uint64_t i = 0; i <= 11; i++)
+		assert_int_equal(a.recorded.at[i], i);
+	assert_int_equal(a.recorded.at[a.recorded.n - 1], STEPS - 1);
 	vec_free(&a.recorded);
 	jb_free(b);
 }
@@ -256,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_says_what_told_the_steps),
 		cmocka_unit_test(test_says_why_no_step_of_that_kind_came),
 		cmocka_unit_test(test_numbers_are_mended_backwards),
+		cmocka_unit_test(test_several_anchors_take_two_passes),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

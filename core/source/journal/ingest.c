@@ -110,10 +110,16 @@ static void saw(struct ingest *f, uint64_t ticks)
 		f->last_ticks = ticks;
 }
 
+bool ingest_takes_call(const struct ingest *f, const struct rec_call *c)
+{
+	return dict_category(&f->dict, c->hook) != CAT_ALLOC || c->status ||
+	       plausible_bytes(c->bytes);
+}
+
 static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
-	if (category == CAT_ALLOC && !c->status && !plausible_bytes(c->bytes)) {
+	if (!ingest_takes_call(f, c)) {
 		f->reader.n_impossible++;
 		return;
 	}

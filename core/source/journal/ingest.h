@@ -158,6 +158,9 @@ void ingest_read(struct ingest *f);
  * process ended without noting its end. */
 void ingest_finish(struct ingest *f, bool killed);
 
+/* Returns false for an allocation of impossible size, from a damaged journal. */
+bool ingest_takes_call(const struct ingest *f, const struct rec_call *c);
+
 /* Adds a mark that was found later, sorted in. Ignores those before the step under way. */
 void ingest_add_mark(struct ingest *f, const struct step_mark *mark);
 

@@ -271,6 +271,19 @@ static void drop_open(struct reader *r, size_t i)
 	r->open.n--;
 }
 
+static uint64_t n_passes;
+
+uint64_t reader_count_passes(void)
+{
+	return n_passes;
+}
+
+static void note_pass(struct reader *r)
+{
+	n_passes += !r->is_live && !r->has_read;
+	r->has_read = true;
+}
+
 bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 {
 	while (r->next < r->open.n) {
@@ -300,6 +313,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 		}
 		if (!got)
 			continue;
+		note_pass(r);
 		*batch = (struct reader_batch){ .thread = thread,
 						.at = r->buffer,
 						.end = r->buffer + got };

@@ -32,6 +32,7 @@ struct reader {
 	int fd;
 	bool is_live;	     /* header and directory are mapped and writable; else a private copy */
 	bool is_truncated;   /* the file is shorter than its header says */
+	bool has_read;	     /* some records */
 	bool is_in_gap;	     /* looking for the next dictionary record */
 	uint64_t file_bytes; /* when it was opened */
 	struct plausible plausible;
@@ -88,6 +89,12 @@ void reader_free_chunk(struct reader *r, uint32_t index);
 
 /* Live only: returns how many chunks the library can still claim, backed or not. */
 uint32_t reader_count_free(const struct reader *r);
+
+/*
+ * Returns how many readers of this program have read records of finished journals. Tests use it to
+ * count how often a journal is read.
+ */
+uint64_t reader_count_passes(void);
 
 /* Truncates the unused rest of a journal. It must have no writer any more: a store beyond the new
  * end would kill the process. */

@@ -4,6 +4,7 @@
 #include "core/runtime/clock.h"
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/journals_parts.h"
+#include "core/steps/launch_log.h"
 #include "core/util/path.h"
 #include "core/util/procfs.h"
 
@@ -122,10 +123,14 @@ void driver_fix_backwards(struct driver *d)
 		.base = atomic_load(&s->base),
 		.generation = d->learn.generation,
 	};
+	struct launch_log log;
 	struct err e;
 	d->ingest->last_has_come = a.is_late;
-	if (!d->was_recycled || d->ingest->schedule.always)
-		anchors_mark(d->ingest, d->path, &a, UINT64_MAX, &e);
+	if (d->was_recycled && !d->ingest->schedule.always)
+		return;
+	if (!launch_log_read(&log, d->path, NULL, &e))
+		anchors_mark(d->ingest, &log, &a);
+	launch_log_free(&log);
 }
 
 bool driver_poll(struct driver *d)

@@ -41,7 +41,7 @@ static void finish(struct driver *d)
 	/* too short for the lock, or nothing was recorded: now that all is there, more can be told */
 	atomic_store(&driver_header(d)->collector, 0);
 	d->is_live = false;
-	if (!d->was_recycled && driver_reread_all(d, &e))
+	if (!d->was_recycled && driver_reread_all(d, false, &e))
 		driver_note_trouble(d, &e);
 }
 

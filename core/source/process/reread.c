@@ -1,51 +1,82 @@
-/* Rereading a journal: afterwards, or at a process's end if its steps were not found before. */
+/*
+ * Rereading a journal: afterwards, or at a process's end if its steps were not found before. Steps
+ * that were learned take two passes: the first finds the anchors and where they occur, the second
+ * builds the steps. Others take one.
+ */
 #include "core/source/process/diagnostic.h"
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/driver_parts.h"
+#include "core/steps/launch_log.h"
 
-/* Reads everything once to find out what a step is. */
-static bool learn_from(struct driver *d, struct anchor *anchor)
+struct reread {
+	struct driver *d;
+	struct anchor anchor;	   /* the last, or the only one */
+	anchors earlier;	   /* of a program that went over to other work */
+	anchor_generations voided; /* anchors that turned out to be the wrong ones */
+	struct launch_log log;
+	bool has_log;
+	struct learn *learn; /* fed by the first pass; NULL: nothing is to be learned */
+};
+
+/* ---- The first pass ---- */
+
+static void feed(void *context, uint32_t slot, const struct rec_call *c)
 {
-	struct err e;
-	struct driver *reading;
-	const struct driver_sink nowhere = { .no_trace = true };
-	if (driver_open(&reading, d->path, false, &nowhere, &e))
-		return false;
-	ingest_read(reading->ingest);
-	ingest_finish(reading->ingest, false);
-	bool is_known = learn_conclude(&reading->learn, reading->ingest);
-	d->n_function_calls = reading->learn.function.n_calls;
-	if (is_known) {
-		const struct level_choice *choice = &reading->learn.choice;
-		*anchor = (struct anchor){ .anchor = choice->anchor,
-					   .backup = choice->backup,
-					   .backup_within = choice->backup_within,
-					   .apart = choice->apart,
-					   .n_missed = choice->n_missed,
-					   .is_late = choice->n_missed < 0,
-					   .n_early_backups = choice->n_early_backups,
-					   .end = choice->end,
-					   .uses_schedule = true };
-		driver_describe_choice(d, choice->confidence, choice->calls_per_step,
-				       choice->boundary);
-	}
-	driver_close(reading);
-	return is_known;
+	struct reread *r = context;
+	struct ingest *f = r->d->ingest;
+	if (ingest_takes_call(f, c))
+		learn_feed(r->learn, f, slot, c);
 }
 
-static bool find_anchor(struct driver *d, struct anchor *anchor)
+static int read_first(struct reread *r, struct err *e)
 {
+	const struct launch_log_sink sink = { .context = r, .call = feed };
+	r->has_log = true;
+	return launch_log_read(&r->log, r->d->path, r->learn ? &sink : NULL, e);
+}
+
+/* Finds out what a step is from all launches. Returns false if there are none. */
+static bool conclude(struct reread *r)
+{
+	struct driver *d = r->d;
+	const struct level_choice *choice = &r->learn->choice;
+	bool is_known = learn_conclude(r->learn, d->ingest);
+	d->n_function_calls = r->learn->function.n_calls;
+	if (!is_known)
+		return false;
+	r->anchor = (struct anchor){ .anchor = choice->anchor,
+				     .backup = choice->backup,
+				     .backup_within = choice->backup_within,
+				     .apart = choice->apart,
+				     .n_missed = choice->n_missed,
+				     .is_late = choice->n_missed < 0,
+				     .n_early_backups = choice->n_early_backups,
+				     .end = choice->end,
+				     .uses_schedule = true };
+	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
+	return true;
+}
+
+static int learn_anchor(struct reread *r, struct err *e)
+{
+	struct learn learn;
+	learn_start(&learn);
+	r->learn = &learn;
+	int error = read_first(r, e);
+	if (!error)
+		r->d->has_steps = conclude(r);
+	learn_stop(&learn);
+	r->learn = NULL;
+	return error;
+}
+
+/* Takes the last anchor that the library got. */
+static void take_told(struct reread *r)
+{
+	struct driver *d = r->d;
 	const struct journal_steps *s = driver_steps(d);
 	uint32_t generation = atomic_load(&s->anchor_generation);
-	bool is_void = generation && atomic_load(&s->void_generation) == generation;
-	if (!generation && atomic_load(&s->slices)) {
-		*anchor = (struct anchor){ 0 };
-		explain_slices(d);
-		return true;
-	}
-	if (!generation || is_void)
-		return learn_from(d, anchor);
-	*anchor = (struct anchor){
+	r->anchor = (struct anchor){
 		.anchor = atomic_load(&s->anchor),
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
@@ -55,46 +86,61 @@ static bool find_anchor(struct driver *d, struct anchor *anchor)
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,
+		/* a library that never knew its step's number never recorded one */
+		.uses_schedule = atomic_load(&s->state) != STEP_STATE_LOCKED &&
+				 !atomic_load(&s->lost),
 	};
-	/* a library that never knew its step's number never recorded one */
-	anchor->uses_schedule = atomic_load(&s->state) != STEP_STATE_LOCKED &&
-				!atomic_load(&s->lost);
 	driver_describe_told(d);
-	return true;
+	d->has_steps = true;
 }
 
-struct reread {
-	struct driver *d;
-	struct anchor anchor;	   /* the last, or the only one */
-	anchors earlier;	   /* of a program that went over to other work */
-	anchor_generations voided; /* anchors that turned out to be the wrong ones */
-};
-
 /* Whatever the library locked is in the journal; of the last anchor the header knows more. */
-static int find_anchors(struct driver *d, struct reread *r, struct err *e)
+static void take_listed(struct reread *r)
 {
-	const struct journal_steps *s = driver_steps(d);
-	d->has_steps = find_anchor(d, &r->anchor);
-	if (atomic_load(&s->void_generation))
-		vec_push(&r->voided, atomic_load(&s->void_generation));
-	if (atomic_load(&s->anchor_generation) < 2)
-		return 0;
-	int error = anchors_list(d->path, &r->earlier, &r->voided, e);
-	if (error || !r->earlier.n)
-		return error;
-	if (!r->anchor.has_base ||
-	    r->earlier.at[r->earlier.n - 1].generation == r->anchor.generation)
+	for (size_t i = 0; i < r->log.voided.n; i++)
+		vec_push(&r->voided, r->log.voided.at[i]);
+	for (size_t i = 0; i < r->log.anchors.n; i++)
+		vec_push(&r->earlier, r->log.anchors.at[i]);
+	if (r->earlier.n && (!r->anchor.has_base ||
+			     r->earlier.at[r->earlier.n - 1].generation == r->anchor.generation))
 		r->anchor = r->earlier.at[--r->earlier.n];
+}
+
+static int find_anchors(struct reread *r, struct err *e)
+{
+	struct driver *d = r->d;
+	const struct journal_steps *s = driver_steps(d);
+	uint32_t generation = atomic_load(&s->anchor_generation),
+		 void_generation = atomic_load(&s->void_generation);
+	if (!generation && atomic_load(&s->slices)) {
+		d->has_steps = true;
+		explain_slices(d);
+		return 0;
+	}
+	bool is_told = generation && void_generation != generation;
+	int error = is_told ? read_first(r, e) : learn_anchor(r, e);
+	if (error)
+		return error;
+	if (is_told)
+		take_told(r);
+	if (void_generation)
+		vec_push(&r->voided, void_generation);
+	if (generation >= 2)
+		take_listed(r);
 	return 0;
 }
 
-/* The steps that no record of the library's begins. */
-static void mark_learned(struct ingest *f, const char *path, const struct reread *r, struct err *e)
+/* Marks the steps that no record of the library's begins. */
+static void mark_learned(struct ingest *f, const struct reread *r)
 {
+	if (r->anchor.uses_schedule && !f->schedule.off)
+		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
 	for (size_t i = 0; i < r->earlier.n; i++)
-		anchors_mark(f, path, &r->earlier.at[i], UINT64_MAX, e);
-	anchors_mark(f, path, &r->anchor, UINT64_MAX, e);
+		anchors_mark(f, &r->log, &r->earlier.at[i]);
+	anchors_mark(f, &r->log, &r->anchor);
 }
+
+/* ---- The pass that builds steps ---- */
 
 static void reread_counted(void *context, struct ingest *f, uint32_t thread,
 			   const struct rec_step *step)
@@ -118,17 +164,22 @@ static void reread_triggered(void *context, struct ingest *f, const struct rec_s
 	driver_triggered(r->d, f, step);
 }
 
+static struct ingest_sink sink_of(struct reread *r)
+{
+	return (struct ingest_sink){ .context = r,
+				     .counted = reread_counted,
+				     .triggered = reread_triggered,
+				     .no_trace = r->d->sink.no_trace,
+				     .step = reread_step };
+}
+
 /*
  * Opens the journal anew in place of what was read so far. That stays if there is no journal any
  * more.
  */
 static int start_over(struct driver *d, struct reread *r, struct err *e)
 {
-	const struct ingest_sink sink = { .context = r,
-					  .counted = reread_counted,
-					  .triggered = reread_triggered,
-					  .no_trace = d->sink.no_trace,
-					  .step = reread_step };
+	const struct ingest_sink sink = sink_of(r);
 	struct ingest *before = d->ingest, *anew = mem_zero(sizeof(*anew));
 	int error = ingest_open(anew, d->path, false, &sink, e);
 	if (error) {
@@ -145,7 +196,17 @@ static int start_over(struct driver *d, struct reread *r, struct err *e)
 	return 0;
 }
 
-/* Everything as one step: better than nothing to look at. */
+/* Its number, and calls that were too many to be held, are not those of a step. */
+static void forget_counts_of_one_step(struct ingest *f)
+{
+	f->counts.cut = 0;
+	f->recorded.n = 0;
+}
+
+/*
+ * Everything as one step: better than nothing to look at. This is a third pass: which steps are
+ * recorded, and how long all are, is known only after the second.
+ */
 static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 {
 	struct ingest *f = d->ingest;
@@ -180,16 +241,30 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 	return 0;
 }
 
+/*
+ * Whether nothing is a step, or recorded: then the pass that builds steps would build none, and count
+ * nothing that depends on them.
+ */
+static bool has_only_a_whole_run(const struct reread *r)
+{
+	return r->has_log && !r->anchor.anchor && !r->log.has_steps && !r->log.has_gpu_work &&
+	       !ingest_action_is_recorded(r->d->ingest->marks.at[0].action);
+}
+
+static void read_steps(struct driver *d)
+{
+	ingest_read(d->ingest);
+	ingest_finish(d->ingest, driver_was_killed(d));
+}
+
 static int reread_with(struct driver *d, struct reread *r, struct err *e)
 {
+	struct ingest *f = d->ingest;
 	bool is_auto = driver_is_auto(d);
 	d->has_steps = !is_auto;
-	int error = is_auto ? find_anchors(d, r, e) : 0;
-	if (!error)
-		error = start_over(d, r, e);
+	int error = is_auto ? find_anchors(r, e) : 0;
 	if (error)
 		return error;
-	struct ingest *f = d->ingest;
 	for (size_t i = 0; i < r->voided.n; i++)
 		ingest_void(f, r->voided.at[i]);
 	for (size_t i = 0; i < r->earlier.n; i++)
@@ -199,26 +274,35 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 		ingest_train(f, r->anchor.generation);
 	if (!is_auto)
 		d->confidence = 1;
-	if (r->anchor.anchor) {
-		if (r->anchor.uses_schedule && !f->schedule.off)
-			f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
-		mark_learned(f, d->path, r, e);
-	}
-	ingest_read(f);
-	ingest_finish(f, driver_was_killed(d));
+	if (r->anchor.anchor)
+		mark_learned(f, r);
+	bool shows_whole = d->sink.wants_steps && is_auto && !f->schedule.off;
+	f->one_step = shows_whole && has_only_a_whole_run(r);
+	launch_log_free(&r->log);
+	read_steps(d);
 	d->has_steps = d->has_steps && f->last_number != UINT64_MAX;
+	if (f->one_step) {
+		forget_counts_of_one_step(f);
+		explain_nothing_recorded(d);
+		return 0;
+	}
 	if (d->n_shown && r->anchor.uses_schedule)
 		explain_late_steps(d);
 	if (!d->sink.wants_steps || d->n_shown || d->trouble.text[0])
 		return 0;
 	explain_nothing_recorded(d);
-	return is_auto && !f->schedule.off ? show_whole_run(d, r, e) : 0;
+	return shows_whole ? show_whole_run(d, r, e) : 0;
 }
 
-int driver_reread_all(struct driver *d, struct err *e)
+int driver_reread_all(struct driver *d, bool is_fresh, struct err *e)
 {
 	struct reread r = { .d = d };
-	int error = reread_with(d, &r, e);
+	int error = is_fresh ? 0 : start_over(d, &r, e);
+	if (is_fresh)
+		d->ingest->sink = sink_of(&r);
+	if (!error)
+		error = reread_with(d, &r, e);
+	launch_log_free(&r.log);
 	vec_free(&r.earlier);
 	vec_free(&r.voided);
 	return error;
@@ -226,7 +310,7 @@ int driver_reread_all(struct driver *d, struct err *e)
 
 int driver_reread(struct driver *d, struct err *e)
 {
-	int error = driver_reread_all(d, e);
+	int error = driver_reread_all(d, true, e);
 	if (error)
 		return error;
 	d->is_finished = true;
