@@ -1,4 +1,6 @@
-/* Steps made by hand, call by call, as models: what the summaries are tested with. Times are microseconds. */
+/*
+ * Steps made by hand, call by call, as models to test the summaries with. Times are microseconds.
+ */
 #ifndef TEST_UNIT_STEP_BUILDER_H
 #define TEST_UNIT_STEP_BUILDER_H
 

@@ -42,7 +42,10 @@ static void test_a_point_lies_between_readings_around_it(void **state)
 	}
 }
 
-/* Two points give a rate; a third one must lie on the line, within the microsecond that a point may be off. */
+/*
+ * Two points give a rate; a third one must lie on the line, within the microsecond that a point may
+ * be off.
+ */
 static void test_three_points_lie_on_a_line(void **state)
 {
 	(void)state;
