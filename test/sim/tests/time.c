@@ -1,4 +1,7 @@
-/* Order and time: streams, default streams, blocking copies, syncs, events, graphs, host functions, full queues. */
+/*
+ * Order and time: streams, default streams, blocking copies, syncs, events, graphs, host functions,
+ * full queues.
+ */
 #include "test/sim/tests/check.h"
 
 #include <math.h>
@@ -10,7 +13,10 @@
 
 static const void *half_ms, *one_ms;
 
-/* The device time of `work` on two streams, and the least host time of launching and waiting for it. */
+/*
+ * Measures the device time of `work` on two streams, and the minimum host time of launching it and
+ * waiting for it.
+ */
 static double timed(void (*work)(cudaStream_t, cudaStream_t), cudaStream_t a, cudaStream_t b)
 {
 	double best = 1e9;
@@ -320,7 +326,10 @@ static void queue(void)
 		launch(kernel, NULL);
 	submit = now_us() - t;
 	NEED(cudaDeviceSynchronize());
-	/* 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176 kernels of 20 us. */
+	/*
+	 * 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176
+	 * kernels of 20 us.
+	 */
 	check(now_us() - t > 24000 && submit < now_us() - t - 15000,
 	      "launches run ahead of the device", "%.0f of %.0f us", submit, now_us() - t);
 	t = now_us();
