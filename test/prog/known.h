@@ -1,4 +1,6 @@
-/* Waiting for profrun to detect the steps, for programs whose tests need them detected before the run is over. */
+/*
+ * Waits for profrun to detect the steps, for programs whose tests need that before the run is over.
+ */
 #ifndef TEST_PROG_KNOWN_H
 #define TEST_PROG_KNOWN_H
 
@@ -35,9 +37,9 @@ static inline bool known_is_all(const struct journal_header *journal)
 }
 
 /*
- * Waits until profrun has detected the steps, and where several ranks start recording together, until it is known when; for
- * at most PACE_MS milliseconds (an environment variable; without it not at all). Called once in each step, it gives the
- * collector time on a machine that is busy with other things.
+ * Waits until profrun has detected the steps, and, where several ranks start recording together,
+ * until their start is known. Waits at most PACE_MS milliseconds (an environment variable; without
+ * it not at all). Called once in each step, it gives the collector time on a busy machine.
  */
 static inline void known_pace(void)
 {
@@ -72,8 +74,9 @@ static inline bool known_helper_runs(void)
 }
 
 /*
- * Called at the end of the loop: waits until profrun has the GPU times of the last recorded step, which its helper thread
- * collects. A process that ends waits for it for 100 ms only. With PACE_MS alone; for at most 100 such times.
+ * Called at the end of the loop. Waits until profrun has the GPU times of the last recorded step,
+ * which its helper thread collects: at exit a process waits for that for only 100 ms. Waits only if
+ * PACE_MS is set, at most 100 times as long.
  */
 static inline void known_end(void)
 {

@@ -19,7 +19,8 @@ def journal():
 
 
 def pace():
-    """Waits until profrun has detected the steps, for at most PACE_MS milliseconds. Called once in each step."""
+    """Waits until profrun has detected the steps, for at most PACE_MS milliseconds. Called once in
+    each step."""
     at = journal() if PACE_MS else None
     if not at:
         return
