@@ -1,4 +1,4 @@
-"""A PyTorch training's traces and report, made again from its journal: autograd's lines included."""
+"""Traces and report of a PyTorch training, rebuilt from its journal, including autograd's lines."""
 import os
 
 from sim_case import SimCase
@@ -8,7 +8,8 @@ from trace import Trace
 
 
 class Exported(SimCase):
-    exported, report, check_traces, check_report = Export.exported, Export.report, Export.check_traces, Export.check_report
+    exported, report, check_traces, check_report = (Export.exported, Export.report,
+                                                    Export.check_traces, Export.check_report)
 
     def test_training_with_autograd(self):
         run = self.under_profrun([os.path.join(HERE, "train.py"), "--steps", "40"], SCHEDULE)
@@ -19,4 +20,5 @@ class Exported(SimCase):
         # calls of autograd's threads carry the line of the forward pass they belong to
         for path in exported.values():
             lines = [s.args.get("line", "") for s in Trace(path).slices if "api" in s.args]
-            self.assertGreater(sum(line.startswith("train.py") for line in lines), 0.9 * len(lines), path)
+            self.assertGreater(sum(line.startswith("train.py") for line in lines), 0.9 * len(lines),
+                               path)
