@@ -188,7 +188,7 @@ soak: ## run STEPS steps and check that memory, files and disk do not grow
 	$(Q)$(SUBMAKE) all prog
 	$(Q)python3 test/bench/soak.py $(STEPS)
 
-check: ## format, layers, static analysis, exported names, generated documents
+check: ## format, layers, words, static analysis, exported names, documents
 	$(Q)scripts/setup check
 	$(Q)$(SUBMAKE) all prog
 	$(Q)scripts/check

@@ -9,7 +9,7 @@
 #include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/journals.h"
-#include "export/left_behind.h"
+#include "export/leftover_processes.h"
 #include "export/process.h"
 #include "export/procfs.h"
 #include "export/ranks_start.h"
@@ -362,7 +362,7 @@ static size_t count_left(struct collector *c)
 	if (c->watched.n)
 		return 0;
 	if (c->left_ms < c->over_ms || c->now_ms - c->left_ms >= LEFT_EVERY_MS) {
-		c->n_left = left_behind(c->folder);
+		c->n_left = leftover_processes(c->folder);
 		c->left_ms = c->now_ms;
 	}
 	return c->n_left;

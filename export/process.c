@@ -143,7 +143,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		.call = on_call,
 		.counted = on_counted,
 		.triggered = process_triggered,
-		.draws_nothing = !output->n_formats,
+		.no_trace = !output->n_formats,
 		.step = on_step,
 	};
 	int error = ingest_open(&p->ingest, path, live, &sink, e);
@@ -410,7 +410,7 @@ static int start_replay(struct process *p, struct replay *r, struct err *e)
 	const struct ingest_sink sink = { .context = r,
 					  .counted = replay_counted,
 					  .triggered = replay_triggered,
-					  .draws_nothing = !p->output->n_formats,
+					  .no_trace = !p->output->n_formats,
 					  .step = replay_step };
 	bool analyses = p->analysis;
 	process_forget_analysis(p);

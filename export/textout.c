@@ -1,4 +1,4 @@
-/* See textout.h. Widths are columns of a terminal, as libc's wcwidth() has them. */
+/* See textout.h. Widths are terminal columns, from libc's wcwidth(). */
 #include "export/textout.h"
 
 #include <limits.h>
@@ -15,7 +15,7 @@ bool text_wants_colour(int fd)
 
 /* ---- Characters ---- */
 
-/* The caller's locale does not matter: texts of the profiled program are taken as UTF-8. */
+/* Texts of the profiled program are read as UTF-8, whatever the caller's locale is. */
 static locale_t utf8(void)
 {
 	static locale_t locale;
@@ -81,7 +81,7 @@ static size_t head_bytes(const char *text, size_t columns)
 	return used;
 }
 
-/* Returns where the last `columns` or fewer begin, but never at a combining character. */
+/* Returns where the last `columns` or fewer begin, never at a combining character. */
 static size_t tail_begin(const char *text, size_t columns)
 {
 	size_t at = 0, all = text_width(text), n;
@@ -101,7 +101,7 @@ char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum te
 {
 	char all[TEXT_BYTES];
 	static const char dots[] = "...";
-	size_t dot = columns < 8 ? 1 : 3; /* one dot where there is hardly room */
+	size_t dot = columns < 8 ? 1 : 3; /* one dot if there is hardly any room */
 	if (clean(all, sizeof(all), text) <= columns) {
 		snprintf(to, bytes, "%s", all);
 		return to;

@@ -3,15 +3,18 @@
 
 usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-j N] [-v] [--slowest N]
 
-A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that inspect what was built), sim,
-e2e, browser and answers (programs with planted causes); torch and torch-timed run only when asked for. All programs of
-the tiers run in parallel, the long ones first: twice as many as there are processors, since most of them wait most of the time.
-A test must therefore not depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run alone.
+A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that
+inspect what was built), sim, e2e, browser and answers (programs with planted causes); torch and
+torch-timed run only when asked for. All programs of the tiers run in parallel, the long ones first:
+twice as many as there are processors, since most of them wait most of the time. So a test must not
+depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run
+alone.
 
-Each test counts under its own name; a program that dies or runs out of time counts as one more failure. The output of a
-program that failed is shown in full, of one that passed not at all. Exit status 77 of a program, or a `skip` line, is a
-skip; its reason is printed.
+Each test counts under its own name; a program that dies or runs out of time counts as one more
+failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a
+program, or a `skip` line, is a skip; its reason is printed.
 """
+
 import argparse
 import collections
 import concurrent.futures
@@ -28,24 +31,25 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SKIP = 77  # exit status, as automake has it
+SKIP = 77  # exit status, as in automake
 
-# Lines of cmocka's TAP, of the shell runners and of this file's own child for unittest files.
+# Lines of cmocka's TAP, of the shell runners, and of this file's own child for unittest files.
 RESULT = re.compile(r"^(ok|not ok|skip) (?:\d+ )?(?:- )?(.*)$")
-TOOK = re.compile(r"^took (\S+) s: (.*)$")  # of this file's child alone
+TOOK = re.compile(r"^took (\S+) s: (.*)$")  # only of this file's own child
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
-# own_results: the program takes the number of a descriptor as its last argument and writes its result lines there.
+# own_results: the program takes the number of a descriptor as its last argument, and writes its
+# result lines to it.
 Program = collections.namedtuple("Program", "name command limit_s own_results", defaults=(False,))
 
 
 class Report:
-    """Names of a program's tests by outcome, its output, and the seconds of each test that took longest."""
+    """Names of a program's tests by outcome, its output, and how many seconds each test took."""
 
     def __init__(self, name):
-        self.name, self.passed, self.failed, self.skipped, self.output, self.seconds = name, [], [], [], "", 0.0
-        self.took = []
+        self.name, self.output, self.seconds = name, "", 0.0
+        self.passed, self.failed, self.skipped, self.took = [], [], [], []
 
 
 def read_results(report, text):
@@ -62,19 +66,22 @@ def read_results(report, text):
             if what.startswith("# SKIP"):
                 report.skipped.append(what[6:].strip())
             else:
-                {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}[outcome].append(what)
+                by_outcome = {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}
+                by_outcome[outcome].append(what)
     return planned
 
 
 def run_program(program):
-    """Runs a program in a process group of its own, which is gone when this returns."""
+    """Runs a program in its own process group; no process of it is left when this returns."""
     name, command, limit_s, own_results = program
     report, began, late_s = Report(name), time.monotonic(), None
     env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile("w+", errors="replace") as results:
-        child = subprocess.Popen(command + ([str(results.fileno())] if own_results else []), cwd=ROOT, env=env, text=True,
+        arguments = [str(results.fileno())] if own_results else []
+        child = subprocess.Popen(command + arguments, cwd=ROOT, env=env, text=True,
                                  errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),), start_new_session=True)
+                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),),
+                                 start_new_session=True)
         try:
             report.output, _ = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -97,7 +104,7 @@ def kill_group(child):
 
 
 def judge(report, planned, status, late_s):
-    """Adds what no result line can say: a death, a time-out, an exit status that the lines do not explain."""
+    """Adds failures without a result line: a death, a time-out, an unexplained exit status."""
     counted = len(report.passed) + len(report.failed) + len(report.skipped)
     if late_s:
         report.failed.append(f"stopped after {late_s} s")
@@ -114,7 +121,10 @@ def judge(report, planned, status, late_s):
 
 
 class LineResult(unittest.TestResult):
-    """Writes a line for each test to a file that nothing else writes to, so that no test's output can look like one."""
+    """Writes a line for each test to a file that only this writes to.
+
+    So no test's output can look like a result.
+    """
 
     def __init__(self, file):
         super().__init__()
@@ -166,7 +176,7 @@ class LineResult(unittest.TestResult):
 
 
 def load_file(path, pattern):
-    """The tests of one test_*.py whose full name has pattern in it."""
+    """Returns the tests of one test_*.py whose full names contain the pattern."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{pattern}*"] if pattern else None
@@ -192,11 +202,13 @@ def list_child(pattern, *paths):
 
 
 def unittest_child(path, name, pattern, fd):
-    """The program that runs one class of a test_*.py: result lines to fd, everything else to standard output."""
+    """Runs one class of a test_*.py: result lines to fd, everything else to standard output."""
     with os.fdopen(fd, "w") as file:
         os.set_inheritable(fd, False)
         result = LineResult(file)
-        unittest.TestSuite(test for test in load_file(path, pattern) if type(test).__name__ == name).run(result)
+        unittest.TestSuite(
+            test for test in load_file(path, pattern) if type(test).__name__ == name
+        ).run(result)
         for test, text in result.failures + result.errors:
             print(f"== {test}\n{text}", flush=True)
     return 0 if result.wasSuccessful() else 1
@@ -204,8 +216,13 @@ def unittest_child(path, name, pattern, fd):
 
 def unit_programs(pattern):
     built = sorted(glob.glob(os.path.join(ROOT, "build/test/unit/test_*")))
-    sources = {os.path.basename(path)[:-2] for path in glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))}
-    programs = [Program(os.path.basename(path), [path], 300) for path in built if os.path.basename(path) in sources]
+    sources = glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))
+    sources = {os.path.basename(path)[:-2] for path in sources}
+    programs = [
+        Program(os.path.basename(path), [path], 300)
+        for path in built
+        if os.path.basename(path) in sources
+    ]
     return picked(programs, pattern)
 
 
@@ -215,30 +232,55 @@ def picked(programs, pattern):
 
 def check_programs(pattern):
     built = os.path.exists(os.path.join(ROOT, "build/libprofrun.so"))
-    return picked([Program("check-so", ["scripts/check-so"], 120)] if built else [], pattern)
+    of_library = [Program("check-so", ["scripts/check-so"], 120)] if built else []
+    return picked(of_library, pattern) + folder_programs("check", 120)(pattern)
 
 
-# Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.
+# Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds,
+# eight ranks on two cores.
 TIMED = {"torch": ("test_ranks.py", "test_reports.py", "test_steps.py")}
 
 
 def folder_programs(folder, limit_s, timed=False):
-    """run-tests.sh of a folder under test/, and each class of every test_*.py there, of the files in TIMED or of the others."""
+    """Finds run-tests.sh of a folder under test/, and each class of its test_*.py.
+
+    timed: of the files in TIMED only, else of all others.
+    """
     def find(pattern):
         script = os.path.join(ROOT, "test", folder, "run-tests.sh")
-        found = picked([Program(f"{folder}/run-tests.sh", ["sh", script], limit_s)] if os.path.exists(script) else [], pattern)
+        found = picked(
+            (
+                [Program(f"{folder}/run-tests.sh", ["sh", script], limit_s)]
+                if os.path.exists(script)
+                else []
+            ),
+            pattern,
+        )
         paths = [path for path in sorted(glob.glob(os.path.join(ROOT, "test", folder, "test_*.py")))
                  if (os.path.basename(path) in TIMED.get(folder, ())) == timed]
         own = [sys.executable, os.path.abspath(__file__)]
-        listed = subprocess.run([*own, "--list", pattern or "", *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        listed = subprocess.run(
+            [*own, "--list", pattern or "", *paths],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         for path, *classes in map(str.split, listed.stdout.splitlines()):
-            found += [Program(f"{folder}/{os.path.basename(path)} {name}", [*own, "--unittest", path, name, pattern or ""],
-                              limit_s, True) for name in classes]
+            found += [
+                Program(
+                    f"{folder}/{os.path.basename(path)} {name}",
+                    [*own, "--unittest", path, name, pattern or ""],
+                    limit_s,
+                    True,
+                )
+                for name in classes
+            ]
         return found
     return find
 
 
-# Name, what finds its programs.
+# Name: the function that finds its programs.
 TIERS = {
     "unit": unit_programs,
     "check": check_programs,
@@ -252,8 +294,18 @@ TIERS = {
 DEFAULT_TIERS = [name for name in TIERS if not name.startswith("torch")]
 EXCLUSIVE = ("torch-timed",)
 # Parts of the names of programs that take longest.
-LONG = ("test_answers", "test_perfetto_ui", "test_python_frames", "test_trigger", "test_run.py Signals", "test_ranks.py",
-        "test_traces", "test_regime", "test_long", "test_levels")
+LONG = (
+    "test_answers",
+    "test_perfetto_ui",
+    "test_python_frames",
+    "test_trigger",
+    "test_run.py Signals",
+    "test_ranks.py",
+    "test_traces",
+    "test_regime",
+    "test_long",
+    "test_levels",
+)
 
 
 def show(report, verbose):
@@ -262,24 +314,28 @@ def show(report, verbose):
     for what in report.failed:
         print(f"FAILED {report.name}: {what}")
     outcome = f"{len(report.passed)} passed, {len(report.failed)} failed"
-    print(f"{report.name}: {outcome}{f', {len(report.skipped)} skipped' if report.skipped else ''} ({report.seconds:.1f} s)",
-          flush=True)
+    skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
+    print(f"{report.name}: {outcome}{skipped} ({report.seconds:.1f} s)", flush=True)
 
 
 def run_all(programs, at_a_time, verbose):
-    """Runs the programs, LONG ones first; returns their reports in the order in which they ended."""
+    """Runs the programs, LONG ones first; returns their reports in the order of their ends."""
     programs = sorted(programs, key=lambda program: not any(name in program.name for name in LONG))
     reports = []
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run_program, program) for program in programs]):
+        for future in concurrent.futures.as_completed(
+            [pool.submit(run_program, program) for program in programs]
+        ):
             reports.append(future.result())
             show(reports[-1], verbose)
     return reports
 
 
 def conclude(reports, n_slowest):
-    """Prints the slowest tests, the reasons of the skips, and the last line; returns the exit status."""
-    for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[:n_slowest]:
+    """Prints the slowest tests, reasons of skips and the last line; returns the exit status."""
+    for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[
+        :n_slowest
+    ]:
         print(f"took {seconds:.1f} s: {name}")
     skipped = [(report.name, why) for report in reports for why in report.skipped]
     for name, why in skipped:
@@ -296,18 +352,29 @@ def main():
         return list_child(*sys.argv[2:])
     if sys.argv[1:2] == ["--unittest"]:
         return unittest_child(*sys.argv[2:5], int(sys.argv[5]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default=",".join(DEFAULT_TIERS), help="of " + ", ".join(TIERS))
-    parser.add_argument("-k", metavar="TEXT", help="only tests, or programs, with this in their name")
-    parser.add_argument("-j", metavar="N", type=int, default=2 * len(os.sched_getaffinity(0)), help="programs at a time")
+    parser.add_argument("-k", metavar="TEXT", help="only tests or programs with this in their name")
+    parser.add_argument(
+        "-j",
+        metavar="N",
+        type=int,
+        default=2 * len(os.sched_getaffinity(0)),
+        help="programs at a time",
+    )
     parser.add_argument("-v", action="store_true", help="show all output")
-    parser.add_argument("--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end")
+    parser.add_argument(
+        "--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end"
+    )
     args = parser.parse_args()
     tiers = args.tier.split(",")
     unknown = [tier for tier in tiers if tier not in TIERS]
     if unknown:
         parser.error(f"no tier '{unknown[0]}': there are {', '.join(TIERS)}")
-    parallel = [program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)]
+    parallel = [
+        program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)
+    ]
     alone = [program for tier in tiers if tier in EXCLUSIVE for program in TIERS[tier](args.k)]
     return conclude(run_all(parallel, args.j, args.v) + run_all(alone, 1, args.v), args.slowest)
 

@@ -49,4 +49,4 @@ class Words(unittest.TestCase):
 
     def test_words_of_the_product_alone(self):
         self.assertEqual(self.check(test_a__py="# behind it\n"), [])
-        self.assertEqual(self.check(docs_a__md="behind it\n"), ['docs/a.md:1: "behind": write after, below'])
+        self.assertEqual(self.check(scripts_a="# behind it\n"), ['scripts/a:1: "behind": write after, below'])

@@ -1,6 +1,7 @@
-"""The numbers in export/perfetto_schema.h against Perfetto's own message descriptors, from the package `perfetto` of PyPI.
+"""The numbers in export/perfetto_schema.h against Perfetto's own message descriptors.
 
-`scripts/setup perfetto` (part of `make test`) installs the package into build/perfetto-venv.
+They come from the package `perfetto` of PyPI, which `scripts/setup perfetto` (part of `make test`)
+installs into build/perfetto-venv.
 """
 import json
 import os
@@ -13,7 +14,8 @@ from harness import BUILD, ROOT
 PYTHON = os.path.join(BUILD, "perfetto-venv", "bin", "python")
 HEADER = os.path.join(ROOT, "export", "perfetto_schema.h")
 
-# Reads names such as "TrackEvent.type" (a field) or "TrackEvent.Type.TYPE_INSTANT" (an enum's value); prints their numbers.
+# Reads names such as "TrackEvent.type" (a field) or "TrackEvent.Type.TYPE_INSTANT" (a value of an
+# enum), prints their numbers.
 LOOK_UP = """
 import json, sys
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as trace
@@ -28,7 +30,7 @@ for name in json.load(sys.stdin):
 print(json.dumps(found))
 """
 
-# What each number of the header is in Perfetto; several where messages share a number.
+# Perfetto's name of each number; several if messages share a number.
 WORDS = {
     "TRACE_PACKET": "Trace.packet",
     "PACKET_CLOCK_SNAPSHOT": "TracePacket.clock_snapshot",
@@ -56,8 +58,18 @@ WORDS = {
     "INTERNED_EVENT_NAMES": "InternedData.event_names",
     "INTERNED_ARG_NAMES": "InternedData.debug_annotation_names",
     "INTERNED_ARG_STRINGS": "InternedData.debug_annotation_string_values",
-    "INTERNED_IID": ("EventCategory.iid", "EventName.iid", "DebugAnnotationName.iid", "InternedString.iid"),
-    "INTERNED_TEXT": ("EventCategory.name", "EventName.name", "DebugAnnotationName.name", "InternedString.str"),
+    "INTERNED_IID": (
+        "EventCategory.iid",
+        "EventName.iid",
+        "DebugAnnotationName.iid",
+        "InternedString.iid",
+    ),
+    "INTERNED_TEXT": (
+        "EventCategory.name",
+        "EventName.name",
+        "DebugAnnotationName.name",
+        "InternedString.str",
+    ),
     "TRACK_UUID": "TrackDescriptor.uuid",
     "TRACK_NAME": "TrackDescriptor.name",
     "TRACK_PROCESS": "TrackDescriptor.process",
@@ -99,31 +111,50 @@ WORDS = {
     "ARG_ARRAY": "DebugAnnotation.array_values",
     "ARG_STRING_IID": "DebugAnnotation.string_value_iid",
 }
-OWN = {"CLOCK_DELTA_ID": range(64, 128)}  # a sequence chooses its own clock's number
+OWN = {"CLOCK_DELTA_ID": range(64, 128)}  # a sequence chooses the number of its own clock
 
 
 def header_numbers():
     with open(HEADER) as file:
         enum = file.read().split("enum {")[1].split("};")[0]
-    return {name: int(number) for name, number in re.findall(r"^\t(\w+) = (\d+),", enum, re.MULTILINE)}
+    return {
+        name: int(number) for name, number in re.findall(r"^\t(\w+) = (\d+),", enum, re.MULTILINE)
+    }
 
 
 def names_of(word):
     return (word,) if isinstance(word, str) else word
 
 
-@unittest.skipUnless(os.path.exists(PYTHON), "the package perfetto is not here: `scripts/setup perfetto` fetches it from PyPI")
+@unittest.skipUnless(
+    os.path.exists(PYTHON),
+    "the package perfetto is not here: `scripts/setup perfetto` fetches it from PyPI",
+)
 class Schema(unittest.TestCase):
     def test_every_number_is_checked(self):
         self.assertEqual(set(header_numbers()), set(WORDS) | set(OWN))
 
     def test_numbers_are_those_of_perfetto(self):
         wanted = [name for word in WORDS.values() for name in names_of(word)]
-        found = json.loads(subprocess.run([PYTHON, "-c", LOOK_UP], input=json.dumps(wanted), stdout=subprocess.PIPE, text=True,
-                                          check=True).stdout)
+        found = json.loads(
+            subprocess.run(
+                [PYTHON, "-c", LOOK_UP],
+                input=json.dumps(wanted),
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            ).stdout
+        )
         ours = {name: number for name, number in header_numbers().items() if name in WORDS}
-        self.assertEqual([f"{word} = {number}, but {name} = {found[name]}" for word, number in ours.items()
-                          for name in names_of(WORDS[word]) if found[name] != number], [])
+        self.assertEqual(
+            [
+                f"{word} = {number}, but {name} = {found[name]}"
+                for word, number in ours.items()
+                for name in names_of(WORDS[word])
+                if found[name] != number
+            ],
+            [],
+        )
         for name, numbers in OWN.items():
             self.assertIn(header_numbers()[name], numbers)
 

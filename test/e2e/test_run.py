@@ -1,4 +1,7 @@
-"""profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
+"""profrun.sh passes on the application's output, status, signals and input.
+
+Also: which files remain, and what happens when a process of the run is killed.
+"""
 import json
 import os
 import pty
@@ -10,8 +13,19 @@ import sys
 import time
 import unittest
 
-from harness import (LAUNCHER, LIBRARY, PATIENCE_S, ROOT, Case, applications, children, environment, process_name, prog,
-                     script)
+from harness import (
+    LAUNCHER,
+    LIBRARY,
+    PATIENCE_S,
+    ROOT,
+    Case,
+    applications,
+    children,
+    environment,
+    process_name,
+    prog,
+    script,
+)
 from test_trigger import Live
 from trace import Trace
 
@@ -19,13 +33,17 @@ STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
 
 
 class Transparent(Case):
-    VICTIMS = [["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"], ["fork", "before"], ["fork", "after"],
-               ["fork", "after-tries"], ["fork", "grandchild"], ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
-               ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"], ["ends", "exit"], ["ends", "_exit"],
-               ["ends", "_Exit"], ["ends", "quick_exit"], ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"],
-               ["ends", "segv"], ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
-               ["process", "resets"], ["process", "closes-all"], ["process", "chdir"], ["process", "limits"], ["process", "umask"],
-               ["process", "errno"], ["process", "handler"], ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
+    VICTIMS = [
+        ["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"],
+        ["fork", "before"], ["fork", "after"], ["fork", "after-tries"], ["fork", "grandchild"],
+        ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
+        ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"],
+        ["ends", "exit"], ["ends", "_exit"], ["ends", "_Exit"], ["ends", "quick_exit"],
+        ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"], ["ends", "segv"],
+        ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
+        ["process", "resets"], ["process", "closes-all"], ["process", "chdir"],
+        ["process", "limits"], ["process", "umask"], ["process", "errno"], ["process", "handler"],
+        ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
 
     def test_output_and_status_of_every_victim(self):
         for name, *arguments in self.VICTIMS:
@@ -35,10 +53,11 @@ class Transparent(Case):
                 except unittest.SkipTest:
                     continue
                 bare, run = self.bare(command), self.profiled(command)
-                if name != "lookups":  # its messages hold names of files
+                if name != "lookups":  # its messages contain file names
                     self.assertEqual(run.out, bare.out)
-                # a shell's convention: the launcher, too, may say 128 + n for a death by signal n
-                self.assertIn(run.status, {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status})
+                # As a shell does, the launcher may return 128 + n for a death by signal n.
+                statuses = {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status}
+                self.assertIn(run.status, statuses)
                 self.assertEqual(run.other_err(), bare.err)
 
     def test_standard_input(self):
@@ -46,7 +65,8 @@ class Transparent(Case):
         self.assertEqual(run.out, "read one\nread two\ninput good\n")
 
     def test_environment_is_kept(self):
-        code = "import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', '').endswith('/mine'))"
+        code = ("import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', "
+                "'').endswith('/mine'))")
         line, folder, env = self.launched([sys.executable, "-c", code], KEPT="kept")
         env["LD_LIBRARY_PATH"] = "/mine"
         self.assertEqual(self.execute(line, folder, env).out, "kept True\n")
@@ -57,15 +77,18 @@ class Transparent(Case):
         env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
         self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
 
-    def test_what_is_installed_is_whole(self):
+    def test_the_installation_is_complete(self):
         target = os.path.join(self.base, "usr")
-        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target], check=True)
+        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target],
+                       check=True)
         folder = os.path.join(target, "share", "doc", "profrun")
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
             links = [link for link in re.findall(r"\]\(([^)#]+)", file.read()) if "://" not in link]
         self.assertGreater(len(links), 10)
-        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))], [])
-        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))],
+                         [])
+        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"],
+                             stdout=subprocess.PIPE, text=True, check=True)
         self.assertIn("PROF_SCHEDULE", run.stdout)
 
     def test_quiet(self):
@@ -86,8 +109,15 @@ class Transparent(Case):
 class Signals(Case):
     def start(self, command, options=(), stdin=subprocess.DEVNULL, **settings):
         line, folder, env = self.launched(command, options, **settings)
-        child = subprocess.Popen(line, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 start_new_session=True)
+        child = subprocess.Popen(
+            line,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.addCleanup(self.end, child)
         return child, folder
 
@@ -117,7 +147,7 @@ class Signals(Case):
     def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
         self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
 
-    # Says each signal that comes, until its input ends.
+    # Prints each signal that comes, until its input ends.
     COUNTS = """
 import signal, sys
 seen = []
@@ -135,7 +165,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 """
     THREE = COUNTS.format(signals="(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)")
     # Any signal but what ends or stops it come what may, and its children's.
-    EVERY = COUNTS.format(signals="signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}")
+    EVERY = COUNTS.format(
+        signals="signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}"
+    )
     SETTLE_S = 0.3  # in which a signal would come a second time
 
     def counted(self, send, program=THREE):
@@ -162,7 +194,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             out = self.counted(lambda child: self.sent(child, os.kill, child.pid, number))
             self.assertEqual(out, f"1 signals: [{int(number)}]\n")
 
-    def test_one_after_the_other(self):
+    def test_signals_to_launcher_and_group_come_once_each(self):
         def send(child):
             for _ in range(3):
                 self.sent(child, os.kill, child.pid, signal.SIGTERM)
@@ -170,8 +202,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
-    def test_control_c_on_a_terminal_comes_once(self):
-        line, _, env = self.launched([sys.executable, "-c", self.THREE])
+    def on_terminal(self, code):
+        """Starts Python code on a new terminal and waits for "ready"."""
+        line, _, env = self.launched([sys.executable, "-c", code])
         pid, terminal = pty.fork()
         if not pid:
             os.execve(line[0], line, env)
@@ -181,7 +214,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         return pid, terminal, shown
 
     def test_control_c_on_a_terminal_comes_once(self):
-        pid, terminal, shown = self.on_terminal(self.COUNTS)
+        pid, terminal, shown = self.on_terminal(self.THREE)
         os.write(terminal, b"\x03")
         while b"got 2" not in shown:
             shown += os.read(terminal, 4096)
@@ -190,7 +223,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         try:
             while piece := os.read(terminal, 4096):
                 shown += piece
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # the other end of the terminal is closed
             pass
         os.close(terminal)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
@@ -198,9 +231,12 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
     def witness(self, child):
         """The process that shares the application's group; it may have yet to name itself."""
-        return self.eventually("the witness", lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"])[0]
+        return self.eventually(
+            "the witness",
+            lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"],
+        )[0]
 
-    def test_signals_come_once_where_the_watchdog_was_killed(self):
+    def test_signals_come_once_after_the_watchdog_was_killed(self):
         def send(child):
             os.kill(self.witness(child), signal.SIGKILL)
             for number in (signal.SIGTERM, signal.SIGUSR1):
@@ -208,16 +244,24 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send, self.EVERY), "2 signals: [10, 15]\n")
 
-    def test_a_timer_that_was_set_before_reaches_the_application(self):
+    def test_an_earlier_timer_reaches_the_application(self):
         line, _, env = self.launched([sys.executable, "-c", self.EVERY])
-        with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 4)) as child:
+        with subprocess.Popen(
+            line,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 4),
+        ) as child:
             self.ready(child)  # before the timer expires
             self.assertEqual(child.stdout.readline(), "got 14\n")
             self.assertEqual(child.communicate("\n", timeout=PATIENCE_S)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        line, _, env = self.launched([sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"])
+        line, _, env = self.launched(
+            [sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"]
+        )
         pid, terminal = pty.fork()
         if not pid:
             os.execve(line[0], line, env)
@@ -226,7 +270,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             shown += os.read(terminal, 4096)
         os.close(terminal)
         self.addCleanup(lambda: process_name(pid) and os.kill(pid, signal.SIGKILL))
-        _, status = self.eventually("it ends", lambda: (ended := os.waitpid(pid, os.WNOHANG))[0] and ended)
+        _, status = self.eventually(
+            "it ends", lambda: (ended := os.waitpid(pid, os.WNOHANG))[0] and ended
+        )
         self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGHUP)
 
     def test_the_watchdog_ends_with_the_launcher(self):
@@ -236,14 +282,15 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         os.kill(child.pid, signal.SIGKILL)
         self.eventually("the witness is gone", lambda: process_name(witness) != "group")
 
-    def test_control_c_kills_an_application_that_does_not(self):
+    def test_control_c_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
 
     def test_term_to_the_launcher_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGTERM, False, {143, -signal.SIGTERM})
 
-    def test_killing_the_application_keeps_closed_steps(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
+    def test_killing_the_application_keeps_completed_steps(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_STEP="kernel:first",
                                    PROF_SCHEDULE="skip_first=0,wait=1,warmup=1,active=2,repeat=0")
         self.eventually("traces of steps", lambda: len(list_traces(folder)) >= 4)
         (application,) = applications(folder)
@@ -257,8 +304,11 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(read_json(folder)["processes"][0]["state"], "killed")
 
     def test_killing_the_collector_leaves_what_export_needs(self):
-        line, folder, env = self.launched(prog("steady"), PROF_STEP="kernel:first",
-                                          PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1")
+        line, folder, env = self.launched(
+            prog("steady"),
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1",
+        )
         live = Live(self, line, folder, env)
         live.do(50)
         os.kill(self.collector(folder), signal.SIGKILL)
@@ -269,12 +319,16 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(list_traces(folder), [])
         run = self.tool("export", folder, "--format", "perfetto")
         self.assertEqual(run.status, 0, run.err)
-        self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
+        self.assertEqual([os.path.basename(path) for path in list_traces(folder)],
+                         ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
-            self.assertEqual(len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4)
+            self.assertEqual(
+                len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4
+            )
 
-    def test_a_journal_that_is_removed_ends_nothing(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_SCHEDULE="skip_first=100000,active=1")
+    def test_removing_the_journal_ends_nothing(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_SCHEDULE="skip_first=100000,active=1")
         self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
         self.eventually("the collector has found it", lambda: read_json(folder).get("processes"))
         (application,) = applications(folder)
@@ -294,25 +348,30 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
         child.kill()
         self.eventually("traces", lambda: len(list_traces(folder)) == 2)
-        self.eventually("the end in run.json", lambda: read_json(folder)["processes"][0]["state"] == "ended")
+        self.eventually("the end in run.json",
+                        lambda: read_json(folder)["processes"][0]["state"] == "ended")
 
     def test_a_steps_trace_is_there_before_the_run_ends(self):
-        child, folder = self.start([prog("loop"), "10000000", "plain", "1000"], PROF_STEP="kernel:first",
-                                   PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1")
+        child, folder = self.start(
+            [prog("loop"), "10000000", "plain", "1000"],
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1",
+        )
         self.eventually("the trace of step 6", lambda: list_traces(folder))
-        self.assertIsNone(child.poll(), "the run has ended before")
+        self.assertIsNone(child.poll(), "the run ended first")
 
 
 class WithoutLauncher(Case):
-    def test_library_alone_leaves_a_journal_that_export_iterations_into_traces(self):
-        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+    def test_export_makes_traces_from_the_librarys_journal(self):
+        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first",
+                             PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         self.assertEqual(os.listdir(run.folder), ["journal"])
         self.assertEqual(run.err, "")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
         self.assertEqual(run.trace_steps(), [3, 4])
 
-    def test_export_learns_the_steps_that_nobody_has_learned(self):
+    def test_export_detects_the_steps(self):
         run = self.preloaded(script("demo.py") + ["--steps", "40"], PROF_SCHEDULE="always")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
@@ -321,17 +380,22 @@ class WithoutLauncher(Case):
     def test_default_folder(self):
         command = [prog("loop"), "2"]
         self.execute(command, self.base, environment(LD_PRELOAD=LIBRARY), cwd=self.base)
-        self.assertTrue([name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
+        self.assertTrue(
+            [name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
 
     def test_export_writes_the_same_as_the_collector(self):
-        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         again = self.folder()
-        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
+        self.assertEqual(
+            self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
         for path in run.traces():
             name = os.path.basename(path)
-            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again) if name in files]
+            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again)
+                        if name in files]
             one, two = Trace(path), Trace(other)
-            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices], [(s.name, s.time, s.end, s.args) for s in two.slices])
+            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices],
+                             [(s.name, s.time, s.end, s.args) for s in two.slices])
 
     def test_link_to_the_launcher(self):
         link = os.path.join(self.base, "profrun")
@@ -343,19 +407,21 @@ class WithoutLauncher(Case):
 class NeverUsed(Case):
     DRIVER = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
 
-    def test_why_it_may_be(self):
+    def test_the_message_says_why(self):
         run = self.execute([LAUNCHER, "-o", self.folder(), "true"], self.base, environment())
         self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("true never used CUDA: nothing was recorded", run.err)
         has_driver = any(os.path.exists(path) for path in self.DRIVER)
-        self.assertEqual("there is no NVIDIA driver here: --sim runs it" in run.err, not has_driver, run.err)
+        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver,
+                         run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 
 
 class Ranks(Case):
     def test_ranks_name_the_folders(self):
         code = ("import os, subprocess, sys\n"
-                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) "
+                "for i in range(2)]\n"
                 "sys.exit(max(p.wait() for p in all))\n")
         run = self.profiled([sys.executable, "-c", code, prog("loop")], **STEPS)
         self.assertEqual(run.status, 0, run.err)
@@ -364,7 +430,8 @@ class Ranks(Case):
 
 
 def list_traces(folder):
-    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces")) for name in files]
+    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces"))
+             for name in files]
     return sorted(path for path in found if path.endswith(".pftrace.gz"))
 
 

@@ -1,6 +1,4 @@
-/*
- * Waits for profrun to detect the steps, for programs whose tests need that before the run is over.
- */
+/* Waiting for profrun to detect the steps, for tests that need them before the run is over. */
 #ifndef TEST_PROG_KNOWN_H
 #define TEST_PROG_KNOWN_H
 
@@ -37,9 +35,9 @@ static inline bool known_is_all(const struct journal_header *journal)
 }
 
 /*
- * Waits until profrun has detected the steps, and, where several ranks start recording together,
- * until their start is known. Waits at most PACE_MS milliseconds (an environment variable; without
- * it not at all). Called once in each step, it gives the collector time on a busy machine.
+ * Waits until profrun has detected the steps and, if several ranks start recording together, has
+ * chosen when. It waits at most PACE_MS milliseconds (an environment variable), by default not at
+ * all. Called once per step, it gives the collector time on a busy machine.
  */
 static inline void known_pace(void)
 {
@@ -74,9 +72,9 @@ static inline bool known_helper_runs(void)
 }
 
 /*
- * Called at the end of the loop. Waits until profrun has the GPU times of the last recorded step,
- * which its helper thread collects: at exit a process waits for that for only 100 ms. Waits only if
- * PACE_MS is set, at most 100 times as long.
+ * Called at the end of the loop: waits until profrun's helper thread has collected the GPU times of
+ * the last recorded step. When a process ends, profrun itself waits 100 ms at most. Does nothing
+ * without PACE_MS; waits 100 such times at most.
  */
 static inline void known_end(void)
 {

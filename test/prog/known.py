@@ -19,8 +19,7 @@ def journal():
 
 
 def pace():
-    """Waits until profrun has detected the steps, for at most PACE_MS milliseconds. Called once in
-    each step."""
+    """Waits until profrun has detected the steps, at most PACE_MS ms. Called once per step."""
     at = journal() if PACE_MS else None
     if not at:
         return

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	cudaEvent_t done = NULL;
 	first = work_kernel("first_10us");
 	middle = work_kernel("spin_5us");
-	last = work_kernel(polls ? "last_5000us" : "last_15us");
+	last = work_kernel(polls ? "last_50000us" : "last_15us");
 	MUST(cudaStreamCreate(&stream));
 	if (polls)
 		MUST(cudaEventCreate(&done));

@@ -1,5 +1,5 @@
-# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. Not part of any
-# other goal.
+# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. No other goal
+# makes it.
 
 .PHONY: torch-venv
 torch-venv: ## the virtual environment that test-torch uses (5.4 GB)

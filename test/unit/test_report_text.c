@@ -270,15 +270,15 @@ static void test_typical_steps(void **state)
 	size_t i;
 	(void)state;
 	bound = json_object_get(p, "bound");
-	json_object_set_new(bound, "usual_steps", json_integer(2));
+	json_object_set_new(bound, "typical_steps", json_integer(2));
 	json_object_set_new(bound, "steps", json_integer(3));
-	json_object_set_new(gpu, "usual_busy_ms", json_real(3));
-	json_object_set_new(gpu, "usual_idle_ms", json_real(1));
-	json_object_set_new(gpu, "usual_kernels", json_real(30));
-	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "usual_host_ms",
+	json_object_set_new(gpu, "typical_busy_ms", json_real(3));
+	json_object_set_new(gpu, "typical_idle_ms", json_real(1));
+	json_object_set_new(gpu, "typical_kernels", json_real(30));
+	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "typical_host_ms",
 			    json_real(1.2)); /* of the mean it is the longer one */
 	json_array_foreach(json_object_get(p, "idle"), i, idle)
-		json_object_set_new(idle, "usual_ms", json_real(i ? 0.1 : 0.8));
+		json_object_set_new(idle, "typical_ms", json_real(i ? 0.1 : 0.8));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text,
@@ -468,7 +468,7 @@ static void test_gains_that_overlap(void **state)
 	json_object_set_new(second, "rare_steps", json_integer(2));
 	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
 	json_object_set_new(json_object_get(p, "bound"), "steps", json_integer(24));
-	json_object_set_new(json_object_get(p, "bound"), "usual_steps", json_integer(22));
+	json_object_set_new(json_object_get(p, "bound"), "typical_steps", json_integer(22));
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
 		assert_null(strstr(text, "overlap"));

@@ -266,7 +266,7 @@ static void phases_are_sorted_by_host_time(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
-	s->is_told = true;
+	s->has_phases = true;
 	s->host_ns[PART_MODULE] = 30000000;
 	s->gpu_ns[PART_MODULE] = 90000000;
 	s->host_ns[PART_BACKWARD] = 50000000;
@@ -280,9 +280,9 @@ static void phases_are_sorted_by_host_time(void **state)
 /* Besides the mean of all steps, that of typical ones, which the first screen shows. */
 static void phases_of_typical_steps(void **state)
 {
-	static const bool is_usual[2] = { true, false };
+	static const bool is_typical[2] = { true, false };
 	struct fixture *f = *state;
-	f->a.timeline.phase_sums.is_told = true;
+	f->a.timeline.phase_sums.has_phases = true;
 	for (size_t i = 0; i < 2; i++) {
 		struct phase_sums sums = { 0 };
 		sums.host_ns[PART_MODULE] = i ? 9000000 : 2000000;
@@ -291,12 +291,12 @@ static void phases_of_typical_steps(void **state)
 	}
 	f->a.timeline.phase_sums.host_ns[PART_MODULE] = 13000000;
 	fill(f);
-	summary_fill_usual_phases(&f->f, is_usual);
+	summary_fill_typical_phases(&f->f, is_typical);
 	for (size_t i = 0; i < f->f.phases.n; i++)
 		if (!strcmp(f->f.phases.at[i].name, "forward"))
-			assert_float_equal(f->f.phases.at[i].usual_host_ms, 2.5, 1e-9);
+			assert_float_equal(f->f.phases.at[i].typical_host_ms, 2.5, 1e-9);
 		else
-			assert_float_equal(f->f.phases.at[i].usual_host_ms, 0, 1e-9);
+			assert_float_equal(f->f.phases.at[i].typical_host_ms, 0, 1e-9);
 }
 
 /* Phases are told, so what cannot be said is not "phases". */
@@ -304,7 +304,7 @@ static void guessed_phases_are_reported(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
-	s->is_told = true;
+	s->has_phases = true;
 	s->host_ns[PART_BACKWARD] = 50000000;
 	s->n_calls = 100;
 	s->n_guessed = s->n_without_stack = 40;
