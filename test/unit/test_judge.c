@@ -644,7 +644,7 @@ int main(void)
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
 		cmocka_unit_test(typical_steps_are_the_same_for_all),
-		cmocka_unit_test(a_line_wins_no_less_than_its_wait),
+		cmocka_unit_test(a_line_saves_no_less_than_its_wait),
 		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),
